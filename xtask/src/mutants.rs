@@ -15,8 +15,8 @@ pub(crate) struct Selection {
     only: Vec<String>,
 }
 
-/// The test program of the core, and its test, that must fail under a patch; `None` unless the head
-/// of the patch first says which rule it breaks and where the rule comes from.
+/// Reads the head of a patch: the test program of the core, and the test that must fail. `None`
+/// unless the lines above name the rule that the patch breaks, and the source of the rule.
 pub(crate) fn noticed_by(patch: &str) -> Option<(&str, &str)> {
     let mut lines = patch.lines();
     lines.next()?.strip_prefix("rule: ")?;

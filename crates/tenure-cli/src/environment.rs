@@ -5,8 +5,9 @@ use std::ffi::{OsStr, OsString};
 
 use crate::control::RUNTIME_DIRECTORY;
 
-/// The settings that a `tenure run` hands down to its CMD, or the name of a member, which is one
-/// process. A `tenure run` inside CMD must not read them: two candidates would have one name.
+/// The settings that `tenure run` passes to its CMD as variables, and the name of a member, which
+/// only one process may have. A `tenure run` inside CMD ignores all of them; otherwise two
+/// candidates would have one name.
 pub(crate) const HANDED_DOWN: [&str; 4] = ["election", "id", "role", "name"];
 
 #[derive(Clone, Debug, Default)]

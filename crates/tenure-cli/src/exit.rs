@@ -1,7 +1,8 @@
 //! Every exit code of the command.
 //!
-//! A command returns its exit to `program.rs`. For `tenure run`, `Runner::serve` in
-//! `commands/run/runner.rs` decides it, and `Process::serve` takes that of the first runner to end.
+//! A command returns its exit to `program.rs`. For `tenure run`, `finish` in
+//! `commands/run/leading.rs` takes that of CMD, `Runner::serve` decides the other ends, and
+//! `Process::serve` takes that of the first runner to end.
 
 use tenure_supervise::SuperviseError;
 
@@ -25,8 +26,8 @@ pub enum Exit {
     /// `run --once --try`: the candidate was not elected within that span. CMD may end with the
     /// same code.
     NotElected,
-    /// The runner or the node does not answer, or a leader still leads after an order from
-    /// elsewhere to step down.
+    /// The runner or the node does not answer, or a leader still leads after an order over the
+    /// network to step down.
     Unreachable,
     Bug,
     /// The operating system refuses a file, a directory, a socket or a port.
@@ -35,10 +36,10 @@ pub enum Exit {
     NotExecutable,
     /// CMD does not exist.
     NotFound,
-    /// The own code of CMD.
+    /// The exit code of CMD.
     Command(u8),
-    /// The signal that ended CMD or the command itself. `run --hold` ignores it once CMD has ended
-    /// well.
+    /// The signal that ended CMD or the command itself. Under `run --hold`, a signal after CMD has
+    /// succeeded does not count.
     Signal(u8),
 }
 
@@ -77,16 +78,16 @@ pub fn exit_of_start(error: &SuperviseError) -> (Exit, &'static str) {
     };
     let fix = match error {
         SuperviseError::Hung { .. } | SuperviseError::Stuck { .. } => {
-            "look at the file system that it is on, or put CMD on one of this machine"
+            "check the file system of CMD, or put CMD on a file system of this machine"
         }
         // The error names the fault of the file.
         SuperviseError::Exec { source, .. } if source.raw_os_error().is_none() => {
-            "mend that file, or give another CMD"
+            "mend the file of CMD, or give another CMD"
         }
         _ => match exit {
-            Exit::NotFound => "correct its name, or give the path of an executable file",
-            Exit::NotExecutable => "make it executable, or give another CMD",
-            _ => "look at the limits of this process and at /proc",
+            Exit::NotFound => "correct the name of CMD, or give the path of an executable file",
+            Exit::NotExecutable => "make CMD executable, or give another CMD",
+            _ => "check the limits of this process, and /proc",
         },
     };
     (exit, fix)
@@ -96,25 +97,25 @@ pub fn exit_of_start(error: &SuperviseError) -> (Exit, &'static str) {
 pub const HELP: &str = "\
 Exit codes:
     0  done
-    1  a check failed (demo), the cluster will never be safe (wait-safe), or another candidate
-       leads than the one named (transfer)
-    2  the arguments, variables or file cannot be used, alone or with the service or the nodes
-       that they name; CMD has not run, or has ended
+    1  a check failed (demo), a restart will never be safe (wait-safe), or a candidate leads that
+       was not named (transfer)
+    2  the settings are wrong, or do not fit the service or the nodes; CMD has not run, or has
+       ended
     3  vacant: nobody leads
     4  unknown: no quorum could be asked, or a leader may exist that was not heard
     5  leadership lost (run --once)
     6  refused: the process does not lead or does not wait, has no permission, another process
-       has its name, or others have different times
+       has its name, or other processes have different timing settings
     7  not elected in time (run --once --try): CMD has not run
-   69  the runner or the node does not answer, or a leader that was told over the network to step
-       down leads on
+   69  the runner or the node does not answer, or the leader still leads after an order over the
+       network to step down
    70  a bug in tenure
    74  the system refuses: a file, a directory, a socket, a port in use
   126  CMD cannot be executed
   127  CMD does not exist
 128+n  ended by signal n
-  any  CMD's own code, which may be one of these; with --json, the event not-elected says that
-       a 7 is tenure's own";
+  any  the code of CMD, which may be one of these; with --json, the event not-elected shows that
+       a 7 is from tenure and not from CMD";
 
 #[cfg(test)]
 mod tests {

@@ -70,7 +70,7 @@ pub fn warn(warning: &str) {
     stderr::write(warned(warning));
 }
 
-/// Lets writers go on without the reader of standard error from now on.
+/// From now on, writers do not wait for the reader of standard error.
 pub(crate) fn warn_aside() {
     stderr::write_aside(|lost| {
         warned(&format!("{lost} messages are missing here, as standard error was not read"))

@@ -10,8 +10,6 @@
 //! The crate is a library so that tests reach inside, and so that other programs start the command
 //! with more protocols, as `examples/beacon` does: [`main`].
 
-#![allow(missing_docs, reason = "only programs that add a protocol use the public items")]
-
 pub mod commands;
 pub mod control;
 pub mod environment;

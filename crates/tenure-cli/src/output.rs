@@ -33,7 +33,7 @@ pub fn reaches(text: &str) -> Result<bool, Failure> {
         Err(error) => Err(Failure::new(
             Exit::System,
             format!("standard output cannot be written: {error}"),
-            "send it to a file or a program that takes it",
+            "send standard output to a file or to a program that reads it",
         )),
     }
 }

@@ -29,7 +29,7 @@ struct Count {
     lost: AtomicU64,
 }
 
-/// Makes writes to standard error never wait from now on. `lost` words the number of lost texts.
+/// From now on, writes to standard error never wait. `lost` words the number of lost texts.
 pub(crate) fn write_aside(lost: fn(u64) -> String) {
     // Without a thread, writers wait as before.
     if let Ok(aside) = Aside::begin("tenure-stderr", lost, || io::stderr().lock()) {

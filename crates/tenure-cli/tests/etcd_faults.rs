@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 use tenure_services::etcd::{ClusterConfig, Version};
-use tenure_testkit::processes::etcd::Etcd;
+use tenure_testkit::etcd::Etcd;
 use tenure_testkit::processes::{Fleet, main as started, rounds};
 
 const LONG_ROUNDS: usize = 40;

@@ -205,7 +205,8 @@ impl Lab {
         // Leases of this term have been renewed at least once.
         sleep(LEASE / 2);
         self.working();
-        // Right after a look for its quorum the leader believes for the longest time that it leads.
+        // The leader has just heard from its quorum, and so believes for the longest time that it
+        // leads.
         let looks = clock::now().since(since).as_nanos() / ELECTION_TIMEOUT.as_nanos() + 2;
         let looks = u32::try_from(looks).unwrap();
         let cut = since.after(ELECTION_TIMEOUT * looks + Duration::from_millis(100));

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 use tenure_services::etcd::{ClusterConfig, Version};
-use tenure_testkit::processes::etcd::Etcd;
+use tenure_testkit::etcd::Etcd;
 use tenure_testkit::processes::{Fleet, Namespaces, main as started, rounds};
 
 /// Each kind of fault comes twice.

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 use tenure_services::nats::Version;
-use tenure_testkit::processes::nats::Nats;
+use tenure_testkit::allcall::Nats;
 use tenure_testkit::processes::{Fleet, main as started, rounds};
 
 const LONG_ROUNDS: usize = 200;

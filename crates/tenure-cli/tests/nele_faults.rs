@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 use tenure_services::kafka::Version;
-use tenure_testkit::processes::kafka::Kafka;
+use tenure_testkit::nele::Kafka;
 use tenure_testkit::processes::{Fleet, main as started, rounds};
 
 const LONG_ROUNDS: usize = 200;

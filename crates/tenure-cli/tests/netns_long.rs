@@ -7,7 +7,7 @@
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
-use tenure_testkit::processes::nerio::Nerio;
+use tenure_testkit::nerio::Nerio;
 use tenure_testkit::processes::{Fleet, Namespaces, main as started, rounds};
 
 /// Each kind of fault comes three times.

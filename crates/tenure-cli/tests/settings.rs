@@ -81,8 +81,8 @@ fn layers_have_an_order() {
     expect(
         "listen",
         "127.0.0.1:0",
-        "default: a node's address in the members list, or only its port if that has a host name; \
-         else any free port",
+        "default: for a node its address in the members list, or only the port if the list has a \
+         host name; otherwise any free port",
     );
     expect("wait", "-", "default");
 }

@@ -8,8 +8,8 @@
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
-use tenure_testkit::processes::voter::Voters;
 use tenure_testkit::processes::{Fleet, main as started, rounds};
+use tenure_testkit::voter::Voters;
 
 const LONG_ROUNDS: usize = 200;
 

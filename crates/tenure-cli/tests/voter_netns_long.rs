@@ -16,8 +16,8 @@ mod network;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
-use tenure_testkit::processes::voter::Voters;
 use tenure_testkit::processes::{Fleet, main as started, rounds};
+use tenure_testkit::voter::Voters;
 
 const ROUNDS: usize = 200;
 

@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
-/// Pauses that double, from the first to the longest. The later half of each pause is random, so
-/// that nodes that failed together do not return together.
+/// Pauses that double, from the first to the longest. The second half of each pause is random, so
+/// that nodes that failed together do not retry together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Backoff {
     /// Half of the pause after the first failure.

@@ -1,10 +1,12 @@
-//! The bounds of settings, and the one error for a value beyond them.
+//! The bounds of settings, the one error for a value beyond them, and settings that were checked.
 
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use core::error::Error;
 use core::fmt;
+use core::ops::Deref;
 use core::time::Duration;
 
 use crate::drift::Drift;
@@ -28,9 +30,9 @@ pub struct Bounds<T> {
     pub setting: &'static str,
     /// Values that pass.
     pub range: Range<T>,
-    /// Origin of a limit that other settings set, in words; empty for a fixed limit.
+    /// Settings that this limit follows from, as a formula in words; empty for a fixed limit.
     pub of: &'static str,
-    /// Names of these other settings.
+    /// Names of the settings that this limit follows from.
     pub beside: &'static [&'static str],
     /// Reason of the limit, in words; empty where the numbers say enough.
     pub why: &'static str,
@@ -50,11 +52,9 @@ pub enum Range<T> {
 /// A value of any kind of setting that has bounds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Quantity {
-    /// A span of time.
     Span(Duration),
     /// ρ.
     Drift(Drift),
-    /// A whole number.
     Number(u64),
 }
 
@@ -95,11 +95,11 @@ impl<T: Copy> Bounds<T> {
 }
 
 impl<T: Copy + PartialOrd + Into<Quantity>> Bounds<T> {
-    /// Lets a value within the bounds pass.
+    /// Returns `Ok` for a value within the bounds.
     ///
     /// # Errors
     ///
-    /// For a value beyond the bounds, with all that these say.
+    /// For a value beyond the bounds; the error prints the value, the bounds and their reason.
     pub fn check(&self, value: T) -> Result<(), Box<OutOfRange>> {
         let passes = match self.range {
             Range::AtLeast(least) => value >= least,
@@ -125,7 +125,6 @@ pub(crate) const fn drift(most: Drift) -> Bounds<Drift> {
     Bounds::at_most("drift", most).because("repair a clock that is further off")
 }
 
-/// The bounds of the kill margin.
 pub(crate) const fn kill_margin(grace: Duration) -> Bounds<Duration> {
     let bounds = Bounds::at_most("kill-margin", grace).of("grace", &["grace"]);
     bounds.because("work is asked to stop before it is killed")
@@ -134,9 +133,8 @@ pub(crate) const fn kill_margin(grace: Duration) -> Bounds<Duration> {
 /// A value of a setting beyond its [`Bounds`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OutOfRange {
-    /// The refused value.
     pub value: Quantity,
-    /// The bounds that it is beyond.
+    /// The bounds that the value violates.
     pub bounds: Bounds<Quantity>,
 }
 
@@ -174,7 +172,6 @@ pub trait SettingsError: Error {
     fn fault(&self) -> Fault<'_>;
 }
 
-/// The settings that an error is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault<'a> {
     /// A setting is beyond its bounds.
@@ -220,6 +217,24 @@ impl From<u64> for Quantity {
 impl From<usize> for Quantity {
     fn from(number: usize) -> Self {
         Self::Number(u64::try_from(number).unwrap_or(u64::MAX))
+    }
+}
+
+/// Settings that their `check` has let pass. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Checked<C>(Arc<C>);
+
+impl<C> Checked<C> {
+    pub(crate) fn new(config: C) -> Self {
+        Self(Arc::new(config))
+    }
+}
+
+impl<C> Deref for Checked<C> {
+    type Target = C;
+
+    fn deref(&self) -> &C {
+        &self.0
     }
 }
 

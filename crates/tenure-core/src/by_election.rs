@@ -1,5 +1,6 @@
 //! A map for thousands of elections that finds an entry without comparing other names.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use core::hash::{Hash, Hasher};
 
@@ -7,11 +8,11 @@ use siphasher::sip::SipHasher13;
 
 use crate::name::ElectionName;
 
-/// A `T` for each election, ordered by a hash of its name. A search compares hashes, which lie in
-/// the nodes of the tree, instead of names, which lie elsewhere in memory. Names with equal hashes
-/// are ordered by name.
+/// A `T` for each election, ordered by a hash of its name. A search compares hashes, which are in
+/// the nodes of the tree, and not names, which are elsewhere in memory. Names with equal hashes are
+/// ordered by name. Entries are boxed, because about a third of the places in a node is empty.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct ByElection<T>(BTreeMap<Key, T>);
+pub(crate) struct ByElection<T>(BTreeMap<Key, Box<T>>);
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Key {
@@ -33,11 +34,11 @@ impl<T> ByElection<T> {
     }
 
     pub(crate) fn get(&self, election: &ElectionName) -> Option<&T> {
-        self.0.get(&Key::of(election))
+        self.0.get(&Key::of(election)).map(|entry| &**entry)
     }
 
     pub(crate) fn get_mut(&mut self, election: &ElectionName) -> Option<&mut T> {
-        self.0.get_mut(&Key::of(election))
+        self.0.get_mut(&Key::of(election)).map(|entry| &mut **entry)
     }
 
     pub(crate) fn get_or_insert_with(
@@ -45,7 +46,7 @@ impl<T> ByElection<T> {
         election: &ElectionName,
         begin: impl FnOnce() -> T,
     ) -> &mut T {
-        self.0.entry(Key::of(election)).or_insert_with(begin)
+        self.0.entry(Key::of(election)).or_insert_with(|| Box::new(begin()))
     }
 
     pub(crate) fn contains(&self, election: &ElectionName) -> bool {

@@ -2,12 +2,12 @@
 
 use crate::time::Time;
 
-/// The end of one leadership's claim, which moves later with each renewal until the claim has
-/// lapsed or was lowered.
+/// The end of one leadership's claim. Each renewal moves the end later, until the claim has lapsed
+/// or was lowered.
 ///
-/// A claim belongs to one leadership and never returns: a handle that once said "no longer" says so
-/// for ever, although a renewal may complete after the lapse. A driver shares it with its handles
-/// by an atomic cell, the simulator holds it as it is.
+/// A claim belongs to one leadership, and never holds again once it has lapsed: a handle that once
+/// said "no longer" says so for ever, even if a renewal completes after the lapse. A driver shares
+/// the claim with its handles through an atomic cell.
 ///
 /// ```
 /// use tenure_core::{Claim, Time};
@@ -43,8 +43,8 @@ impl Claim {
         self.until
     }
 
-    /// Whether the claim holds at `now`. Read a shared claim after the clock: a claim read before
-    /// may have been lowered in between.
+    /// Whether the claim holds at `now`. Read the clock first, then a shared claim: the driver may
+    /// lower the claim between the two reads.
     #[inline]
     #[must_use]
     pub fn holds(self, now: Time) -> bool {

@@ -14,8 +14,8 @@ pub trait Clocks {
     fn wall(&self) -> WallTime;
 }
 
-/// The clocks that a core is given with each input: [`Time`] if time since boot is enough for it,
-/// [`BothClocks`] if it compares wall time with other machines.
+/// The clocks that a driver reads for each input: [`Time`] for a core that needs time since boot
+/// only, [`BothClocks`] for a core that compares wall time with other machines.
 pub trait Now: Copy + fmt::Debug + Send + 'static {
     /// Reads the clocks that the core needs, once, after the input arrived. Time
     /// [`since_boot`](Self::since_boot) never goes back between calls; wall time may.
@@ -37,11 +37,10 @@ impl Now for Time {
     }
 }
 
-/// Time since boot and wall time, read together.
+/// Time since boot and wall time, read one after the other.
 ///
-/// A process can be stopped between two reads, so the reads are not of one instant. The reading
-/// bounds the span between them: wall time was read no earlier than `boot` and no later than
-/// `apart` after it.
+/// A process can be stopped between the two reads. Wall time was read no earlier than `boot` and no
+/// later than `apart` after `boot`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BothClocks {
     pub boot: Time,
@@ -52,7 +51,7 @@ pub struct BothClocks {
 
 /// Two reads no further apart than this count as simultaneous.
 const TOGETHER: Duration = Duration::from_micros(50);
-/// Most attempts to read both clocks that close together.
+/// Most attempts to read both clocks within [`TOGETHER`].
 const TRIES: u32 = 4;
 
 impl BothClocks {

@@ -16,8 +16,8 @@ pub enum Command<Extra> {
     },
     /// Stop contending or leading, now. A repetition does nothing.
     Resign,
-    /// Hand over to this candidate if it waits; keep leading if it does not. Ignored where the
-    /// protocol cannot do so.
+    /// Hand over to this candidate if it waits; otherwise keep leading. Protocols without a
+    /// hand-over ignore this.
     Transfer {
         to: NodeName,
         /// Report whether the candidate waits, and keep leading.

@@ -1,31 +1,28 @@
 //! The contract between a core and its driver.
 //!
-//! A **core** is a state machine for one protocol. A **driver** feeds it from the outside
-//! system and carries out its effects. The driver's duties, in the order of the loop:
+//! A **core** is a state machine for one protocol. A **driver** feeds it from the outside system
+//! and carries out its effects. The driver's duties, in the order of the loop:
 //!
 //! 1. Hand in [`Input::Start`] first, once, with the contents of the state directory.
 //! 2. Wait for a datagram, a command or the core's [`deadline`](Protocol::deadline).
-//! 3. *After* that, read the clocks once: [`Now::sample`]. Time since boot never goes back from
-//!    call to call. Reading it before waiting would let a core act on a time that has passed.
-//! 4. Call [`handle`](Protocol::handle) with everything that came in that datagram, with the
-//!    same `now`.
-//! 5. Carry out the effects strictly in their order. If a [`Persist`](Effect::Persist) fails,
-//!    drop all effects after it that came out of the same call, hand in
-//!    [`Input::Failed`] and go on. [`Flush`](Effect::Flush) is durable later: carry
-//!    flushes out one after the other, and hand in [`Input::Flushed`] or [`Input::Failed`] of each
-//!    in that order.
-//! 6. [`Raise`](Effect::Raise) and [`Lower`](Effect::Lower) have happened before the effect after
-//!    them is carried out: no handle says "I lead" when a release is on its way.
+//! 3. *After* the wait, read the clocks once: [`Now::sample`]. A time read before the wait is too
+//!    early. Time since boot never goes back from call to call.
+//! 4. Call [`handle`](Protocol::handle) with each input of that datagram, always with this `now`.
+//! 5. Carry out the effects strictly in their order. If a [`Persist`](Effect::Persist) fails, drop
+//!    the later effects of the same call and hand in [`Input::Failed`]. A
+//!    [`Flush`](Effect::Flush) becomes durable later: carry out flushes one after the other, and
+//!    hand in [`Input::Flushed`] or [`Input::Failed`] for each, in that order.
+//! 6. Complete [`Raise`](Effect::Raise) and [`Lower`](Effect::Lower) before the next effect: no
+//!    handle says "I lead" once a release is on its way.
 //!
-//! The promises of a core in turn, checked for every core by one suite (`contract` of
-//! `tenure-testkit`):
+//! The promises of a core, checked for every core by one suite (`contract` of `tenure-testkit`):
 //!
 //! - The same inputs give the same effects, byte for byte.
-//! - A [`Timeout`](Input::Timeout) that comes early does nothing; one that comes late does all
-//!   that was due.
+//! - A [`Timeout`](Input::Timeout) before the deadline does nothing; a late one does all that was
+//!   due.
 //! - A duplicate of a message changes no standing.
 //! - Memory is bounded by the configuration, for any input.
-//! - No message that decodes can make it panic.
+//! - No message that decodes can make a core panic.
 
 use alloc::vec::Vec;
 use core::fmt::{self, Debug, Display};
@@ -37,12 +34,12 @@ use crate::name::ElectionName;
 use crate::standing::Standing;
 use crate::time::{Deadline, Time};
 
-/// The types of the inputs and effects of a protocol. They are apart from the machine, so that each
-/// part of a machine can name them without naming the whole.
+/// The types of the inputs and effects of a protocol. They form a trait of their own, so that each
+/// part of a state machine can name them without naming the state machine.
 pub trait Words: Clone + Eq + Hash + Debug {
-    /// The begin of a new process: identity, contents of its disk, a seed.
+    /// The first input of a process: identity, contents of its disk, a seed.
     type Start: Clone + Eq + Hash + Debug + Send;
-    /// The sender of a message, as far as the transport and the message itself show.
+    /// The sender of a message, as the transport and the message show.
     type Sender: Clone + Eq + Hash + Debug + Display + Send;
     /// The destination of a message.
     type Address: Clone + Eq + Hash + Debug + Display + Send;
@@ -60,14 +57,15 @@ pub trait Words: Clone + Eq + Hash + Debug {
 pub trait Protocol: Clone + Eq + Hash + Debug {
     /// The types of inputs and effects.
     type Words: Words;
-    /// The clocks that the core is given.
+    /// The clock samples that the core takes.
     type Now: Now;
 
-    /// The only door through which state changes. The call cannot fail: stale, duplicate, late and
-    /// hostile input is normal, and causes an event that the driver counts.
+    /// Handles an input, the only way in which state changes. The call cannot fail: stale,
+    /// duplicate, late and hostile inputs are normal, and each causes an event that the driver
+    /// counts.
     fn handle(&mut self, now: Self::Now, input: Input<Self::Words>, out: &mut Effects<Self::Words>);
 
-    /// The next deadline of [`Input::Timeout`]. Ask again after every `handle`.
+    /// The next deadline of [`Input::Timeout`]. Drivers ask again after every `handle`.
     fn deadline(&self) -> Option<Deadline>;
 
     /// The instant of [`deadline`](Self::deadline), without its purpose. Drivers ask before each
@@ -86,7 +84,6 @@ pub trait Protocol: Clone + Eq + Hash + Debug {
     fn standing(&self, election: &ElectionName, now: Time) -> Standing;
 }
 
-/// An input of a core.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Input<W: Words> {
     /// The process has started: the first input, handed in once.
@@ -101,11 +98,11 @@ pub enum Input<W: Words> {
         election: ElectionName,
         command: W::Command,
     },
-    /// The record of this flush is durable. With [`Ticket::NONE`]: the state directory would find
-    /// records again, after a [`Failed`](Self::Failed) with that ticket and without a flush since.
+    /// The record of this flush is durable. [`Ticket::NONE`] reports that the state directory keeps
+    /// records again, after a [`Failed`](Self::Failed) with that ticket.
     Flushed(Ticket),
     /// The record of this flush was not written; without a ticket, the record of the last persist.
-    /// With [`Ticket::NONE`]: the state directory would not find records that are written now.
+    /// [`Ticket::NONE`] reports that the state directory would lose the next record.
     Failed(Option<Ticket>),
 }
 
@@ -124,8 +121,7 @@ pub enum Effect<W: Words> {
     /// The claim to lead `election` is over. This effect comes before every effect that lets
     /// another process lead.
     Lower { election: ElectionName },
-    /// Write this record so that it survives the process; no later effect may become visible
-    /// before.
+    /// Write this record so that it survives the process, before any later effect becomes visible.
     Persist(W::Record),
     /// Write this record so that it survives the machine, without delaying later effects.
     Flush(Ticket, W::Record),
@@ -144,14 +140,21 @@ pub enum Effect<W: Words> {
 pub struct Ticket(pub u64);
 
 impl Ticket {
-    /// The ticket of no flush. [`Input::Failed`] with this ticket reports that records would be
-    /// lost, noticed while no write was under way; [`Input::Flushed`] reports the end of that
-    /// state.
+    /// The ticket of no flush. [`Input::Failed`] with this ticket reports, while no write is under
+    /// way, that records would be lost; [`Input::Flushed`] with it reports the end of that state.
     pub const NONE: Self = Self(0);
 }
 
 /// The effects of one call, in the order in which the driver carries them out.
 pub type Effects<W> = Vec<Effect<W>>;
+
+pub(crate) fn emit<W: Words>(
+    election: Option<&ElectionName>,
+    event: impl Into<W::Event>,
+    out: &mut Effects<W>,
+) {
+    out.push(Effect::Emit { election: election.cloned(), event: event.into() });
+}
 
 impl<W: Words> Display for Input<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// At most one due time for each election, with the earliest at hand.
+/// The deadlines of many elections: at most one for each, the earliest at hand.
 ///
-/// There is no search by name: each election has its [`Booking`]. Elections due at the same time
-/// come up in the order of their bookings.
+/// Each election keeps a [`Booking`], the place of its deadline, so that no search by name is
+/// needed. Elections with the same deadline come up in the order of their bookings.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Deadlines {
     /// The earliest deadline. A node with one election, the common case, allocates nothing for
@@ -21,11 +21,11 @@ pub(crate) struct Deadlines {
 
 type Due = (Place, ElectionName);
 
-/// Due time, and a number that no other place has.
+/// A deadline, and a number that distinguishes deadlines at the same instant.
 type Place = (Time, u64);
 
-/// The place of an election's deadline in [`Deadlines`]. After the loss of a booking its election
-/// comes up once more; a stale booking does no harm.
+/// The place of an election's deadline in [`Deadlines`]. A lost booking makes its election come up
+/// once more; a stale booking does no harm.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Booking(Option<Place>);
 
@@ -89,8 +89,8 @@ impl Deadlines {
         self.earliest.as_ref().map(|((at, _), election)| (*at, election))
     }
 
-    /// Takes all elections due at `now` off the queue, the earliest first. Deadlines set meanwhile
-    /// wait for the next call, so that every call ends.
+    /// Removes all elections due at `now` and returns them, the earliest first. Deadlines set
+    /// during this call wait for the next call, so that every call ends.
     pub(crate) fn take_due(&mut self, now: Time) -> Vec<ElectionName> {
         let mut due = Vec::new();
         while self.first().is_some_and(|at| at <= now)
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(due(&mut deadlines, 4), [""; 0]);
         assert_eq!(due(&mut deadlines, 5), ["b", "a"]);
         assert_eq!(deadlines.first(), None);
-        // A deadline that was taken off can be set to the same time again.
+        // After an election was taken, its deadline can be set to the same instant again.
         deadlines.set(&mut of_a, &a, at(5));
         assert_eq!(deadlines.first(), at(5));
         deadlines.set(&mut of_a, &a, None);
@@ -139,8 +139,8 @@ mod tests {
         assert_eq!(deadlines, Deadlines { last: deadlines.last, ..Deadlines::default() });
     }
 
-    /// Compares with a list that is searched: deadlines set, moved, cleared and taken in any order
-    /// come up alike.
+    /// Compares with a list that is searched: after any order of sets, moves, clears and takes,
+    /// both return the same elections.
     #[test]
     fn earliest_deadline_is_at_hand() {
         let names = ["a", "b", "c", "d"].map(|name| ElectionName::new(name).unwrap());

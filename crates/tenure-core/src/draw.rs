@@ -7,9 +7,9 @@ use siphasher::sip::SipHasher13;
 
 use crate::time::nanos;
 
-/// A source of draws that are pure functions of a seed and of their purpose.
+/// A source of random numbers that are pure functions of a seed and a purpose.
 ///
-/// The same (seed, subject, purpose, attempt) gives the same number in every run and on every
+/// The same seed, subject, purpose and attempt give the same number in every run and on every
 /// machine, so that a simulated run can be replayed from its seed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Draw {

@@ -14,8 +14,8 @@ const BILLION: u32 = 1_000_000_000;
 /// equation 15): over a real span `s`, a clock advances by at least `(1 − ρ)s` and at most
 /// `(1 + ρ)s`.
 ///
-/// `Drift` keeps parts per billion so that all arithmetic is exact. Every rounding goes against the
-/// party that claims something.
+/// `Drift` keeps parts per billion so that all arithmetic is exact. Each method rounds against the
+/// claimant: a claim becomes shorter, a wait for a claim longer.
 ///
 /// ```
 /// use core::time::Duration;
@@ -45,7 +45,7 @@ impl Drift {
         self.0
     }
 
-    /// `⌊(1 − ρ)·span⌋`: the span on which a claimant may count, on its own clock.
+    /// `⌊(1 − ρ)·span⌋`: how much of a real `span` a claimant may count on, by its clock.
     #[must_use]
     pub fn shrink(self, span: Duration) -> Duration {
         scale(span, BILLION - self.0, BILLION, Rounding::Down)
@@ -86,7 +86,7 @@ fn scale(span: Duration, times: u32, over: u32, rounding: Rounding) -> Duration 
     let span = nanos(span);
     let times = u64::from(times);
     let over = u64::from(over);
-    // The dividend of `over` is exact, and the rest times `times` is below 2⁶⁴: no long division.
+    // The dividend of `over` is exact and the rest times `times` is below 2⁶⁴, so 64 bits suffice.
     let whole = span / over;
     let rest = span % over * times;
     let part = match rounding {

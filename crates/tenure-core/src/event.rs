@@ -35,7 +35,8 @@ pub enum Event<Own> {
         to: NodeName,
         why: TransferFailure,
     },
-    /// The leader. Boxed, since the other events are small and moved at every step.
+    /// The leader, also when only its lease or the time of its last word has changed. In a box: the
+    /// other events are small, and are moved at every step.
     View(Box<View>),
     /// The observer may have missed states between the last view and the next one.
     Gap,
@@ -74,7 +75,7 @@ pub enum Loss {
         "another program deleted the key or the lease in the store, or revoked permission to them"
     )]
     Revoked,
-    /// Fences from before and after may be out of order.
+    /// Fences from before and after the change may be out of order.
     #[error("the store is not the one it was: restored from a backup, replaced, or changed")]
     Reset,
     #[error("another leader goes before this one")]

@@ -16,7 +16,6 @@ impl Fence {
     /// Below every fence of a leadership.
     pub const NONE: Self = Self(0);
 
-    /// The fence with this number.
     #[must_use]
     pub const fn new(number: u64) -> Self {
         Self(number)

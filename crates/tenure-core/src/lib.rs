@@ -1,19 +1,18 @@
 //! Leader election protocols as pure state machines.
 //!
-//! A core neither does I/O, nor reads a clock, nor draws a random number: a driver hands it inputs
-//! and the time at which they were seen, and carries out the effects that the core answers. The
-//! crate never links `std`; a build for a bare-metal target proves that.
+//! A core does no I/O, reads no clock and draws no random number. A driver hands it inputs, each
+//! with the time of its arrival, and carries out the effects that the core returns. The crate never
+//! links `std`; a build for a bare-metal target proves that.
 //!
 //! - [`contract`]: the promises of every core, and the duties of its driver. Start here.
 //! - [`nerio`]: quorum leases with ordered edicts, the embedded default.
 //! - [`etcd`]: leases and creation revisions, beside `etcdctl elect` and Go's client.
-//! - [`allcall`]: leased leaders on a broadcast bus, one in each part of a partition.
+//! - [`allcall`]: leased leaders on a broadcast bus, one on each side of a network partition.
 //! - [`voter`]: leaders by random draw, over HTTP between the voters themselves.
 //! - [`nele`]: leaders that emerge from the owners of a shared ledger's partitions.
 //! - The vocabulary all protocols share: [`Time`], [`Clocks`], [`Drift`], [`Fence`],
 //!   [`Standing`], names.
 #![no_std]
-#![allow(missing_docs, reason = "fields whose names say enough")]
 
 extern crate alloc;
 
@@ -43,7 +42,7 @@ pub mod voter;
 mod waiting;
 
 pub use backoff::Backoff;
-pub use bounds::{Bounds, Fault, OutOfRange, Quantity, Range, SettingsError};
+pub use bounds::{Bounds, Checked, Fault, OutOfRange, Quantity, Range, SettingsError};
 pub use claim::Claim;
 pub use clocks::{BothClocks, Clocks, Now};
 pub use command::Command;

@@ -7,6 +7,7 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::str::FromStr;
 
+use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The reason why a name was refused.
@@ -16,7 +17,7 @@ pub enum NameError {
     Empty { what: &'static str },
     #[error("{what} has {bytes} bytes; at most {max} are allowed")]
     TooLong { what: &'static str, bytes: usize, max: usize },
-    #[error("{what} may hold {rule}; {found:?} is not one of them")]
+    #[error("{what} may hold {rule}; {found:?} is not allowed")]
     Character { what: &'static str, found: char, rule: &'static str },
 }
 
@@ -24,7 +25,7 @@ fn check(
     text: &str,
     what: &'static str,
     bytes: core::ops::RangeInclusive<usize>,
-    allowed: fn(char) -> bool,
+    allowed: impl Fn(char) -> bool,
     rule: &'static str,
 ) -> Result<(), NameError> {
     if text.len() > *bytes.end() {
@@ -51,10 +52,25 @@ fn is_printable(c: char) -> bool {
     !c.is_control()
 }
 
+/// Reads a text, with escapes or without, and checks it.
+struct TextVisitor<T>(fn(&str) -> Result<T, NameError>);
+
+impl<T> Visitor<'_> for TextVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        self.0(text).map_err(E::custom)
+    }
+}
+
 macro_rules! text {
     ($(#[$doc:meta])* $name:ident, $what:literal, $bytes:expr, $allowed:ident, $rule:literal) => {
         $(#[$doc])*
-        // The empty text allocates nothing.
+        // `None` is the empty text, which allocates nothing.
         #[derive(Clone)]
         pub struct $name(Option<Arc<str>>);
 
@@ -68,7 +84,6 @@ macro_rules! text {
                 Ok(Self((!text.is_empty()).then(|| text.into())))
             }
 
-            /// The text itself.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 self.0.as_deref().unwrap_or_default()
@@ -80,7 +95,7 @@ macro_rules! text {
             }
         }
 
-        // Most names that are compared are clones, or have one length and differ at the end.
+        // Compares lengths and last bytes first: most compared names are clones, or differ there.
         impl PartialEq for $name {
             #[inline]
             fn eq(&self, other: &Self) -> bool {
@@ -166,8 +181,7 @@ macro_rules! text {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = <&str>::deserialize(deserializer)?;
-                Self::new(text).map_err(serde::de::Error::custom)
+                deserializer.deserialize_str(TextVisitor(Self::new))
             }
         }
     };
@@ -188,7 +202,7 @@ text! {
 }
 
 text! {
-    /// The name of a cluster: keeps two clusters apart that meet by accident.
+    /// The name of a cluster. Messages carry it, so that two clusters on one network stay apart.
     ///
     /// 1 to 32 bytes: letters, digits and `. _ -`.
     ClusterName, "the name of a cluster or group", 1..=32, is_label, "letters, digits and . _ -"
@@ -198,14 +212,14 @@ text! {
     /// The value that a leader shows to others, such as its address.
     ///
     /// At most 128 bytes without control characters; may be empty.
-    Value, "a candidate's value", 0..=128, is_printable, "no control characters"
+    Value, "a candidate's value", 0..=128, is_printable, "all but control characters"
 }
 
 text! {
     /// A longer text, such as a quorum system by names.
     ///
     /// At most 4 MiB without control characters; may be empty.
-    Text, "a text", 0..=4_194_304, is_printable, "no control characters"
+    Text, "a text", 0..=4_194_304, is_printable, "all but control characters"
 }
 
 impl Default for Text {
@@ -235,7 +249,7 @@ mod tests {
         assert_eq!(NodeName::new("").unwrap_err().to_string(), "a node's name is empty");
         assert_eq!(
             NodeName::new("a b").unwrap_err().to_string(),
-            "a node's name may hold letters, digits and . _ -; ' ' is not one of them"
+            "a node's name may hold letters, digits and . _ -; ' ' is not allowed"
         );
         assert_eq!(
             ElectionName::new(&"x".repeat(65)).unwrap_err().to_string(),

@@ -3,7 +3,7 @@
 use crate::fence::Fence;
 use crate::time::Time;
 
-/// The answer to "do I lead this election at `now`?".
+/// Whether this process leads an election at a given instant.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Standing {
     /// This process leads until `until` on its own clock, unless it renews before.
@@ -16,7 +16,6 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Whether this process leads.
     #[must_use]
     pub const fn is_leading(self) -> bool {
         matches!(self, Self::Leading { .. })

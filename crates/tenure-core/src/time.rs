@@ -8,17 +8,18 @@ use serde::{Deserialize, Serialize};
 /// Nanoseconds of this process's `CLOCK_BOOTTIME`.
 ///
 /// A `Time` has a meaning only on the clock that showed it. The receiver of a foreign `Time`, such
-/// as the `Start` of a request, may compare it with others of the same sender and may send it back,
-/// and nothing else (Nerio, section 3).
+/// as the `Start` of a request, may only compare it with others of the same sender and send it back
+/// (Nerio, section 3).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Time(u64);
 
 /// Nanoseconds of wall time since 1970-01-01 00:00 UTC, up to the year 2554.
 ///
-/// Machines compare wall times, so a `WallTime` is as good as their clocks. A core turns a received
-/// wall time into a [`Time`] at once ([`BothClocks::earliest`](crate::BothClocks::earliest),
-/// [`BothClocks::latest`](crate::BothClocks::latest)) and waits for that `Time`: a step of the wall
-/// clock moves nothing.
+/// Machines compare wall times, so a `WallTime` is as good as their clocks. A core converts a
+/// received `WallTime` to a [`Time`] at once
+/// ([`BothClocks::earliest`](crate::BothClocks::earliest),
+/// [`BothClocks::latest`](crate::BothClocks::latest)) and waits for that `Time`: a later step of
+/// the wall clock moves no deadline.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct WallTime(u64);
 
@@ -61,7 +62,7 @@ macro_rules! instants {
                 Self(self.0.saturating_add(1))
             }
 
-            /// How long after `earlier` this instant is; zero when it is not after it.
+            /// The span from `earlier` to this instant; zero if `earlier` is later.
             #[must_use]
             pub const fn since(self, earlier: Self) -> Duration {
                 Duration::from_nanos(self.0.saturating_sub(earlier.0))
@@ -90,10 +91,10 @@ pub(crate) fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// When a core wants to be called again with [`Input::Timeout`](crate::Input::Timeout), and why.
+/// The instant of the next [`Input::Timeout`](crate::Input::Timeout), and its purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Deadline {
-    /// The earliest instant at which the core has something to do.
+    /// The earliest instant at which the core acts by itself.
     pub at: Time,
     /// Purpose of the deadline, for traces and for people who ask why a process woke up.
     pub why: &'static str,

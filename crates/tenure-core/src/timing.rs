@@ -14,13 +14,12 @@ pub struct LeaseTiming {
     pub lease: Duration,
     /// ρ, the bound on the rate error of clocks.
     pub drift: Drift,
-    /// Span before the end of the lease at which the leader's work is asked to stop.
+    /// Span before the end of the lease; when it begins, the leader's work is asked to stop.
     pub grace: Duration,
-    /// Span before that end at which the work is ended by force; at most `grace`.
+    /// Span before the end of the lease, at most `grace`; when it begins, the work is killed.
     pub kill_margin: Duration,
 }
 
-/// The bounds of a protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct LeaseBounds {
     pub shortest: Duration,
@@ -33,10 +32,10 @@ pub struct LeaseBounds {
 }
 
 impl LeaseTiming {
-    /// Checks whether these times work together. `usable` gives the rest of a lease on the leader's
-    /// clock when its first renewal is due; the rest grows with the lease. The rest must exceed
-    /// grace, kill margin and the round trips of `bounds` together: a renewal that gets lost once
-    /// is repeated before the work is asked to stop.
+    /// Checks whether these times work together. `usable` gives the rest of a lease, on the
+    /// leader's clock, when its first renewal is due. The rest must exceed the sum of grace, kill
+    /// margin and the round trips of `bounds`: one renewal may be lost, and is repeated before the
+    /// work is asked to stop.
     pub fn check(
         &self,
         bounds: &LeaseBounds,
@@ -103,8 +102,7 @@ impl SettingsError for TimingError {
     }
 }
 
-/// A lease that leaves too little time between its first renewal and the moment at which the work
-/// is stopped.
+/// A lease that leaves too little time between its first due renewal and the stop of the work.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "lease {lease:?} is too short: when its first renewal is due, after a third, {usable:?} \
@@ -125,7 +123,6 @@ pub struct TooShort {
     pub enough: Option<Duration>,
 }
 
-/// A number of round trips.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RoundTrips {
     pub count: u32,
@@ -192,7 +189,7 @@ mod tests {
         check(LeaseTiming { drift: "0.100000001".parse().unwrap(), ..timing() }).unwrap_err();
     }
 
-    /// 1.6 s are needed, and 1.998 s of 3 s are left when a third is over.
+    /// 1.6 s are needed; after a third of a lease of 3 s, 1.998 s are left.
     #[test]
     fn error_names_shortest_lease() {
         check(LeaseTiming { lease: 3 * SECOND, ..timing() }).unwrap();

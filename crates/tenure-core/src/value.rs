@@ -8,10 +8,10 @@ use core::fmt::{self, Write};
 
 use crate::name::Value;
 
-/// The value that a leader shows to others, such as its address: any bytes of any length.
+/// The value that a leader shows to others, such as its address: any bytes of any length. A store
+/// accepts such values from other programs.
 ///
-/// Candidates of other programs may share an election, and their store accepts any bytes. A clone
-/// shares the bytes.
+/// A clone shares the bytes.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct LeaderValue(Arc<[u8]>);
 

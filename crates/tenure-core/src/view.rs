@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::SocketAddr;
+use core::time::Duration;
 
 use crate::fence::Fence;
 use crate::time::Time;
@@ -21,9 +22,9 @@ pub enum View {
     },
     /// The election certainly has no leader.
     Vacant,
-    /// No participant that knows has answered in time, or the answers do not agree.
+    /// No participant that knows the leader has answered in time, or the answers disagree.
     Unknown {
-        /// Time on the clock of leases.
+        /// Time since which the leader is unknown, on the clock of leases.
         since: Time,
     },
 }
@@ -41,10 +42,10 @@ pub struct LeaderView {
     pub incarnation: Option<u128>,
     /// Address of the leader for the protocol itself (Nerio).
     pub address: Option<SocketAddr>,
-    /// The leader has stepped down. A verification promised that no other process leads before
+    /// The leader has stepped down, but a verification promised that no other process leads before
     /// about this time (Nerio).
     pub leaving: Option<Time>,
-    /// Time of the last word from the leader, where leaders can overlap.
+    /// Time of the last message from the leader, where leaders can overlap.
     pub heard: Option<Time>,
 }
 
@@ -67,7 +68,7 @@ impl View {
         }
     }
 
-    /// Whether an application sees no difference: a renewed lease is no change.
+    /// Whether an application sees no difference between the two; a renewed lease is none.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         let alike = |one: &[LeaderView], other: &[LeaderView]| {
@@ -85,10 +86,21 @@ impl View {
             }
         }
     }
+
+    /// Whether a core that has reported this view reports `later`: an application sees a
+    /// difference, a lease has another end, or a leader was heard again after `every` or more.
+    pub(crate) fn is_outdated_by(&self, later: &Self, every: Duration) -> bool {
+        let mut pairs = self.leaders().zip(later.leaders());
+        !self.is_same(later) || pairs.any(|(known, later)| known.is_outdated_by(later, every))
+    }
+
+    fn leaders(&self) -> impl Iterator<Item = &LeaderView> {
+        self.leader().into_iter().chain(self.others())
+    }
 }
 
 impl LeaderView {
-    /// A leader of which only name and value are known.
+    /// A leader with a known name and value, and no other field.
     #[must_use]
     pub const fn new(id: Arc<str>, value: LeaderValue) -> Self {
         Self {
@@ -111,6 +123,14 @@ impl LeaderView {
             && *address == other.address
             && *value == other.value
             && leaving.is_some() == other.leaving.is_some()
+    }
+
+    fn is_outdated_by(&self, later: &Self, every: Duration) -> bool {
+        let heard_again = match (self.heard, later.heard) {
+            (Some(known), Some(heard)) => heard.since(known) >= every,
+            (known, heard) => known != heard,
+        };
+        self.until != later.until || heard_again
     }
 }
 

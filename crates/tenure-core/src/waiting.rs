@@ -23,52 +23,50 @@ pub enum Waiting {
         /// Silent participants.
         missing: Vec<Arc<str>>,
     },
-    /// Grantors that lost their memory grant nothing until every lease that they may have given has
-    /// ended.
+    /// Grantors that lost their state directories grant nothing until every lease that they may
+    /// have given has ended.
     OldLeases {
         at: Vec<Arc<str>>,
         /// Time at which enough of them grant again, on this node's clock.
         until: Time,
         missing: Vec<Arc<str>>,
     },
-    /// Grantors that lost their memory, or never had one, read the fences of the others.
+    /// Grantors with a lost or a new state directory read the fences of the other grantors.
     Fences {
         at: Vec<Arc<str>>,
-        /// Whether a member remembers the cluster, which then is not new.
+        /// Whether a member remembers the cluster, so that the cluster is not new.
         known: bool,
         missing: Vec<Arc<str>>,
     },
-    /// Another candidate leads, or is before this one.
+    /// Another candidate leads, or comes before this candidate.
     Behind {
-        /// Public name of that candidate, or with a store the name of its key.
+        /// Public name of that candidate; with a store, the name of its key.
         who: Arc<str>,
         leading: bool,
     },
-    /// A key that no candidate made stands before this candidate's key, and does not go by itself.
+    /// A key that no candidate made comes before this candidate's key, and does not go by itself.
     Foreign {
         key: Arc<str>,
-        /// Sign by which the key was recognized as foreign, and a remedy.
+        /// The sign of a foreign key, and a remedy.
         why: Arc<str>,
     },
-    /// Too many participants refuse, for reasons that time alone does not mend.
+    /// Too many participants refuse, for reasons that only an operator can remove.
     Refused { obstacles: Vec<Obstacle>, missing: Vec<Arc<str>> },
     /// The last leader has stepped down, and promised a verification that no other process leads
     /// before `until`.
     Promised {
-        /// Another candidate, or this one.
+        /// Name of the candidate that promised, perhaps this one.
         who: Arc<str>,
         /// End of the promise, on this node's clock.
         until: Time,
     },
-    /// This candidate has stepped down from an earlier leadership, and no quorum has confirmed
-    /// that.
+    /// This candidate has given up an earlier leadership, and no quorum has confirmed the release.
     GivingUp {
         missing: Vec<Arc<str>>,
         /// End of the lease at every participant, on this node's clock.
         until: Time,
     },
-    /// This candidate listens for a leader that it may not know of, because it has just joined or
-    /// was cut off.
+    /// This candidate listens for an unknown leader, because it has just joined or was cut off.
     Listening {
         /// Time from which this candidate may stand, on this node's clock.
         until: Time,
@@ -84,14 +82,12 @@ pub enum Waiting {
     },
 }
 
-/// An obstacle at one place.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Obstacle {
     /// A grantor, an endpoint, or a store.
     pub by: Arc<str>,
-    /// Kind for programs: a word of lower case and hyphens.
+    /// Kind for programs: lower-case letters and hyphens.
     pub label: &'static str,
-    /// Reason for people.
     pub why: Arc<str>,
 }
 
@@ -107,7 +103,7 @@ impl Obstacle {
 }
 
 impl Waiting {
-    /// The kind of the reason for programs: a word of lower case and hyphens.
+    /// The kind of the reason for programs: lower-case letters and hyphens.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {
@@ -126,8 +122,8 @@ impl Waiting {
         }
     }
 
-    /// Whether `other` says the same. An end that each answer computes anew, and that moves by less
-    /// than `slack`, counts as the same.
+    /// Whether `other` is the same reason. Each answer computes its end anew: ends that differ by
+    /// less than `slack` count as the same.
     #[must_use]
     pub fn is_as(&self, other: &Self, slack: Duration) -> bool {
         let moved = |until: &Time, before: &Time| until.since(*before).max(before.since(*until));
@@ -146,13 +142,13 @@ impl Waiting {
             (Self::Listening { until }, Self::Listening { until: before }) => {
                 moved(until, before) < slack
             }
-            // The grantors notice the shared name one after the other.
+            // More and more grantors notice the shared name: the list `by` grows.
             (Self::NameInUse { other, .. }, Self::NameInUse { other: known, .. }) => other == known,
             _ => self == other,
         }
     }
 
-    /// The reason as a line for people, with the time left at `now`.
+    /// The reason as a line for people; ends are printed as the time left at `now`.
     #[must_use]
     pub fn told(&self, now: Time) -> impl fmt::Display {
         Sentence { waiting: self, now: Some(now) }
@@ -178,7 +174,7 @@ impl fmt::Display for Obstacle {
 
 struct Sentence<'a> {
     waiting: &'a Waiting,
-    /// Without `now`, ends are printed as instants.
+    /// The instant for "time left"; without it, ends are printed as instants.
     now: Option<Time>,
 }
 

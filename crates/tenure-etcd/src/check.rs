@@ -1,4 +1,4 @@
-//! A check, before the start, of whether elections are possible, by questions to every member.
+//! Checks before the start whether elections are possible, by requests to every member.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Report {
     }
 }
 
-/// The reason for which no election is possible.
+/// The reason why no election is possible.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CheckError {
     #[error("no endpoint can be used: {}", .errors.iter().map(ConnectError::told)
@@ -51,16 +51,16 @@ pub enum CheckError {
         "etcd does not permit this user to read and write keys that begin with {prefix}: {said}"
     )]
     Denied { prefix: String, said: Arc<str> },
-    /// A member answers, and a question that needs the others gets no answer.
+    /// A member answers, but a request that needs a quorum of the members gets no answer.
     #[error("etcd does not answer: {why}; check that its members have a quorum")]
     NotAnswered { why: Arc<str> },
 }
 
 /// Connects to all endpoints side by side, reads the status of each, and asks one of them whether
-/// this user may read and write the keys of these elections. Writes nothing. Takes at most the
-/// options' `connect_within`, twice, and once for each election; an endpoint that speaks TLS and
-/// hangs up is asked again for about half a second. Cancel safe; must be called in a tokio runtime
-/// with I/O and time.
+/// this user may read and write the keys of these elections. Writes nothing. Takes at most twice
+/// the options' `connect_within`, and once more for each election; an endpoint that hangs up during
+/// TLS is tried again for about half a second. Cancel safe; must be called in a tokio runtime with
+/// I/O and time.
 pub async fn check(
     options: &CheckedOptions,
     config: &Checked,
@@ -82,9 +82,9 @@ pub async fn check(
     one_cluster(&endpoints)?;
     for election in elections {
         let prefix = format!("{}{election}/", config.namespace);
-        let asked = permitted(client.clone(), prefix);
+        let permission = permitted(client.clone(), prefix);
         let within = options.connect_within;
-        let answer = tokio::time::timeout(within, asked).await;
+        let answer = tokio::time::timeout(within, permission).await;
         answer.unwrap_or_else(|_| {
             let why = format!("no answer within {within:?}").into();
             Err(CheckError::NotAnswered { why })
@@ -97,10 +97,10 @@ pub async fn check(
 async fn connect_all(
     options: &CheckedOptions,
 ) -> Vec<(usize, Endpoint, Result<Connection, ConnectError>)> {
-    let mut asked = JoinSet::new();
+    let mut attempts = JoinSet::new();
     for (nth, endpoint) in options.endpoints.iter().cloned().enumerate() {
         let options = options.clone();
-        asked.spawn(async move {
+        attempts.spawn(async move {
             let mut found = connect(&options, &endpoint).await;
             if matches!(found, Err(ConnectError::Closed { .. })) {
                 found = hung_up(&options, &endpoint).await.map_or(found, Err);
@@ -108,12 +108,12 @@ async fn connect_all(
             (nth, endpoint, found)
         });
     }
-    let mut all = asked.join_all().await;
+    let mut all = attempts.join_all().await;
     all.sort_by_key(|(nth, ..)| *nth);
     all
 }
 
-/// The true error of an endpoint that hangs up, if it can be found.
+/// Finds the reason why an endpoint hangs up; `None` if no attempt shows a reason.
 async fn hung_up(options: &CheckedOptions, endpoint: &Endpoint) -> Option<ConnectError> {
     let other = wants_other_scheme(options, endpoint).await;
     match (other, endpoint.is_secure()) {
@@ -135,8 +135,8 @@ fn one_cluster(endpoints: &[(Endpoint, Result<Status, ConnectError>)]) -> Result
     }
 }
 
-/// Sends a transaction that would write if a key had been created in a revision that never comes:
-/// etcd checks the permissions of both branches.
+/// Checks the rights of the user: sends a transaction whose write never runs, because no key has
+/// the compared revision. etcd checks the permissions of both branches.
 async fn permitted(mut client: Client, prefix: String) -> Result<(), CheckError> {
     let keys = Keys::Prefix(prefix.as_str().into());
     let (first, end) = keys.range();
@@ -150,7 +150,7 @@ async fn permitted(mut client: Client, prefix: String) -> Result<(), CheckError>
             Refusal::Denied { said } | Refusal::Unauthenticated { said },
         ))
         | Fault::Login(said) => CheckError::Denied { prefix, said },
-        // A running participant can go on; the alarms in the report show the full store.
+        // A full store does not stop a running participant; the report shows the alarm.
         Fault::Answer(Reply::Refused(Refusal::NoSpace { .. })) => return Ok(()),
         Fault::Answer(reply) => CheckError::NotAnswered { why: reply.to_string().into() },
         Fault::Outdated(why) | Fault::Lost(why) => CheckError::NotAnswered { why },

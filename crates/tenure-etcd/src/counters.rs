@@ -7,11 +7,11 @@ use tenure_core::etcd::{Op, Reply};
 /// Totals since the start of a node, by kind and reason. Both are bounded sets of fixed words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Requests to etcd, by kind; also those that were refused because they had no turn.
+    /// Requests to etcd, by kind, including those that had no turn in time and were not sent.
     pub requests: BTreeMap<&'static str, u64>,
     /// Answers of etcd, events of watches included.
     pub answers: u64,
-    /// Requests with an unknown outcome, and watches that ended so.
+    /// Requests and watches that ended without a known outcome.
     pub unknown: u64,
     /// Requests that etcd refused, or that had no turn in time.
     pub refused: u64,

@@ -1,6 +1,7 @@
 //! Elections on etcd, carried by the loop that all protocols share.
 
 use std::any::Any;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use tenure::driver::{Backend, Campaigns, LOG, Machine};
 use tenure::{AtMostOne, Obstacle, Waiting, clock};
 use tenure_core::etcd::{
-    Checked, Command, Etcd, Extra, Ignored, Message, NoRecord, OwnEvent, Refusal, Store,
+    Checked, Command, Etcd, Extra, Ignored, Message, OwnEvent, Refusal, Store,
 };
 use tenure_core::{ElectionName, End, Fence, Input, Loss, Protocol, Standing, Ticket, Time, Value};
 use tokio::sync::{broadcast, oneshot};
@@ -19,8 +20,8 @@ use crate::notice::Notice;
 use crate::options::CheckedOptions;
 use crate::wire::{Incoming, Wire};
 
-/// The shortest wait of a node that closes for the deletion of its keys; otherwise the time of one
-/// call.
+/// The least time for which a closing node waits for the deletion of its keys; otherwise the time
+/// of one call.
 const FAREWELL: Duration = Duration::from_millis(500);
 const FAREWELL_MAX: Duration = Duration::from_secs(5);
 
@@ -32,7 +33,7 @@ pub(crate) enum Ask {
 
 /// The mark of leaderships that a node has won. Each node has its own mark, known by its address in
 /// memory.
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub(crate) struct Mark {
     _place: u8,
 }
@@ -41,13 +42,13 @@ pub(crate) struct Driver {
     config: Checked,
     wire: Wire,
     notices: broadcast::Sender<Notice>,
-    /// The length of the last lease as granted, in seconds.
+    /// TTL of the most recent lease as granted, in seconds.
     granted: Arc<AtomicU32>,
     mark: Arc<Mark>,
     counters: Counters,
-    /// Only another cluster has answered since then, and no endpoint fails to.
+    /// Time since which every answer has come from another cluster and no endpoint has failed.
     other_since: Option<Time>,
-    /// The state of each endpoint without a connection; bounded by their number.
+    /// The obstacle at each endpoint; `None` while the node is connected.
     connecting: Option<Vec<Obstacle>>,
 }
 
@@ -59,7 +60,7 @@ impl Driver {
         granted: Arc<AtomicU32>,
         mark: Arc<Mark>,
     ) -> Self {
-        // The first endpoint is asked alone, and has not answered when a campaign begins.
+        // The node asks only the first endpoint at the start, and has no answer yet.
         let silent = |first: &Endpoint| Obstacle::no_answer(first.to_string());
         let connecting = Some(options.endpoints.first().map(silent).into_iter().collect());
         Self {
@@ -74,7 +75,7 @@ impl Driver {
         }
     }
 
-    /// This endpoint cannot be used: campaigns wait for another.
+    /// Records that an endpoint cannot be used, and informs the campaigns that wait.
     fn is_without(
         &mut self,
         endpoint: &Endpoint,
@@ -92,7 +93,7 @@ impl Driver {
         }
     }
 
-    /// The endpoint in use has changed.
+    /// Handles a change of the endpoint in use.
     fn on_link(&mut self, link: Notice, machine: &Machine<Self>) {
         let mut early = None;
         match &link {
@@ -112,7 +113,7 @@ impl Driver {
             Notice::Unreachable { endpoint, why } => {
                 self.counters.unreachable += 1;
                 self.is_without(endpoint, why, &machine.campaigns);
-                // The endpoint may be of the right cluster.
+                // The endpoint that failed may belong to the right cluster.
                 self.other_since = None;
             }
             _ => {}
@@ -127,8 +128,9 @@ impl Driver {
         }
     }
 
-    /// etcd refuses a necessary request: for one election, or for all. With a lease, candidates
-    /// stand in their queues and wait for nothing else.
+    /// Reports a necessary request that etcd refused to the campaigns that wait for it. A refusal
+    /// without an election concerns all campaigns, unless the node has a lease: then candidates
+    /// already stand in their queues.
     fn is_refused(
         election: Option<&ElectionName>,
         doing: &str,
@@ -153,8 +155,8 @@ impl Driver {
             let now = clock::now();
             let since = *self.other_since.get_or_insert(now);
             self.notice(Notice::OtherCluster { lasting: now.since(since) });
-            // Another endpoint may lead to the right cluster.
-            self.wire.leave(&"it is of another cluster than at the start".into());
+            // The next endpoint may belong to the right cluster.
+            self.wire.leave(&"the endpoint belongs to another cluster than at the start".into());
         }
     }
 
@@ -202,7 +204,7 @@ impl Backend for Driver {
     fn on_ask(&mut self, now: Time, ask: Ask, machine: &mut Machine<Self>) {
         match ask {
             Ask::Proclaim { election, fence, value } => {
-                // The leadership may be over by now, and a new campaign may have begun.
+                // The leadership may have ended in the meantime, and a new campaign begun.
                 let standing = machine.core.standing(&election, now);
                 if matches!(standing, Standing::Leading { fence: Some(own), .. } if own == fence) {
                     machine.command(election, Command::Extra(Extra::Proclaim { value }));
@@ -222,11 +224,11 @@ impl Backend for Driver {
         }
     }
 
-    fn persist(&mut self, record: &NoRecord) -> bool {
+    fn persist(&mut self, record: &Infallible) -> bool {
         match *record {}
     }
 
-    fn flush(&mut self, _: Ticket, record: NoRecord) {
+    fn flush(&mut self, _: Ticket, record: Infallible) {
         match record {}
     }
 
@@ -238,7 +240,8 @@ impl Backend for Driver {
     ) {
         match &event {
             OwnEvent::Ignored(reason) => return self.ignore(*reason),
-            // The end of the campaign or the leadership follows, and informs the application.
+            // The core reports the end of the campaign or leadership next, and so informs the
+            // application.
             OwnEvent::Lost(lost) => {
                 if let Some(election) = &election {
                     tracing::info!(target: LOG, %election, "{lost}");

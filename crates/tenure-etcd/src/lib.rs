@@ -24,7 +24,7 @@
 //! };
 //! let etcd = Node::builder(config.check()?, options.check()?).start()?;
 //!
-//! // `etcdctl elect shop/billing 10.0.0.9:8080` would stand in line with this one.
+//! // `etcdctl elect shop/billing 10.0.0.9:8080` would wait in the same queue.
 //! let leadership = etcd.election("billing")?.campaign("10.0.0.7:8080").await?;
 //! leadership.run(async { /* stopped before the lease ends */ }).await?;
 //! etcd.close().await;
@@ -36,8 +36,6 @@
 //! or password, certificates, permissions, versions of etcd that are too old. The protocol, its
 //! guarantees and what it does *not* guarantee: [`tenure_core::etcd`]. The [`wire`] carries
 //! requests to etcd.
-
-#![allow(missing_docs, reason = "fields whose names say enough")]
 
 mod check;
 mod counters;

@@ -1,6 +1,5 @@
 //! A process that takes part in elections on etcd.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -38,12 +37,8 @@ use crate::options::CheckedOptions;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Node {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
     config: Checked,
     driver: Arc<Hold<AtMostOne, Ask>>,
     notices: Notices<Notice>,
@@ -78,7 +73,7 @@ impl Node {
     /// The election with this name.
     #[must_use]
     pub fn election_named(&self, name: ElectionName) -> Election<AtMostOne> {
-        self.shared.driver.election(name)
+        self.driver.election(name)
     }
 
     /// Replaces the value of this leader that others see. The node writes the value as soon as etcd
@@ -86,13 +81,13 @@ impl Node {
     pub fn proclaim(&self, leader: &Leader<AtMostOne>, value: &str) -> Result<(), ProclaimError> {
         let value = Value::new(value)?;
         let mark = driver::extra::<Mark, _>(leader);
-        let is_ours = mark.is_some_and(|mark| Arc::ptr_eq(&mark, &self.shared.mark));
+        let is_ours = mark.is_some_and(|mark| Arc::ptr_eq(&mark, &self.mark));
         if !is_ours || !leader.is_current() {
             return Err(ProclaimError::NotLeading);
         }
         let election = leader.election().clone();
         let fence = leader.fence();
-        if self.shared.driver.tell(Ask::Proclaim { election, fence, value }) {
+        if self.driver.tell(Ask::Proclaim { election, fence, value }) {
             Ok(())
         } else {
             Err(ProclaimError::NotLeading)
@@ -102,35 +97,29 @@ impl Node {
     /// The settings of the node.
     #[must_use]
     pub fn config(&self) -> &Checked {
-        &self.shared.config
+        &self.config
     }
 
-    /// Notices for an operator. The first listener hears all notices since the start, later
-    /// listeners those from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener receives all notices from the start on; later
+    /// listeners receive only new notices. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
-        self.shared.notices.listen()
+        self.notices.listen()
     }
 
     /// Totals since the start; `None` once the node is closed. Cancel safe.
     pub async fn counters(&self) -> Option<Counters> {
-        self.shared.driver.ask(Ask::Counters).await
+        self.driver.ask(Ask::Counters).await
     }
 
     /// Gives up all leaderships and campaigns, and waits until its keys are deleted and its lease
-    /// is revoked, or a quarter of the lease has passed, between half a second and 5 s. From then
-    /// on every handle of this node says that the node does not lead.
+    /// is revoked, or a quarter of the lease has passed, between half a second and 5 s. After
+    /// `close` every handle of this node says that the node does not lead.
     ///
-    /// Work under a leadership must have ended before. Dropping the future changes nothing: the
+    /// End all work under a leadership before this call. Dropping the future changes nothing: the
     /// node closes all the same.
     pub async fn close(&self) {
-        self.shared.driver.close().await;
-    }
-}
-
-impl fmt::Debug for Node {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("config", &self.shared.config).finish_non_exhaustive()
+        self.driver.close().await;
     }
 }
 
@@ -138,9 +127,9 @@ impl Builder {
     /// Uses this existing lease first. The node takes the lease over: it renews the lease, and
     /// revokes it in the end. Keys of other owners on the lease end then, too.
     ///
-    /// Keys of the node are named by this lease, and lie on another lease. So after a process that
-    /// has ended without a resignation, the next process with this lease waits for the end of that
-    /// other lease.
+    /// The names of the node's keys hold the id of this lease, but the keys are attached to another
+    /// lease. If the process ends without a resignation, the next process with this lease waits
+    /// until that other lease ends.
     pub fn lease(mut self, lease: LeaseId) -> Self {
         self.lease = Some(lease);
         self
@@ -158,33 +147,34 @@ impl Builder {
         let (notices, said) = Notices::new();
         let settings = config.clone();
         let lifetime = granted.clone();
-        let own = mark.clone();
+        let node_mark = mark.clone();
         let begin = move || {
             let core = Etcd::new(settings.clone());
-            (Driver::new(settings, options, said, lifetime, own), core, start)
+            (Driver::new(settings, options, said, lifetime, node_mark), core, start)
         };
         let grace = config.grace;
         let kill_margin = config.kill_margin;
         let drift = config.drift;
         let lease = config.lease;
         let timing = move || {
-            // The node tries to delete a key until its lease would have ended.
+            // The node retries the deletion of a key until the key's lease would have ended.
             let granted = Duration::from_secs(granted.load(Ordering::Relaxed).into());
             let resignation_max = drift.stretch(granted.max(lease));
             Timing { grace, kill_margin, resignation_max }
         };
         let driver = driver::spawn(begin, timing)?;
-        Ok(Node { shared: Arc::new(Shared { config, driver, notices, mark }) })
+        Ok(Node { config, driver, notices, mark })
     }
 }
 
-/// Connects faster with a short lease, which leaves little time for finding an endpoint that works.
+/// Shortens `connect_within` for a short lease, which leaves little time to find an endpoint that
+/// works.
 fn with_time(options: &CheckedOptions, config: &Checked) -> CheckedOptions {
     let patience = (config.lease / 4).max(Duration::from_millis(500));
     options.connecting_within(options.connect_within.min(patience))
 }
 
-/// The reason for which a value is not proclaimed.
+/// The reason why a value is not proclaimed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ProclaimError {
     #[error(transparent)]

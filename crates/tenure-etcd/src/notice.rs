@@ -32,11 +32,11 @@ pub enum Notice {
     /// The node has a new login at the endpoint in use, without an interruption.
     LoggedIn {
         endpoint: Endpoint,
-        /// Etcd's text about the former login; `None` if that was still good.
+        /// etcd's reason to refuse the earlier login; `None` if the earlier login was still good.
         why: Option<Arc<str>>,
     },
-    /// The node wanted a new login at the endpoint in use, before the old login ends, and got none.
-    /// The node tries again.
+    /// The node could not replace the login at the endpoint in use before the login ends. The node
+    /// tries again.
     NotLoggedIn { endpoint: Endpoint, why: Arc<str> },
     /// The node uses this endpoint no longer, and tries the next one.
     Disconnected { endpoint: Endpoint, why: Arc<str> },
@@ -46,7 +46,7 @@ pub enum Notice {
     NotObserved { election: ElectionName, why: Arc<str> },
     /// Another cluster answers than at the start: the node ignores its answers.
     OtherCluster {
-        /// The time in which every endpoint answered, and only for that cluster.
+        /// Time for which every endpoint has answered for that other cluster.
         lasting: Duration,
     },
     Protocol {
@@ -65,10 +65,10 @@ impl fmt::Display for Notice {
             }
             Self::EarlyRevocation { endpoint, version } => write!(
                 f,
-                "{endpoint} runs etcd {version}, of which a leader that is stuck on its disk may \
-                 end leases too early: this process moves its keys to a new one, but candidates \
-                 of other programs may lead on without theirs; upgrade to 3.4.31, 3.5.13, 3.6 or \
-                 newer"
+                "{endpoint} runs etcd {version}: a leader of etcd that is stuck on its disk may \
+                 end leases too early. This process moves its keys to a new lease, but candidates \
+                 of other programs may lead on without a lease; upgrade to 3.4.31, 3.5.13, 3.6 \
+                 or newer"
             ),
             Self::LoggedIn { endpoint, why: Some(why) } => {
                 write!(f, "logged in again at {endpoint}: {why}")
@@ -77,18 +77,18 @@ impl fmt::Display for Notice {
                 write!(f, "logged in again at {endpoint}, before the token ends")
             }
             Self::NotLoggedIn { why, .. } => {
-                write!(f, "{why}; the token before is good still, and a new one is tried for again")
+                write!(f, "{why}; the earlier token is still good, and the node tries again")
             }
             Self::Disconnected { endpoint, why } => {
                 write!(f, "disconnected from {endpoint}: {why}")
             }
-            // The reason names the endpoint.
+            // The reason already names the endpoint.
             Self::Unreachable { why, .. } => f.write_str(why),
             Self::NotObserved { election, why } => {
                 write!(f, "{election} cannot be observed: {why}")
             }
             Self::OtherCluster { .. } => f.write_str(
-                "another etcd cluster answers than at the start: look at the endpoints; after a \
+                "another etcd cluster answers than at the start: check the endpoints; after a \
                  restore with a new token, start this process again",
             ),
             Self::Protocol { election: Some(election), event } => write!(f, "{election}: {event}"),

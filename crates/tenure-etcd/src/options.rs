@@ -17,14 +17,14 @@ use crate::endpoint::Endpoint;
 /// assert_eq!(options.endpoints.len(), 1);
 /// assert_eq!(
 ///     Options::new(vec![]).check().unwrap_err().to_string(),
-///     "no endpoint is given: at least one, as http://127.0.0.1:2379",
+///     "no endpoint is given: give at least one, as http://127.0.0.1:2379",
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// The members, preferred ones first. The node uses one member at a time; when that member
-    /// fails, the node asks all of them, each 200 ms after the one before, and uses the first whose
+    /// fails, the node asks all of them, the next one 200 ms later each, and uses the first whose
     /// store answers.
     pub endpoints: Vec<Endpoint>,
     /// Certificates for TLS. `None` with `https` endpoints: the system's authorities are trusted.
@@ -97,7 +97,6 @@ pub struct Tls {
     pub domain_name: Option<String>,
 }
 
-/// A user of etcd's and its password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     pub user: String,
@@ -135,11 +134,11 @@ impl Tls {
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum OptionsError {
-    #[error("no endpoint is given: at least one, as http://127.0.0.1:2379")]
+    #[error("no endpoint is given: give at least one, as http://127.0.0.1:2379")]
     NoEndpoint,
-    #[error("0 s for connecting to an endpoint: give it some time, as 2 s")]
+    #[error("the time to connect to an endpoint is 0 s: give more, as 2 s")]
     NoTime,
-    #[error("TLS is set up, but endpoint {endpoint} does without: write https:// for it")]
+    #[error("TLS is set up, but endpoint {endpoint} has no TLS: write https:// instead")]
     TlsWithoutHttps { endpoint: Endpoint },
     #[error(transparent)]
     Pem(#[from] PemError),
@@ -165,10 +164,10 @@ mod tests {
         let mixed = Options { tls: Some(Tls::default()), ..plain() };
         assert_eq!(
             told(mixed),
-            "TLS is set up, but endpoint http://host:2379 does without: write https:// for it"
+            "TLS is set up, but endpoint http://host:2379 has no TLS: write https:// instead"
         );
         let hasty = Options { connect_within: Duration::ZERO, ..plain() };
-        assert_eq!(told(hasty), "0 s for connecting to an endpoint: give it some time, as 2 s");
+        assert_eq!(told(hasty), "the time to connect to an endpoint is 0 s: give more, as 2 s");
         let missing =
             Tls { authority: Some(Pem::File("/nowhere/ca.pem".into())), ..Tls::default() };
         assert_eq!(
@@ -189,7 +188,7 @@ mod tests {
         let tls = |key| Tls { identity: Some(identity(key)), ..Tls::default() };
         secure(tls(&one.signing_key)).check().unwrap();
         let text = told(secure(tls(&other.signing_key)));
-        assert_eq!(text, "the client's private key is not that of its certificate");
+        assert_eq!(text, "the private key does not belong to the client's certificate");
     }
 
     /// Each connection would fail with such a key, as if no server answered.

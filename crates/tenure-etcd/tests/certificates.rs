@@ -111,7 +111,7 @@ fn identities(version: Version) {
         let other = Authority::new();
         let foreign = believing(&endpoints, &other.path(), Some(other.sign("eve", false)));
         let foreign = told(&foreign).await;
-        assert!(foreign.contains("no trust: "), "{foreign}");
+        assert!(foreign.contains("the certificate is not trusted: "), "{foreign}");
         let eve = believing(&endpoints, &authority.path(), Some(other.sign("eve", false)));
         let eve = told(&eve).await;
         assert!(eve.contains("wants a client certificate that it trusts: "), "{eve}");
@@ -153,7 +153,7 @@ fn schemes_and_names() {
         assert!(check(&named.clone().check().unwrap(), &config, &[]).await.is_ok());
         named.tls.as_mut().unwrap().domain_name = Some("elsewhere".to_owned());
         let elsewhere = told(&named.check().unwrap()).await;
-        assert!(elsewhere.contains("no trust: "), "{elsewhere}");
+        assert!(elsewhere.contains("the certificate is not trusted: "), "{elsewhere}");
 
         // The endpoints lead to two clusters, and to a dead member beside a living one.
         let mut both = Options::clone(&right);

@@ -1,4 +1,5 @@
-//! Elections whose point a slow machine may miss, or that need the machine to themselves.
+//! Tests of elections whose critical moment a slow machine may miss, or that need the machine for
+//! themselves.
 
 #![expect(clippy::unwrap_used, reason = "it is a test")]
 

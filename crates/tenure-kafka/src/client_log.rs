@@ -1,4 +1,4 @@
-//! The log of the client library, and the reason of its last failure.
+//! The log of the client library, and the reason of the library's last failure.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +12,8 @@ pub(crate) const LOG: &str = "tenure::kafka";
 
 const REASON_MAX: usize = 1_024;
 
-/// The reason of a failed call, which itself often returns only that no broker could be reached.
+/// The reason of a failed call. The call's own error often says only that no broker could be
+/// reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Reason {
     pub(crate) code: Option<Code>,
@@ -20,7 +21,7 @@ pub(crate) struct Reason {
 }
 
 impl Reason {
-    /// The last of two reasons, or the one that says more.
+    /// The newer of two reasons, or the more specific one.
     pub(crate) fn last(new: Option<Self>, before: Option<Self>) -> Option<Self> {
         let is_telling = |new: &Self| new.code != Some(Code::AllBrokersDown);
         new.filter(|new| before.is_none() || is_telling(new)).or(before)
@@ -53,7 +54,8 @@ impl ClientContext for ClientLog {
         tracing::debug!(target: LOG, "{error}: {reason}");
         let code = error.rdkafka_error_code();
         let text = match code {
-            // The library counts a broker twice: as it was listed, and as it names itself.
+            // The library counts a broker twice: by its listed name, and by the name that the
+            // broker gives itself.
             Some(Code::AllBrokersDown) => "no broker can be reached",
             _ => lasting(reason),
         };
@@ -65,7 +67,7 @@ impl ClientContext for ClientLog {
 
 impl ConsumerContext for ClientLog {}
 
-/// A reason without its time and number of repeats, which differ at each attempt.
+/// A reason without its time and its number of repeats, which differ at each attempt.
 fn lasting(reason: &str) -> &str {
     let parts = reason.rsplit_once(" (after ").filter(|(_, rest)| rest.ends_with(')'));
     parts.map_or(reason, |(text, _)| text)

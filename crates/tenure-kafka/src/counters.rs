@@ -21,11 +21,11 @@ pub struct Counters {
     pub elected: u64,
     /// Leaderships of this node that ended because no record was read in time.
     pub expired: u64,
-    /// Roles without a leader now: others stand for them, and this node owns their partitions and
-    /// does not.
+    /// Roles without a leader now, although this node owns their partitions: other processes stand
+    /// for these roles, and this node does not.
     pub unfilled: u32,
-    /// Times that another process of this machine began to lead, in another group, a role that
-    /// this node led: both fail with the machine.
+    /// Times that another process of this machine, in another group, began to lead a role that this
+    /// node led: both fail with the machine.
     pub same_host: u64,
 }
 

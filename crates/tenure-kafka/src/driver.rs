@@ -16,7 +16,7 @@ use crate::counters::Counters;
 use crate::ledger::Ledger;
 use crate::notice::Notice;
 
-/// The longest time that a node that closes waits until it has left its group.
+/// The longest time for which a closing node waits until it has left its group.
 const FAREWELL_MAX: Duration = Duration::from_secs(5);
 
 /// Questions of a node to its driver, beside requests of its handles.
@@ -34,18 +34,18 @@ pub(crate) enum Ask {
 
 pub(crate) enum Incoming {
     Report(Report),
-    /// The member waits for its first assignment in another phase.
+    /// The member without an assignment is in another phase.
     Phase,
 }
 
 pub(crate) struct Driver<C> {
     pub(crate) config: Checked,
     pub(crate) ledger: Ledger,
-    /// The phase in which the member has been without an assignment for long.
+    /// The reason why the member has had no assignment for a long time.
     pub(crate) joining: watch::Receiver<Option<Arc<str>>>,
     pub(crate) notices: broadcast::Sender<Notice>,
     pub(crate) counters: Counters,
-    /// The time of the last record, of this process as well, on `CLOCK_BOOTTIME`.
+    /// Time of the last record that was read, of any process, on `CLOCK_BOOTTIME`.
     pub(crate) read: Time,
     pub(crate) class: PhantomData<fn() -> C>,
 }
@@ -60,7 +60,7 @@ impl<C: SafetyClass> Driver<C> {
         machine.input(Input::Message { from: nele::Ledger, message });
     }
 
-    /// Reports a new phase, as the core reports only once that it is no member yet.
+    /// Reports the new phase to campaigns: the core reports only once that it is no member yet.
     fn on_phase(&self, machine: &Machine<Self>) {
         if machine.core.is_member() {
             return;
@@ -111,7 +111,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
                 let _ = reply.send((machine.core.has_successor(role, now), self.read));
             }
             Ask::Leave { lead_on, again } => {
-                // The event concerns all roles, whichever it names.
+                // The command concerns all roles; the election in it has no meaning.
                 let election = self.config.election.clone();
                 let command = nele::Command::Extra(Extra::Leave { lead_on, again });
                 machine.command(election, command);
@@ -165,7 +165,8 @@ impl<C: SafetyClass> Backend for Driver<C> {
         match waiting {
             Waiting::Connecting { obstacles } if obstacles.is_empty() => {
                 let phase = self.joining.borrow().clone();
-                let why = phase.unwrap_or_else(|| "it has assigned nothing yet".into());
+                let why =
+                    phase.unwrap_or_else(|| "the group has assigned no partitions yet".into());
                 let by = format!("group {}", self.config.group_id()).into();
                 let obstacles = vec![Obstacle { by, label: "assignment", why }];
                 Waiting::Connecting { obstacles }

@@ -6,7 +6,7 @@ use tenure_core::nele::Cause;
 
 use crate::client_log::Reason;
 
-/// The text for a record that ran out of time: the reason of a failed write begins with it.
+/// Text for a record that ran out of time. The reason of such a failed write begins with this text.
 pub const UNACKNOWLEDGED: &str = "brokers acknowledge no records";
 
 /// The remedy where brokers do not answer.
@@ -26,11 +26,11 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> Cause {
         Code::OperationTimedOut => "no answer in time".to_owned(),
         code => code.to_string(),
     };
-    // A reason tells more than an error that no broker answers.
+    // A reason says more than the error that no broker answers.
     let is_all = |reason: &Reason, code: Code| {
         reason.code == Some(code) || code == Code::BrokerTransportFailure
     };
-    let said = match (reason, code) {
+    let text = match (reason, code) {
         (Some(reason), Some(code)) if is_all(reason, code) => reason.text.clone(),
         (Some(reason), Some(code)) => format!("{}: {}", named(code), reason.text),
         (Some(reason), None) => reason.text.clone(),
@@ -41,9 +41,9 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> Cause {
     let tls = reason.filter(|reason| reason.text.contains("SSL routines")).map(|_| Code::SSL);
     let codes = [tls, reason.and_then(|reason| reason.code), code];
     match codes.into_iter().flatten().find_map(remedy) {
-        Some(("", fix)) => Cause { what: said.into(), fix: Some(fix) },
-        Some((sense, fix)) => Cause { what: format!("{said}: {sense}").into(), fix: Some(fix) },
-        None => said.into(),
+        Some(("", fix)) => Cause { what: text.into(), fix: Some(fix) },
+        Some((sense, fix)) => Cause { what: format!("{text}: {sense}").into(), fix: Some(fix) },
+        None => text.into(),
     }
 }
 
@@ -64,13 +64,13 @@ pub(crate) fn is_unknown(code: RDKafkaConfRes) -> bool {
 
 fn code(error: &KafkaError) -> Option<Code> {
     match error {
-        // The library's own error code misses these.
+        // `rdkafka_error_code` has no code for these errors.
         KafkaError::AdminOp(code) => Some(*code),
         error => error.rdkafka_error_code(),
     }
 }
 
-/// Whether no broker has answered, so that none has refused.
+/// Whether the error means that no broker has answered, and so none has refused.
 pub(crate) fn is_silence(error: &KafkaError) -> bool {
     matches!(
         code(error),
@@ -87,27 +87,28 @@ pub(crate) fn is_silence(error: &KafkaError) -> bool {
     )
 }
 
-/// The sense of a code, if its name does not say it, and the remedy, where an operator must act.
+/// The meaning of a code, if the name of the code does not show it, and the remedy of an operator.
 fn remedy(code: Code) -> Option<(&'static str, &'static str)> {
     Some(match code {
         Code::InvalidSessionTimeout => (
             "the session timeout is not one that brokers allow",
-            "lengthen it (--session-timeout), or lower group.min.session.timeout.ms at the brokers",
+            "raise --session-timeout, or lower group.min.session.timeout.ms at the brokers",
         ),
         Code::UnsupportedVersion | Code::UnsupportedFeature => (
             "the brokers do not have this group protocol",
-            "take --group-protocol classic, or Kafka 4.0 or newer",
+            "give --group-protocol classic, or use Kafka 4.0 or newer",
         ),
         Code::InconsistentGroupProtocol => (
             "members of the group use other assignment strategies, or the other group protocol",
-            "take another --group, or stop them",
+            "give another --group, or stop these members",
         ),
         Code::FencedInstanceId => {
-            ("another member has the same group.instance.id", "each needs one of its own")
+            ("another member has the same group.instance.id", "give each member an id of its own")
         }
         Code::UnreleasedInstanceId => (
             "another member has the same group.instance.id, or had it when it was killed",
-            "each needs one of its own, and one that was killed keeps it until the session timeout",
+            "give each member an id of its own; a killed member keeps its id until the session \
+             timeout",
         ),
         Code::GroupAuthorizationFailed => (
             "",
@@ -128,11 +129,11 @@ fn remedy(code: Code) -> Option<(&'static str, &'static str)> {
         Code::BrokerTransportFailure | Code::AllBrokersDown | Code::Resolve => ("", CHECK_BROKERS),
         Code::MessageTimedOut => (
             "",
-            "see that they run, and that as many copies are in sync as min.insync.replicas asks \
-             for",
+            "check that the brokers run, and that as many copies are in sync as \
+             min.insync.replicas says",
         ),
         Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition => {
-            ("the topic is not there", "create it, or give --create-topic")
+            ("the topic does not exist", "create the topic, or give --create-topic")
         }
         _ => return None,
     })
@@ -152,11 +153,11 @@ mod tests {
         assert_eq!(
             told(&fenced, None),
             "FencedInstanceId (Broker: Static consumer fenced by other consumer with same \
-             group.instance.id): another member has the same group.instance.id: each needs one of \
-             its own"
+             group.instance.id): another member has the same group.instance.id: give each member \
+             an id of its own"
         );
         let held = KafkaError::MessageConsumptionFatal(Code::UnreleasedInstanceId);
-        assert!(told(&held, None).contains("or had it when it was killed: each needs one of its"));
+        assert!(told(&held, None).contains("or had it when it was killed: give each member an id"));
         let unknown = KafkaError::MessageConsumption(Code::NotLeaderForPartition);
         let same = Reason { code: Some(Code::NotLeaderForPartition), text: "as said".into() };
         assert_eq!(told(&unknown, Some(&same)), "as said");
@@ -173,7 +174,10 @@ mod tests {
         assert!(text.starts_with("brokers do not answer: check --brokers"), "{text}");
         let late = KafkaError::MessageProduction(Code::MessageTimedOut);
         let text = told(&late, None);
-        assert!(text.starts_with("brokers acknowledge no records: see that they run"), "{text}");
+        assert!(
+            text.starts_with("brokers acknowledge no records: check that the brokers run"),
+            "{text}"
+        );
     }
 
     #[test]

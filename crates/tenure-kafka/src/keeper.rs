@@ -1,23 +1,24 @@
-//! The end of clients: the library ends a client only after its look-ups of names, which takes
-//! minutes where a name server never answers.
+//! Ends clients of the library. The library ends a client only after its look-ups of names, which
+//! take minutes where a name server never answers.
 
 use std::convert::Infallible;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-/// The wait for an end before a process may end: the resources of a client go away with the
-/// process.
+/// The longest time for which a process waits for the end of its clients: the resources of a client
+/// go away with the process.
 const MOMENT: Duration = Duration::from_millis(250);
 
-/// Ends clients, by `ends`, on a thread of its own. Receive from the channel to wait for the end.
+/// Runs `ends`, which ends clients, on a thread of its own. The channel closes when `ends` has
+/// returned.
 pub(crate) fn end(ends: impl FnOnce() + Send + 'static) -> Receiver<Infallible> {
     let (ending, ended) = channel();
     let run = move || {
         ends();
         drop(ending);
     };
-    // Without a thread the clients end here, when `ends` is dropped.
+    // If no thread starts, `ends` is dropped here, and the clients end.
     let _ = thread::Builder::new().name("tenure-end".into()).spawn(run);
     ended
 }

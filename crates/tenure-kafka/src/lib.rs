@@ -4,8 +4,6 @@
 //! carries out the requests of the protocol; [`topic`] checks and makes the topic; [`wire`] has the
 //! format of entries.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 mod broker;
 mod client_log;
 mod counters;

@@ -1,4 +1,4 @@
-//! The most that a process writes, which follows from the settings alone.
+//! The most that a process writes. The amount follows from the settings alone.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ use tenure_core::nele::{
 
 use crate::wire;
 
-/// The most that a process writes: a record to each partition in a publish interval, each with all
-/// its roles, as if it led them.
+/// The most that a process writes: one record to each partition in a publish interval, as large as
+/// if the process led all its roles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Load {
     pub records: u64,
@@ -21,15 +21,15 @@ pub struct Load {
     pub largest: u32,
 }
 
-/// The most bytes of a batch of one record beside our header: 61 bytes of the batch, 36 of the
-/// record, and a rest.
+/// The most bytes of a batch with one record, beside our header: 61 bytes of the batch, 36 of the
+/// record, and a reserve.
 const AROUND: usize = 128;
 
-/// An operator hears of more bytes a second.
+/// Bytes a second from which the node warns an operator.
 const HEAVY: u64 = 10_000_000;
 
 impl Load {
-    /// The load of a process that stands for this number of roles.
+    /// The load of a process that stands for `roles` roles.
     pub(crate) fn of(config: &Config, roles: usize) -> Self {
         let largest = wire::write(&largest(config, roles)).len().saturating_add(AROUND);
         let interval = config.publish_interval.as_nanos().max(1);
@@ -44,7 +44,7 @@ impl Load {
         }
     }
 
-    /// Whether that is more than 10 MB a second.
+    /// Whether the load exceeds 10 MB a second.
     #[must_use]
     pub const fn is_heavy(&self) -> bool {
         self.bytes > HEAVY

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use tenure::settings::SecretFile;
 
-/// The login by SASL. The library is built without other mechanisms, as OAUTHBEARER and GSSAPI,
-/// whose [properties](crate::Property) are refused.
+/// The login by SASL. This build of the library lacks other mechanisms, such as OAUTHBEARER and
+/// GSSAPI; their [properties](crate::Property) are refused.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Login {
     pub mechanism: Mechanism,
@@ -15,7 +15,7 @@ pub struct Login {
     pub password: Password,
 }
 
-/// The proof of a password to a broker.
+/// How the client proves its password to a broker.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Mechanism {
     #[default]
@@ -26,11 +26,10 @@ pub enum Mechanism {
     ScramSha512,
 }
 
-/// A password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Password {
     Text(String),
-    /// The only line of this file.
+    /// A file whose only line is the password.
     File(PathBuf),
 }
 

@@ -81,8 +81,8 @@ fn topic<C: ClientContext>(
     let client = client.native_ptr();
     let millis = i32::try_from(within.as_millis()).unwrap_or(i32::MAX).max(1);
     let event = describe(client, name, millis, with_rights).ok_or(failed(TIMED_OUT))?;
-    // SAFETY: the event is ours until it is dropped, and all values that are read below belong to
-    // it.
+    // SAFETY: this function owns the event until the event is dropped, and all values that are read
+    // below belong to the event.
     unsafe {
         let error = c::rd_kafka_event_error(event.pointer());
         if error != NONE {
@@ -116,7 +116,8 @@ fn topic<C: ClientContext>(
     }
 }
 
-/// The user's rights in a description; `None` if they were not asked for, or are not known.
+/// The user's rights in a description; `None` if the query did not ask for rights, or brokers do
+/// not say.
 ///
 /// # Safety
 ///
@@ -145,25 +146,25 @@ fn describe(
     millis: i32,
     with_rights: bool,
 ) -> Option<LibraryValue<c::rd_kafka_event_t>> {
-    // SAFETY: the client outlives this block, as its owner is borrowed. Each pointer is checked and
-    // destroyed once, in the opposite order; the library copies the names.
+    // SAFETY: the client outlives this block, because its owner is borrowed. Each pointer is
+    // checked, and destroyed once, in the opposite order; the library copies the names.
     unsafe {
         let operation = c::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS;
         let options = LibraryValue::new(
             c::rd_kafka_AdminOptions_new(client, operation),
             c::rd_kafka_AdminOptions_destroy,
         )?;
-        let mut said = [0; 256];
-        // After a refused timeout the default counts, and the wait for the event ends in time all
-        // the same.
+        let mut message = [0; 256];
+        // If this call fails, the default timeout holds, and the wait for the event still ends in
+        // time.
         c::rd_kafka_AdminOptions_set_request_timeout(
             options.pointer(),
             millis,
-            said.as_mut_ptr(),
-            said.len(),
+            message.as_mut_ptr(),
+            message.len(),
         );
         if with_rights {
-            // A returned error must be given back; without this option the rights are unknown.
+            // A returned error must be given back; if this option fails, the rights stay unknown.
             let error =
                 c::rd_kafka_AdminOptions_set_include_authorized_operations(options.pointer(), 1);
             drop(LibraryValue::new(error, c::rd_kafka_error_destroy));
@@ -188,7 +189,7 @@ fn failed(error: c::rd_kafka_resp_err_t) -> KafkaError {
     KafkaError::MetadataFetch(RDKafkaErrorCode::from(error))
 }
 
-/// A value of the library that must be given back to it.
+/// A value that must be given back to the library.
 struct LibraryValue<T> {
     pointer: NonNull<T>,
     destroy: unsafe extern "C" fn(*mut T),

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::driver::{self, HoldOf, Notices, Timing};
@@ -20,7 +19,7 @@ use crate::options::CheckedOptions;
 use crate::roles::Roles;
 use crate::topic::{self, Made, Tell, TopicError};
 
-/// The pause between questions whether another process was heard.
+/// The pause between two questions whether another process was heard.
 const LISTENS: Duration = Duration::from_millis(50);
 
 /// A class of safety, and its mode.
@@ -39,10 +38,10 @@ impl Class for MayOverlap {
 /// A process that stands for roles. Clones are the same participant.
 ///
 /// The leaders of a `Node<AtMostOne>`, in `at-most-one`, have fences; those of a
-/// `Node<MayOverlap>`, in `at-least-one`, have none. The first campaign joins the group, and the
-/// end of the last one leaves it. When the last clone and the last handle that came from it are
-/// gone, the node gives up all leaderships and leaves. [`close`](Self::close) does so at once and
-/// waits for it.
+/// `Node<MayOverlap>`, in `at-least-one`, have none. The node joins the group with the first
+/// campaign, and leaves it when the last campaign ends. When the last clone and the last handle
+/// that came from it are gone, the node gives up all leaderships and leaves. [`close`](Self::close)
+/// does so at once and waits for it.
 ///
 /// ```no_run
 /// use tenure::AtMostOne;
@@ -62,11 +61,8 @@ impl Class for MayOverlap {
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone, Debug)]
 pub struct Node<C: Class> {
-    shared: Arc<Shared<C>>,
-}
-
-struct Shared<C: Class> {
     config: Checked,
     who: Process,
     topic: TopicId,
@@ -83,7 +79,7 @@ pub struct Builder<C: Class> {
     class: PhantomData<C>,
 }
 
-/// The reason for which a node did not start.
+/// The reason why a node did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
@@ -105,7 +101,7 @@ impl<C: Class> Node<C> {
     /// The election of role `number`.
     #[must_use]
     pub fn role(&self, number: u32) -> Election<C> {
-        self.election_named(self.shared.config.election_of(Role(number)))
+        self.election_named(self.config.election_of(Role(number)))
     }
 
     /// Campaigns for all of these roles, and returns each leadership as it emerges.
@@ -128,59 +124,61 @@ impl<C: Class> Node<C> {
     /// The election with this name.
     #[must_use]
     pub fn election_named(&self, name: ElectionName) -> Election<C> {
-        self.shared.driver.election(name)
+        self.driver.election(name)
     }
 
     /// The settings of the node.
     #[must_use]
     pub fn config(&self) -> &Checked {
-        &self.shared.config
+        &self.config
     }
 
     /// The identity of this run of the node.
     #[must_use]
     pub fn who(&self) -> &Process {
-        &self.shared.who
+        &self.who
     }
 
     /// The topic as the node found it at the start.
     #[must_use]
     pub fn topic(&self) -> &TopicId {
-        &self.shared.topic
+        &self.topic
     }
 
-    /// Notices for an operator. The first listener hears all notices since the start, later
-    /// listeners those from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener receives all notices from the start on; later
+    /// listeners receive only new notices. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
-        self.shared.notices.listen()
+        self.notices.listen()
     }
 
     /// Totals since the start; `None` once the node is closed. Cancel safe.
     pub async fn counters(&self) -> Option<Counters> {
-        self.shared.driver.ask(Ask::Counters).await
+        self.driver.ask(Ask::Counters).await
     }
 
-    /// All leaders of all roles by their own entries, for a table: complete from a moment after a
-    /// role is observed, as long as one is. `None` once the node is closed. Cancel safe.
+    /// All leaders of all roles according to their own entries, for a table. The table is complete
+    /// a moment after a role is first observed, and as long as one is observed. `None` once the
+    /// node is closed. Cancel safe.
     pub async fn seen(&self) -> Option<Vec<Seen>> {
-        self.shared.driver.ask(Ask::Seen).await
+        self.driver.ask(Ask::Seen).await
     }
 
-    /// Whether another process stands for this role, in any group, and could lead it next. The
+    /// Whether another process, in any group, stands for this role and could lead it next. The
     /// answer rests on partitions that this process owns or observes. The node answers `false` only
-    /// after it has listened long enough to hear a process that has just come: about four publish
-    /// intervals, and a silence and a seek where no record can be read; or at once when the node is
-    /// closed. Cancel safe.
+    /// after it has listened long enough to hear a new process: about four publish intervals, and
+    /// longer by a silence and a seek while no record can be read. A closed node answers `false` at
+    /// once. Cancel safe.
     pub async fn could_be_followed(&self, role: u32) -> bool {
         let config = self.config();
-        let asked = clock::now();
-        let mut until = asked.after(config.seek).after(config.silence());
+        let begin = clock::now();
+        let mut until = begin.after(config.seek).after(config.silence());
         loop {
-            let heard = self.shared.driver.ask(|reply| Ask::Follows(Role(role), reply)).await;
-            let Some((false, read)) = heard else { return heard.is_some() };
-            // Reading may just have begun, or still bring records from before the question.
-            if read >= asked.after(config.publish_interval) {
+            let answer = self.driver.ask(|reply| Ask::Follows(Role(role), reply)).await;
+            let Some((false, read)) = answer else { return answer.is_some() };
+            // The reading may have just begun, or may still return records from before the
+            // question.
+            if read >= begin.after(config.publish_interval) {
                 until = until.min(read.after(config.publish_interval * 2));
             }
             if clock::now() >= until {
@@ -199,38 +197,27 @@ impl<C: Class> Node<C> {
     async fn ask_to_leave(&self, lead_on: bool, again: bool) {
         // The loop sends no answer.
         let ask = |_: tokio::sync::oneshot::Sender<()>| Ask::Leave { lead_on, again };
-        let _: Option<()> = self.shared.driver.ask(ask).await;
+        let _: Option<()> = self.driver.ask(ask).await;
     }
 
     /// Gives up all leaderships, leaves the group, and waits for that, 5 s at most. In
-    /// `at-least-one`, call [`leave`](Node::leave) first: then no role is without a leader. From
-    /// now on every handle of this node says that the node does not lead.
+    /// `at-least-one`, call [`leave`](Node::leave) first: then no role is without a leader. After
+    /// `close` every handle of this node says that the node does not lead.
     ///
-    /// Work under a leadership must have ended before. Dropping the future changes nothing: the
+    /// End all work under a leadership before this call. Dropping the future changes nothing: the
     /// node closes all the same.
     pub async fn close(&self) {
-        self.shared.driver.close().await;
+        self.driver.close().await;
     }
 }
 
 impl Node<MayOverlap> {
-    /// Leaves the group, and leads on until others can have taken over, so that no role is without
-    /// a leader: its leaderships end by themselves, no later than T after the last news. Campaigns
-    /// that have not won end at once; a later one joins again. Cancel safe.
+    /// Leaves the group, and leads on until other processes can have taken over, so that no role is
+    /// without a leader. The node's leaderships end by themselves, at most T (`takeover`) after the
+    /// last news. Campaigns that have not won end at once; a later campaign joins again. Cancel
+    /// safe.
     pub async fn leave(&self) {
         self.ask_to_leave(true, false).await;
-    }
-}
-
-impl<C: Class> Clone for Node<C> {
-    fn clone(&self) -> Self {
-        Self { shared: self.shared.clone() }
-    }
-}
-
-impl<C: Class> fmt::Debug for Node<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("who", &self.shared.who).finish_non_exhaustive()
     }
 }
 
@@ -249,8 +236,8 @@ impl<C: Class> Builder<C> {
     }
 
     /// Makes sure of the topic, and starts the node on a thread of its own, so that an application
-    /// that blocks cannot starve a heartbeat. Takes up to half a minute if no broker answers, which
-    /// is an error, as an unknown topic may break the promise.
+    /// that blocks cannot starve a heartbeat. Fails after up to half a minute if no broker answers:
+    /// an unknown topic may break the promise.
     ///
     /// # Errors
     ///
@@ -299,6 +286,6 @@ impl<C: Class> Builder<C> {
         let resignation_max = config.takeover;
         let timing = move || Timing { grace, kill_margin, resignation_max };
         let driver = driver::spawn(begin, timing)?;
-        Ok(Node { shared: Arc::new(Shared { config, who, topic, driver, notices }) })
+        Ok(Node { config, who, topic, driver, notices })
     }
 }

@@ -28,8 +28,7 @@ pub enum Notice {
         /// Upper bound of the records that the node writes.
         load: Load,
     },
-    /// Brokers know the topic no longer. Reported once, until the topic is
-    /// [back](Self::TopicBack).
+    /// Brokers no longer know the topic. Reported once, until the topic is [back](Self::TopicBack).
     TopicGone {
         topic: String,
     },
@@ -51,7 +50,6 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// Writes the notice to the log.
     pub(crate) fn log(&self) {
         match self.remedy().or(matches!(self, Self::Joining { .. }).then_some("")) {
             Some(_) => tracing::warn!(target: LOG, "{self}"),
@@ -64,22 +62,22 @@ impl Notice {
     pub const fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::Protocol { event: OwnEvent::Unfilled { first: Some(_), .. }, .. } => Some(
-                "this process owns their partitions and does not stand for them; have all \
-                 processes of a group stand for the same roles",
+                "this process owns the partitions of these roles and does not stand for the \
+                 roles; have all processes of a group stand for the same roles",
             ),
             Self::TopicGone { .. } => Some(
-                "nobody becomes leader, or stays it for long; stop all processes, make it again, \
-                 and raise the fence base",
+                "no process becomes leader, or stays leader for long; stop all processes, make the \
+                 topic again, and raise the fence base",
             ),
             Self::Protocol { event: OwnEvent::SameHost { .. }, .. } => {
-                Some("both fail with the machine; run each group on machines of its own")
+                Some("both leaders fail with the machine; run each group on machines of its own")
             }
             Self::Protocol { event: OwnEvent::SameName { .. }, .. } => {
                 Some("give each process of a group an id of its own")
             }
             Self::Protocol { event: OwnEvent::Unlike { .. }, .. } => Some(
-                "nothing is promised while they differ: give all processes of a group the same \
-                 mode, takeover, drift and fence base, and change these with all of them stopped",
+                "no promise holds while these settings differ: give all processes of a group the \
+                 same mode, takeover, drift and fence base; stop all processes to change these",
             ),
             _ => None,
         }
@@ -99,7 +97,7 @@ impl fmt::Display for Notice {
             }
             Self::TopicGone { topic } => write!(f, "topic {topic} is not there any more"),
             Self::TopicBack { topic } => write!(f, "topic {topic} is there again"),
-            Self::Joining { why } => write!(f, "no assignment of the group yet: {why}"),
+            Self::Joining { why } => write!(f, "the group has assigned no partitions yet: {why}"),
             Self::Joined => f.write_str("the group has assigned partitions"),
             Self::Protocol { election: Some(election), event } => write!(f, "{election}: {event}"),
             Self::Protocol { election: None, event } => event.fmt(f),

@@ -21,7 +21,7 @@ use crate::{explain, settings};
 /// assert_eq!(options.topic, "prices");
 /// assert_eq!(
 ///     Options::new(vec![], "prices").check().unwrap_err().to_string(),
-///     "no broker is given: at least one, as kafka-1:9092",
+///     "no broker is given: give at least one, as kafka-1:9092",
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -33,8 +33,8 @@ pub struct Options {
     /// The copies of each partition of a topic that the node makes; `None`: the node makes no
     /// topic.
     pub create: Option<u16>,
-    /// Accept a topic that can lose acknowledged records with one broker. Two leaders are possible
-    /// for up to T after that, in `at_most_one`, too.
+    /// Accepts a topic that can lose acknowledged records with one broker. After such a loss two
+    /// leaders are possible for up to T (`takeover`), in `at_most_one`, too.
     pub allow_unreplicated: bool,
     /// The protocol by which members join their group.
     pub group_protocol: GroupProtocol,
@@ -43,10 +43,10 @@ pub struct Options {
     /// The login, if brokers ask for one.
     pub login: Option<Login>,
     pub properties: Vec<Property>,
-    /// Whether this process only asks for leaders, and needs no right to write.
+    /// Whether this process only queries leaders, and so needs no right to write.
     pub only_asks: bool,
-    /// The most roles for which this process will stand, if fewer than [`Config`]'s limits allow: a
-    /// topic is refused that is too small for a record with all of them.
+    /// The most roles for which this process will stand, if fewer than [`Config`]'s limits allow. A
+    /// topic is refused if its largest record cannot hold all these roles.
     ///
     /// [`Config`]: tenure_core::nele::Config
     pub roles: Option<u32>,
@@ -55,12 +55,12 @@ pub struct Options {
 /// The protocol by which members join their group. All members of a group must use the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum GroupProtocol {
-    /// The protocol that all brokers have: members choose their session timeout, and a member
-    /// assigns partitions.
+    /// The protocol of all brokers: members choose their session timeout, and one member assigns
+    /// the partitions.
     #[default]
     Classic,
-    /// The newer protocol of Kafka 4: the coordinator assigns partitions, and the group's session
-    /// timeout is set at the broker.
+    /// The newer protocol of Kafka 4: the coordinator assigns the partitions, and brokers set the
+    /// session timeout of the group.
     Consumer,
 }
 
@@ -129,7 +129,8 @@ impl Options {
         Ok(CheckedOptions(Arc::new(self)))
     }
 
-    /// The id of a static member, if one is set: the group keeps the place of such a member.
+    /// The id of a static member, if one is set: the group keeps this member's place during a
+    /// restart.
     #[must_use]
     pub fn static_id(&self) -> Option<&str> {
         let of_it = |property: &&Property| property.name() == "group.instance.id";
@@ -200,18 +201,17 @@ impl FromStr for GroupProtocol {
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum OptionsError {
-    #[error("no broker is given: at least one, as kafka-1:9092")]
+    #[error("no broker is given: give at least one, as kafka-1:9092")]
     NoBroker,
     #[error(
         "topic {given:?} must be 1 to {TOPIC_MAX} letters, digits, dots, underscores and hyphens"
     )]
     Topic { given: String },
-    #[error("a topic is made with at least one copy of each partition; 3 outlive a broker")]
+    #[error("a new topic needs at least one copy of each partition; 3 copies outlive a broker")]
     NoCopy,
     #[error("a group protocol is one of: classic, consumer")]
     GroupProtocol,
-    /// The client library does not take a property. The error does not show its value, which may be
-    /// a secret.
+    /// The client library refuses a property. The error hides the value, which may be a secret.
     #[error("{why}")]
     Property {
         /// Position in the list, from 0.

@@ -1,5 +1,5 @@
-//! Settings of the client library that a user may give by their own names, and those that a user
-//! may not.
+//! Settings of the client library by their own names: those that a user may give, and those that a
+//! user may not give.
 
 use std::fmt;
 use std::str::FromStr;
@@ -34,13 +34,11 @@ impl fmt::Debug for Property {
 }
 
 impl Property {
-    /// The name of the property.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The value of the property.
     #[must_use]
     pub fn value(&self) -> &str {
         &self.value
@@ -66,7 +64,7 @@ impl FromStr for Property {
     }
 }
 
-/// The reason for which a text is no [`Property`] of the user.
+/// The reason why a text is no [`Property`] of the user.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PropertyError {
     #[error("--kafka-property takes NAME=VALUE, as client.rack=b")]
@@ -75,7 +73,7 @@ pub enum PropertyError {
     Fixed { name: String, why: Why },
 }
 
-/// The reason for which a user may not set a property.
+/// The reason why a user may not set a property.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
     Flag(&'static str),
@@ -122,7 +120,7 @@ fn fixed(name: &str) -> Option<&'static ReservedProperty> {
     FIXED.iter().find(|fixed| fixed.covers(name))
 }
 
-/// Whether the name of an own setting is reserved.
+/// Whether the name of a setting of this driver is reserved.
 #[cfg(test)]
 pub(crate) fn is_fixed(name: &str) -> bool {
     fixed(name).is_some()
@@ -130,9 +128,9 @@ pub(crate) fn is_fixed(name: &str) -> bool {
 
 const POSITIONS: &str = "reading begins at the end that is looked up after an assignment";
 const ACKNOWLEDGED: &str = "an acknowledged record must be in every copy, once and in order";
-/// Takeover, sessions and hand-overs are sums.
-const SUMS: &str = "the times of a hand-over are computed with it";
-/// Ways in which brokers know users, in this build of librdkafka.
+/// Takeover time, session timeout and hand-over time are sums of these settings.
+const SUMS: &str = "the times of a hand-over are computed from this value";
+/// How a client can log in, with this build of librdkafka.
 const LOGINS: &str = "log in with --user and --password-file, by PLAIN or SCRAM \
                       (--sasl-mechanism), or with a certificate (--cert)";
 
@@ -163,17 +161,17 @@ const FIXED: &[ReservedProperty] = &[
     needs(
         "partition.assignment.strategy",
         "cooperative-sticky",
-        "with the others every owner loses all it has whenever a process joins",
+        "with other strategies every owner loses all its partitions whenever a process joins",
     ),
     needs("group.remote.assignor", "the coordinator's first", "a group must have only one"),
-    needs("group.protocol.type", "consumer", "there is no other"),
+    needs("group.protocol.type", "consumer", "no other type exists"),
     needs("auto.offset.reset", "error", "a record that is skipped may be a claim"),
     needs("enable.auto.commit", "false", POSITIONS),
     needs("auto.commit.enable", "false", POSITIONS),
     needs("auto.commit.interval.ms", "unused", POSITIONS),
     needs("enable.auto.offset.store", "false", POSITIONS),
     needs("offset.store.", "unused", POSITIONS),
-    needs("enable.partition.eof", "false", "an end is nothing that happened"),
+    needs("enable.partition.eof", "false", "the end of a partition is no event"),
     needs("isolation.level", "read_uncommitted", "a claim counts when it is appended"),
     needs("check.crcs", "true", "a damaged record may be a claim"),
     needs("enable.idempotence", "true", ACKNOWLEDGED),
@@ -183,13 +181,13 @@ const FIXED: &[ReservedProperty] = &[
     needs("request.timeout.ms", "the delivery timeout", ACKNOWLEDGED),
     needs("transactional.id", "unused", "markers of transactions look like missing records"),
     needs("transaction.timeout.ms", "unused", "there are no transactions"),
-    needs("linger.ms", "0", "a record that is held back is evidence that is late"),
-    needs("queue.buffering.max.ms", "0", "a record that is held back is evidence that is late"),
+    needs("linger.ms", "0", "a record that the client holds back is late evidence"),
+    needs("queue.buffering.max.ms", "0", "a record that the client holds back is late evidence"),
     needs("allow.auto.create.topics", "false", "a topic is created with the settings it needs"),
-    needs("log.queue", "true", "the library's log is ours"),
-    needs("delivery.report.only.error", "false", "what became of a claim must be told"),
-    needs("socket.timeout.ms", "10000, and the delivery timeout of one that writes", SUMS),
-    needs("socket.max.fails", "1", "a broker that stands still must be left"),
+    needs("log.queue", "true", "the driver reads the library's log"),
+    needs("delivery.report.only.error", "false", "the outcome of each claim must be reported"),
+    needs("socket.timeout.ms", "10000, or the delivery timeout of a producer", SUMS),
+    needs("socket.max.fails", "1", "the client must leave a broker that hangs"),
     needs("reconnect.backoff.ms", "100", SUMS),
     needs("reconnect.backoff.jitter.ms", "0", SUMS),
     needs("reconnect.backoff.max.ms", "1000", SUMS),
@@ -200,9 +198,9 @@ const FIXED: &[ReservedProperty] = &[
     needs("topic.metadata.refresh.fast.interval.ms", "100", SUMS),
     needs("topic.metadata.refresh.interval.ms", "5000", SUMS),
     needs("coordinator.query.interval.ms", "5000", SUMS),
-    needs("queued.max.messages.kbytes", "4096", "what waits to be read must stay little"),
-    needs("plugin.library.paths", "unused", "a plugin can change all of these"),
-    needs("test.", "unused", "what a broker that is only played says is no evidence"),
+    needs("queued.max.messages.kbytes", "4096", "few unread records may wait"),
+    needs("plugin.library.paths", "unused", "a plugin can change all of these settings"),
+    needs("test.", "unused", "the records of a mock broker are no evidence"),
     lacks("sasl.oauthbearer.", "OAUTHBEARER", LOGINS),
     lacks("enable.sasl.oauthbearer.", "OAUTHBEARER", LOGINS),
     lacks("https.", "OAUTHBEARER", LOGINS),
@@ -229,8 +227,8 @@ mod tests {
         assert_eq!(
             told("partition.assignment.strategy=roundrobin"),
             "partition.assignment.strategy is not for --kafka-property: it is always \
-             cooperative-sticky, as with the others every owner loses all it has whenever a \
-             process joins"
+             cooperative-sticky, as with other strategies every owner loses all its partitions \
+             whenever a process joins"
         );
         assert!(told("offset.store.path=/x").contains("always unused"));
         for fixed in FIXED {

@@ -11,14 +11,14 @@ use crate::options::GroupProtocol;
 /// The session timeout in use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Session {
-    /// The member's own timeout, which brokers allow.
+    /// The member's setting, which brokers allow.
     Own,
     OfGroup {
         /// S.
         timeout: Duration,
         heartbeat: Duration,
     },
-    /// The limits of the brokers, or the group's own timeout, are not known.
+    /// The driver cannot read the brokers' limits, or the group's setting.
     Unknown(Unread),
 }
 
@@ -26,11 +26,10 @@ pub enum Session {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unread {
     Brokers,
-    /// The group's settings; the session timeout is that of the brokers unless the group has its
-    /// own.
+    /// The group's settings. The brokers' session timeout holds unless the group has its own.
     Group {
         group: String,
-        /// The brokers' timeout, if it can be read.
+        /// The brokers' session timeout, if it can be read.
         usual: Option<Duration>,
         session: Duration,
     },
@@ -42,14 +41,13 @@ pub enum SessionError {
     #[error("session timeout is {session:?}; brokers allow {least:?} to {most:?}")]
     NotAllowed { session: Duration, least: Duration, most: Duration },
     #[error(
-        "with group protocol consumer the session timeout is the group's, {timeout:?}, and its \
-         members report every {heartbeat:?}; the settings count on {session:?} and {reports:?}"
+        "the group has a session timeout of {timeout:?} and heartbeats every {heartbeat:?} (group \
+         protocol consumer); the settings allow at most {session:?} and {reports:?}"
     )]
     Longer { timeout: Duration, heartbeat: Duration, session: Duration, reports: Duration },
 }
 
 impl SessionError {
-    /// The remedy.
     #[must_use]
     pub fn fix(&self) -> String {
         match self {
@@ -67,23 +65,23 @@ impl SessionError {
 impl fmt::Display for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Own => f.write_str("the session timeout is the member's own"),
+            Self::Own => f.write_str("the session timeout is --session-timeout"),
             Self::OfGroup { timeout, heartbeat } => write!(
                 f,
-                "the session timeout is the group's, {timeout:?}, with reports every {heartbeat:?}"
+                "the group's session timeout is {timeout:?}, with heartbeats every {heartbeat:?}"
             ),
             Self::Unknown(Unread::Brokers) => f.write_str(
-                "what session timeout brokers allow is not known: their settings cannot be read \
-                 (kafka-acls.sh --operation DescribeConfigs --cluster)",
+                "the session timeouts that brokers allow are not known: their settings cannot be \
+                 read (kafka-acls.sh --operation DescribeConfigs --cluster)",
             ),
             Self::Unknown(Unread::Group { group, usual, session }) => {
-                write!(f, "the session timeout is the group's, and not known: ")?;
+                write!(f, "the group's session timeout is not known")?;
                 if let Some(usual) = usual {
-                    write!(f, "{usual:?} unless another one is set for the group, ")?;
+                    write!(f, " ({usual:?} unless the group has its own)")?;
                 }
                 write!(
                     f,
-                    "and the settings count on {session:?}; the group's settings cannot be read \
+                    "; the settings allow at most {session:?}; the group's settings cannot be read \
                      (kafka-acls.sh --operation DescribeConfigs --group {group})"
                 )
             }
@@ -102,7 +100,6 @@ pub(crate) const NAMES: [&str; 3] = [
 pub(crate) const OF_GROUP: [&str; 2] =
     ["consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"];
 
-/// The questions to brokers.
 pub(crate) fn resources(broker: i32, group: &str) -> [ResourceSpecifier<'_>; 2] {
     [ResourceSpecifier::Broker(broker), ResourceSpecifier::Group(group)]
 }
@@ -125,7 +122,7 @@ pub(crate) fn check(
             (Some(_), Some(_)) => Ok(Session::Own),
             _ => Ok(Session::Unknown(Unread::Brokers)),
         },
-        // A user that may read a group's settings also gets the brokers' where the group has none.
+        // If the group has no setting, a user that may read the group's settings gets the brokers'.
         GroupProtocol::Consumer => match (group[0], group[1]) {
             (Some(timeout), Some(heartbeat)) => {
                 let reports = config.heartbeat_interval;
@@ -177,7 +174,7 @@ mod tests {
         let broker = [s(6), s(1800), s(45)];
         let ask = |group| check(GroupProtocol::Consumer, &config(10), broker, group);
         let said = ask([s(45), s(2)]).unwrap_err().to_string();
-        assert!(said.contains("is the group's, 45s") && said.contains("count on 10s"), "{said}");
+        assert!(said.contains("timeout of 45s") && said.contains("at most 10s"), "{said}");
         let timeout = Duration::from_secs(8);
         let heartbeat = Duration::from_secs(2);
         assert_eq!(ask([s(8), s(2)]), Ok(Session::OfGroup { timeout, heartbeat }));
@@ -193,12 +190,12 @@ mod tests {
             assert!(matches!(unknown, Session::Unknown(Unread::Group { .. })), "{unknown:?}");
             assert_eq!(
                 unknown.to_string(),
-                "the session timeout is the group's, and not known: 8s unless another one is set \
-                 for the group, and the settings count on 10s; the group's settings cannot be \
-                 read (kafka-acls.sh --operation DescribeConfigs --group x.g.m1)"
+                "the group's session timeout is not known (8s unless the group has its own); the \
+                 settings allow at most 10s; the group's settings cannot be read (kafka-acls.sh \
+                 --operation DescribeConfigs --group x.g.m1)"
             );
         }
         let unknown = ask([None; 3], [None; 2]).unwrap().to_string();
-        assert!(unknown.contains("not known: and the settings count on 10s"), "{unknown}");
+        assert!(unknown.contains("not known; the settings allow at most 10s"), "{unknown}");
     }
 }

@@ -1,5 +1,5 @@
-//! Settings of the client library: those on which the protocol relies, those of the user, and those
-//! that make the client reconnect soon.
+//! Settings of the client library: those that the protocol needs, those of the user, and those that
+//! make the client reconnect soon.
 
 use std::time::Duration;
 
@@ -17,28 +17,28 @@ use crate::property::Property;
 /// longer than most hand-overs.
 const RECONNECT_MAX: &str = "1000";
 
-/// The longest wait of a request without a timeout of its own, after which a broker that stands
-/// still is left. The library's own default is a minute.
+/// The longest wait of a request without a timeout of its own; after that the client leaves the
+/// broker. The library's own default is a minute.
 const REQUEST_MAX: Duration = Duration::from_secs(10);
 
-/// The interval at which a client without a coordinator looks for one, times ten.
+/// Ten times the interval at which a client without a coordinator looks for one.
 const COORDINATOR: &str = "5000";
 
-/// The interval at which a client asks for its topics by itself. A member that joins asks once, and
-/// if the question is lost with its connection, as when a broker comes back, it waits for the next
-/// one: five minutes without a leader by the library's own default.
+/// The interval at which a client queries its topics. A joining member queries once; if that query
+/// is lost with its connection, as when a broker restarts, the member waits for the next query.
+/// With the library's own default this is five minutes without a leader.
 const TOPICS: &str = "5000";
 
-/// The most kilobytes of records that a reader keeps before it hands them on.
+/// The most kilobytes of records that a reader keeps before the driver takes them.
 const UNREAD_MAX: &str = "4096";
 
-/// Whether the library takes a property at all. Only a wrong name or value is refused here, before
-/// any broker is asked.
+/// Whether the library accepts a property at all. Only a wrong name or value fails here, before any
+/// broker is asked.
 pub(crate) fn take(property: &Property) -> Result<(), RDKafkaConfRes> {
     let mut config = ClientConfig::new();
     match config.set(property.name(), property.value()).create_native_config() {
         Err(KafkaError::ClientConfig(code, ..)) => Err(code),
-        // Other values do not fail here; a client that is made with them fails.
+        // Other values pass here; a client that is made with them fails.
         _ => Ok(()),
     }
 }
@@ -87,7 +87,7 @@ fn set_tls(tls: &Tls, config: &mut ClientConfig) {
     }
     match &tls.authority {
         Some(authority) => set("ssl.ca", authority),
-        // The library looks where systems keep certificates.
+        // The library searches the usual places for certificates.
         None => drop(config.set("ssl.ca.location", "probe")),
     }
 }
@@ -149,7 +149,7 @@ pub(crate) fn producer(
     Ok(config)
 }
 
-/// A span in whole milliseconds, as the library counts, and no longer than the span.
+/// A span in whole milliseconds, as the library counts; rounded down.
 fn millis(span: Duration) -> String {
     span.as_millis().max(1).to_string()
 }
@@ -163,7 +163,7 @@ mod tests {
     use crate::options::Options;
     use crate::property;
 
-    /// OpenSSL takes the mark for a part of the first line, and finds no key.
+    /// OpenSSL would treat the mark as a part of the first line, and find no key.
     #[test]
     fn byte_order_marks_are_skipped() {
         let folder = tempfile::tempdir().unwrap();
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(set("-----BEGIN"), [None, path.to_str().map(str::to_owned)]);
     }
 
-    /// Own settings would overwrite those of a user without notice.
+    /// A setting of this driver would overwrite the user's setting without notice.
     #[test]
     fn own_settings_are_reserved() {
         let [election, group, id] = ["x", "g", "a"];

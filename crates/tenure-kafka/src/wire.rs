@@ -31,30 +31,28 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::nele::{
-    Config, Entry, EntryNumber, Kind, LEADS_MAX, Lead, Mode, Process, RANGES_MAX, Role, RoleRange,
-    Said, Terms,
+    Config, Entry, EntryNumber, Kind, Lead, Mode, Process, Role, RoleRange, Said, Terms,
 };
-use tenure_core::{ClusterName, Drift, ElectionName, Fence, NodeName, Value};
+use tenure_core::{ClusterName, Drift, ElectionName, NodeName};
 
-/// The name of the header.
 pub const HEADER: &str = "tenure";
 pub(crate) const HEADER_C: &CStr = c"tenure";
 
 /// The version that is written, and the only one that is read.
 pub const VERSION: u32 = 1;
 
-/// The most bytes of a header: a broker's default.
+/// The most bytes of a header: the brokers' default.
 pub const ENTRY_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Form {
     v: u32,
-    kind: KindForm,
+    kind: Kind,
     election: ElectionName,
     group: ClusterName,
     of: u32,
-    mode: ModeForm,
+    mode: Mode,
     takeover_ms: u64,
     drift_ppb: u32,
     fence_base: u32,
@@ -64,30 +62,7 @@ struct Form {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stands: Vec<(u32, u32)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    leads: Vec<LeadForm>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum KindForm {
-    Beat,
-    Claim,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum ModeForm {
-    AtLeastOne,
-    AtMostOne,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LeadForm {
-    role: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    fence: Option<u64>,
-    value: String,
+    leads: Vec<Lead>,
 }
 
 /// The header's value for an entry.
@@ -95,24 +70,13 @@ struct LeadForm {
 pub fn write(entry: &Entry) -> Vec<u8> {
     let Process { id, incarnation } = &entry.sender;
     let Terms { mode, takeover, drift, fence_base } = entry.terms;
-    let lead = |lead: &Lead| LeadForm {
-        role: lead.role.0,
-        fence: lead.fence.map(Fence::number),
-        value: lead.value.as_str().to_owned(),
-    };
     let form = Form {
         v: VERSION,
-        kind: match entry.kind {
-            Kind::Beat => KindForm::Beat,
-            Kind::Claim => KindForm::Claim,
-        },
+        kind: entry.kind,
         election: entry.election.clone(),
         group: entry.group.clone(),
         of: entry.partitions,
-        mode: match mode {
-            Mode::AtLeastOne => ModeForm::AtLeastOne,
-            Mode::AtMostOne => ModeForm::AtMostOne,
-        },
+        mode,
         takeover_ms: u64::try_from(takeover.as_millis()).unwrap_or(u64::MAX),
         drift_ppb: drift.parts_per_billion(),
         fence_base,
@@ -120,7 +84,7 @@ pub fn write(entry: &Entry) -> Vec<u8> {
         host: entry.host.clone(),
         number: entry.number.0,
         stands: entry.stands.iter().map(|range| (range.first.0, range.last.0)).collect(),
-        leads: entry.leads.iter().map(lead).collect(),
+        leads: entry.leads.clone(),
     };
     // Writing to memory cannot fail, and no key is anything but text.
     serde_json::to_vec(&form).unwrap_or_default()
@@ -137,15 +101,15 @@ pub fn read(header: Option<&[u8]>, ours: &Config) -> Said {
     }
 }
 
-/// The part that is read of an entry that cannot be read as a whole.
+/// The readable part of an entry that cannot be read in full.
 #[derive(Deserialize)]
 struct EntryOwner {
     election: ElectionName,
     group: ClusterName,
 }
 
-/// Whether an unreadable entry belongs to another election, or to another group where each group
-/// has leaders of its own: in `at_least_one` observers see those of all groups.
+/// Whether an unreadable entry belongs to another election, or to another group in a mode in which
+/// each group has leaders of its own: in `at_least_one` observers show the leaders of all groups.
 fn is_of_others(value: &[u8], ours: &Config) -> bool {
     let whose = match value.len() {
         0..=ENTRY_BYTES_MAX => serde_json::from_slice::<EntryOwner>(value).ok(),
@@ -161,7 +125,7 @@ fn entry(value: &[u8]) -> Option<Entry> {
         return None;
     }
     let form: Form = serde_json::from_slice(value).ok()?;
-    if form.v != VERSION || form.stands.len() > RANGES_MAX || form.leads.len() > LEADS_MAX {
+    if form.v != VERSION {
         return None;
     }
     let (id, digits) = form.from.split_once('~')?;
@@ -170,18 +134,9 @@ fn entry(value: &[u8]) -> Option<Entry> {
         return None;
     }
     let incarnation = u128::from_str_radix(digits, 16).ok()?;
-    let range = |(first, last): (u32, u32)| {
-        (first <= last).then_some(RoleRange { first: Role(first), last: Role(last) })
-    };
-    let lead = |lead: LeadForm| {
-        let fence = lead.fence.map(Fence::new);
-        Some(Lead { role: Role(lead.role), fence, value: lead.value.parse::<Value>().ok()? })
-    };
+    let range = |(first, last)| RoleRange { first: Role(first), last: Role(last) };
     let terms = Terms {
-        mode: match form.mode {
-            ModeForm::AtLeastOne => Mode::AtLeastOne,
-            ModeForm::AtMostOne => Mode::AtMostOne,
-        },
+        mode: form.mode,
         takeover: Duration::from_millis(form.takeover_ms),
         drift: Drift::from_parts_per_billion(form.drift_ppb).ok()?,
         fence_base: form.fence_base,
@@ -194,18 +149,17 @@ fn entry(value: &[u8]) -> Option<Entry> {
         sender: Process { id: id.parse().ok()?, incarnation },
         host: form.host,
         number: EntryNumber(form.number),
-        kind: match form.kind {
-            KindForm::Beat => Kind::Beat,
-            KindForm::Claim => Kind::Claim,
-        },
-        stands: form.stands.into_iter().map(range).collect::<Option<_>>()?,
-        leads: form.leads.into_iter().map(lead).collect::<Option<_>>()?,
+        kind: form.kind,
+        stands: form.stands.into_iter().map(range).collect(),
+        leads: form.leads,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use tenure_core::Fence;
+    use tenure_core::nele::RANGES_MAX;
 
     use super::*;
 

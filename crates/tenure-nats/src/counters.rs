@@ -11,15 +11,15 @@ pub struct Counters {
     pub sent: BTreeMap<&'static str, u64>,
     /// Bytes of these packets, without subjects.
     pub sent_bytes: u64,
-    /// Packets that were dropped because they could not be published at once, by reason.
+    /// Packets that were dropped, because the node could not publish them at once, by reason.
     pub unsent: BTreeMap<&'static str, u64>,
-    /// Packets heard, own ones included, by kind.
+    /// Packets heard, this node's own included, by kind.
     pub heard: BTreeMap<&'static str, u64>,
-    /// Bytes of all messages that were heard, also of those that are no packets.
+    /// Bytes of all messages heard, including messages that are no packets.
     pub heard_bytes: u64,
-    /// Messages that were dropped, by reason: no packets, and packets without effect.
+    /// Messages without effect, by reason: no packets, or packets that the core ignored.
     pub ignored: BTreeMap<&'static str, u64>,
-    /// Messages that were lost because more came than the node could read.
+    /// Messages that were lost because the node could not read them fast enough.
     pub lost: u64,
     pub connections: u64,
     pub unreachable: u64,

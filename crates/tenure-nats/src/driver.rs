@@ -19,7 +19,7 @@ use crate::notice::Notice;
 use crate::subject::{Kind, Subjects};
 use crate::wire::{self, Unread};
 
-/// The longest time that a node that closes waits until its resignations have come back.
+/// The longest time for which a closing node waits until its resignations have come back.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);
 
 /// Questions of a node to its driver, beside requests of its handles.
@@ -28,7 +28,6 @@ pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),
 }
 
-/// Shows wall time.
 pub(crate) type WallClock = Box<dyn Fn() -> WallTime + Send>;
 
 pub(crate) struct Driver {
@@ -37,19 +36,19 @@ pub(crate) struct Driver {
     pub(crate) subjects: Subjects,
     pub(crate) notices: broadcast::Sender<Notice>,
     pub(crate) wall: WallClock,
-    /// This run of the process, as its packets name it.
+    /// The identity of this run of the process, as in its packets.
     pub(crate) me: Participant,
     pub(crate) counters: Counters,
-    /// Each server as an obstacle that has not answered yet.
+    /// Each server as an obstacle without an answer.
     pub(crate) silent: Vec<Obstacle>,
-    /// The state of each server without a connection.
+    /// The obstacle at each server; `None` while the node is connected.
     pub(crate) connecting: Option<Vec<Obstacle>>,
-    /// Resignations that were published and have not come back.
+    /// The number of published resignations that have not come back.
     pub(crate) resigning: u32,
 }
 
 impl Driver {
-    /// This server cannot be used: campaigns wait for another.
+    /// Records that this server cannot be used, and informs the campaigns that wait.
     fn is_without(&mut self, server: &str, why: &Arc<str>, campaigns: &Campaigns<MayOverlap>) {
         let by: Arc<str> = server.into();
         let obstacles = self.connecting.get_or_insert_with(|| self.silent.clone());
@@ -95,7 +94,7 @@ impl Driver {
 
     fn on_heard(&mut self, heard: &Delivery, machine: &mut Machine<Self>) {
         self.counters.heard_bytes += heard.payload.len() as u64;
-        // A message of an earlier connection may be arbitrarily old.
+        // A message of an earlier connection may be arbitrarily old: ignore it.
         if !self.bus.is_current(heard) {
             return self.counters.ignore_for("earlier_connection");
         }
@@ -206,7 +205,7 @@ impl Backend for Driver {
         self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
     }
 
-    /// Adds the servers to a wait: the core knows only that it is not connected.
+    /// Adds the servers to a wait: the core knows only that there is no connection.
     fn explain(&self, waiting: Waiting) -> Waiting {
         match (waiting, &self.connecting) {
             (Waiting::Connecting { .. }, Some(obstacles)) => {
@@ -220,8 +219,8 @@ impl Backend for Driver {
         self.config.heartbeat.min(FAREWELL_MAX)
     }
 
-    /// Whether all resignations have come back: the server has them then, while a resignation that
-    /// is still in this process would end with it.
+    /// Whether all resignations have come back, so that the server has them. A resignation that is
+    /// still in this process would be lost at its end.
     fn is_idle(&self, _: &Allcall) -> bool {
         self.resigning == 0
     }

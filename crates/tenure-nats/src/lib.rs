@@ -30,8 +30,6 @@
 //! [`wire`] has the form of packets, [`Subjects`] their subjects, and [`bus`] the connection, which
 //! sends no message late.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 pub mod bus;
 mod counters;
 mod driver;
@@ -53,4 +51,4 @@ pub use server::Server;
 pub use subject::{Kind, PrefixError, SubjectPrefix, Subjects};
 pub use tenure::driver::UrlError;
 pub use tenure_core::allcall::{Callers, Checked, Config, ConfigError, OnConflict};
-pub use tenure_tls::{Identity, Pem, PemError};
+pub use tenure_tls::{Identity, Pem, PemError, TlsCause};

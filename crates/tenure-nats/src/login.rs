@@ -88,7 +88,7 @@ fn read(path: &Path) -> Result<String, LoginError> {
         .map_err(|source| LoginError::File { path: path.into(), source: Arc::new(source) })
 }
 
-/// The only line of a file, without its end. A file that is being written anew may be empty.
+/// The only line of a file, without its end. The file may be empty while it is being replaced.
 fn line(path: &Path) -> Result<String, LoginError> {
     let read = SecretFile::read(path).and_then(SecretFile::line);
     read.map_err(|what| LoginError::NoLine { path: path.into(), what })
@@ -130,7 +130,7 @@ pub enum LoginError {
         path = path.display()
     )]
     NoCredentials { path: PathBuf },
-    #[error("{path} holds no seed of a user's key: one begins with SU", path = path.display())]
+    #[error("{path} holds no seed of a user's key: a seed begins with SU", path = path.display())]
     NoSeed { path: PathBuf },
 }
 
@@ -189,7 +189,7 @@ mod tests {
         let (_folder, path) = file("secret");
         let shown = path.display();
         let text = told(Login::NKey(path.clone()));
-        assert_eq!(text, format!("{shown} holds no seed of a user's key: one begins with SU"));
+        assert_eq!(text, format!("{shown} holds no seed of a user's key: a seed begins with SU"));
         let text = told(Login::Credentials(path.clone()));
         assert!(text.starts_with(&format!("{shown} holds no credentials")), "{text}");
         let (_other, account) = file(&KeyPair::new_account().seed().unwrap());

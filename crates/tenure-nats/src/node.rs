@@ -24,7 +24,7 @@ const SILENCE_MIN: Duration = Duration::from_millis(500);
 ///
 /// When the last clone and the last handle that came from it are gone, the node resigns all
 /// leaderships and ends. [`close`](Self::close) does so at once and waits for it; after a process
-/// that ends without it the seat is empty until its lease has run out.
+/// that ends without `close` the election has no leader until the lease ends.
 ///
 /// ```no_run
 /// use tenure_nats::{Config, Node, Options};
@@ -37,7 +37,7 @@ const SILENCE_MIN: Duration = Duration::from_millis(500);
 ///
 /// let election = nats.election("billing")?;
 /// let leadership = election.campaign("10.0.0.7:8080").await?;
-/// // Another one may lead as well: what this does must do no harm when it is done twice.
+/// // Another node may lead at the same time: this work must be harmless when done twice.
 /// nats.close().await;
 /// assert!(!leadership.is_current());
 /// # Ok(())
@@ -52,12 +52,8 @@ const SILENCE_MIN: Duration = Duration::from_millis(500);
 /// leadership.fence()
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Node {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
     config: Checked,
     who: Participant,
     driver: Arc<Hold<MayOverlap, Ask>>,
@@ -78,8 +74,8 @@ impl Node {
         Builder { config, options, wall: None }
     }
 
-    /// The election `name`. Each part of a partitioned network has a leader of it, and for a moment
-    /// after the heal there are two: the handles say so by their type.
+    /// The election `name`. Each side of a partitioned network has its own leader, and for a moment
+    /// after the heal there are two: the handles show this by their type.
     pub fn election(&self, name: &str) -> Result<Election<MayOverlap>, NameError> {
         Ok(self.election_named(ElectionName::new(name)?))
     }
@@ -87,47 +83,41 @@ impl Node {
     /// The election with this name.
     #[must_use]
     pub fn election_named(&self, name: ElectionName) -> Election<MayOverlap> {
-        self.shared.driver.election(name)
+        self.driver.election(name)
     }
 
     /// The settings of the node.
     #[must_use]
     pub fn config(&self) -> &Checked {
-        &self.shared.config
+        &self.config
     }
 
     /// The identity of this run of the node.
     #[must_use]
     pub fn who(&self) -> &Participant {
-        &self.shared.who
+        &self.who
     }
 
-    /// Notices for an operator. The first listener hears all notices since the start, later
-    /// listeners those from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener receives all notices from the start on; later
+    /// listeners receive only new notices. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
-        self.shared.notices.listen()
+        self.notices.listen()
     }
 
     /// Totals since the start; `None` once the node is closed. Cancel safe.
     pub async fn counters(&self) -> Option<Counters> {
-        self.shared.driver.ask(Ask::Counters).await
+        self.driver.ask(Ask::Counters).await
     }
 
     /// Resigns all leaderships, and waits until the resignations have come back from the bus, or a
-    /// heartbeat has passed, 2 s at most. From then on every handle of this node says that the node
-    /// does not lead.
+    /// heartbeat has passed, 2 s at most. After `close` every handle of this node says that the
+    /// node does not lead.
     ///
-    /// Work under a leadership must have ended before. Dropping the future changes nothing: the
+    /// End all work under a leadership before this call. Dropping the future changes nothing: the
     /// node closes all the same.
     pub async fn close(&self) {
-        self.shared.driver.close().await;
-    }
-}
-
-impl fmt::Debug for Node {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("who", &self.shared.who).finish_non_exhaustive()
+        self.driver.close().await;
     }
 }
 
@@ -138,8 +128,8 @@ impl fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// Reads wall time from `clock` instead of the system: for another source of time, and for
-    /// tests, which let it step. The node calls `clock` for each input, so it must be quick.
+    /// Reads wall time from `clock` instead of the system, for another source of time, or for tests
+    /// that let the clock step. The node calls `clock` for each input, so the call must be quick.
     pub fn wall(mut self, clock: impl Fn() -> WallTime + Send + 'static) -> Self {
         self.wall = Some(Box::new(clock));
         self
@@ -184,6 +174,6 @@ impl Builder {
         let resignation_max = config.lease;
         let timing = move || Timing { grace, kill_margin, resignation_max };
         let driver = driver::spawn(begin, timing)?;
-        Ok(Node { shared: Arc::new(Shared { config, who, driver, notices }) })
+        Ok(Node { config, who, driver, notices })
     }
 }

@@ -24,10 +24,11 @@ pub enum Notice {
     Disconnected { server: Server, why: Arc<str> },
     /// The node could not use this server, and tries the next one.
     Unreachable { server: Server, error: ConnectError },
-    /// The server in use is about to end, and the list has others: the node goes to the next one.
+    /// The server in use is about to end, and the list has other servers: the node goes to the next
+    /// one.
     Leaving { server: Server },
-    /// The server in use refuses a request, such as one for a subject without permission. Without
-    /// that right rounds are void, and this node neither leads nor sees who does.
+    /// The server in use refuses a request, for example for a subject without permission. Without
+    /// that right rounds are void: this node does not lead, and does not know the leader.
     Denied { server: Server, said: Arc<str> },
     /// The server in use reports an error that is neither about a right nor about the login, such
     /// as a stale connection.
@@ -54,12 +55,12 @@ impl fmt::Display for Notice {
             Self::Disconnected { server, why } => write!(f, "disconnected from {server}: {why}"),
             Self::Unreachable { server, error } => write!(f, "{server} cannot be used: {error}"),
             Self::Leaving { server } => {
-                write!(f, "{server} says that it is about to end: going to the next one")
+                write!(f, "{server} is about to end: going to the next server")
             }
             Self::Denied { server, said } => write!(
                 f,
-                "{server} denies this login a right that it needs: {said}; see the permissions \
-                 that participants and askers need in docs/operations.md"
+                "{server} denies a right that this login needs: {said}; docs/operations.md lists \
+                 the permissions of participants and askers"
             ),
             Self::Complains { server, said } => write!(f, "{server} says: {said}"),
             Self::LoggedOut { server, said } => {
@@ -67,8 +68,8 @@ impl fmt::Display for Notice {
             }
             Self::Overrun { server } => write!(
                 f,
-                "more comes in from {server} than can be read, and some is lost: rounds may be \
-                 void; look for a stranger on these subjects, or use few callers"
+                "{server} sends more messages than this node can read, and some are lost: rounds \
+                 may be void; find a stranger on these subjects, or use few callers"
             ),
             Self::Protocol { election, event } => event.sentence(election.as_ref()).fmt(f),
         }

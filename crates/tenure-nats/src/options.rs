@@ -10,7 +10,8 @@ use crate::login::{Login, LoginError};
 use crate::server::Server;
 use crate::subject::SubjectPrefix;
 
-/// How the bus is reached. Checked by [`check`](Self::check); cheap to clone afterwards.
+/// Options of the connection to the bus. Checked by [`check`](Self::check); cheap to clone
+/// afterwards.
 ///
 /// ```
 /// use tenure_nats::Options;
@@ -19,7 +20,7 @@ use crate::subject::SubjectPrefix;
 /// assert_eq!(options.servers.len(), 1);
 /// assert_eq!(
 ///     Options::new(vec![]).check().unwrap_err().to_string(),
-///     "no server is given: at least one, as nats://127.0.0.1:4222",
+///     "no server is given: give at least one, as nats://127.0.0.1:4222",
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -32,7 +33,7 @@ pub struct Options {
     pub tls: Option<Tls>,
     /// The login, if servers ask for one.
     pub login: Option<Login>,
-    /// The longest time of a connection to one server, before the node tries the next. Default 2 s.
+    /// The longest time to connect to one server, before the node tries the next. Default 2 s.
     pub connect_within: Duration,
 }
 
@@ -45,7 +46,7 @@ pub struct Tls {
     pub authority: Option<Pem>,
     /// The client's certificate and key, where servers ask for them (mTLS).
     pub identity: Option<Identity>,
-    /// TLS begins before the server's greeting: for servers with `handshake_first`.
+    /// Whether TLS begins before the server's greeting, for servers with `handshake_first`.
     pub first: bool,
 }
 
@@ -98,11 +99,11 @@ impl Deref for CheckedOptions {
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum OptionsError {
-    #[error("no server is given: at least one, as nats://127.0.0.1:4222")]
+    #[error("no server is given: give at least one, as nats://127.0.0.1:4222")]
     NoServer,
-    #[error("0 s for connecting to a server: give it some time, as 2 s")]
+    #[error("the time to connect to a server is 0 s: give more, as 2 s")]
     NoTime,
-    #[error("TLS is set up, but server {server} may do without: write tls:// for it")]
+    #[error("TLS is set up, but server {server} may connect without TLS: write tls:// instead")]
     TlsWithoutScheme { server: Server },
     #[error(transparent)]
     Pem(#[from] PemError),
@@ -127,11 +128,12 @@ mod tests {
         };
         assert_eq!(
             told(Options { tls: Some(Tls::default()), ..plain() }),
-            "TLS is set up, but server nats://host:4222 may do without: write tls:// for it"
+            "TLS is set up, but server nats://host:4222 may connect without TLS: write tls:// \
+             instead"
         );
         assert_eq!(
             told(Options { connect_within: Duration::ZERO, ..plain() }),
-            "0 s for connecting to a server: give it some time, as 2 s"
+            "the time to connect to a server is 0 s: give more, as 2 s"
         );
         let missing = Tls { authority: Some(Pem::File("/nowhere/ca".into())), ..Tls::default() };
         assert_eq!(

@@ -18,8 +18,8 @@ const FORM: UrlForm = UrlForm {
 /// The URL of one server for its clients: `nats://10.0.0.7:4222`, or `tls://` for TLS only. The URL
 /// must have a scheme, and cannot have a user: see [`Options::login`](crate::Options::login).
 ///
-/// With `nats://` the client speaks TLS, too, if the server asks for it, which an attacker in
-/// between could suppress; `tls://` always speaks TLS.
+/// With `nats://` the client speaks TLS only if the server asks for TLS, and an attacker on the way
+/// could suppress that. With `tls://` the client always speaks TLS.
 ///
 /// ```
 /// use tenure_nats::Server;

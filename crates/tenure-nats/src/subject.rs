@@ -13,10 +13,8 @@ use tenure_core::allcall::Body;
 pub struct SubjectPrefix(Arc<str>);
 
 impl SubjectPrefix {
-    /// The most bytes of a prefix.
     pub const MAX_BYTES: usize = 64;
 
-    /// The text itself.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -53,7 +51,7 @@ impl FromStr for SubjectPrefix {
     }
 }
 
-/// The reason for which a text is no [`SubjectPrefix`].
+/// The reason why a text is no [`SubjectPrefix`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PrefixError {
     #[error(
@@ -63,7 +61,7 @@ pub enum PrefixError {
     TooLong { bytes: usize },
     #[error(
         "a subject prefix may hold letters, digits and _ - with dots between words; {found:?} is \
-             not one of them"
+             not allowed"
     )]
     Character { found: char },
     #[error(
@@ -74,11 +72,11 @@ pub enum PrefixError {
 }
 
 /// The subjects for packets of one cluster: `PREFIX.CLUSTER.KIND`, where KIND is `ask`, `call`,
-/// `reply` or `resign`. Each kind has a subject of its own, so that a server's permissions
-/// distinguish askers, which change nothing, from participants.
+/// `reply` or `resign`. Each kind has its own subject, so that a server's permissions can tell
+/// askers, which change nothing, from participants.
 ///
-/// A dot in the cluster's name becomes `=`, which no cluster's name may hold: a dot would begin
-/// another word, and two clusters could share a subject.
+/// A dot in the cluster's name becomes `=`, which no cluster's name may contain. With the dot, two
+/// clusters could share a subject.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Subjects {
     /// `PREFIX.CLUSTER.`
@@ -99,7 +97,7 @@ impl Kind {
     /// All kinds, in the order in which they are declared.
     pub const ALL: [Self; 4] = [Self::Ask, Self::Call, Self::Reply, Self::Resign];
 
-    /// The last word of its subject.
+    /// The last word of this kind's subject.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -110,7 +108,6 @@ impl Kind {
         }
     }
 
-    /// The kind of a packet.
     #[must_use]
     pub const fn of(body: &Body) -> Self {
         match body {
@@ -131,7 +128,6 @@ impl Subjects {
         Self { stem: stem.into(), kinds }
     }
 
-    /// The subject of a kind.
     #[must_use]
     pub fn of(&self, kind: Kind) -> &str {
         let [ask, call, reply, resign] = &self.kinds;
@@ -190,8 +186,8 @@ mod tests {
     #[test]
     fn unusable_prefix_is_refused() {
         let told = |text: &str| text.parse::<SubjectPrefix>().unwrap_err().to_string();
-        assert!(told("a.*").contains("'*' is not one of them"));
-        assert!(told("a b").contains("' ' is not one of them"));
+        assert!(told("a.*").contains("'*' is not allowed"));
+        assert!(told("a b").contains("' ' is not allowed"));
         for text in ["", ".a", "a.", "a..b"] {
             assert_eq!(text.parse::<SubjectPrefix>(), Err(PrefixError::EmptyWord), "{text}");
         }

@@ -8,6 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::thread;
 use std::time::Duration;
 
 use tenure::driver::{Backend, Machine, Repeats};
@@ -35,7 +36,7 @@ use crate::seal::{self, Authority, SEALED_MAX};
 use crate::sealed_transport::Line;
 use crate::state::WriteError;
 use crate::storage::{FlushAnswers, Records};
-use crate::transport::Transport;
+use crate::transport::{Transport, is_near};
 use crate::verifications::{Proof, Proofs};
 
 /// Longest wait of a closing node for the arrival of its releases.
@@ -60,6 +61,8 @@ pub(crate) struct Wire<T> {
     lasting: LastingTroubles,
     /// Notice that this node receives at another address than the members list says.
     elsewhere: Option<Notice>,
+    /// Notices of grants whose answers have not left.
+    grants: Vec<Notice>,
     inc: Inc,
     /// Epoch and quorum timestamp of the leadership that begins.
     stamped: Option<(u64, QuorumTimestamp)>,
@@ -95,6 +98,7 @@ impl<T: Transport> Wire<T> {
             places: Places::new(&config, transport.local_address()),
             lasting: LastingTroubles::new(config.delta_max),
             elsewhere: None,
+            grants: Vec::new(),
             config,
             name: name.clone(),
             memberships,
@@ -379,11 +383,20 @@ impl<T: Transport> Backend for Wire<T> {
     const KINDS: usize = 3;
 
     async fn next(&mut self) -> Incoming {
+        let is_member = self.membership().position(&self.name).is_some();
         let Self { transport, buffer, flushed, places, .. } = self;
+        let here = transport.local_address();
         let received = poll_fn(|context| transport.poll_receive(context, buffer));
         tokio::select! {
             biased;
-            received = received => datagram(received),
+            received = received => {
+                if is_member && received.as_ref().is_ok_and(|(_, from)| is_near(*from, here)) {
+                    // This thread may have interrupted the sender, which may have datagrams for
+                    // other members to send: other processors answer them.
+                    thread::yield_now();
+                }
+                datagram(received)
+            }
             Some(done) = flushed.recv() => Incoming::Flushed(done),
             looked = places.looked() => Incoming::LookUpResult(looked),
         }
@@ -498,6 +511,9 @@ impl<T: Transport> Backend for Wire<T> {
             OwnEvent::Ignored(reason) => self.counters.ignore_for(reason.label()),
             // A campaign that is not won yet reports its reasons for waiting instead.
             OwnEvent::Obstacle { .. } if !machine.campaigns.won(&election) => {}
+            OwnEvent::Granted { .. } | OwnEvent::Freed { .. } => {
+                self.grants.push(Notice::Protocol { election: Some(election), event });
+            }
             event => self.notice(Notice::Protocol { election: Some(election), event }),
         }
     }
@@ -529,6 +545,10 @@ impl<T: Transport> Backend for Wire<T> {
 
     fn before_waiting(&mut self) {
         self.outbox.flush(&mut self.transport, &mut self.places, &mut self.counters);
+        // A candidate that waits for an ok must not wait for the listeners to notices.
+        for notice in std::mem::take(&mut self.grants) {
+            self.notice(notice);
+        }
         self.records.look();
     }
 

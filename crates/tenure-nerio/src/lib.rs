@@ -92,8 +92,6 @@
 //! [`tenure_core::nerio`] has the protocol itself, its guarantees and their limits, [`state`] the
 //! memory of a grantor, and [`keys`] the keys of datagrams.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 mod agreement;
 mod asker;
 mod counters;

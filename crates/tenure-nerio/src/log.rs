@@ -8,35 +8,36 @@ use crate::notice::Notice;
 
 /// Logs `notice` unless it was logged already; true if it was logged now.
 pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool {
-    let text = notice.to_string();
     // Neither is news: all grantors report the same two processes in turn, and a silent name server
     // fails in several ways.
     let same = matches!(
         notice,
         Notice::Protocol { event: OwnEvent::NameShared { .. }, .. } | Notice::Unresolved { .. }
     );
-    let compared = if same { "" } else { &text };
     if let Notice::Resolved { member, .. } = notice {
         repeats.forget(UNRESOLVED, member.as_str());
     }
-    if let Some((kind, about)) = lasting(notice)
-        && !repeats.is_new(now, kind, &about, compared)
-    {
-        return false;
+    if let Some((kind, about)) = lasting(notice) {
+        let compared = if same { String::new() } else { notice.to_string() };
+        if !repeats.is_new(now, kind, &about, &compared) {
+            return false;
+        }
     }
+    // The macros format the notice only for an enabled level: each grant has a notice, few logs a
+    // line for it.
     match notice {
         Notice::Protocol {
             event: OwnEvent::Serving | OwnEvent::Raised { .. } | OwnEvent::DiskMended,
             ..
         }
-        | Notice::Resolved { .. } => tracing::info!(target: NOTICES, "{text}"),
+        | Notice::Resolved { .. } => tracing::info!(target: NOTICES, "{notice}"),
         Notice::Protocol { event: OwnEvent::Granted { .. } | OwnEvent::Freed { .. }, .. } => {
-            tracing::debug!(target: NOTICES, "{text}")
+            tracing::debug!(target: NOTICES, "{notice}")
         }
         Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
-            tracing::error!(target: NOTICES, "{text}")
+            tracing::error!(target: NOTICES, "{notice}")
         }
-        _ => tracing::warn!(target: NOTICES, "{text}"),
+        _ => tracing::warn!(target: NOTICES, "{notice}"),
     }
     true
 }

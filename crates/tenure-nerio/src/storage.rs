@@ -47,6 +47,10 @@ const CHECK: Duration = Duration::from_secs(1);
 /// grantor grants nothing once a check does not find it.
 const CHECK_WHILE_WRITTEN: Duration = Duration::from_millis(50);
 
+/// Pause after a record before a check is requested. A candidate may also wait for another grantor
+/// on this machine, and the thread that checks would take the processor of that grantor.
+const CHECK_DELAY: Duration = Duration::from_millis(1);
+
 /// Age after which a check proves nothing any more.
 const STALE: Duration = Duration::from_secs(2);
 
@@ -62,8 +66,8 @@ pub(crate) struct Records {
     pub(crate) forgot: Forgot,
     pub(crate) damage: Option<String>,
     asked: Time,
-    /// Whether a record was written since the last [`look`](Self::look).
-    written: bool,
+    /// Time of the first record since the last request for a check.
+    written: Option<Time>,
 }
 
 pub(crate) type FlushAnswers = channel::UnboundedReceiver<(Ticket, Result<(), WriteError>)>;
@@ -93,7 +97,7 @@ impl Records {
                     forgot,
                     damage,
                     asked: Time::ZERO,
-                    written: false,
+                    written: None,
                 };
                 Ok((records, answers, recovered.into_core()))
             }
@@ -119,15 +123,16 @@ impl Records {
             forgot: Forgot::Everything,
             damage: None,
             asked: Time::ZERO,
-            written: false,
+            written: None,
         }
     }
 
     pub(crate) fn persist(&mut self, record: &Record) -> Result<(), WriteError> {
         let Some(directory) = &mut self.directory else { return Ok(()) };
-        self.written = true;
+        let now = clock::now();
+        self.written.get_or_insert(now);
         if let Some(thread) = &self.flushes
-            && !thread.finds(clock::now(), self.asked)
+            && !thread.finds(now, self.asked)
         {
             directory.flusher().check()?;
         }
@@ -135,12 +140,17 @@ impl Records {
     }
 
     /// Asks for a check of the directory, if a record was written and the last check is too old.
-    /// Called when the answers have left, as callers must not wait for the thread that checks.
+    /// Called when the answers have left, and idle for [`CHECK_DELAY`] after a record, as callers
+    /// must not wait for the thread that checks. Without another call the thread checks within
+    /// [`CHECK`].
     pub(crate) fn look(&mut self) {
-        if std::mem::take(&mut self.written)
-            && let Some(thread) = &self.flushes
+        let Some(written) = self.written else { return };
+        let now = clock::now();
+        if let Some(thread) = &self.flushes
+            && now.since(written) >= CHECK_DELAY
         {
-            thread.look(clock::now(), &mut self.asked);
+            self.written = None;
+            thread.look(now, &mut self.asked);
         }
     }
 

@@ -192,9 +192,9 @@ fn foreign_files() {
         "/T/a/identity is not a file of Tenure: it begins with \"#!/bin/s\"; Tenure left it \
          unchanged. Move it away, or name another directory",
     );
-    let advice = "Tenure left it unchanged. Its promises are lost: check the disk, move the whole \
-                  directory away and start without --new, so that the fences are read from the \
-                  other grantors";
+    let advice = "Tenure left it unchanged. The promises in it are lost: check the disk, move the \
+                  whole directory away and start without --new, so that the fences are read from \
+                  the other grantors";
     check(
         &good[..30],
         &format!("/T/a/identity is damaged: it has 30 bytes of {}; {advice}", good.len()),

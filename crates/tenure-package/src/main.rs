@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use tenure_cli::args;
 use tenure_cli::protocol::{ALL, Registry};
 
-/// Writes them below the folder that it is given.
+/// Writes the files below the folder that the first argument names.
 fn main() -> io::Result<()> {
     let folder = PathBuf::from(env::args_os().nth(1).ok_or(io::ErrorKind::InvalidInput)?);
     let pages = folder.join("man");

@@ -9,12 +9,12 @@ use crate::error::Error;
 use crate::process::{Process, since_boot};
 use crate::tool;
 
-/// The longest wait for a start, as a busy machine may start many processes, and for an end.
+/// The longest wait for a start, and for an end: a busy machine may start many processes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
 
-/// The number of attempts with other ports, when another process took one first.
+/// The number of attempts with other ports, when another process has taken a port first.
 const ATTEMPTS: u32 = 5;
 
 /// Complaint of a server about a taken port, in small letters.
@@ -39,7 +39,7 @@ impl Daemon {
         &self.url
     }
 
-    /// The process id, unless the server was killed or terminated.
+    /// The process id; `None` once the server was killed or terminated.
     pub fn pid(&self) -> Option<u32> {
         self.process().as_ref().map(Process::pid)
     }
@@ -49,7 +49,7 @@ impl Daemon {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Sends SIGKILL, also to a stopped server, and waits for the end. Does no harm to a server
+    /// Sends SIGKILL, also to a stopped server, and waits for the end. Has no effect on a server
     /// that has ended.
     pub fn kill(&self) -> Result<(), Error> {
         self.process().take().map_or(Ok(()), |process| process.kill())
@@ -70,8 +70,8 @@ impl Daemon {
         self.running(Process::cont)
     }
 
-    /// Starts the server again, with the same ports and data, after killing a running one. Does not
-    /// wait for answers.
+    /// Starts the server again, with the same ports and data; kills a running server first. Does
+    /// not wait for answers.
     pub fn restart(&self) -> Result<(), Error> {
         let (program, arguments) = self.command.split_first().expect("a program");
         let mut process = self.process();
@@ -91,14 +91,14 @@ impl Daemon {
         act(self.process().as_ref().ok_or_else(gone)?)
     }
 
-    /// Waits until `look` succeeds; its error says what is missing. [`Error::NotReady`] when the
-    /// server ends, or after [`PATIENCE`].
+    /// Waits until `look` succeeds; the error of `look` says what is missing. Fails with
+    /// [`Error::NotReady`] when the server ends, or after [`PATIENCE`].
     pub(crate) fn wait(&self, look: impl Fn() -> Result<(), String>) -> Result<(), Error> {
         let began = since_boot();
         loop {
             let found = look();
-            // The end is checked last: the answer may come from another server, at the port that
-            // ours wanted.
+            // Check last whether the server has ended: the answer may come from another server, at
+            // the port that this server wanted.
             let how = match (self.ended()?, found) {
                 (Some(status), _) => format!("has ended ({status})"),
                 (None, Ok(())) => return Ok(()),
@@ -130,14 +130,14 @@ impl Daemon {
         self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The text for the person who has started the server.
+    /// The text for the user who has started the server.
     pub(crate) fn told(&self) -> String {
         format!("{} at {} (process {})\n", self.name, self.url, self.pid().unwrap_or_default())
     }
 }
 
 impl Drop for Daemon {
-    /// The last lines of the log may show why a test failed.
+    /// Print the last lines of the log, which may show why a test failed.
     fn drop(&mut self) {
         if thread::panicking() {
             eprintln!("the last lines of {} at {}:", self.name, self.url);
@@ -146,7 +146,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Starts a cluster on free ports, again while another process takes one of them first.
+/// Starts a cluster on free ports. Tries again when another process takes one of the ports first.
 pub(crate) fn on_free_ports<C>(
     launch: impl Fn() -> Result<C, Error>,
     wait_ready: impl Fn(&C) -> Result<(), Error>,

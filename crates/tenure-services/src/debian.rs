@@ -17,8 +17,7 @@ const BETWEEN_UPDATES: Duration = Duration::from_secs(3);
 /// Unpacks `packages` into `folder`. Needs no root, unless the package lists are empty, and starts
 /// no daemon, as an installation would.
 ///
-/// Another Debian has another version: the version that `program` prints has to begin with
-/// `wanted`.
+/// Another Debian has another version: the version that `program` prints must begin with `wanted`.
 pub(crate) fn unpack(
     packages: &[&str],
     folder: &Path,
@@ -28,7 +27,7 @@ pub(crate) fn unpack(
     let archives = folder.join("archives");
     fs::create_dir(&archives).map_err(file_error(&archives))?;
     with_lists(packages, || {
-        // Root's apt would download as the user `_apt`, which may not write here.
+        // Root's apt would download as the user `_apt`, which may not write to this folder.
         let mut download = apt("download");
         download.args(["-o", "APT::Sandbox::User=root"]).args(packages).current_dir(&archives);
         download
@@ -54,8 +53,8 @@ pub(crate) fn unpack(
     })
 }
 
-/// Makes sure of the content of `packages`: unless the check succeeds already, root installs them.
-/// `missing` is the error if that does not help.
+/// Makes sure that `packages` are installed: if the check fails, root installs them. `missing` is
+/// the error if the check still fails.
 pub(crate) fn ensure(
     works: impl Fn() -> bool,
     packages: &[&str],
@@ -83,8 +82,8 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Runs the command, and once more with fresh lists: those of a fresh machine are empty, and old
-/// lists name versions that are no longer served.
+/// Runs the command, and once more with fresh lists if it fails: a new machine has empty lists, and
+/// old lists name versions that are gone from the server.
 fn with_lists(packages: &[&str], command: impl Fn() -> Command) -> Result<(), Error> {
     let missing = || Error::Missing {
         what: format!("`{}` are Debian packages, and there is no apt-get", packages.join("`, `")),

@@ -1,9 +1,9 @@
-//! The reason for which a service is not there.
+//! The reason why a service is missing or does not run.
 
 use std::io;
 use std::process::ExitStatus;
 
-/// The reason for which a service could not be fetched, started or stopped, and the remedy.
+/// The reason why a service could not be fetched, started or stopped, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{what}\n{remedy}")]
@@ -12,7 +12,7 @@ pub enum Error {
     Failed {
         command: String,
         status: ExitStatus,
-        /// The end of its standard output and standard error.
+        /// The end of the command's standard output and standard error.
         said: String,
     },
     #[error("{what}: {source}")]
@@ -25,7 +25,7 @@ pub enum Error {
     NotReady {
         /// The server, its failure, and the end of its log.
         said: String,
-        /// Whether its log says that another process has one of its ports.
+        /// Whether the server's log says that another process has one of its ports.
         port_taken: bool,
     },
 }

@@ -5,13 +5,10 @@
 //! in a temporary folder, and ends them by pid when it is dropped. [`relay::Relay`] stands between
 //! two programs, and can be cut; [`go::program`] builds a test's own Go program; [`addresses`]
 //! gives addresses to the servers of a test's own; [`build_tools`] finds the build tools of client
-//! libraries. `cargo xtask services` is the same by hand, for each [`Service`] in [`ALL`].
+//! libraries. `cargo xtask services` does the same by hand, for each [`Service`] in [`ALL`].
 //!
-//! Processes end with the process that started them, even when that is killed with -9: each is
-//! started through `setpriv --pdeathsig KILL`, from one thread that lives as long as the process
-//! ([`Process`] says why).
-
-#![allow(missing_docs, reason = "fields whose names say enough")]
+//! Processes end with the process that started them, even after kill -9: `setpriv --pdeathsig KILL`
+//! starts each of them, from one thread that lives as long as this process ([`Process`] says why).
 
 pub mod etcd;
 pub mod go;

@@ -17,8 +17,8 @@ const MISSING: &str = "a service runs on Java 17 and is got with Maven; one of t
 /// Plugin that copies jars, at a version that is reviewed before it changes.
 const PLUGIN: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1";
 
-/// Copies jars, each by group, name and version (`org.slf4j:slf4j-simple:1.7.36`), with all their
-/// dependencies, into `folder`.
+/// Copies jars into `folder`, each named by group, name and version
+/// (`org.slf4j:slf4j-simple:1.7.36`), with all their dependencies.
 pub(crate) fn copy(wanted: &[&str], folder: &Path) -> Result<(), Error> {
     let output = format!("-DoutputDirectory={}", folder.display());
     maven(wanted, "copy-dependencies", &["-DincludeScope=runtime", &output])
@@ -41,7 +41,7 @@ pub(crate) fn latest(name: &str) -> Result<String, Error> {
     })
 }
 
-/// Runs a goal of the plugin, in a project of its own that depends on `wanted`.
+/// Runs a goal of the plugin, in a temporary project that depends on `wanted`.
 fn maven(wanted: &[&str], goal: &str, options: &[&str]) -> Result<(), Error> {
     // `mvn` takes a second to answer.
     let mvn = || tool::says(Command::new("mvn").arg("--version")).is_some();
@@ -70,7 +70,7 @@ fn pom(wanted: &[&str]) -> String {
     )
 }
 
-/// Makes sure of a `java` that is new enough: root installs Debian's packages if it is missing.
+/// Makes sure that there is a `java` that is new enough: otherwise root installs Debian's packages.
 pub(crate) fn ensure_java() -> Result<(), Error> {
     debian::ensure(java, &PACKAGES, MISSING)
 }

@@ -9,8 +9,8 @@ use tempfile::TempDir;
 
 use crate::error::Error;
 
-/// The folder of all services. The XDG base directory specification has programs ignore a path
-/// that is not absolute.
+/// The folder of all services. Programs must ignore a path that is not absolute, according to the
+/// XDG base directory specification.
 fn services() -> Result<PathBuf, Error> {
     let named = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || env::home_dir().filter(|home| home.is_absolute()).map(|home| home.join(".cache"));
@@ -21,11 +21,11 @@ fn services() -> Result<PathBuf, Error> {
     })
 }
 
-/// Fills the folder NAME among the services by calling `fill` with an empty folder, unless it is
-/// there.
+/// Returns the folder NAME among the services. If it is missing, calls `fill` with an empty folder
+/// first.
 ///
-/// The first of two processes fills the folder, and the other waits for its lock. A folder with
-/// that name is complete, because it gets its name last.
+/// The first of two processes fills the folder; the other waits for the lock. A folder gets its
+/// name last, so a folder with that name is complete.
 pub(crate) fn once(
     name: &str,
     fill: impl FnOnce(&Path) -> Result<(), Error>,

@@ -9,14 +9,14 @@ use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// The port is below those that Linux gives to outgoing connections (from 32768 on): such a
-/// connection could take a member's port while that member is down for a moment.
+/// The first port to try, below the ports that Linux gives to outgoing connections (from 32768 on):
+/// such a connection could take a member's port while that member is down for a moment.
 const FIRST: u16 = 12_000;
 const COUNT: u16 = 20_000;
 
-/// Different addresses on loopback at which no server listens. This process keeps them as long as
-/// it lives, so that no other caller takes a member's port while the member is down. A program that
-/// does not call this function may.
+/// Different addresses on loopback at which no server listens. This process reserves them as long
+/// as it lives: no other caller of this function takes a member's port while the member is down,
+/// but another program may.
 pub fn addresses<const N: usize>() -> [SocketAddr; N] {
     let ports: Result<[SocketAddr; N], _> = on_loopback(N).try_into();
     ports.expect("thousands of ports")
@@ -38,7 +38,7 @@ pub(crate) fn free(count: usize) -> Vec<u16> {
     iter::repeat_with(next).take(COUNT.into()).filter(|port| is_ours(*port)).take(count).collect()
 }
 
-/// Whether the port is free, and reserved for this process from now on.
+/// Whether the port is free; reserves a free port for this process.
 fn is_ours(port: u16) -> bool {
     let at = (Ipv4Addr::LOCALHOST, port);
     reserve(&format!("tenure-port-{port}")).is_ok()
@@ -46,8 +46,8 @@ fn is_ours(port: u16) -> bool {
         && UdpSocket::bind(at).is_ok()
 }
 
-/// Takes a name that one process at a time can have, and that the kernel frees when the process
-/// ends.
+/// Reserves a name, which one process at a time can have. The kernel frees the name when the
+/// process ends.
 pub fn reserve(name: &str) -> io::Result<()> {
     static RESERVED: Mutex<Vec<UnixDatagram>> = Mutex::new(Vec::new());
     let reserved = UnixDatagram::bind_addr(&UnixAddress::from_abstract_name(name)?)?;

@@ -24,10 +24,10 @@ const STANDSTILL: Duration = Duration::from_secs(60);
 
 /// A running process, killed by its pid when this is dropped.
 ///
-/// The process is killed too when our process ends in any other way: `setpriv --pdeathsig KILL`
-/// starts it. The kernel sends that death signal when the *thread* ends that started the process,
-/// and a thread of a test or of a runtime may end long before the test does. So one thread that
-/// never ends starts all processes.
+/// The process is also killed when this process ends in any other way, because `setpriv --pdeathsig
+/// KILL` starts it. The kernel sends the death signal when the *thread* that started the process
+/// ends. A thread of a test or of a runtime may end long before the test, so one thread that never
+/// ends starts all processes.
 #[derive(Debug)]
 pub struct Process {
     child: Mutex<Child>,
@@ -35,8 +35,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `program` with `arguments` in a process group of its own, so that it does not get
-    /// Ctrl-C from our terminal. Both outputs are appended to `log`. Without a `program` the
+    /// Starts `program` with `arguments`, in its own process group, so that Ctrl-C in our terminal
+    /// does not reach it. Both outputs are appended to `log`. If `program` does not exist, the
     /// process ends at once, and its log says so.
     pub fn start<A: AsRef<OsStr>>(
         program: &OsStr,
@@ -46,7 +46,7 @@ impl Process {
         let out = File::options().create(true).append(true).open(log).map_err(file_error(log))?;
         let err = out.try_clone().map_err(file_error(log))?;
         let mut command = Command::new("setpriv");
-        // A shell makes its background processes ignore SIGINT, and their children inherit that.
+        // Background processes of a shell ignore SIGINT, and their children inherit that.
         command.args(["--pdeathsig", "KILL", "--", "env", "--default-signal=INT,TERM"]);
         command.arg(program).args(arguments);
         command.stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
@@ -63,7 +63,7 @@ impl Process {
         Ok(Self { child: Mutex::new(child), pid })
     }
 
-    /// The process id of the program, which `setpriv` has become.
+    /// The process id of the program, into which `setpriv` has turned.
     pub fn pid(&self) -> u32 {
         self.pid
     }
@@ -73,7 +73,7 @@ impl Process {
         self.child().try_wait().map_err(|source| self.failed("waiting for", source))
     }
 
-    /// Sends SIGKILL, also to a stopped process, and waits for the end. Does no harm to a process
+    /// Sends SIGKILL, also to a stopped process, and waits for the end. Has no effect on a process
     /// that has ended.
     pub fn kill(&self) -> Result<(), Error> {
         let mut child = self.child();
@@ -124,7 +124,7 @@ impl Process {
         self.signal(Signal::CONT)
     }
 
-    /// No other thread can collect the child under the lock, so the pid is still its own.
+    /// The lock keeps other threads from collecting the child, so the pid still belongs to it.
     pub(crate) fn signal(&self, signal: Signal) -> Result<(), Error> {
         let mut child = self.child();
         let sent = match (child.try_wait(), Pid::from_raw(self.pid.cast_signed())) {
@@ -146,13 +146,13 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // An error means that the process is gone already.
+        // The kill fails if the process has ended; ignore it.
         let _ = self.kill();
     }
 }
 
-/// Removes variables: some programs take every setting from the environment, too, and ours are not
-/// for them.
+/// Removes the variables of this process that could be settings of a service: some programs read
+/// every setting from the environment.
 pub(crate) fn clean_environment(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let shown = name.to_string_lossy();
@@ -177,7 +177,7 @@ fn nursery(command: Command) -> io::Result<Child> {
         let (orders, inbox) = mpsc::channel::<Order>();
         thread::spawn(move || {
             for (mut command, answer) in inbox {
-                // The caller waits for the answer.
+                // The send cannot fail: the caller waits for the answer.
                 let _ = answer.send(command.spawn());
             }
         });
@@ -247,8 +247,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let process = sleeper(folder.path());
         let limit = since_boot() + Duration::from_secs(60);
-        // Until then the process may ignore the signal, as the caller of the tests may have set
-        // that.
+        // Before its `sleep`, the process may ignore the signal, as the caller of the tests may
+        // have set that.
         while name(process.pid()).as_deref() != Some("sleep") && since_boot() < limit {
             thread::sleep(BETWEEN_LOOKS);
         }

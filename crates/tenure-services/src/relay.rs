@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     Open,
-    /// Passes no bytes on and closes nothing: bytes go on when the relay is opened again.
+    /// Passes no bytes on and closes no connection: the bytes go on when the relay is opened again.
     Held,
     /// Closes present and new connections.
     Cut,
@@ -25,7 +25,8 @@ enum Mode {
 struct State {
     to: SocketAddr,
     mode: Mode,
-    /// Both ends of every connection, to be closed; ended connections are dropped at the next one.
+    /// Both ends of every connection, which a cut closes. Ended connections are removed when the
+    /// next connection begins.
     ends: Vec<TcpStream>,
 }
 
@@ -35,7 +36,8 @@ struct Shared {
     changed: Condvar,
 }
 
-/// Passes TCP connections to an address on loopback, until it is cut. A drop closes them.
+/// Passes TCP connections to an address on loopback, until a test cuts the relay. A drop closes the
+/// connections.
 #[derive(Debug)]
 pub struct Relay {
     shared: Arc<Shared>,
@@ -43,8 +45,8 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// An open relay in front of `to`, on a free port of loopback. The relay closes a connection
-    /// when its other side cannot be made.
+    /// Starts an open relay in front of `to`, on a free port of loopback. The relay closes a
+    /// client's connection if `to` refuses the other half.
     pub fn start(to: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
@@ -54,14 +56,13 @@ impl Relay {
         thread::Builder::new().name("relay".to_owned()).spawn(move || {
             for client in listener.incoming() {
                 let Some(shared) = accepting.upgrade() else { return };
-                // A connection that cannot be made is closed, as its server would.
+                // Close a connection whose other half cannot be made, as the server itself would.
                 let _ = client.and_then(|client| Shared::join(&shared, client));
             }
         })?;
         Ok(Self { shared, address })
     }
 
-    /// The relay's own address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -81,7 +82,7 @@ impl Relay {
     }
 
     /// Passes no bytes on, and keeps them, until the relay is opened or cut. The system's buffers
-    /// take a few hundred kilobytes a connection.
+    /// hold a few hundred kilobytes for each connection.
     pub fn hold(&self) {
         self.shared.set(Mode::Held);
     }
@@ -95,7 +96,7 @@ impl Relay {
 impl Drop for Relay {
     fn drop(&mut self) {
         self.cut();
-        // The thread that accepts ends at the next connection.
+        // Wake the thread that accepts, which then ends.
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -136,7 +137,7 @@ impl Shared {
         ];
         {
             let mut state = self.state();
-            // The relay may have been cut by now.
+            // The relay may have been cut in the meantime.
             if state.mode == Mode::Cut {
                 return Ok(());
             }
@@ -160,7 +161,7 @@ impl Shared {
                 break;
             }
         }
-        // A connection that ends while the relay is held looks open until then.
+        // A connection that ends while the relay is held looks open until the relay is opened.
         if self.may_pass() {
             let _ = to.shutdown(Shutdown::Write);
         } else {

@@ -50,21 +50,21 @@ pub struct Service {
     pub name: &'static str,
     /// The versions on the command line, the oldest first and the newest last.
     pub versions: &'static [&'static str],
-    /// The newest version. `cargo xtask facts NAME --newest latest` looks at a newer one, before
-    /// this is changed.
+    /// The newest version. `cargo xtask facts NAME --newest latest` tries a newer one, before this
+    /// line is changed.
     pub newest: &'static str,
-    /// The variable that replaces the newest version by another.
+    /// The variable that replaces the newest version by another version.
     pub newest_variable: &'static str,
     pub takes: &'static str,
-    /// The prefix of the variables from which its programs take settings: tests remove the
-    /// caller's.
+    /// The prefix of the variables from which the service's programs take settings: tests remove
+    /// these variables of the caller.
     pub variables: &'static str,
     /// Gets a version, by its place in the list, and returns the path of its program.
     pub install: fn(usize) -> Result<PathBuf, Error>,
     pub start: fn(usize, usize) -> Result<Started, Error>,
     /// The newest version that exists.
     pub latest: fn() -> Result<String, Error>,
-    /// Makes sure of the build tools of its client library.
+    /// Makes sure that the build tools of the service's client library exist.
     pub build_tools: fn() -> Result<(), Error>,
 }
 
@@ -85,14 +85,14 @@ impl Service {
 
 /// A running service. A drop ends it.
 pub struct Started {
-    /// The text for the person who has started it: addresses, processes, commands.
+    /// The text for the user who has started the service: addresses, processes, commands.
     pub said: String,
     pub folder: PathBuf,
     pub running: Box<dyn Any>,
 }
 
-/// Makes sure of the build tools of all client libraries: the error says what is missing and cannot
-/// be installed.
+/// Makes sure that the build tools of all client libraries exist. The error says which tool is
+/// missing and cannot be installed.
 pub fn build_tools() -> Result<(), Error> {
     crate::ALL.iter().try_for_each(|service| (service.build_tools)())
 }

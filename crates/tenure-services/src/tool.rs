@@ -8,7 +8,7 @@ use crate::error::Error;
 /// The most lines of a program's output that an error repeats.
 const LINES_REPEATED: usize = 20;
 
-/// Runs a command without output; the error of a failure has its output.
+/// Runs a command without showing its output. The error of a failure has the output.
 pub(crate) fn run(command: &mut Command) -> Result<Output, Error> {
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|source| Error::System { what: shown(command), source })?;
@@ -19,7 +19,7 @@ pub(crate) fn run(command: &mut Command) -> Result<Output, Error> {
     Err(Error::Failed { command: shown(command), status: output.status, said })
 }
 
-/// [`run`], with the error `missing` if there is no such program.
+/// Does the same as [`run`], with the error `missing` if there is no such program.
 pub(crate) fn run_or(
     command: &mut Command,
     missing: impl FnOnce() -> Error,
@@ -40,7 +40,7 @@ fn both(output: &Output) -> String {
     String::from_utf8_lossy(&said).into_owned()
 }
 
-/// The command nearly as a person would type it.
+/// The command approximately as a user would type it.
 pub(crate) fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")

@@ -1,5 +1,5 @@
-//! The services of a test that is killed with -9 end, although it drops nothing. A test that panics
-//! shows the last lines of their logs.
+//! The services of a test end when the test is killed with -9, although the test drops nothing. A
+//! test that panics shows the last lines of their logs.
 //!
 //! This program starts itself again as the test that is killed, or that panics.
 
@@ -65,7 +65,7 @@ fn killed(service: &Service) -> Result<(), Failed> {
     let (folder, pids) = said.trim().split_once(' ').ok_or("it did not say its pids")?;
     let pids: Vec<&str> = pids.split(", ").collect();
     let left = || pids.iter().filter(|pid| runs_here(pid, folder)).count();
-    // The test looks 600 times, as the end takes a moment.
+    // The test checks 600 times, because the end takes a moment.
     for _ in 0..600 {
         if left() == 0 {
             break;
@@ -91,7 +91,7 @@ fn panics() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Whether the process is there, and still has its data in `folder`.
+/// Whether the process runs, and still has its data in `folder`.
 fn runs_here(pid: &str, folder: &str) -> bool {
     let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&command).contains(folder)

@@ -1,7 +1,6 @@
-//! Compiles the worlds of all protocols into this crate, so that programs and tests that play them
-//! link to this code in builds with shared generics (those with debug assertions), instead of
-//! compiling it again. Unit tests play few worlds, and an optimized program compiles its own copy
-//! anyway.
+//! Compiles the worlds of all protocols into this crate. In builds with shared generics (those with
+//! debug assertions) programs and tests link to this code, instead of compiling it again. Unit
+//! tests play few worlds, and an optimized program compiles its own copy anyway.
 
 use crate::shrink::{SmallFailure, shrink};
 use crate::sweep::{CountsOf, Outcome, Sweep};

@@ -1,5 +1,5 @@
-//! A failure for people: the violation, the world, the faults before it, every event on one line, a
-//! picture, and the command that shows it again.
+//! Shows a failure to people: the violation, the world, the faults before it, every event on one
+//! line, a picture, and the command that shows the failure again.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -31,8 +31,6 @@
 //!
 //! [`System`]: world::System
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 pub mod allcall;
 #[cfg(all(not(test), debug_assertions))]
 mod compiled;

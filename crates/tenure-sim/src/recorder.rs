@@ -18,7 +18,7 @@ pub struct Recorder {
     arrows: Vec<Arrow>,
     spans: Vec<Span>,
     marks: Vec<Mark>,
-    /// Time since which each node is out.
+    /// Time from which each node's process has been down.
     out: Vec<Option<u64>>,
 }
 

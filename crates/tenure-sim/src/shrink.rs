@@ -6,13 +6,13 @@ use crate::sweep::{Source, run, world};
 use crate::violation::Violation;
 use crate::world::fault::{Fault, Kind};
 
-/// A failure, and the faults that it needs.
+/// A failure, and the faults that the failure needs.
 #[derive(Clone, Debug)]
 pub struct SmallFailure {
-    /// Faults and commands of the smaller failure; it has no others.
+    /// Faults and commands of the smaller failure; no others strike.
     pub only: BTreeSet<Fault>,
     pub violation: Violation,
-    /// Number of faults and commands before.
+    /// Number of faults and commands before shrinking.
     pub before: usize,
     /// Number of tried worlds.
     pub tried: usize,
@@ -29,8 +29,8 @@ struct Shrinker<'a, S> {
     events: u64,
 }
 
-/// Removes faults from the world of `seed` that a violation of the same property does not need, the
-/// earliest first, within about `events` events.
+/// Removes the faults from the world of `seed` without which the same property is still violated,
+/// the earliest first, within about `events` events.
 #[must_use]
 pub fn shrink<S: Source>(source: &S, seed: u64, violation: Violation, events: u64) -> SmallFailure {
     let mut first = world::<S::Scenario>(source.plan(seed), None);
@@ -64,7 +64,7 @@ impl<S: Source> Shrinker<'_, S> {
         self.events = self.events.saturating_sub(world.events());
         match done {
             Err(violation) if violation.resembles(&self.violation) => {
-                // Faults that have not struck by then are not needed either.
+                // Faults that have not struck before the violation are not needed, either.
                 let struck: BTreeSet<Fault> =
                     world.fate().struck().iter().map(|(_, fault)| *fault).collect();
                 self.kept = faults.into_iter().filter(|fault| struck.contains(fault)).collect();

@@ -23,14 +23,14 @@ pub trait Source: Copy + Sync {
         format!(" --protocol {}", Self::NAME)
     }
 
-    /// The same source with clocks beyond their bound, if it has such worlds.
+    /// The same source with clocks beyond their bound; `None` if it has no such worlds.
     #[must_use]
     fn with_broken_clocks(self) -> Option<Self> {
         None
     }
 }
 
-/// Declares worlds that a seed determines: the scenario, its name on the command line, and the
+/// Declares worlds that follow from a seed: the scenario, its name on the command line, and the
 /// function that draws a plan.
 #[macro_export]
 macro_rules! worlds {
@@ -95,7 +95,7 @@ struct Progress<C> {
     found: Outcome<C>,
     /// Seed of the next world.
     begins: u64,
-    /// Results of worlds that ended before one with a lower seed.
+    /// Results of worlds that ended earlier than a world with a lower seed.
     early: BTreeMap<u64, WorldOutcome<C>>,
 }
 

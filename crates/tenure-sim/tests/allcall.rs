@@ -1,4 +1,4 @@
-//! Made-up worlds of ALLCALL: one seed gives the same bytes, the good core violates no property, a
+//! Made-up worlds of ALLCALL: one seed gives the same bytes, the right core violates no property, a
 //! broken bound is noticed, and a failure is made small.
 
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
@@ -37,7 +37,7 @@ fn faults_within_the_model_violate_nothing() {
     }
 }
 
-/// Worlds with cuts that are judged as if all were connected.
+/// Worlds with cuts, checked as if all nodes were connected.
 #[derive(Clone, Copy, Debug)]
 struct Cuts;
 
@@ -55,7 +55,7 @@ impl Source for Cuts {
     }
 }
 
-/// Each part has a leader, which breaks the promise for connected nodes; the failure is made small,
+/// Each part has a leader, which breaks the promise for connected nodes. The failure is made small,
 /// and its faults show it again.
 #[test]
 fn two_leaders_are_noticed() {
@@ -67,8 +67,8 @@ fn two_leaders_are_noticed() {
     assert!(small.only.len() * 2 < small.before, "{} of {}", small.only.len(), small.before);
 }
 
-/// Worlds with several servers that are never apart: all are connected, no message is lost, and
-/// each takes less than H/2.
+/// Worlds with several servers that are never apart: all nodes are connected, no message is lost,
+/// and each takes less than H/2 (H is `heartbeat`).
 #[derive(Clone, Copy, Debug)]
 struct RoutedWorlds;
 

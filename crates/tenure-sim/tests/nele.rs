@@ -28,7 +28,7 @@ fn faults_within_the_model_violate_nothing() {
     assert!(each(own.assigned) > 5 && counts.beside > 10, "{found:?}");
 }
 
-/// Worlds of `at_least_one`, judged as if only one process of a group might lead.
+/// Worlds of `at_least_one`, checked as if only one process of a group might lead.
 #[derive(Clone, Copy, Debug)]
 struct OverlappingWorlds;
 
@@ -44,8 +44,8 @@ impl Source for OverlappingWorlds {
     }
 }
 
-/// A leader by news alone has no claim, which the judge of claims notices. The failure needs only a
-/// candidacy: shrinking removes all else, and the rest shows the failure again.
+/// A leader by news alone has no claim, which the property of proven claims notices. The failure
+/// needs only a campaign: shrinking removes all else, and the rest shows the failure again.
 #[test]
 fn leaders_without_claims_are_noticed() {
     let sweep = suite::worlds(OverlappingWorlds, 1, 100);

@@ -39,7 +39,7 @@ fn faults_within_the_model_violate_nothing() {
     }
 }
 
-/// Worlds in which each part has a leader, judged as if only one of all might lead.
+/// Worlds in which each part has a leader, checked as if only one voter of all might lead.
 #[derive(Clone, Copy, Debug)]
 struct OverlappingWorlds;
 
@@ -52,14 +52,14 @@ impl Source for OverlappingWorlds {
         let mut plan = Worlds.plan(seed);
         if plan.own.mode == Mode::Available && plan.own.kind == Kind::Parted {
             plan.own.mode = Mode::Majority;
-            // Observers of one part would take the leader of another for a vacancy.
+            // Observers of one part would report the leader of another part as a vacancy.
             plan.nodes.iter_mut().for_each(|node| node.observes = false);
         }
         plan
     }
 }
 
-/// Each part has a leader, which breaks the promise of one leader; the failure is made small, and
+/// Each part has a leader, which breaks the promise of one leader. The failure is made small, and
 /// its faults show it again.
 #[test]
 fn two_leaders_are_noticed() {

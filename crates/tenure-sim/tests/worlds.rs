@@ -40,7 +40,7 @@ fn fences_hold_beyond_the_bound() {
     suite::assert_none(&suite::worlds(Worlds { climate: Climate::BrokenClocks }, 1, 40));
 }
 
-/// Worlds whose clocks break their bound, judged as if all kept to it.
+/// Worlds whose clocks break their bound, checked as if all clocks kept to it.
 #[derive(Clone, Copy, Debug)]
 struct UnboundedWorlds;
 

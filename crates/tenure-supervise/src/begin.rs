@@ -25,9 +25,9 @@ pub(crate) struct GuardStart {
 /// Receives the result of [`begin`].
 pub(crate) type Beginning = oneshot::Receiver<Result<GuardStart, SuperviseError>>;
 
-/// Writes the until file at `path`, if there is one, and spawns `guard`. Once no caller waits for
-/// that any more, no guard is spawned and the file is removed; a guard that was being spawned
-/// already starts nothing, because its link has ended.
+/// Writes the until file at `path`, if there is one, and spawns `guard`. If the caller stops
+/// waiting, no guard is spawned and the file is removed; a guard that was already being spawned
+/// sees the end of its link, and starts nothing.
 pub(crate) fn begin(
     mut guard: Command,
     path: Option<PathBuf>,
@@ -48,8 +48,7 @@ pub(crate) fn begin(
                 Err(error) => Err(SuperviseError::setup("starting the guard process", error)),
             });
         done.send(begun).ok();
-        // This drops our copy of the guard's end of the link: the side that sees the end of the
-        // link finds the reason.
+        // This drops our copy of the guard's end of the link, so that a lost guard ends the link.
         drop(guard);
     };
     thread::Builder::new().name("tenure-begin".to_owned()).spawn(work)?;

@@ -1,9 +1,8 @@
 //! The end of the lease for supervisor and guard: one place, not a queue.
 //!
-//! A guard that was stopped for a while must act on the newest deadline when it continues, however
-//! many were sent meanwhile, and not on the oldest of them. So a deadline overwrites the one before
-//! it, in a file that exists in memory only, and the link only reports that there is a deadline to
-//! read.
+//! A guard that was stopped must act on the newest deadline when it continues, not on the oldest of
+//! all that were sent meanwhile. So each deadline overwrites the one before, in a file that exists
+//! in memory only. The link only reports that there is a deadline to read.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,8 +11,8 @@ use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 use tenure_core::Time;
 
-/// Bytes of the instant in nanoseconds, and of its inverted bits: the kernel does not promise that
-/// a read beside a write sees all of it or nothing.
+/// Bytes of the instant in nanoseconds, and of its inverted bits as a check: a read during a write
+/// may see half of it.
 const BYTES: usize = 16;
 
 /// Repetitions of a read that saw half a write. A write takes nanoseconds.
@@ -57,8 +56,8 @@ impl Deadline {
     }
 }
 
-/// Where programs in memory may not be executed, the creator of a file must declare that it never
-/// will be; kernels before 6.3 do not know this flag.
+/// The file is declared never to be executed, because some systems forbid executable files in
+/// memory. Kernels before 6.3 do not know this flag.
 fn memfd() -> rustix::io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC;
     match rustix::fs::memfd_create(c"tenure-deadline", flags | MemfdFlags::NOEXEC_SEAL) {

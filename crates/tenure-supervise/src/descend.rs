@@ -25,13 +25,16 @@ use rustix::process::{
 
 use crate::frame::Ended;
 
-/// Passes at most until two in a row agree: some program may start processes all the time.
+/// The most passes until two in a row agree: some program may start processes all the time.
 const LOOKS: usize = 16;
 
 /// Living and unreaped processes below this one, as far as one look shows them.
+#[derive(Default)]
 struct Tree {
     children: Vec<Pid>,
     deeper: Vec<Descendant>,
+    /// Ids of all of them.
+    pids: BTreeSet<i32>,
 }
 
 struct Descendant {
@@ -40,8 +43,8 @@ struct Descendant {
 }
 
 /// Sends SIGTERM to everything below this process but `spared` children and their descendants, and
-/// SIGCONT, without which a stopped process would not see it. Not to be repeated: a later pass
-/// would reach what programs start in order to end.
+/// SIGCONT, without which a stopped process would not see SIGTERM. Call this once: a second call
+/// would hit processes that programs start in order to end.
 pub(crate) fn terminate(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
     let tree = Tree::settled(spared)?;
     tree.signal(Signal::TERM);
@@ -54,14 +57,14 @@ pub(crate) fn terminate(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
 pub(crate) fn kill(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
     // Kill the groups of the children first: that alone nearly always ends everything.
     let children = children(spared)?;
-    Tree { children, deeper: Vec::new() }.signal(Signal::KILL);
+    Tree { children, ..Tree::default() }.signal(Signal::KILL);
     Tree::look(spared)?.signal(Signal::KILL);
     Ok(())
 }
 
-/// Reaps the dead among the children that are not `spared`, hands each to `ended`, and returns
-/// whether any child is left. An answer "none" is certain only twice in a row: a child that dies
-/// during the look can hide another.
+/// Reaps the dead children that are not `spared`, passes each to `ended`, and returns whether any
+/// child is left. The answer `false` is certain only when it comes twice in a row: a child that
+/// dies during a pass can hide another.
 pub(crate) fn reap(
     spared: &dyn Fn(Pid) -> bool,
     ended: &mut dyn FnMut(Pid, Ended),
@@ -75,7 +78,7 @@ pub(crate) fn reap(
 
 /// The processes below this one that are not dead, and not below `spared` children.
 pub(crate) fn living(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
-    let Tree { mut children, deeper } = Tree::look(spared)?;
+    let Tree { mut children, deeper, .. } = Tree::look(spared)?;
     children.extend(deeper.iter().map(|found| found.pid));
     // If /proc hides the processes of other users (hidepid), a hidden process differs from a
     // missing one by the refusal of a signal.
@@ -152,19 +155,19 @@ pub(crate) fn children(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
 impl Tree {
     fn look(spared: &dyn Fn(Pid) -> bool) -> io::Result<Self> {
         let children = children(spared)?;
-        let mut seen: BTreeSet<i32> = children.iter().map(|pid| pid.as_raw_pid()).collect();
+        let mut pids: BTreeSet<i32> = children.iter().map(|pid| pid.as_raw_pid()).collect();
         let mut deeper = Vec::new();
         let mut parents = children.clone();
         while let Some(parent) = parents.pop() {
             // An error means that the parent is gone, and its children are ours.
             for pid in children_of(parent).unwrap_or_default() {
-                if seen.insert(pid.as_raw_pid()) {
+                if pids.insert(pid.as_raw_pid()) {
                     deeper.push(Descendant { pid, parent });
                     parents.push(pid);
                 }
             }
         }
-        Ok(Self { children, deeper })
+        Ok(Self { children, deeper, pids })
     }
 
     /// Looks until a pass finds the same processes as the pass before. A process that a dying
@@ -173,16 +176,11 @@ impl Tree {
         let mut tree = Self::look(spared)?;
         for _ in 0..LOOKS {
             let before = std::mem::replace(&mut tree, Self::look(spared)?);
-            if before.pids() == tree.pids() {
+            if before.pids == tree.pids {
                 break;
             }
         }
         Ok(tree)
-    }
-
-    fn pids(&self) -> BTreeSet<i32> {
-        let deeper = self.deeper.iter().map(|found| found.pid);
-        self.children.iter().copied().chain(deeper).map(Pid::as_raw_pid).collect()
     }
 
     fn signal(&self, signal: Signal) {
@@ -262,8 +260,8 @@ struct Stat {
     /// Group in the foreground of its terminal, -1 without one.
     foreground: i32,
     flags: u32,
-    /// Begin of the process, in ticks since the machine started: identifies it together with its
-    /// number.
+    /// Begin of the process, in ticks since the machine started. Id and begin together identify a
+    /// process.
     began: u64,
 }
 
@@ -377,7 +375,7 @@ mod tests {
         let child = Pid::from_child(&shell);
         let spared = |pid| pid != child;
         // Children of other tests that die during a look can hide this one.
-        let mut tree = Tree { children: Vec::new(), deeper: Vec::new() };
+        let mut tree = Tree::default();
         eventually("a grandchild", || {
             tree = Tree::look(&spared).unwrap();
             !tree.deeper.is_empty()

@@ -39,30 +39,29 @@ pub enum SuperviseError {
         "{}: cannot write the file that tells the command its deadline: {source}", .path.display()
     )]
     UntilFile { path: PathBuf, source: io::Error },
-    /// `execve` had not returned when the command was to end: when it was stopped, or when the
-    /// lease under which its start began came to its end. The command's own code has not run.
+    /// `execve` had not returned when the command had to end, by a stop or by the end of the lease
+    /// under which it was started. The command's code has not run.
     #[error(
         "{}: the command did not start: execve had not returned after {waited:.1?}, when {why}; \
          check that the file system of this path still answers", .path.display()
     )]
     Hung { path: PathBuf, waited: Duration, why: Why },
-    /// A process of a command that never ran has not ended by the end of the lease, though it was
-    /// killed: it is in uninterruptible sleep, and ends as soon as that ends. The process will not
-    /// run the command. (Only processes that had not become the command yet are left then.)
+    /// A killed process that had not become the command still exists at the end of the lease: it is
+    /// in uninterruptible sleep. When that sleep ends the process ends, and never runs the command.
     #[error(
-        "{}: not started in {waited:.1?}, and its process cannot be killed yet; check that its \
-         file system still answers", .path.display()
+        "{}: not started in {waited:.1?}, and its killed process has not ended yet; check that \
+         the file system of this path still answers", .path.display()
     )]
     Stuck { path: PathBuf, waited: Duration },
     #[error("the command was not started, {doing} failed: {source}")]
     Setup { doing: String, source: io::Error },
     /// The guard ended, or did nothing until the lease was nearly over, before it reported that the
     /// command runs. Nothing is left running.
-    #[error("the guard process was lost before it said that the command runs")]
+    #[error("the guard process was lost before it reported that the command runs")]
     GuardLost,
     /// The deadline cannot be written for the guard to read. The guard keeps the earlier deadline,
     /// so the command ends early rather than late.
-    #[error("the guard process keeps the deadline it has: the new one cannot be written: {0}")]
+    #[error("the guard process keeps the old deadline: the new deadline cannot be written: {0}")]
     Deadline(io::Error),
     /// The guard has ended; [`Supervised::wait`](crate::Supervised::wait) returns the end of the
     /// command.

@@ -50,12 +50,10 @@ impl Failure {
     }
 }
 
-/// The end of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Ended {
     /// Exit code, 0 to 255.
     Code(i32),
-    /// Signal that ended it.
     Signal(i32),
 }
 

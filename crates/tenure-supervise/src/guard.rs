@@ -28,8 +28,8 @@ use crate::roles::GUARD;
 use crate::signals::ending_signals;
 use crate::timeline::{Due, Timeline};
 
-/// Pauses between rounds of killing grow from the first to the second of these. A child that ends
-/// cuts a pause short.
+/// The shortest pause between rounds of killing. Pauses grow up to [`PAUSE_MAX`], and end early
+/// when a child ends.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
@@ -67,8 +67,8 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(until) = deadline.newest() else { return refuse(GUARD) };
     match Guard::launch(task, &link, deadline, until, &stdin) {
         Ok(guard) => {
-            // The command has its own standard input, and a writer to it must notice when that is
-            // closed.
+            // The command has a copy of standard input. Only when this one is closed does a writer
+            // notice that the command has closed its copy.
             drop(stdin);
             guard.watch()
         }
@@ -264,7 +264,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Checks the launcher before it is reaped: until then a dead process still shows its name.
+    /// Checks the launcher before it is reaped: a dead process shows its name until it is reaped.
     fn is_launcher_dead(&mut self) -> bool {
         let how = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         match waitid(WaitId::Pid(self.main), how) {
@@ -282,7 +282,7 @@ impl<'a> Guard<'a> {
             Ok(Reception::Frame(report @ Report::Failed(_))) => report,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
-            // The link was closed by `execve`, or by the end of a launcher that did not get so far.
+            // The link was closed by `execve`, or by a launcher that ended before it.
             Ok(_) | Err(_) => {
                 let became = || launcher::became_the_command(self.main);
                 if self.became.unwrap_or_else(became) {
@@ -320,9 +320,9 @@ impl<'a> Guard<'a> {
     }
 }
 
-/// Signals to the guard. A signal that asks the guard to end means stop; SIGCHLD wakes it up. Other
-/// signals keep the disposition that the supervisor was started with, for the command's sake, and
-/// none is blocked; a terminal sends none, since the guard has a session of its own.
+/// Signals to the guard. A signal that asks the guard to end is a stop; SIGCHLD wakes the guard up.
+/// All other signals keep the disposition with which the supervisor was started, because the
+/// command inherits it. No signal is blocked. A terminal sends none: the guard has another session.
 struct Signals(SignalDelivery<UnixStream, SignalOnly>);
 
 impl Signals {

@@ -57,13 +57,12 @@ pub(crate) fn end(guard: Pid) -> bool {
     gone
 }
 
-/// Kills once every process below this one that belongs neither to another guard nor to [the
-/// others](others): `guard` itself, and its descendants, which became children of this process.
-/// Returns whether anything is left, with the certainty of [`descend::reap`].
+/// Sends SIGKILL once to `guard` and to its descendants, which became children of this process: to
+/// every process below this one that belongs neither to another guard nor to [the others](others).
+/// Returns whether any is left; as with [`descend::reap`], only two answers in a row are certain.
 ///
-/// While a guard is being spawned the sweep kills nothing, as if processes were left; with `now`
-/// the process that is being spawned counts as a stray instead. The guard then starts nothing,
-/// which is safe.
+/// While a guard is being spawned, this kills nothing and returns `true`; with `now` it kills
+/// the process that is being spawned as well. Such a guard starts nothing, which is safe.
 pub(crate) fn sweep(
     guard: Option<Pid>,
     now: bool,
@@ -99,14 +98,15 @@ pub(crate) fn forget(guard: Option<Pid>) {
 }
 
 /// Reaps orphans: dead children of this process that are neither guards nor processes of a guarded
-/// command. The first process of a PID namespace gets the children of each process that joins the
-/// namespace, as by `nsenter` and `docker exec`, and ends before them; a subreaper gets those of
-/// its other children. `false` means that nothing was done, because a guard is being spawned.
+/// command. The first process of a PID namespace inherits the children of each process that joins
+/// the namespace, as by `nsenter` and `docker exec`, and ends before them; a subreaper inherits the
+/// children of its other children. Returns `false` if nothing was done, because a guard is being
+/// spawned.
 ///
-/// Remembers the living orphans as no part of a command: when a guard is lost they are spared. So
-/// the call is of use even if no child has ended.
+/// Also remembers the living orphans: they are spared when a guard is lost. So the call is of use
+/// even if no child has ended.
 ///
-/// Only for a process that waits for no children of its own.
+/// Only for a process that waits for no other children.
 pub fn reap_orphans() -> io::Result<bool> {
     let _spawning = match SPAWNING.try_lock() {
         Err(TryLockError::WouldBlock) => return Ok(false),
@@ -129,7 +129,6 @@ pub(crate) fn lock_spawning() -> MutexGuard<'static, ()> {
     SPAWNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The number of guards that are not reaped.
 #[cfg(test)]
 pub(crate) fn count() -> usize {
     guards().len()

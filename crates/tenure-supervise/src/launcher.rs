@@ -26,8 +26,8 @@ const INTERPRETER_MAX: u64 = 256;
 
 /// Text for a file that is there, but that `execve` does not find.
 const NO_LOADER: &str = "the dynamic loader that it names is not on this machine; a program built \
-                         for another C library or another distribution needs one that `file` and \
-                         `ldd` name";
+                         for another C library or another distribution needs the loader that \
+                         `file` and `ldd` name";
 
 /// The order that a guard hands to its launcher with the command's standard input.
 type Go = ();
@@ -74,8 +74,8 @@ pub(crate) fn became_the_command(launcher: Pid) -> bool {
     !ends || name.strip_suffix(b"\n") != Some(NAME.to_bytes())
 }
 
-/// Whether this process has not become a command: it is a guard, a launcher, or was forked to
-/// become one.
+/// Whether `pid` is a guard, a launcher, or a process that was forked to become one, and so not
+/// part of a command.
 pub(crate) fn is_part_of_us(pid: Pid) -> bool {
     let file = |pid: &str| {
         let about = fs::metadata(format!("/proc/{pid}/exe")).ok()?;
@@ -151,8 +151,9 @@ pub(crate) fn unusable_script(program: &Path) -> Option<String> {
     Some(match name.strip_suffix('\r') {
         None => format!("the interpreter {name} of its first line does not exist"),
         Some(name) => format!(
-            "its lines end with CR LF, so its first one names the interpreter {name} followed by a \
-             carriage return, which does not exist; remove them, as `sed -i 's/\\r$//' FILE` does"
+            "its lines end with CR LF, so its first line names the interpreter {name} followed by \
+             a carriage return, which does not exist; remove the carriage returns, as \
+             `sed -i 's/\\r$//' FILE` does"
         ),
     })
 }

@@ -8,16 +8,16 @@ use rustix::process::{Pid, getpid};
 
 use crate::{descend, launcher};
 
-/// Children that a look has shown, with their begins.
+/// Children that belong to no command, with their start times.
 static SEEN: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
 
-/// Looks for other children. While a guard lives, orphans of its command become children of the
-/// guard: so a child of this process, while all `guards` live, belongs to no command. Callers keep
-/// guards from being spawned meanwhile.
+/// Records the children that belong to no command. While a guard lives, orphans of its command
+/// become children of the guard: so while all `guards` live, a child of this process belongs to no
+/// command. Callers keep guards from being spawned meanwhile.
 pub(crate) fn look(guards: &BTreeMap<i32, u64>) {
     let is_guard = |pid: Pid| guards.contains_key(&pid.as_raw_pid());
     let Ok(children) = descend::children(&is_guard) else { return };
-    // Check guards after the children: a guard that lives now has lived until then.
+    // Check guards after the children: a guard that lives now has lived all the time.
     let lives = |(pid, began): (&i32, &u64)| {
         Pid::from_raw(*pid)
             .is_some_and(|pid| descend::began(pid) == Some(*began) && !descend::is_ending(pid))

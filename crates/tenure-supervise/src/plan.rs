@@ -41,15 +41,15 @@ pub struct Plan {
     /// Variables of this process that the command does not inherit, such as those that hold a
     /// password.
     pub withheld: Vec<OsString>,
-    /// `TENURE_UNTIL_FILE`: holds the current end of the lease in nanoseconds of `CLOCK_BOOTTIME`,
-    /// or `none` if from now on it has no end, and a newline. Replaced as a whole, so it can be
-    /// read at any time. If the lease has no end when the command is started, there is neither the
-    /// file nor the variable. Removed when the handle is dropped; left behind, soon in the past,
-    /// when the supervisor is killed.
+    /// `TENURE_UNTIL_FILE`: holds the end of the lease in nanoseconds of `CLOCK_BOOTTIME`, or
+    /// `none` once the lease has no end, and a newline. Each new content replaces the file, so it
+    /// can be read at any time. A command that starts without an end of the lease gets neither file
+    /// nor variable. The file is removed when the handle is dropped. A killed supervisor leaves it
+    /// behind, with an instant that is soon over.
     pub until_file: PathBuf,
-    /// Span before the end of the lease at which the command gets SIGTERM, and which it has after a
-    /// stop. Not below `kill_margin`; if equal, the command is killed without a warning. Too long,
-    /// and short leases leave no time to work.
+    /// Span before the end of the lease at which the command gets SIGTERM, and the time that it has
+    /// after a stop. Not below `kill_margin`; if equal, the command is killed without a warning. If
+    /// it is too long, short leases leave no time to work.
     pub grace: Duration,
     /// Span before the end of the lease by which SIGKILL has been sent. Must cover the time that
     /// the machine may take to let the guard run and to tear the processes down.
@@ -57,7 +57,7 @@ pub struct Plan {
 }
 
 /// Standard output and standard error of a command, for example the writing ends of two pipes.
-/// Clones are the same.
+/// Clones share the streams.
 #[derive(Clone, Debug)]
 pub struct Output {
     pub out: Arc<OwnedFd>,
@@ -108,9 +108,9 @@ impl Plan {
     }
 }
 
-/// Finds the file to execute for `command`, like `execvp`: a text with a slash is a path, for
-/// others the folders of `PATH` are searched. So a command that cannot run fails before a campaign,
-/// not under the first leader; so does a `/proc` in which its processes could not be found.
+/// Finds the file to execute for `command`, like `execvp`: a text with a slash is a path, any other
+/// text is sought in the folders of `PATH`. A command that cannot run thus fails before a campaign
+/// and not under the first leader. So does a `/proc` in which its processes could not be found.
 pub fn resolve(command: impl AsRef<OsStr>) -> Result<PathBuf, SuperviseError> {
     check_proc()?;
     let path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());

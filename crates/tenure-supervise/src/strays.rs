@@ -8,7 +8,7 @@ use rustix::process::Pid;
 use crate::guards;
 use crate::launcher;
 
-/// Results of the last look.
+/// The processes that a pass has found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Remains {
     /// No process but the guard itself, and dead ones that cannot be reaped.
@@ -19,7 +19,7 @@ pub(crate) enum Remains {
     Others,
 }
 
-/// Remembers from look to look the processes that had not become the command when they were killed.
+/// Remembers from pass to pass the processes that had not become the command when they were killed.
 #[derive(Default)]
 pub(crate) struct Strays {
     before: BTreeSet<i32>,
@@ -31,8 +31,9 @@ impl Strays {
         &self.before
     }
 
-    /// Looks again, after everything was killed once more. A process of the look before has been
-    /// killed since; if it has not become the command by now, it never runs the command's code.
+    /// Checks what is left after another round of SIGKILL, which a process of the previous pass got
+    /// as well. If such a process has not become the command by now, it never runs the command's
+    /// code.
     pub(crate) fn look(&mut self, guard: Option<Pid>) -> io::Result<Remains> {
         let left = guards::left(guard)?;
         for pid in &left {

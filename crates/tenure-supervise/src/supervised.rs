@@ -23,7 +23,8 @@ use crate::plan::{Plan, check_proc};
 use crate::strays::{Remains, Strays};
 use crate::until_file::UntilFile;
 
-/// Pauses between two looks at the remaining processes grow from the first to the second of these.
+/// The shortest pause between two passes over the remaining processes. Pauses grow up to
+/// [`PAUSE_MAX`].
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
@@ -98,8 +99,8 @@ pub struct Supervised {
     ended: Option<Ended>,
     all_gone: Option<Why>,
     failure: Option<SuperviseError>,
-    // Since when a guard without processes has been waited for. Kept here, since a supervisor that
-    // renews calls `wait` anew each time.
+    // Begin of the wait for a guard without processes, kept over calls of `wait`: a supervisor that
+    // renews calls it again and again.
     reaping: Option<Time>,
     sweep: Option<Sweep>,
     strays: Strays,
@@ -123,9 +124,9 @@ enum Event {
 }
 
 impl Supervised {
-    /// Begins to start the command of `plan` under a guard that ends it before `until`, and does
-    /// not wait for that: [`started`](Self::started) resolves when it runs. `None` is no end: the
-    /// command runs until it is [stopped](Self::stop), or its supervisor is gone.
+    /// Begins to start the command of `plan` under a guard that ends it before `until`. Does not
+    /// wait for the start: [`started`](Self::started) resolves when the command runs. `None` means
+    /// no end: the command runs until it is [stopped](Self::stop), or its supervisor is gone.
     ///
     /// Must be called in a tokio runtime with I/O and time. Does not block. After an error nothing
     /// is left running. Dropping the handle stops everything that was started.
@@ -240,12 +241,12 @@ impl Supervised {
         self.guard.map(|guard| guard.as_raw_pid().unsigned_abs())
     }
 
-    /// Hands on a new end of the lease, later or earlier than the one before, or that there is none
-    /// any more. Never blocks, and never fails because the guard does not act: the guard finds the
-    /// newest when it does. Before the command runs a later end is kept back, since a start has no
-    /// longer than its lease.
+    /// Sets a new end of the lease, later or earlier than before, or `None` for no end. Never
+    /// blocks, and does not fail because the guard is stopped: a guard finds the newest end when it
+    /// continues. Before the command runs a later end does not count yet: a start must end within
+    /// its lease.
     ///
-    /// After an error the guard keeps the deadline it has; the next call brings the newest.
+    /// After an error the guard keeps the old deadline; the next call sets the newest.
     pub fn extend(&mut self, until: impl Into<Option<Time>>) -> Result<(), SuperviseError> {
         let until = until.into().unwrap_or(Time::MAX);
         if self.pid.is_none() && until > self.until {
@@ -278,10 +279,11 @@ impl Supervised {
         }
     }
 
-    /// Waits until no process of the command is left, and returns its end. If the guard has died or
-    /// hangs, this call kills the remaining processes, so a caller must be waiting.
+    /// Waits until no process of the command is left, and returns its end. Callers must always
+    /// await this call while a command runs: it kills the remaining processes if the guard dies or
+    /// hangs.
     ///
-    /// Cancel safe: may be called again, and returns the same answer again once there is one.
+    /// Cancel safe. Further calls return the same answer.
     pub async fn wait(&mut self) -> Outcome {
         if let Some(outcome) = self.outcome {
             return outcome;
@@ -326,7 +328,7 @@ impl Supervised {
                     // lost. The next event shows which.
                     None | Some(Ok(()) | Err(SuperviseError::GuardGone)) => {}
                     Some(Err(error)) => {
-                        tracing::warn!(%error, "the command has the lease it was started under");
+                        tracing::warn!(%error, "the command keeps the lease of its start");
                     }
                 }
             }
@@ -371,9 +373,10 @@ impl Supervised {
         *self.sweep.insert(Sweep { begun: clock::now(), spawning, warned: false })
     }
 
-    /// Kills the guard and everything that it left behind, until two looks in a row find nothing.
-    /// Waits for processes that cannot be killed, except those that never became the command,
-    /// beyond its lease, and except the guard itself when nothing else is left.
+    /// Kills the guard and everything that it left behind, until two passes in a row find nothing.
+    /// Waits for processes that cannot be killed, with two exceptions: after the end of the lease
+    /// not for those that never became the command, and not for the guard itself when nothing else
+    /// is left.
     async fn sweep(&mut self, Sweep { begun, spawning, mut warned }: Sweep) {
         let mut empty = 0;
         let mut pause = PAUSE_MIN;
@@ -418,8 +421,8 @@ impl Supervised {
                     self.sweep = Some(Sweep { begun, spawning, warned });
                     tracing::warn!(
                         left = ?self.strays.pids(),
-                        "these processes do not end though they were killed, as those of another \
-                         user; they may be the command's, so they are waited for: end them"
+                        "these processes were killed and do not end (they may run as another \
+                         user); they may belong to the command, so their end is awaited: end them"
                     );
                 }
                 Ok(_) => {}
@@ -441,8 +444,8 @@ impl Supervised {
                 Err(io::Error::from(io::ErrorKind::WouldBlock))
             }
         };
-        // The thread cannot end without an answer, unless it panics: then its end of the link is
-        // closed as well.
+        // The thread always sends an answer, unless it panics; then its end of the link is closed
+        // as well.
         let begun = async {
             match &mut self.beginning {
                 Some(beginning) => match beginning.await {
@@ -478,8 +481,8 @@ impl Supervised {
         }
     }
 
-    /// Sends an order. An order without room behind many others is not needed: the guard looks all
-    /// the same.
+    /// Sends an order. If the link is full of earlier orders, this one is dropped: the guard reads
+    /// the deadline after them anyway.
     fn send(&self, order: &Order) -> Result<(), SuperviseError> {
         match self.link.inner().send(order) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
@@ -500,12 +503,13 @@ fn input() -> io::Result<OwnedFd> {
     stdin.as_fd().try_clone_to_owned()
 }
 
-/// The guard sleeps where no signal reaches it, or a tracer holds it.
+/// Warns of a killed guard that does not end: no signal reaches it in its sleep, or a tracer holds
+/// it.
 fn warn_of_unreaped(guard: Pid) {
     tracing::warn!(
         guard = guard.as_raw_pid(),
-        "no process of the command is left, but its guard does not end though it was killed; it is \
-         not waited for"
+        "no process of the command is left; its guard was killed and does not end, and its end is \
+         not awaited"
     );
 }
 

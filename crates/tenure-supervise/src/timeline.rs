@@ -41,12 +41,12 @@ impl Timeline {
         Self { grace, kill_margin, until, why: None, stage: Stage::Running }
     }
 
-    /// The lease now ends at `until`, later or earlier than before.
+    /// Sets the end of the lease, later or earlier than before.
     pub(crate) fn set_until(&mut self, until: Time) {
         self.until = until;
     }
 
-    /// The command must end now. The first reason stays.
+    /// Makes the command end from now on. The first reason stays.
     pub(crate) fn end(&mut self, why: Why) {
         self.why.get_or_insert(why);
     }

@@ -121,11 +121,11 @@ impl Drop for UntilFile {
 
 static WRITERS: AtomicU64 = AtomicU64::new(0);
 
-/// Writes the file. A writer that was stuck may go on when no caller waits for it any more, and the
-/// path may belong to the next leadership by then: a writer touches only files that it wrote
-/// itself. A writer that hangs within the rename cannot be called back: when the rename goes on, an
-/// older instant is there, and then no file, until the next renewal writes the file anew. The
-/// reader stops too early, not late.
+/// Writes the file. A stuck writer may continue after its caller has given up, when the path
+/// belongs to the next leadership: so a writer touches only files that it wrote itself. A writer
+/// that is stuck in the rename cannot be stopped: it puts an older instant at the path and then
+/// removes that file, until the next renewal writes the file anew. Readers then stop too early, not
+/// late.
 struct Writer {
     path: PathBuf,
     name: OsString,
@@ -161,8 +161,8 @@ impl Writer {
         until: Time,
         wanted: &dyn Fn() -> bool,
     ) -> io::Result<()> {
-        // A process of the same number may have left a file behind. Where others can put names,
-        // none of their files is written to: with both flags, no link is followed either.
+        // A process with the same number may have left a file behind. If another user puts a file
+        // or a link at this name, the two flags below make the open fail.
         rustix::fs::unlinkat(directory, &self.new, AtFlags::empty()).ok();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(directory, &self.new, flags, Mode::from_raw_mode(0o666))?;

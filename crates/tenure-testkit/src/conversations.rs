@@ -1,20 +1,21 @@
-//! Golden conversations: what the cores of a story do, as text that people review.
+//! Golden conversations: the actions of the cores in a story, as text that people review.
 //!
 //! A story has a file `*.txt` in the folder of its protocol. A difference is printed as a diff.
-//! `cargo xtask bless` writes what the cores do now: read it before you keep it.
+//! `cargo xtask bless` writes the present actions of the cores: read the new text before you keep
+//! it.
 
 use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 
-/// People do not read longer records line by line.
+/// The most lines of a record: people do not read longer records line by line.
 const LINES_MAX: usize = 85;
 
 /// Begins a part of an [`interleaved`] record.
 const PART: &str = "> ";
 
-/// Compares a record with the text below the line `---` of the file of this name. The text above
-/// the line is written by a person: it says what happens, and what to look at.
+/// Compares a record with the text below the line `---` of the file of this name. A person writes
+/// the text above that line: it describes the story, and the lines to watch.
 pub fn recorded(folder: &str, name: &str, record: &str) {
     let (path, text) = read(folder, name);
     let (preface, _) = text.split_once("\n---\n").unwrap_or_else(|| panic!("{name}: no ---"));
@@ -23,8 +24,8 @@ pub fn recorded(folder: &str, name: &str, record: &str) {
 }
 
 /// Compares a record in parts with the file of this name. A part is a line that begins with `> `,
-/// and indented lines below it. All other lines of the file are its author's: they stay above the
-/// first part, and below the part that they stand below.
+/// and the indented lines below it. All other lines of the file are its author's: they stay above
+/// the first part, or below the part above them.
 pub fn interleaved(folder: &str, name: &str, record: &str) {
     let (path, text) = read(folder, name);
     let preface: String = text.lines().take_while(|line| !line.starts_with(PART)).collect();
@@ -64,13 +65,13 @@ fn read(folder: &str, name: &str) -> (PathBuf, String) {
     (path, text)
 }
 
-/// Checks that people can review a record of so many lines.
+/// Checks that people can review a record with this number of lines.
 fn check(name: &str, preface: &str, lines: usize) {
     assert!(preface.matches('.').count() >= 2, "{name}: say what happens, and what to look at");
     assert!((1..=LINES_MAX).contains(&lines), "{name}: {lines} lines to review");
 }
 
-/// Compares the text of a golden file with what the cores do now. During `cargo xtask bless` the
+/// Compares the text of a golden file with the present record. During `cargo xtask bless` the
 /// function replaces the text.
 fn compare(path: &Path, text: &str, found: &str) {
     if found == text {
@@ -82,7 +83,8 @@ fn compare(path: &Path, text: &str, found: &str) {
     panic!("{}", difference(path, text, found));
 }
 
-/// Whether golden texts are to be written. CI never writes them: nobody would read them there.
+/// Whether golden texts are to be written. CI never writes golden texts, as no person reads them
+/// there.
 fn blessing() -> bool {
     let bless = std::env::var_os("TENURE_BLESS").is_some();
     let ci = std::env::var_os("CI").is_some();

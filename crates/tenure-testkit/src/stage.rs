@@ -1,5 +1,5 @@
 //! A stage for stories about a protocol: real cores, each with a clock and a directory, and the
-//! letters between them. Time passes when a story says so.
+//! letters between them. Time passes only at the call of a story.
 //!
 //! A protocol brings a [`Scene`]. The macro `stage!` makes `Stage`, a type of the test crate, so
 //! that the tests of the protocol can add methods:
@@ -53,7 +53,7 @@ type MessageOf<P> = <WordsOf<P> as contract::Words>::Message;
 type RecordOf<P> = <WordsOf<P> as contract::Words>::Record;
 type CommandOf<P> = <WordsOf<P> as contract::Words>::Command;
 
-/// The part of a [`Stage`] that a protocol brings. Its value is the state beside the nodes: a bus,
+/// The part of a [`Stage`] that a protocol brings. The value is the state beside the nodes: a bus,
 /// a ledger, a log of messages.
 pub trait Scene: Sized {
     type Core: Protocol<
@@ -65,7 +65,6 @@ pub trait Scene: Sized {
     type Own: Clone;
     /// State that outlives the process of a node.
     type Disk;
-    /// Settings of a node.
     type Config: Clone;
     /// State of a node that only this protocol has.
     type Node: Default;
@@ -77,7 +76,7 @@ pub trait Scene: Sized {
 
     fn write(disk: &mut Self::Disk, record: RecordOf<Self>);
 
-    /// Puts the letters of a message under way, with [`Stage::later`].
+    /// Sends the letters of a message, with [`Stage::later`].
     fn send(stage: &mut Stage<Self>, from: usize, to: AddressOf<Self>, message: MessageOf<Self>);
 
     /// The node that receives a letter; `None` for a letter to the state beside the nodes.
@@ -86,16 +85,16 @@ pub trait Scene: Sized {
     /// Delivers a letter at the time of its arrival.
     fn arrive(stage: &mut Stage<Self>, letter: Self::Letter);
 
-    /// Looks at an input before the core handles it.
+    /// Called with an input before the core handles it.
     fn hear(_stage: &mut Stage<Self>, _node: usize, _input: &Input<WordsOf<Self>>) {}
 
-    /// Looks at an effect before the stage carries it out.
+    /// Called with an effect before the stage carries it out.
     fn see(_stage: &mut Stage<Self>, _node: usize, _effect: &Effect<WordsOf<Self>>) {}
 
     /// Checks all effects of one input after the stage has carried them out.
     fn judge(_stage: &mut Stage<Self>, _node: usize, _effects: &[Effect<WordsOf<Self>>]) {}
 
-    /// The record's line about an input, if the record has one.
+    /// The record's line about an input; `None` if the record has none.
     fn heard(_input: &Input<WordsOf<Self>>) -> Option<String> {
         None
     }
@@ -114,9 +113,9 @@ pub trait Scene: Sized {
 pub struct Node<P: Scene> {
     pub core: P::Core,
     pub config: P::Config,
-    /// Clock on which leases are timed.
+    /// The node's clock, which times its leases.
     pub clock: Clock,
-    /// Lead of the wall clock over true time, in milliseconds.
+    /// Lead of the node's wall clock over true time, in milliseconds.
     pub ahead: i64,
     /// Records that outlive the process.
     pub disk: P::Disk,
@@ -130,7 +129,7 @@ pub struct Node<P: Scene> {
     pub group: String,
     /// Value of the node's campaigns.
     pub value: String,
-    /// All events so far, each with its election.
+    /// All events of the node so far, each with its election.
     pub told: Vec<(Option<ElectionName>, Event<P::Own>)>,
     /// State that only this protocol has.
     pub own: P::Node,
@@ -166,7 +165,7 @@ pub struct Stage<P: Scene> {
     pub delay: Duration,
     /// Cut links, one way each: from, to.
     pub cut: Vec<(usize, usize)>,
-    /// Interval at which `until` looks.
+    /// Interval at which `until` checks its condition.
     pub step: Duration,
     /// State beside the nodes, which only this protocol has.
     pub own: P,
@@ -223,7 +222,7 @@ impl<P: Scene> Stage<P> {
         self.queue.retain(|(at, _), letter| *at > now || P::to(letter) != Some(node));
     }
 
-    /// Continues a stopped process, which receives the letters that waited.
+    /// Lets a stopped process go on. The process receives the letters that waited.
     pub fn go_on(&mut self, node: usize) {
         self.nodes[node].stopped = false;
         let reached = self.queue.range(..=(self.now, u64::MAX));
@@ -393,7 +392,7 @@ impl<P: Scene> Stage<P> {
         }
     }
 
-    /// Adds the span since the last look to overlaps and gaps.
+    /// Adds the span from the last call to overlaps and gaps.
     fn look(&mut self) {
         let span = self.now.since(self.looked);
         let before = self.looked.as_nanos();
@@ -419,7 +418,6 @@ impl<P: Scene> Stage<P> {
 
 /// Questions of stories.
 impl<P: Scene> Stage<P> {
-    /// Time on the clock of a node.
     pub fn clock(&self, node: usize) -> Time {
         self.nodes[node].clock.shows(self.now.as_nanos())
     }
@@ -539,7 +537,7 @@ impl<P: Scene> Stage<P> {
     }
 }
 
-/// Turns an instant into seconds since the story began, and keeps any other word.
+/// Turns an instant into seconds from the begin of the story, and keeps any other word.
 fn since_begin(word: &str, origin: u64) -> String {
     let (bare, end) = word.strip_suffix(';').map_or((word, ""), |bare| (bare, ";"));
     let instant = bare.parse::<f64>().ok().filter(|at| bare.contains('.') && *at > 999.0);

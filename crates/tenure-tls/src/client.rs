@@ -23,7 +23,7 @@ pub fn client_config(
 ) -> Result<ClientConfig, PemError> {
     let roots = match authority {
         Some(pem) => roots(pem)?,
-        // An unreadable certificate does not keep others from being trusted.
+        // Skip an unreadable certificate: the others are still trusted.
         None => {
             let mut roots = RootCertStore::empty();
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -35,7 +35,7 @@ pub fn client_config(
         place: "the client's certificate".to_owned(),
         why: why.to_string().into(),
     };
-    // An application may have several libraries for the mathematics: the choice is fixed here.
+    // An application may contain several libraries for cryptography: choose this one here.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -52,7 +52,7 @@ pub fn client_config(
     builder.with_client_auth_cert(certificates.collect(), key).map_err(unusable)
 }
 
-/// Whether this [`reason`] says that the other side does not speak TLS at all.
+/// Whether this [`reason`] shows that the other side does not speak TLS.
 #[must_use]
 pub fn is_no_tls(reason: &(dyn Error + 'static)) -> bool {
     use rustls::InvalidMessage::{InvalidContentType, UnknownProtocolVersion};
@@ -62,8 +62,8 @@ pub fn is_no_tls(reason: &(dyn Error + 'static)) -> bool {
     )
 }
 
-/// The TLS error of a failed connection, if TLS failed: one side does not trust a certificate, or
-/// the other side speaks no TLS.
+/// The TLS error of a failed connection, if TLS failed: one side does not trust the other's
+/// certificate, or the other side does not speak TLS.
 #[must_use]
 pub fn reason<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     let mut error = Some(error);
@@ -71,7 +71,7 @@ pub fn reason<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + '
         if one.is::<rustls::Error>() {
             return Some(one);
         }
-        // The error that a system error wraps is not its source.
+        // `source()` skips the error that an `io::Error` wraps: take it here.
         let wrapped = one.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         error = match wrapped {
             Some(wrapped) => Some(wrapped),
@@ -81,37 +81,58 @@ pub fn reason<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + '
     None
 }
 
-/// The likely causes of an alert `handshake_failure`. The TLS library offers servers no signatures
-/// on the curve P-521, so a server whose certificate has such a key ends the handshake; TLS 1.2 has
-/// no alert of its own for a missing client certificate.
-pub const HANDSHAKE_CAUSE: &str = "its certificate may have a key that this program cannot check, \
-                                   such as one of P-521, or it misses a client certificate";
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TlsCause {
+    /// The other side ended the handshake, and its alert names no cause.
+    #[error("{said}: {}", HANDSHAKE_CAUSE)]
+    Handshake { said: Arc<str> },
+    #[error("{said}")]
+    Other { said: Arc<str> },
+}
+
+impl TlsCause {
+    /// The cause in words, for this [`reason`], also where the library prints only a type's name.
+    #[must_use]
+    pub fn of(reason: &(dyn Error + 'static)) -> Self {
+        use rustls::AlertDescription::HandshakeFailure;
+        let said = reason.to_string();
+        if let Some(rustls::Error::AlertReceived(HandshakeFailure)) = reason.downcast_ref() {
+            return Self::Handshake { said: said.into() };
+        }
+        if said.contains("CaUsedAsEndEntity") {
+            return Self::other(
+                "the certificate of the other side is one of an authority: make one for the \
+                 server, with basicConstraints=CA:FALSE",
+            );
+        }
+        Self::other(said)
+    }
+
+    #[must_use]
+    pub fn other(said: impl Into<Arc<str>>) -> Self {
+        Self::Other { said: said.into() }
+    }
+
+    /// The cure, if this cause has one.
+    #[must_use]
+    pub const fn cure(&self) -> Option<&'static str> {
+        match self {
+            Self::Handshake { .. } => Some(HANDSHAKE_CURE),
+            Self::Other { .. } => None,
+        }
+    }
+}
+
+/// The likely causes of the alert `handshake_failure`. A server with a key on the curve P-521 sends
+/// it, as the TLS library does not offer servers signatures on that curve. A server that misses a
+/// client certificate sends it with TLS 1.2, which has no better alert.
+pub const HANDSHAKE_CAUSE: &str = "the server's certificate may have a key that this program \
+                                   cannot check, such as P-521, or the server may want a client \
+                                   certificate";
 
 /// The advice for [`HANDSHAKE_CAUSE`].
-pub const HANDSHAKE_CURE: &str = "reissue its certificate with a key of P-256, P-384 or RSA, or \
-                                  show a client certificate";
-
-/// The advice for a reason in [`words`], if these name a cause with a cure of its own.
-#[must_use]
-pub fn cure(words: &str) -> Option<&'static str> {
-    words.ends_with(HANDSHAKE_CAUSE).then_some(HANDSHAKE_CURE)
-}
-
-/// This [`reason`] in words, also where the library prints only the name of a type.
-#[must_use]
-pub fn words(reason: &(dyn Error + 'static)) -> String {
-    use rustls::AlertDescription::HandshakeFailure;
-    let said = reason.to_string();
-    if let Some(rustls::Error::AlertReceived(HandshakeFailure)) = reason.downcast_ref() {
-        return format!("{said}: {HANDSHAKE_CAUSE}");
-    }
-    if said.contains("CaUsedAsEndEntity") {
-        return "the certificate of the other side is one of an authority: make one for the \
-                server, with basicConstraints=CA:FALSE"
-            .to_owned();
-    }
-    said
-}
+pub const HANDSHAKE_CURE: &str = "reissue the server's certificate with a key of P-256, P-384 or \
+                                  RSA, or give a client certificate";
 
 #[cfg(test)]
 mod tests {
@@ -129,10 +150,18 @@ mod tests {
     fn type_names_become_words() {
         let other = OtherError(Arc::new(CaUsedAsEndEntity));
         let error = Error::InvalidCertificate(CertificateError::Other(other));
-        assert!(words(&error).contains("basicConstraints=CA:FALSE"), "{}", words(&error));
+        let cause = TlsCause::of(&error);
+        assert!(cause.to_string().contains("basicConstraints=CA:FALSE"), "{cause}");
         let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
-        assert_eq!(words(&unknown), unknown.to_string());
-        let alert = words(&Error::AlertReceived(AlertDescription::HandshakeFailure));
-        assert_eq!((cure(&alert), cure(&unknown.to_string())), (Some(HANDSHAKE_CURE), None));
+        let cause = TlsCause::of(&unknown);
+        assert_eq!((cause.to_string(), cause.cure()), (unknown.to_string(), None));
+    }
+
+    #[test]
+    fn ended_handshake_has_cure() {
+        let alert = Error::AlertReceived(AlertDescription::HandshakeFailure);
+        let cause = TlsCause::of(&alert);
+        assert_eq!(cause.to_string(), format!("{alert}: {HANDSHAKE_CAUSE}"));
+        assert_eq!(cause.cure(), Some(HANDSHAKE_CURE));
     }
 }

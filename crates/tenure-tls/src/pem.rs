@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 
-/// The byte order mark that some editors write at the head of a file, before `-----BEGIN`.
+/// The byte order mark that some editors write at the beginning of a file.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Marks of an encrypted key in PEM: in PKCS #8, and in the older form.
@@ -39,11 +39,9 @@ impl fmt::Debug for Pem {
 /// The use of a PEM text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
-    /// Certificates of those that sign the certificates of the other side.
+    /// Certificates of the authorities that sign the other side's certificates.
     Authority,
-    /// The own certificate.
     Certificate,
-    /// The key of the own certificate.
     Key,
 }
 
@@ -60,7 +58,7 @@ impl Part {
 /// A client's certificate and its key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Identity {
-    /// The certificate, and those between it and the authority.
+    /// The certificate, followed by the certificates between it and the authority.
     pub certificate: Pem,
     pub key: Pem,
 }
@@ -68,7 +66,7 @@ pub struct Identity {
 /// The content of an [`Identity`], in PEM format.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pair {
-    /// The certificate, and those between it and the authority.
+    /// The certificate, followed by the certificates between it and the authority.
     pub certificate: Vec<u8>,
     /// The private key, in PEM.
     pub key: Vec<u8>,
@@ -81,8 +79,8 @@ impl fmt::Debug for Pair {
 }
 
 impl Pem {
-    /// The text, if it has at least one section for this use: a library further down takes
-    /// anything else for an empty list.
+    /// Reads the text, which must have at least one section for this use: the TLS library treats
+    /// any other text as an empty list.
     ///
     /// # Errors
     ///
@@ -112,8 +110,8 @@ impl Pem {
         Err(PemError::NotPem { part, place: self.place() })
     }
 
-    /// The text for a library that reads files itself: a file that begins with a byte order mark is
-    /// read here, as such libraries take the mark for a part of the first line.
+    /// The text for a library that reads files by itself. A file with a byte order mark is read
+    /// here, because such a library treats the mark as a part of the first line.
     #[must_use]
     pub fn for_others(&self) -> Cow<'_, Self> {
         let Self::File(path) = self else { return Cow::Borrowed(self) };
@@ -132,7 +130,8 @@ impl Pem {
 }
 
 impl Identity {
-    /// Reads both texts, which belong together and which the TLS library can use.
+    /// Reads both texts, and checks that they belong together and that the TLS library can use
+    /// them.
     ///
     /// # Errors
     ///
@@ -169,7 +168,7 @@ pub enum PemError {
     File { part: Part, path: PathBuf, source: Arc<io::Error> },
     #[error("{place} has no PEM section \"BEGIN {}\"", part.section())]
     NotPem { part: Part, place: String },
-    #[error("the client's private key is not that of its certificate")]
+    #[error("the private key does not belong to the client's certificate")]
     KeyOfAnother,
     #[error("{place} holds an encrypted key, which Tenure cannot decrypt")]
     Encrypted { place: String },
@@ -180,7 +179,7 @@ pub enum PemError {
 }
 
 impl PemError {
-    /// The settings behind the error, by their names in flags and files.
+    /// The names of the settings with this error, in flags and files.
     #[must_use]
     pub const fn settings(&self) -> &'static [&'static str] {
         match self {
@@ -196,19 +195,18 @@ impl PemError {
         }
     }
 
-    /// The remedy.
     #[must_use]
     pub const fn fix(&self) -> &'static str {
         match self {
             Self::File { .. } => "name a file that this user may read",
-            Self::NotPem { .. } => "name a PEM file that has one",
+            Self::NotPem { .. } => "name a PEM file with this section",
             Self::KeyOfAnother => "name the key with which this certificate was requested",
             Self::Encrypted { .. } => {
-                "decrypt it, openssl pkey -in KEY -out NEW.key, and give --key NEW.key"
+                "decrypt the key, openssl pkey -in KEY -out NEW.key, and give --key NEW.key"
             }
             Self::Curve { .. } => {
-                "make another one, openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 \
-                 -out NEW.key, and have its certificate signed, openssl req -new -key NEW.key -out \
+                "make another key, openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 \
+                 -out NEW.key, and request its certificate, openssl req -new -key NEW.key -out \
                  NEW.csr"
             }
             Self::Unusable { .. } => "name a file that another program can use for TLS",
@@ -255,12 +253,12 @@ mod tests {
         let right = identity(&one.signing_key);
         let wrong = identity(&other.signing_key);
         client_config(None, Some(&right)).unwrap();
-        let said = "the client's private key is not that of its certificate";
+        let said = "the private key does not belong to the client's certificate";
         assert_eq!(told(client_config(None, Some(&wrong))), said);
         assert_eq!(told(wrong.read()), said);
     }
 
-    /// OpenSSL made these keys, for which the TLS library has only one general error.
+    /// OpenSSL made these keys; the TLS library has only one general error for them.
     #[test]
     fn unusable_keys_are_named() {
         let certificate = rcgen::generate_simple_self_signed([]).unwrap().cert.pem();

@@ -9,8 +9,8 @@ use rustls::{RootCertStore, ServerConfig};
 
 use crate::pem::{Identity, Pair, Part, Pem, PemError};
 
-/// TLS for a server that shows `identity`, and admits clients with a certificate signed by
-/// `authority`; all clients without an `authority`.
+/// TLS for a server that shows `identity`. With an `authority`, the server admits only clients with
+/// a certificate signed by it.
 ///
 /// # Errors
 ///

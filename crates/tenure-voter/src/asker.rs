@@ -1,4 +1,4 @@
-//! A process that follows the leader without being a voter.
+//! A process that queries the leader without being a voter.
 
 use std::any::Any;
 use std::convert::Infallible;
@@ -23,15 +23,15 @@ use crate::options::CheckedOptions;
 use crate::troubles::Troubles;
 use crate::wire::Head;
 
-/// A client that asks voters for the leader, and does not vote. Clones are the same asker. An asker
-/// does not listen, and voters do not come to know it.
+/// A client that queries voters for the leader, and does not vote. Clones are the same asker. An
+/// asker does not listen, and voters do not know it.
 pub struct Asker<C: Class> {
     driver: HoldOf<AskerDriver<C>>,
     notices: Notices<Notice>,
 }
 
 impl<C: Class> Asker<C> {
-    /// Starts the asker on a thread of its own. The asker asks no voter before an election is
+    /// Starts the asker on a thread of its own. The asker sends no request before an election is
     /// observed.
     ///
     /// Only seeds, secrets and certificates of the options count.
@@ -49,7 +49,7 @@ impl<C: Class> Asker<C> {
         let start = Start {
             incarnation: driver::random()?,
             seed: driver::seed()?,
-            // An asker has nothing to remember.
+            // An asker has no durable state.
             memory: Memory::begin(Identity(0)),
         };
         let (notices, said) = Notices::new();
@@ -83,8 +83,8 @@ impl<C: Class> Asker<C> {
         self.driver.election(name)
     }
 
-    /// Notices for an operator. The first listener hears all notices since the start, later
-    /// listeners those from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener receives all notices from the start on; later
+    /// listeners receive only new notices. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.notices.listen()
@@ -122,7 +122,7 @@ impl<C: Class> Backend for AskerDriver<C> {
     async fn next(&mut self) -> Incoming {
         match self.from_tasks.recv().await {
             Some(next) => next,
-            // The client holds the other end as long as the driver lives.
+            // The client holds the sender as long as the driver lives.
             None => std::future::pending().await,
         }
     }

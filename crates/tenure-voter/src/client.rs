@@ -1,4 +1,5 @@
-//! Requests to other voters: each on a task of its own, so that a voter that hangs delays no other.
+//! Requests to other voters, each on its own task, so that a voter that hangs delays no other
+//! request.
 //!
 //! The client follows no redirects and sends no request twice (V10).
 
@@ -18,7 +19,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use tenure::clock;
 use tenure_core::voter::{Answer, Ask, Call, Header, VoterUrl};
-use tenure_tls::PemError;
+use tenure_tls::{PemError, TlsCause};
 use tokio::sync::mpsc;
 
 use crate::auth::Secrets;
@@ -30,27 +31,25 @@ use crate::wire::{BODY_BYTES_MAX, Head, Outgoing, names, read_answer};
 /// Connections to other voters.
 pub(crate) struct Http {
     connections: Connections<HttpsConnector<HttpConnector>, Full<Bytes>>,
-    /// Whether only TLS shows which voter answers.
+    /// Whether the client refuses `http://` URLs, because only a certificate identifies the voter.
     secure: bool,
 }
 
-/// The label of a failure of authentication, on either side.
+/// The label of a failed authentication, of this voter or the other.
 pub(crate) const UNAUTHENTICATED: &str = "unauthenticated";
 /// The label of an answer without authentication.
 pub(crate) const FORGED: &str = "forged";
-/// The label of a failure of TLS.
-pub(crate) const NO_TLS: &str = "tls";
 
 const IDLE_MAX: usize = 4;
 
-/// The longest time of an exchange without a connection, in times of the wait for an answer: TCP,
-/// TLS and the request are a round trip each, and each may take nearly the whole time of a request.
+/// The longest time of an exchange with a new connection, in waits for an answer. TCP, TLS and the
+/// request take a round trip each, and each round trip may take nearly the whole time of a request.
 const LATE: u32 = 3;
 
 pub(crate) struct Client {
     http: Arc<Reread<Http>>,
     secrets: Option<Secrets>,
-    /// Voters with an exchange that goes on though no caller waits for it.
+    /// Voters with an exchange that still runs although its caller has given up.
     late: Arc<Mutex<BTreeSet<VoterUrl>>>,
     to_loop: mpsc::UnboundedSender<Incoming>,
 }
@@ -85,8 +84,8 @@ impl Client {
 
     /// Sends a request. The result reaches the loop within `within`, or not at all.
     ///
-    /// Without an answer by then the exchange goes on for a while, one for each voter: the slow
-    /// part may be the connection, which the next request can use.
+    /// Without an answer in time the exchange goes on for a while, at most one for each voter: the
+    /// connection may be slow to open, and the next request can use it.
     pub(crate) fn ask(&self, question: Question) {
         let http = self.http.get();
         let late = self.late.clone();
@@ -95,21 +94,22 @@ impl Client {
         tokio::spawn(async move {
             let Question { to, call, within, .. } = &question;
             let label = question.ask.label();
-            let mut asked = std::pin::pin!(ask(&http, secrets.as_ref(), &question));
-            let in_time = tokio::time::timeout(*within, &mut asked).await;
+            let mut exchange = std::pin::pin!(ask(&http, secrets.as_ref(), &question));
+            let in_time = tokio::time::timeout(*within, &mut exchange).await;
             let is_late = in_time.is_err();
             let result = in_time.unwrap_or_else(|_| Err(overdue(*within)));
-            let answered = RequestResult { to: to.clone(), call: *call, label, result };
+            let request_result = RequestResult { to: to.clone(), call: *call, label, result };
             // The loop may have ended.
-            let goes_on = to_loop.send(Incoming::RequestResult(answered.into())).is_ok() && is_late;
+            let goes_on =
+                to_loop.send(Incoming::RequestResult(request_result.into())).is_ok() && is_late;
             if goes_on && let Some(_late) = Exchange::begin(&late, to) {
-                let _ = tokio::time::timeout((LATE - 1) * *within, asked).await;
+                let _ = tokio::time::timeout((LATE - 1) * *within, exchange).await;
             }
         });
     }
 }
 
-/// The exchange with a voter that goes on, until this value is dropped.
+/// An exchange with a voter that goes on without a caller, until this value is dropped.
 struct Exchange<'a> {
     all: &'a Mutex<BTreeSet<VoterUrl>>,
     with: &'a VoterUrl,
@@ -117,7 +117,7 @@ struct Exchange<'a> {
 
 impl<'a> Exchange<'a> {
     fn begin(all: &'a Mutex<BTreeSet<VoterUrl>>, with: &'a VoterUrl) -> Option<Self> {
-        // The set is changed whole.
+        // The set has no half-done changes, so a panic elsewhere leaves it complete.
         let first = all.lock().unwrap_or_else(PoisonError::into_inner).insert(with.clone());
         first.then_some(Self { all, with })
     }
@@ -164,8 +164,8 @@ pub(crate) async fn exchange(
     question: &Question,
 ) -> Result<(Header, Answer), Failure> {
     let within = question.within;
-    let asked = ask(http, secrets, question);
-    tokio::time::timeout(within, asked).await.unwrap_or_else(|_| Err(overdue(within)))
+    let answer = ask(http, secrets, question);
+    tokio::time::timeout(within, answer).await.unwrap_or_else(|_| Err(overdue(within)))
 }
 
 async fn ask(
@@ -180,10 +180,10 @@ async fn ask(
         .map_err(|error| Failure::new("url", format!("{to} is no URL: {error}")))?;
     if http.secure && uri.scheme() != Some(&Scheme::HTTPS) {
         let why = format!(
-            "{to} is without TLS, and without a secret nobody would know who answers: it must be \
-             https://"
+            "{to} has no TLS, and without a secret only a certificate identifies the voter: its \
+             URL must begin with https://"
         );
-        return Err(Failure::new(NO_TLS, why));
+        return Err(Failure::no_tls(TlsCause::other(why)));
     }
     let authority = uri.authority().map(|authority| authority.as_str().to_owned());
     let mut request = Request::new(Full::from(body.clone()));
@@ -227,7 +227,7 @@ async fn ask(
     Ok((header, answer))
 }
 
-/// Any other server of the web, or a proxy without a voter behind it.
+/// The failure of an answer from another web server, or from a proxy without a voter behind it.
 fn no_voter(status: StatusCode) -> Failure {
     let why = format!("it answers HTTP, {status}, and is no voter of Tenure");
     Failure::new("not_a_voter", why)
@@ -247,17 +247,17 @@ fn sign(
     Ok(Some(nonce))
 }
 
-/// A voter that refused the MAC cannot answer with a MAC: its text is for people only.
+/// A voter that refused the MAC cannot answer with a MAC, so its text is only for people.
 fn unauthenticated(status: StatusCode, body: &[u8]) -> Failure {
     let said = serde_json::from_slice::<crate::wire::Problem>(body);
     let said = said.map_or_else(|_| String::new(), |problem| format!(": {}", problem.detail));
     Failure::new(FORGED, format!("its answer, {status}, has no right MAC{said}"))
 }
 
-/// The failure with all of its causes.
+/// The failure with all its causes in words.
 fn broken(error: &hyper_util::client::legacy::Error) -> Failure {
     if let Some(reason) = tenure_tls::reason(error) {
-        return Failure::new(NO_TLS, no_tls(reason));
+        return Failure::no_tls(no_tls(reason));
     }
     let label = if error.is_connect() { "connect" } else { "broken" };
     let mut why = error.to_string();
@@ -265,30 +265,37 @@ fn broken(error: &hyper_util::client::legacy::Error) -> Failure {
     while let Some(cause) = source {
         why = format!("{why}: {cause}");
         if cause.downcast_ref().is_some_and(hyper::Error::is_parse) {
-            why +=
-                "; what answers there speaks no HTTP: if it is TLS, its URL begins with https://";
+            why += "; the server there does not speak HTTP: if it speaks TLS, write https:// in \
+                    its URL";
         }
         source = cause.source();
     }
     Failure::new(label, why)
 }
 
-/// The reason of a failure of TLS. The library knows only a word for alerts of the other side.
-fn no_tls(reason: &(dyn std::error::Error + 'static)) -> String {
+/// The cause of a TLS failure. For an alert of the other side the library knows only the alert's
+/// name.
+fn no_tls(reason: &(dyn std::error::Error + 'static)) -> TlsCause {
     use rustls::AlertDescription as Alert;
     let alert = match reason.downcast_ref() {
         Some(rustls::Error::AlertReceived(alert)) if *alert != Alert::HandshakeFailure => *alert,
-        _ if tenure_tls::is_no_tls(reason) => return "what answers there speaks no TLS".to_owned(),
-        _ => return tenure_tls::words(reason),
+        _ if tenure_tls::is_no_tls(reason) => {
+            return TlsCause::other("the server there does not speak TLS");
+        }
+        _ => return TlsCause::of(reason),
     };
     let what = match alert {
-        Alert::CertificateRequired => "it wants to see a certificate, and none was shown",
+        Alert::CertificateRequired => {
+            "the other voter wants a certificate, and this process shows none"
+        }
         Alert::UnknownCA
         | Alert::DecryptError
         | Alert::BadCertificate
         | Alert::CertificateExpired
-        | Alert::CertificateUnknown => "it does not believe the certificate that was shown",
-        _ => "it has ended the handshake",
+        | Alert::CertificateUnknown => {
+            "the other voter does not trust the certificate of this process"
+        }
+        _ => "the other voter has ended the handshake",
     };
-    format!("{what} ({alert:?})")
+    TlsCause::other(format!("{what} ({alert:?})"))
 }

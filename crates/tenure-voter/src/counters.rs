@@ -30,7 +30,7 @@ pub(crate) struct Tally(Mutex<BTreeMap<&'static str, u64>>);
 
 impl Tally {
     pub(crate) fn count(&self, label: &'static str) {
-        // A number is added whole, so a panic elsewhere leaves the map complete.
+        // Each change is a single addition, so a panic elsewhere leaves the map complete.
         count(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), label);
     }
 

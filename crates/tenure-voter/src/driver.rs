@@ -24,7 +24,7 @@ use crate::state::State;
 use crate::troubles::Troubles;
 use crate::wire::Head;
 
-/// The longest time that a node that closes waits until others have heard its release.
+/// The longest time for which a closing node waits until others have received its release.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);
 
 /// The most requests of others that wait for an answer of the core.
@@ -50,8 +50,8 @@ pub(crate) struct Driver<C> {
     pub(crate) last: u64,
     pub(crate) state: Option<State>,
     pub(crate) failing: Option<Arc<str>>,
-    /// Whether the lookout tries to write in place of the loop: a disk that hangs would keep the
-    /// loop from heartbeats that a leadership needs.
+    /// Whether the lookout tries to write instead of the loop: a disk that hangs would keep the
+    /// loop from sending heartbeats.
     pub(crate) waits: bool,
     pub(crate) troubles: Troubles,
     pub(crate) releasing: u32,
@@ -66,7 +66,7 @@ impl<C: SafetyClass> Driver<C> {
         let IncomingRequest { caller, ask, reply } = asked;
         count(&mut self.counters.heard, ask.label());
         if self.exchanges.len() >= EXCHANGES_MAX {
-            // Drop exchanges for which no caller waits any more.
+            // Forget exchanges whose callers have gone.
             self.exchanges.retain(|_, reply| !reply.is_closed());
             if self.exchanges.len() >= EXCHANGES_MAX {
                 return;
@@ -76,7 +76,7 @@ impl<C: SafetyClass> Driver<C> {
         self.exchanges.insert(self.last, reply);
         let from = Peer::Caller(self.last);
         let call = Call(self.last);
-        // The limit has no meaning for an incoming request.
+        // An incoming request has no limit of its own.
         let message = Message::Request { call, caller, within: Duration::ZERO, ask };
         machine.input(Input::Message { from, message });
     }
@@ -122,7 +122,8 @@ impl<C: SafetyClass> Backend for Driver<C> {
     const NO_TRANSFER: Option<&'static str> = Some("voter");
 
     async fn next(&mut self) -> Incoming {
-        // Requests of others go first, as they may keep a leader leading.
+        // Requests of other voters go first, because a leader may need their answers to go on
+        // leading.
         let next = tokio::select! {
             biased;
             next = self.from_tasks.recv() => next,
@@ -130,7 +131,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
         };
         match next {
             Some(next) => next,
-            // Tasks of this voter hold the other ends as long as the voter lives.
+            // Tasks of this voter hold the senders as long as the voter lives.
             None => std::future::pending().await,
         }
     }
@@ -183,7 +184,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
             }
             (Peer::Caller(number), Message::Answer { header, answer, .. }) => {
                 if let Some(reply) = self.exchanges.remove(&number) {
-                    // A caller that has gone already has its answer.
+                    // The send fails if the caller has gone; ignore it.
                     let _ = reply.send((header, answer));
                 }
             }
@@ -210,7 +211,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
         }
     }
 
-    /// This core makes no write that may wait.
+    /// This core needs no deferred write.
     fn flush(&mut self, _: Ticket, _: Memory) {}
 
     fn on_event(&mut self, election: Option<ElectionName>, event: OwnEvent, _: &mut Machine<Self>) {
@@ -233,12 +234,12 @@ impl<C: SafetyClass> Backend for Driver<C> {
         self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
     }
 
-    /// Adds the reason to a wait: the core knows only that it cannot write.
+    /// Adds the reason to a wait: the core knows only that the state cannot be written.
     fn explain(&self, mut waiting: Waiting) -> Waiting {
         if let (Waiting::Refused { obstacles, .. }, Some(why)) = (&mut waiting, &self.failing) {
-            let own =
+            let is_ours =
                 |it: &&mut Obstacle| it.label == "failing" && *it.by == *self.config.id.as_str();
-            for obstacle in obstacles.iter_mut().filter(own) {
+            for obstacle in obstacles.iter_mut().filter(is_ours) {
                 obstacle.why = format!("{}: {why}", obstacle.why).into();
             }
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tenure_core::voter::{Answer, Ask, Call, Caller, Header, VoterUrl};
+use tenure_tls::TlsCause;
 use tokio::sync::oneshot;
 
 use crate::notice::Notice;
@@ -11,11 +12,10 @@ use crate::notice::Notice;
 pub(crate) struct IncomingRequest {
     pub(crate) caller: Caller,
     pub(crate) ask: Ask,
-    /// The channel for the answer; dropped without one.
+    /// The channel for the answer; dropped if there is no answer.
     pub(crate) reply: oneshot::Sender<(Header, Answer)>,
 }
 
-/// The result of a request of this voter.
 #[derive(Debug)]
 pub(crate) struct RequestResult {
     pub(crate) to: VoterUrl,
@@ -24,16 +24,21 @@ pub(crate) struct RequestResult {
     pub(crate) result: Result<(Header, Answer), Failure>,
 }
 
-/// The failure of a request of this voter.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) label: &'static str,
     pub(crate) why: Arc<str>,
+    /// The cause, if TLS failed.
+    pub(crate) tls: Option<TlsCause>,
 }
 
 impl Failure {
     pub(crate) fn new(label: &'static str, why: impl Into<Arc<str>>) -> Self {
-        Self { label, why: why.into() }
+        Self { label, why: why.into(), tls: None }
+    }
+
+    pub(crate) fn no_tls(cause: TlsCause) -> Self {
+        Self { tls: Some(cause.clone()), ..Self::new("tls", cause.to_string()) }
     }
 }
 
@@ -42,7 +47,7 @@ pub(crate) enum Incoming {
     IncomingRequest(IncomingRequest),
     RequestResult(Box<RequestResult>),
     Seeds(Vec<VoterUrl>),
-    /// The state directory is damaged, or as it should be again.
+    /// The state directory is damaged, or in order again.
     Directory(Result<(), Arc<str>>),
     Notice(Notice),
 }

@@ -34,8 +34,6 @@
 //! The protocol, its guarantees and what it does *not* guarantee: [`tenure_core::voter`]. The
 //! [`wire`] holds the messages, and [`auth`] authenticates their senders.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 mod asker;
 pub mod auth;
 mod client;
@@ -71,4 +69,4 @@ pub use tenure_core::voter::{
     Founding, Header, Listed, Mode, OwnEvent, Refusal, Role, StatusDto, TooShort, Unchanged,
     UrlError, VoterUrl,
 };
-pub use tenure_tls::{Identity, Pem, PemError};
+pub use tenure_tls::{Identity, Pem, PemError, TlsCause};

@@ -1,6 +1,6 @@
-//! A thread that looks whether the state directory is still in its place for the next start, and
-//! tries after a failed write whether the directory can be written again. A disk that hangs must
-//! not keep the voter from its heartbeats.
+//! Checks, on its own thread, that the state directory is still in its place, and after a failed
+//! write whether the directory can be written again. A disk that hangs must not keep the voter from
+//! its heartbeats.
 
 use std::convert::Infallible;
 use std::fs::{self, File};
@@ -16,24 +16,24 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::incoming::Incoming;
 
-/// The pause between looks.
 const EVERY: Duration = Duration::from_secs(1);
-/// The number of looks between tries to write without a failure before: so a full disk is reported
-/// before a write is needed.
+/// The number of checks between two trial writes while no write has failed: so a full disk is
+/// reported before the voter must write.
 const TRIES_EACH: u32 = 10;
-/// The longest wait for the end of the thread, so that the next start finds the directory unlocked.
+/// The longest wait for the end of the thread: once the thread has ended, the next start finds the
+/// directory unlocked.
 const LAST: Duration = Duration::from_secs(1);
 
-/// The file that a try to write makes and removes.
+/// The file that a trial writes and removes.
 pub(crate) const TRIAL: &str = "trial";
-/// The bytes of a memory with many voters.
+/// The bytes of a trial, as many as the state with many voters.
 const TRIAL_BYTES: usize = 4_096;
 
 #[derive(Debug)]
 pub(crate) struct Lookout {
-    /// Whether a write has failed, without a try since.
+    /// Whether a write has failed and no trial has succeeded after that.
     failed: Arc<AtomicBool>,
-    looks: bool,
+    runs: bool,
     ends: Option<mpsc::Sender<Infallible>>,
     ended: mpsc::Receiver<Infallible>,
 }
@@ -43,9 +43,9 @@ impl Lookout {
         let (ends, end) = mpsc::channel();
         let (ending, ended) = mpsc::channel();
         let failed = Arc::new(AtomicBool::new(false));
-        let asked = failed.clone();
+        let has_failed = failed.clone();
         let work = move || {
-            look(&directory, &asked, &end, &to_loop);
+            watch(&directory, &has_failed, &end, &to_loop);
             drop(directory);
             drop(ending);
         };
@@ -54,54 +54,56 @@ impl Lookout {
         if let Err(error) = &spawned {
             tracing::error!(%error, "no thread watches the state directory");
         }
-        Self { failed, looks: spawned.is_ok(), ends: Some(ends), ended }
+        Self { failed, runs: spawned.is_ok(), ends: Some(ends), ended }
     }
 
-    /// A write has failed: the thread tries from now on whether a write could succeed, and tells
-    /// the loop when it could. Returns whether the thread does so.
+    /// Notes a failed write: the thread tries whether a write could succeed, and then informs the
+    /// loop. Returns whether the thread runs.
     pub(crate) fn try_out(&self) -> bool {
         self.failed.store(true, Ordering::Relaxed);
-        self.looks
+        self.runs
     }
 }
 
-/// Reports each change of the directory, and after a failed write that the next one may succeed.
-fn look(
+/// Reports each change of the directory, and, after a failed write, that the next write may
+/// succeed.
+fn watch(
     directory: &Directory,
     failed: &AtomicBool,
     end: &mpsc::Receiver<Infallible>,
     to_loop: &UnboundedSender<Incoming>,
 ) {
-    let mut told = Ok(());
-    let mut looks = 0_u32;
+    let mut reported = Ok(());
+    let mut checks = 0_u32;
     while end.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-        let mut looked = directory.check(|_| true).map_err(|error| error.to_string());
+        let mut found = directory.check(|_| true).map_err(|error| error.to_string());
         let has_failed = failed.load(Ordering::Relaxed);
-        looks = looks.wrapping_add(1);
-        if (has_failed || looks.is_multiple_of(TRIES_EACH)) && looked.is_ok() {
-            looked = write_trial(directory)
+        checks = checks.wrapping_add(1);
+        if (has_failed || checks.is_multiple_of(TRIES_EACH)) && found.is_ok() {
+            found = write_trial(directory)
                 .map_err(|error| format!("write {}: {error}", directory.at(TRIAL).display()));
         }
-        let succeeds = has_failed && looked.is_ok();
-        if looked == told && !succeeds {
+        let succeeds = has_failed && found.is_ok();
+        if found == reported && !succeeds {
             continue;
         }
         if succeeds {
             failed.store(false, Ordering::Relaxed);
         }
-        told.clone_from(&looked);
-        if to_loop.send(Incoming::Directory(looked.map_err(Into::into))).is_err() {
+        reported.clone_from(&found);
+        if to_loop.send(Incoming::Directory(found.map_err(Into::into))).is_err() {
             return;
         }
     }
 }
 
-/// No other thread writes at the same time, as the loop waits for the result.
+/// Writes and removes a trial file. No other thread writes at the same time, as the loop waits for
+/// the result.
 fn write_trial(directory: &Directory) -> io::Result<()> {
     let path = directory.at(TRIAL);
     let mut file = File::create(&path)?;
     let written = file.write_all(&[0; TRIAL_BYTES]).and_then(|()| file.sync_all());
-    // The trial may take the last room. A file that stays does no harm.
+    // Remove the trial, which may take the last free space. A file that stays does no harm.
     let _ = fs::remove_file(&path);
     written
 }
@@ -109,8 +111,8 @@ fn write_trial(directory: &Directory) -> io::Result<()> {
 impl Drop for Lookout {
     fn drop(&mut self) {
         drop(self.ends.take());
-        // Without an answer by then the thread hangs in the disk; the directory stays locked until
-        // it returns.
+        // After this wait the thread still hangs in the disk, and the directory stays locked until
+        // the thread returns.
         let _ = self.ended.recv_timeout(LAST);
     }
 }

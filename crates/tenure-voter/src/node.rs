@@ -1,7 +1,6 @@
 //! A process that is a voter of a network.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io;
 use std::marker::PhantomData;
 use std::net::{SocketAddr, TcpListener};
@@ -47,12 +46,9 @@ impl Class for MayOverlap {
 /// The leaders of a `Node<AtMostOne>`, in `majority`, have fences; those of a `Node<MayOverlap>`,
 /// in `available`, have none. When the last clone and the last handle that came from it are gone,
 /// the node resigns and ends. [`close`](Self::close) does so at once and waits until others have
-/// heard of it.
+/// received the resignation.
+#[derive(Clone, Debug)]
 pub struct Node<C: Class> {
-    shared: Arc<Shared<C>>,
-}
-
-struct Shared<C: Class> {
     config: Checked,
     who: Participant,
     address: SocketAddr,
@@ -61,6 +57,7 @@ struct Shared<C: Class> {
 }
 
 /// Starts a [`Node`].
+#[derive(Debug)]
 #[must_use]
 pub struct Builder<C: Class> {
     config: Checked,
@@ -69,7 +66,7 @@ pub struct Builder<C: Class> {
     class: PhantomData<C>,
 }
 
-/// The reason for which a voter did not start.
+/// The reason why a voter did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
@@ -100,8 +97,8 @@ impl<C: Class> Node<C> {
         Builder { config, options, listener: None, class: PhantomData }
     }
 
-    /// The election `name`. A network elects one leader: the node refuses a campaign in any
-    /// election but that of its settings.
+    /// The election `name`. A network elects one leader: the node refuses campaigns in all
+    /// elections but that of its settings.
     pub fn election(&self, name: &str) -> Result<Election<C>, NameError> {
         Ok(self.election_named(ElectionName::new(name)?))
     }
@@ -109,64 +106,47 @@ impl<C: Class> Node<C> {
     /// The election with this name.
     #[must_use]
     pub fn election_named(&self, name: ElectionName) -> Election<C> {
-        self.shared.driver.election(name)
+        self.driver.election(name)
     }
 
     /// The settings of the node.
     #[must_use]
     pub fn config(&self) -> &Checked {
-        &self.shared.config
+        &self.config
     }
 
     /// The identity of this run of the node.
     #[must_use]
     pub fn who(&self) -> &Participant {
-        &self.shared.who
+        &self.who
     }
 
-    /// The bound address, with the port that was chosen if the options left it open.
+    /// The bound address, with the chosen port if the options left the port open.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.shared.address
+        self.address
     }
 
-    /// Notices for an operator. The first listener hears all notices since the start, later
-    /// listeners those from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener receives all notices from the start on; later
+    /// listeners receive only new notices. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
-        self.shared.notices.listen()
+        self.notices.listen()
     }
 
     /// Totals since the start; `None` once the node is closed. Cancel safe.
     pub async fn counters(&self) -> Option<Counters> {
-        self.shared.driver.ask(Ask::Counters).await
+        self.driver.ask(Ask::Counters).await
     }
 
-    /// Resigns all leaderships, and waits until others have heard of it, or two request timeouts
-    /// have passed. From then on every handle of this node says that the node does not lead.
+    /// Resigns all leaderships, and waits until others have received the resignation, or two
+    /// request timeouts have passed. After `close` every handle of this node says that the node
+    /// does not lead.
     ///
-    /// Work under a leadership must have ended before. Dropping the future changes nothing: the
+    /// End all work under a leadership before this call. Dropping the future changes nothing: the
     /// node closes all the same.
     pub async fn close(&self) {
-        self.shared.driver.close().await;
-    }
-}
-
-impl<C: Class> Clone for Node<C> {
-    fn clone(&self) -> Self {
-        Self { shared: self.shared.clone() }
-    }
-}
-
-impl<C: Class> fmt::Debug for Node<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("who", &self.shared.who).finish_non_exhaustive()
-    }
-}
-
-impl<C: Class> fmt::Debug for Builder<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder").field("config", &self.config).finish_non_exhaustive()
+        self.driver.close().await;
     }
 }
 
@@ -202,8 +182,8 @@ impl<C: Class> Builder<C> {
             base: server::base(&config.url),
             guard: Guard::new(options.secrets.clone(), room, clock::now()),
             tls: server_tls(&options).map_err(|why| StartError::Tls { why })?.map(Arc::new),
-            // The server closes later than the client, so that no request meets a connection that
-            // ends.
+            // The server closes idle connections later than the client, so that no request meets a
+            // closing connection.
             idle: 2 * idle,
             requests,
             to_loop: to_loop.clone(),
@@ -220,7 +200,7 @@ impl<C: Class> Builder<C> {
             }
             match tokio::net::TcpListener::from_std(listener) {
                 Ok(listener) => drop(tasks.spawn(server.run(listener))),
-                // Only a runtime without a driver fails here.
+                // Only a runtime without an I/O driver fails here.
                 Err(error) => tracing::error!(%error, "not listening"),
             }
             if let Some(seeds) = options.seeds.clone() {
@@ -250,11 +230,11 @@ impl<C: Class> Builder<C> {
         };
         let timing = timing(&config);
         let driver = driver::spawn(begin, move || timing)?;
-        Ok(Node { shared: Arc::new(Shared { config, who, address, driver, notices }) })
+        Ok(Node { config, who, address, driver, notices })
     }
 }
 
-/// The header of answers that do not come from the loop; only the loop knows of the founding.
+/// The header of answers that do not come from the loop; only the loop knows the founding.
 fn header(config: &Checked, who: &Participant) -> Header {
     Header {
         election: config.election.clone(),

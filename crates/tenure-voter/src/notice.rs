@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use tenure_core::ElectionName;
 use tenure_core::voter::{Mode, OwnEvent, VoterUrl};
+use tenure_tls::TlsCause;
 
-use crate::client::{FORGED, NO_TLS, UNAUTHENTICATED};
+use crate::client::{FORGED, UNAUTHENTICATED};
 use crate::incoming::Failure;
 
 /// A report about a node, beside its leaderships.
@@ -18,23 +19,22 @@ pub enum Notice {
         url: VoterUrl,
         why: Arc<str>,
     },
-    /// TLS with another voter failed: either side does not believe a certificate, or that voter
-    /// speaks no TLS.
+    /// TLS with another voter failed: one side refuses the other's certificate, or that voter does
+    /// not speak TLS.
     NoTls {
         url: VoterUrl,
-        why: Arc<str>,
+        why: TlsCause,
     },
     Reachable {
         url: VoterUrl,
     },
-    /// A voter that was asked is of another election or mode: its answers do not count.
+    /// A voter answers for another election or mode: its answers do not count.
     OtherNetwork {
         url: VoterUrl,
         election: ElectionName,
         mode: Mode,
     },
-    /// The two voters have different secrets: either that voter does not believe this node, or this
-    /// node does not believe its answer.
+    /// The two voters have different secrets: one of them refuses the other's MAC.
     Unauthenticated {
         url: VoterUrl,
         why: Arc<str>,
@@ -48,8 +48,8 @@ pub enum Notice {
     Certificates {
         why: Arc<str>,
     },
-    /// The node cannot write its state, or would not find it again. This voter promises nothing
-    /// that rests on the state, and tries again every second.
+    /// The node cannot write its state, or the next start would not find it. This voter makes no
+    /// promise that depends on the state, and tries again every second.
     NotWritten {
         why: Arc<str>,
     },
@@ -64,12 +64,12 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// The notice of a failed request to that voter.
-    pub(crate) fn of(url: VoterUrl, Failure { label, why }: Failure) -> Self {
-        match label {
-            NO_TLS => Self::NoTls { url, why },
-            FORGED | UNAUTHENTICATED => Self::Unauthenticated { url, why },
-            _ => Self::Unreachable { url, why },
+    /// Makes the notice of a failed request to that voter.
+    pub(crate) fn of(url: VoterUrl, Failure { label, why, tls }: Failure) -> Self {
+        match (label, tls) {
+            (_, Some(why)) => Self::NoTls { url, why },
+            (FORGED | UNAUTHENTICATED, None) => Self::Unauthenticated { url, why },
+            (_, None) => Self::Unreachable { url, why },
         }
     }
 }
@@ -79,7 +79,7 @@ impl fmt::Display for Notice {
         match self {
             Self::Unreachable { url, why } => write!(f, "{url} cannot be used: {why}"),
             Self::NoTls { url, why } => {
-                write!(f, "{url} cannot be used: TLS did not come about: {why}")
+                write!(f, "{url} cannot be used: TLS failed: {why}")
             }
             Self::Unauthenticated { url, why } => write!(f, "{url} cannot be used: {why}"),
             Self::Reachable { url } => write!(f, "{url} answers again"),
@@ -90,7 +90,9 @@ impl fmt::Display for Notice {
             Self::Certificates { why } => {
                 write!(f, "{why}; the certificates that were read before stay in use")
             }
-            Self::NotWritten { why } => write!(f, "{why}; nothing is promised that rests on it"),
+            Self::NotWritten { why } => {
+                write!(f, "{why}; this voter makes no promise before it can write")
+            }
             Self::Written => f.write_str("the state directory can be written again"),
             Self::Protocol { election: Some(election), event } => write!(f, "{election}: {event}"),
             Self::Protocol { election: None, event } => event.fmt(f),

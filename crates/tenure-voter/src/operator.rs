@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use tenure_core::ElectionName;
 use tenure_core::voter::{Answer, Ask, Call, Change, Header, Refusal, StatusDto, VoterUrl};
-use tenure_tls::PemError;
+use tenure_tls::{PemError, TlsCause};
 
 use crate::auth::Secrets;
-use crate::client::{FORGED, Http, NO_TLS, Question, UNAUTHENTICATED, connections, exchange};
+use crate::client::{FORGED, Http, Question, UNAUTHENTICATED, connections, exchange};
+use crate::incoming::Failure;
 use crate::node::IDLE_MIN;
 use crate::options::CheckedOptions;
 use crate::wire::Head;
@@ -21,13 +22,13 @@ pub struct Operator {
     within: Duration,
 }
 
-/// The reason for which a voter did not obey.
+/// The reason why a voter did not carry out a request.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum OperatorError {
     #[error("{url}: {why}")]
     Unreachable { url: VoterUrl, why: Arc<str> },
-    #[error("{url}: TLS did not come about: {why}")]
-    NoTls { url: VoterUrl, why: Arc<str> },
+    #[error("{url}: TLS failed: {why}")]
+    NoTls { url: VoterUrl, why: TlsCause },
     #[error("{url}: {why}")]
     Unauthenticated { url: VoterUrl, why: Arc<str> },
     #[error("{url}: {refusal}")]
@@ -35,8 +36,8 @@ pub enum OperatorError {
 }
 
 impl Operator {
-    /// Makes an operator that waits `within` for each answer. Voters of another election refuse an
-    /// operator with an election. Only secrets and certificates of the options count.
+    /// Makes an operator that waits `within` for each answer. With an election, voters of other
+    /// elections refuse its requests. Only secrets and certificates of the options count.
     ///
     /// # Errors
     ///
@@ -62,11 +63,11 @@ impl Operator {
         }
     }
 
-    /// Has the leader at `url` change the electorate.
+    /// Asks the leader at `url` to change the electorate.
     ///
     /// # Errors
     ///
-    /// When the leader does not; a voter that does not lead names the leader that it knows.
+    /// When the leader refuses. A voter that does not lead names the leader that it knows.
     pub async fn change(&self, url: &VoterUrl, change: Change) -> Result<(), OperatorError> {
         match self.ask(url, Ask::Change(change)).await? {
             (_, Answer::Done) => Ok(()),
@@ -80,13 +81,12 @@ impl Operator {
         let call = Call(0);
         let question = Question { to: url.clone(), call, within: self.within, head, ask };
         let answer = exchange(&self.http, self.secrets.as_ref(), &question).await;
-        answer.map_err(|failure| {
+        answer.map_err(|Failure { label, why, tls }| {
             let url = url.clone();
-            let why = failure.why;
-            match failure.label {
-                FORGED | UNAUTHENTICATED => OperatorError::Unauthenticated { url, why },
-                NO_TLS => OperatorError::NoTls { url, why },
-                _ => OperatorError::Unreachable { url, why },
+            match (label, tls) {
+                (_, Some(why)) => OperatorError::NoTls { url, why },
+                (FORGED | UNAUTHENTICATED, None) => OperatorError::Unauthenticated { url, why },
+                (_, None) => OperatorError::Unreachable { url, why },
             }
         })
     }

@@ -29,8 +29,8 @@ pub struct Options {
     pub listen: SocketAddr,
     /// The state directory, of this voter alone. `majority` needs it, `available` does not use it.
     pub state: Option<PathBuf>,
-    /// The seeds at which to look for others, beside the voter list; by `https://` where TLS is
-    /// configured and they name no scheme.
+    /// The seeds that name other voters, beside the voter list. Without a scheme they use
+    /// `https://` where TLS is configured.
     pub seeds: Option<Seeds>,
     /// The secrets of the network, for a MAC over each request and answer.
     pub secrets: Option<Secrets>,
@@ -39,17 +39,17 @@ pub struct Options {
     pub unprotected: bool,
 }
 
-/// TLS on both sides. The node looks at the files now and then, and uses a renewed certificate
-/// without a restart; it reads the system's authorities once. Without secrets the node calls only
-/// voters with `https://`.
+/// TLS on both sides. The node reads the files again now and then, and uses a renewed certificate
+/// without a restart. The node reads the system's authorities only at the start. Without secrets
+/// the node calls only voters with `https://`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tls {
-    /// The certificates of the authority that signs those of the voters. `None`: the system's
-    /// authorities, which need secrets beside them, because any host has a certificate of theirs.
+    /// The certificates of the authority that signs the voters' certificates. `None`: the system's
+    /// authorities; these need secrets, too, because any host has a certificate of theirs.
     pub authority: Option<Pem>,
-    /// Certificate and key of this voter, as a server and as a client. Without secrets others must
-    /// show a certificate of the authority, too. `None`: others reach the voter without TLS, or
-    /// through a proxy that ends TLS.
+    /// Certificate and key of this voter, as a server and as a client. Without secrets other voters
+    /// must show a certificate of the authority, too. `None`: other voters reach this voter without
+    /// TLS, or through a proxy that ends TLS.
     pub identity: Option<Identity>,
 }
 
@@ -91,8 +91,7 @@ impl Options {
 pub struct CheckedOptions(Arc<Options>);
 
 impl CheckedOptions {
-    /// Whether only a certificate shows which voter answers, so that the node calls no voter
-    /// without TLS.
+    /// Whether the node calls no voter without TLS, because only a certificate identifies a voter.
     pub(crate) fn needs_tls(&self) -> bool {
         self.tls.is_some() && self.secrets.is_none()
     }
@@ -108,14 +107,14 @@ impl CheckedOptions {
         authority.iter().chain(identity).filter_map(file).collect()
     }
 
-    /// TLS of a client; without configured TLS it trusts the system's authorities.
+    /// TLS of a client. Without configured TLS the client trusts the system's authorities.
     pub(crate) fn client_tls(&self) -> Result<rustls::ClientConfig, PemError> {
         let tls = self.tls.as_ref();
         let authority = tls.and_then(|tls| tls.authority.as_ref());
         tenure_tls::client_config(authority, tls.and_then(|tls| tls.identity.as_ref()))
     }
 
-    /// TLS of a server; without secrets it asks for certificates.
+    /// TLS of a server. Without secrets the server asks for certificates.
     pub(crate) fn server_tls(&self) -> Result<Option<rustls::ServerConfig>, PemError> {
         let Some(tls) = &self.tls else { return Ok(None) };
         let Some(identity) = &tls.identity else { return Ok(None) };
@@ -146,8 +145,8 @@ pub enum OptionsError {
     )]
     AnyCertificate,
     #[error(
-        "{seeds} is http://, and certificates alone say who is a voter: write https://, or no \
-         scheme"
+        "{seeds} has http://, but without secrets only certificates identify voters: write \
+         https://, or no scheme"
     )]
     PlainSeeds { seeds: Seeds },
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! Limits of connections from others: in all, and from one address.
+//! Limits connections from others: in all, and from one address.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The most connections at a time.
 const CONNECTIONS_MAX: u64 = 1_024;
-/// The least limit, whatever the system allows.
+/// The least limit, however few descriptors the system allows.
 const CONNECTIONS_MIN: u64 = 16;
 
 pub(crate) struct Room {
@@ -26,16 +26,16 @@ pub(crate) struct Place {
 }
 
 impl Room {
-    /// Half of the descriptors of this process: the other half is for its own requests, its files,
-    /// and the application.
+    /// Uses half of the descriptors of this process; the other half is for this voter's own
+    /// requests, its files, and the application.
     pub(crate) fn of_this_process() -> Self {
         let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let all = (files / 2).clamp(CONNECTIONS_MIN, CONNECTIONS_MAX);
         Self::new(usize::try_from(all).unwrap_or(usize::MAX))
     }
 
-    /// Room for this number of connections, half of them from one address: all voters may be behind
-    /// one address, and a single client leaves the other half.
+    /// Makes room for this number of connections, half of them from one address: a single client
+    /// leaves the other half. All voters may share one address.
     fn new(all: usize) -> Self {
         Self {
             all: Arc::new(Semaphore::new(all)),
@@ -50,10 +50,10 @@ impl Room {
         self.all.clone().acquire_owned().await.ok()
     }
 
-    /// Gives the room to a connection from this address, unless the address has its share.
+    /// Gives the room to a connection from this address, unless the address has used its share.
     pub(crate) fn take(&self, permit: OwnedSemaphorePermit, from: IpAddr) -> Option<Place> {
         let from = network(from);
-        // The map is changed whole.
+        // The map has no half-done changes, so a panic elsewhere leaves it complete.
         let mut held = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
         let of_this = held.entry(from).or_default();
         if *of_this >= self.each {
@@ -76,7 +76,7 @@ impl Drop for Place {
     }
 }
 
-/// The network of a host: an IPv4 address, or the 64 bits of an IPv6 network.
+/// The network of a host: its IPv4 address, or the first 64 bits of its IPv6 address.
 fn network(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V6(address) => {

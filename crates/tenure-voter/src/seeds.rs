@@ -1,4 +1,4 @@
-//! The place to look for other voters first: a name with several addresses, each combined with the
+//! Where to find other voters first: a host name with several addresses, each combined with the
 //! same port and path (the text's `SEED_HOST` and `VOTER_URL`).
 
 use std::fmt;
@@ -16,18 +16,18 @@ use crate::notice::Notice;
 /// The shortest time between two questions to the resolver.
 const AGAIN_MIN: Duration = Duration::from_secs(1);
 
-/// A seed host: `[http://|https://]NAME[:PORT]`, and the path below which its voters are. Without a
-/// scheme the node uses `https://` where TLS is configured, else `http://`.
+/// A seed host: `[http://|https://]NAME[:PORT]`, and the path of its voters. Without a scheme the
+/// node uses `https://` where TLS is configured, else `http://`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seeds {
-    /// Whether the scheme is `https`, if there is one.
+    /// Whether the scheme is `https`; `None` without a scheme.
     secure: Option<bool>,
     host: String,
     port: Option<u16>,
     path: String,
 }
 
-/// A seed host that no voter can have.
+/// A seed host that no voter's URL can have.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SeedsError {
     #[error(
@@ -36,7 +36,8 @@ pub enum SeedsError {
     )]
     Host { host: String },
     #[error(
-        "the seed path {path:?} must be a relative URL, as /voter: the host is the seed host's"
+        "the seed path {path:?} must be a path without a host, as /voter: give the host as the \
+         seed host"
     )]
     Path { path: String },
 }
@@ -75,7 +76,7 @@ impl Seeds {
         Ok(Self { secure, host: name.to_owned(), port, path: path.to_owned() })
     }
 
-    /// Uses TLS, unless the seeds have another scheme.
+    /// Uses TLS if the seeds have no scheme.
     pub(crate) fn or_https(self) -> Self {
         Self { secure: self.secure.or(Some(true)), ..self }
     }
@@ -113,16 +114,16 @@ impl Seeds {
     pub(crate) async fn watch(self, every: Duration, to_loop: mpsc::UnboundedSender<Incoming>) {
         let every = every.max(AGAIN_MIN);
         let mut before = Vec::new();
-        let mut told = None;
+        let mut last_error = None;
         loop {
             let incoming = match self.resolve().await {
                 Ok(urls) if urls != before => {
                     before = urls.clone();
-                    told = None;
+                    last_error = None;
                     Some(Incoming::Seeds(urls))
                 }
                 Ok(_) => None,
-                Err(error) => self.wrong(&error, &mut told),
+                Err(error) => self.wrong(&error, &mut last_error),
             };
             if incoming.is_some_and(|incoming| to_loop.send(incoming).is_err()) {
                 return;
@@ -131,13 +132,13 @@ impl Seeds {
         }
     }
 
-    /// Reports each reason once in a row.
-    fn wrong(&self, error: &std::io::Error, told: &mut Option<Arc<str>>) -> Option<Incoming> {
+    /// Returns the failure if its reason differs from the last.
+    fn wrong(&self, error: &std::io::Error, last_error: &mut Option<Arc<str>>) -> Option<Incoming> {
         let why: Arc<str> = error.to_string().into();
-        if told.as_ref() == Some(&why) {
+        if last_error.as_ref() == Some(&why) {
             return None;
         }
-        *told = Some(why.clone());
+        *last_error = Some(why.clone());
         Some(Incoming::Notice(Notice::Seeds { host: self.host.as_str().into(), why }))
     }
 }

@@ -4,9 +4,9 @@
 //! | bound | | why |
 //! |---|---|---|
 //! | connections | [`Room`] | further connections wait; one address has half of the room |
-//! | a TLS handshake, bytes after a failed one, a body | [`SLOW_MAX`] | a slow or endless client blocks only its connection |
+//! | a TLS handshake, the bytes after a failed handshake, a body | [`SLOW_MAX`] | a slow or endless client blocks only its connection |
 //! | an answer that is not taken | [`SLOW_MAX`] | the connection ends |
-//! | head of a request | [`HEAD_BYTES_MAX`], [`HEADERS_MAX`], and a time | the same |
+//! | head of a request | [`HEAD_BYTES_MAX`], [`HEADERS_MAX`], and a time | the connection ends |
 //! | body | [`BODY_BYTES_MAX`] | |
 //! | requests that the loop has not taken | [`WAITING_MAX`] | answered as busy |
 //! | an answer | [`ANSWER_WITHIN`] | answered as a failure here |
@@ -41,9 +41,7 @@ use crate::stalled::WriteTimeout;
 use crate::tls::Reread;
 use crate::wire::{BODY_BYTES_MAX, Head, PROBLEM, Problem, Route, names, write_answer};
 
-/// The most bytes of the head of a request.
 pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1_024;
-/// The most headers of a request.
 pub(crate) const HEADERS_MAX: usize = 64;
 /// The longest time of a handshake, or of a body.
 pub(crate) const SLOW_MAX: Duration = Duration::from_secs(5);
@@ -51,16 +49,16 @@ pub(crate) const SLOW_MAX: Duration = Duration::from_secs(5);
 pub(crate) const WAITING_MAX: usize = 1_024;
 /// The longest wait for an answer of the loop.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// The pause when no connection can be accepted, as without free descriptors.
+/// The pause when no connection can be accepted, for example without free descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
 pub(crate) struct Server {
     pub(crate) header: Header,
-    /// The path of this voter's own URL: requests may come with it, or without.
+    /// The path of this voter's URL. Requests may begin with this path, or leave it out.
     pub(crate) base: String,
     pub(crate) guard: Guard,
     pub(crate) tls: Option<Arc<Reread<ServerConfig>>>,
-    /// The longest time of a connection without a request.
+    /// The longest time for which a connection stays open without a request.
     pub(crate) idle: Duration,
     pub(crate) requests: mpsc::Sender<IncomingRequest>,
     pub(crate) to_loop: mpsc::UnboundedSender<Incoming>,
@@ -70,7 +68,7 @@ pub(crate) struct Server {
 type Reply = Response<Full<Bytes>>;
 
 impl Server {
-    /// Serves until the task is aborted.
+    /// Serves connections until the task is aborted.
     pub(crate) async fn run(self, listener: TcpListener) {
         let this = Arc::new(self);
         let room = Room::of_this_process();
@@ -97,7 +95,7 @@ impl Server {
     }
 
     async fn connection(self: Arc<Self>, stream: TcpStream) {
-        // Without this an answer waits for the acknowledgement of its head.
+        // Send at once: otherwise an answer waits for the acknowledgement of its head.
         let _ = stream.set_nodelay(true);
         let stream = WriteTimeout::new(stream, SLOW_MAX);
         let Some(tls) = &self.tls else { return self.clone().serve(stream).await };
@@ -123,7 +121,7 @@ impl Server {
             .max_headers(HEADERS_MAX)
             .serve_connection(TokioIo::new(stream), handle);
         if let Err(error) = served.await {
-            // These errors are answered before there is a request.
+            // Answer these errors here: no request reaches the service.
             if error.is_parse_too_large() {
                 counts.refused.count("head-too-large");
             } else if error.is_parse() {
@@ -144,7 +142,7 @@ impl Server {
         }
     }
 
-    /// An answer of this voter and its network that refuses, authenticated like its request.
+    /// Makes a refusal, authenticated like its request.
     fn failed(&self, problem: &Problem, proof: &Proof) -> Reply {
         let (mut reply, body) = failed(problem);
         Head::write(&self.header, reply.headers_mut());
@@ -153,14 +151,14 @@ impl Server {
         reply
     }
 
-    /// Handles a request, and notes the proof of its sender as soon as it is verified.
+    /// Handles a request. Stores the sender's proof in `by` as soon as the proof is verified.
     async fn exchange(&self, request: Request<Received>, by: &mut Proof) -> Result<Reply, Problem> {
         let (parts, body) = request.into_parts();
-        // Every client that reaches the server may speak, even a web page that is open on this
-        // machine.
+        // Without authentication every client that reaches the server may take part, even a web
+        // page that is open on this machine: refuse web pages.
         if self.guard.is_open() && self.tls.is_none() && parts.headers.contains_key(ORIGIN) {
-            let detail = "a page in a browser has sent this, and without a secret or certificates \
-                          nobody knows whose: ask without the header Origin";
+            let detail = "a page in a browser has sent this request, and without a secret or \
+                          certificates its author is unknown: ask without the header Origin";
             return Err(Problem::new(403, "origin", detail));
         }
         let path = parts.uri.path();
@@ -174,8 +172,8 @@ impl Server {
         let full = query.map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
         let method = parts.method.as_str();
         let headers = &parts.headers;
-        let said = SignedRequest { method, path: &full, headers, body: &body };
-        let checked = self.guard.check(said, clock::now(), clock::wall());
+        let signed = SignedRequest { method, path: &full, headers, body: &body };
+        let checked = self.guard.check(signed, clock::now(), clock::wall());
         *by = checked.as_ref().map_or_else(|refused| refused.proof.clone(), Proof::clone);
         let proof = checked.map_err(|refused| *refused.problem)?;
         if matches!(proof, Proof::Secret { .. }) && !route.is_of_anybody() {
@@ -189,8 +187,8 @@ impl Server {
         let ask = route.read(query, &body).map_err(unreadable)?;
         let (header, answer) = self.ask(caller, ask).await?;
         if answer == Answer::Refused(Refusal::NotAllowed) && !is_known {
-            let detail = "only voters and operators may do this, and this request says by no MAC \
-                          that it is of one";
+            let detail = "only voters and operators may send this request: add a MAC by the \
+                          shared secret";
             return Err(Problem::new(401, "unauthenticated", detail));
         }
         let (status, body) = write_answer(&answer);
@@ -202,22 +200,22 @@ impl Server {
         Ok(reply)
     }
 
-    /// Whether the request is for this voter: a captured request is for another one.
+    /// Checks that the request names this voter: a captured request may name another voter.
     fn addressed(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let to = headers.get(names::TO).map(HeaderValue::as_bytes);
         if to == Some(self.header.url.as_str().as_bytes()) {
             return Ok(());
         }
-        let of = to.map_or("nobody".into(), String::from_utf8_lossy);
+        let of = to.map_or("no voter".into(), String::from_utf8_lossy);
         let detail = format!(
-            "by its header Tenure-To this is for {of}, and this voter is {}: ask by the \
-             voter-url that it names itself",
+            "the header Tenure-To names {of}, and this voter is {}: write this voter's own \
+             voter-url into the header",
             self.header.url
         );
         Err(Problem::new(421, "misdirected", detail))
     }
 
-    /// The caller, as far as it is proven.
+    /// The caller, as far as the headers and the proof show it.
     fn caller(&self, headers: &HeaderMap, proof: &Proof) -> Result<Caller, Problem> {
         let head = Head::read(headers);
         let head = head.map_err(|error| Problem::new(400, "unreadable", error.to_string()))?;
@@ -259,15 +257,15 @@ impl Server {
     }
 }
 
-/// Reads the rest, so that the other side can read the reason of a failed handshake: unread bytes
-/// would make the system reset the connection, and the alert would be lost.
+/// Reads the rest of a connection whose handshake failed. Unread bytes would make the system reset
+/// the connection, and the other side would lose the alert with the reason.
 async fn hear_out(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let rest = async {
         let _ = stream.shutdown().await;
         let mut unread = stream.take(HEAD_BYTES_MAX as u64);
         let _ = tokio::io::copy(&mut unread, &mut tokio::io::sink()).await;
     };
-    // The other side may ignore the reason.
+    // The wait only serves the other side; its result does not matter.
     let _ = tokio::time::timeout(SLOW_MAX, rest).await;
 }
 
@@ -278,11 +276,11 @@ fn route(path: &str, method: &Method) -> Result<Route, Problem> {
     }
     let methods: Vec<_> = at().map(|route| route.method().to_string()).collect();
     if methods.is_empty() {
-        let detail = "there is no such path; GET /openapi.json shows those that are there";
+        let detail = "there is no such path; GET /openapi.json lists all paths";
         return Err(Problem::new(404, "unknown-path", detail));
     }
     let allow = methods.join(", ");
-    let mut problem = Problem::new(405, "method", format!("{path} is asked by {allow}"));
+    let mut problem = Problem::new(405, "method", format!("{path} takes only {allow}"));
     problem.allow = Some(allow);
     Err(problem)
 }
@@ -294,7 +292,7 @@ async fn read_body(
     let too_large =
         || Problem::new(413, "too-large", format!("a body has at most {BODY_BYTES_MAX} bytes"));
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    // A body with too large a length is not read at all.
+    // Read no body that is announced as too large.
     if length.and_then(|length| length.parse().ok()).is_some_and(|n: u64| n > BODY_BYTES_MAX as u64)
     {
         return Err(too_large());
@@ -305,7 +303,7 @@ async fn read_body(
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(error)) => Err(Problem::new(400, "unreadable", format!("the body: {error}"))),
         Err(_) => {
-            let detail = format!("the body was not there within {SLOW_MAX:?}");
+            let detail = format!("the body did not arrive within {SLOW_MAX:?}");
             Err(Problem::new(408, "too-slow", detail))
         }
     }
@@ -332,7 +330,7 @@ fn failed(problem: &Problem) -> (Reply, Bytes) {
     (reply, body)
 }
 
-/// The last word of the problem's type, out of a bounded set.
+/// The last word of the problem's type, one of a bounded set of words.
 fn word(problem: &Problem) -> &'static str {
     const WORDS: [&str; 13] = [
         "unreadable",

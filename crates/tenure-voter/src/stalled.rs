@@ -1,5 +1,5 @@
-//! A stream whose other side must read: a client that reads nothing would keep its connection, and
-//! unsent bytes, for ever.
+//! A stream whose other side must read. A client that reads nothing would keep its connection and
+//! the unsent bytes for ever.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tokio::time::{Sleep, sleep};
 pub(crate) struct WriteTimeout<S> {
     stream: S,
     most: Duration,
-    /// The timer of a write that waits.
+    /// The timer of a write without progress.
     over: Option<Pin<Box<Sleep>>>,
 }
 
@@ -88,7 +88,7 @@ mod tests {
                 far.read_exact(&mut byte).await.unwrap();
             }
         };
-        // After a standstill of the machine both are due, and the reader takes its turn first.
+        // After a standstill of the machine both timers have expired, and the reader goes first.
         let ((), written) = tokio::join!(biased; slow, near.write_all(&[1; 72]));
         written.unwrap();
         let stalled = tenure_testkit::handles::soon(near.write_all(&[1; 72])).await;

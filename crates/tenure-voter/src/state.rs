@@ -1,4 +1,4 @@
-//! The memory of a voter, in a state directory.
+//! The durable state of a voter, in its state directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::incoming::Incoming;
 use crate::lookout::{Lookout, TRIAL};
 
-/// The limit is far above a memory of 64 members with the longest names.
+/// The limit is far above the state with 64 members and the longest names.
 const BYTES_MAX: u64 = 65_536;
 
 const VOTER: Document<StoredMemory> =
@@ -21,11 +21,12 @@ const VOTER: Document<StoredMemory> =
 static LAYOUT: Layout = Layout {
     document: "voter",
     others: &[TRIAL],
-    relearn: " again: it is another voter then, and returns by members remove and members add",
-    caution: ": without it that is another voter, which returns by members remove and members add",
+    relearn: " again: this voter is then a new one, and returns by members remove and members add",
+    caution: ": a voter without its directory is a new voter, and returns by members remove and \
+              members add",
 };
 
-/// The memory, with its election and voter.
+/// The durable state, with its election and voter.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct StoredMemory {
     election: ElectionName,
@@ -33,18 +34,17 @@ struct StoredMemory {
     memory: Memory,
 }
 
-/// An open state directory. No other process has it.
+/// An open state directory, locked for this process.
 #[derive(Debug)]
 pub(crate) struct State {
-    /// Dropped first: it holds the directory, too.
+    /// Field order matters: the lookout is dropped before `directory`, which it uses, too.
     lookout: Option<Lookout>,
     directory: Arc<Directory>,
     election: ElectionName,
     voter: NodeName,
 }
 
-/// The reason for which the state directory of a voter was not opened. The directory was not
-/// changed.
+/// The reason why the state directory of a voter was not opened. The directory is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
     #[error(transparent)]
@@ -67,8 +67,8 @@ pub enum MemoryError {
 }
 
 impl State {
-    /// Locks the directory and reads its memory; an empty or missing directory begins a memory,
-    /// which is written before this returns.
+    /// Locks the directory and reads the state. For an empty or missing directory, writes a new
+    /// state before this returns.
     pub(crate) fn open(
         path: &Path,
         election: &ElectionName,
@@ -102,23 +102,23 @@ impl State {
         Ok((this, memory))
     }
 
-    /// The loop hears from now on when the directory is lost, and when it is back or can be written
-    /// again.
+    /// Starts the lookout: the loop learns when the directory is lost, and when it is back or can
+    /// be written again.
     pub(crate) fn watch(&mut self, to_loop: UnboundedSender<Incoming>) {
         self.lookout = Some(Lookout::begin(self.directory.clone(), to_loop));
     }
 
-    /// A write has failed. Returns whether the loop will hear when the next one may succeed.
+    /// Notes a failed write. Returns whether the loop will learn when the next write may succeed.
     pub(crate) fn try_out(&self) -> bool {
         self.lookout.as_ref().is_some_and(Lookout::try_out)
     }
 
-    /// Whether the directory has the memory of a voter.
+    /// Whether the directory holds the state of a voter.
     pub(crate) fn is_in(path: &Path) -> bool {
         path.join(LAYOUT.document).exists()
     }
 
-    /// Returns when `memory` would survive the loss of power.
+    /// Writes the state. When this returns, `memory` survives a loss of power.
     pub(crate) fn write(&self, memory: &Memory) -> Result<(), WriteError> {
         let election = self.election.clone();
         let voter = self.voter.clone();

@@ -10,19 +10,19 @@ use tokio::sync::mpsc;
 use crate::incoming::Incoming;
 use crate::notice::Notice;
 
-/// The pause between looks at the files.
+/// The pause between two checks of the files.
 const REREAD: Duration = Duration::from_secs(30);
 
 /// Digests of the files' contents; `None` for files that cannot be read.
 type Contents = Vec<Option<[u8; digest::SHA256_OUTPUT_LEN]>>;
 
-/// A value that is made of files, and made anew when their contents change, so that a renewed
+/// A value made of files. The value is made again when the contents change, so that a renewed
 /// certificate is used without a restart. After a failure the earlier value stays.
 pub(crate) struct Reread<T> {
     files: Vec<PathBuf>,
     make: Box<dyn Fn() -> Result<T, Arc<str>> + Send + Sync>,
     made: Mutex<Arc<T>>,
-    of: Mutex<Contents>,
+    digests: Mutex<Contents>,
 }
 
 impl<T: Send + Sync + 'static> Reread<T> {
@@ -30,36 +30,37 @@ impl<T: Send + Sync + 'static> Reread<T> {
         files: Vec<PathBuf>,
         make: impl Fn() -> Result<T, Arc<str>> + Send + Sync + 'static,
     ) -> Result<Self, Arc<str>> {
-        // The digests are from before the value: the next look notices a change in between.
-        let of = Mutex::new(contents(&files));
+        // Digest the files before the value is made: the next check then notices a change in
+        // between.
+        let digests = Mutex::new(contents(&files));
         let made = Mutex::new(Arc::new(make()?));
-        Ok(Self { files, make: Box::new(make), made, of })
+        Ok(Self { files, make: Box::new(make), made, digests })
     }
 
     pub(crate) fn get(&self) -> Arc<T> {
         lock(&self.made).clone()
     }
 
-    /// Makes the value anew if a file has changed; fails once for each change that does not work.
-    fn look(&self) -> Result<(), Arc<str>> {
-        let mut of = lock(&self.of);
+    /// Makes the value again if a file has changed. Fails once for each change that does not work.
+    fn refresh(&self) -> Result<(), Arc<str>> {
+        let mut digests = lock(&self.digests);
         let now = contents(&self.files);
-        if *of != now {
-            *of = now;
+        if *digests != now {
+            *digests = now;
             let anew = Arc::new((self.make)()?);
             *lock(&self.made) = anew;
         }
         Ok(())
     }
 
-    /// Looks now and then, on threads where reading delays no other task. Ends at once without
-    /// files.
+    /// Checks the files now and then, on threads where reading delays no other task. Returns at
+    /// once without files.
     pub(crate) async fn watch(self: Arc<Self>, to_loop: mpsc::UnboundedSender<Incoming>) {
         while !self.files.is_empty() {
             tokio::time::sleep(REREAD).await;
             let this = self.clone();
-            let looked = tokio::task::spawn_blocking(move || this.look()).await;
-            if let Ok(Err(why)) = looked
+            let refreshed = tokio::task::spawn_blocking(move || this.refresh()).await;
+            if let Ok(Err(why)) = refreshed
                 && to_loop.send(Incoming::Notice(Notice::Certificates { why })).is_err()
             {
                 return;
@@ -76,7 +77,7 @@ fn contents(files: &[PathBuf]) -> Contents {
     files.iter().map(one).collect()
 }
 
-/// The value is assigned whole.
+/// Only whole values are assigned under the lock, so a panic elsewhere leaves the value intact.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -97,20 +98,20 @@ mod tests {
         std::fs::write(&file, "1").unwrap();
         let reread = Reread::new(vec![file.clone()], make).unwrap();
         let first = reread.get();
-        reread.look().unwrap();
+        reread.refresh().unwrap();
         std::fs::write(&file, "1").unwrap();
-        reread.look().unwrap();
+        reread.refresh().unwrap();
         // The value is the very same, so its connections stay.
         assert!(Arc::ptr_eq(&first, &reread.get()));
         std::fs::write(&file, "2").unwrap();
-        reread.look().unwrap();
+        reread.refresh().unwrap();
         assert_eq!(*reread.get(), 2);
         std::fs::write(&file, "no number").unwrap();
-        assert!(reread.look().is_err());
+        assert!(reread.refresh().is_err());
         assert_eq!(*reread.get(), 2);
-        reread.look().unwrap();
+        reread.refresh().unwrap();
         std::fs::write(&file, "3").unwrap();
-        reread.look().unwrap();
+        reread.refresh().unwrap();
         assert_eq!(*reread.get(), 3);
     }
 

@@ -30,7 +30,7 @@ impl Troubles {
         Self { election, mode, known: BTreeMap::new(), notices }
     }
 
-    /// Notes whether the voter at this URL can be used. Returns the result for the core.
+    /// Notes whether the voter at this URL can be used, and returns the result for the core.
     pub(crate) fn read(
         &mut self,
         url: &VoterUrl,
@@ -55,7 +55,8 @@ impl Troubles {
         }
     }
 
-    /// A voter that was not up yet, and then wants a certificate, causes both notices.
+    /// Sends a notice unless its kind was sent already. A voter that is down, and later refuses the
+    /// certificate, causes two notices.
     fn note(&mut self, url: &VoterUrl, notice: Notice) {
         if self.known.len() >= VOTERS_MAX && !self.known.contains_key(url) {
             return;

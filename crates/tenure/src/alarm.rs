@@ -9,8 +9,8 @@ use rustix::time::{
 };
 use tenure_core::Time;
 
-/// A `timerfd`, readable from its instant on. Timeouts of `poll` and of tokio are no replacement:
-/// they stop while the machine is suspended.
+/// A `timerfd` on `CLOCK_BOOTTIME`, readable from its instant on. Timeouts of `poll` and of tokio
+/// cannot replace it: they stand still while the machine is suspended.
 #[derive(Debug)]
 pub struct Alarm(OwnedFd);
 
@@ -21,7 +21,7 @@ impl Alarm {
         Ok(Self(timerfd_create(TimerfdClockId::Boottime, flags)?))
     }
 
-    /// Rings at `at` and not before; at once when `at` has passed.
+    /// Rings at `at`, not earlier; at once if `at` has passed.
     pub fn set(&self, at: Time) -> io::Result<()> {
         const BILLION: u64 = 1_000_000_000;
         // Zero would switch the timer off.
@@ -36,7 +36,7 @@ impl Alarm {
         Ok(())
     }
 
-    /// Takes note of a ring; `WouldBlock` if the alarm has not rung since it was last set.
+    /// Takes a ring off; `WouldBlock` if the alarm has not rung since it was last set.
     pub fn take(&self) -> io::Result<()> {
         rustix::io::read(&self.0, &mut [0; 8])?;
         Ok(())

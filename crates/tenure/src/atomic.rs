@@ -1,3 +1,3 @@
-//! Atomics of the cell. The model of its interleavings replaces this module.
+//! Atomics of the cell. A model checker of their interleavings replaces this module.
 
 pub(crate) use core::sync::atomic::{AtomicU64, Ordering};

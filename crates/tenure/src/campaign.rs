@@ -1,4 +1,4 @@
-//! A campaign: a future that resolves to a leadership, and its reasons for waiting until then.
+//! A campaign: a future that resolves to a leadership, with the reasons why it waits.
 
 use std::fmt;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use crate::safety::SafetyClass;
 type Outcome<C> = Pin<Box<dyn Future<Output = Result<Leadership<C>, CampaignError>> + Send>>;
 
 /// A campaign in an election, which begins when it is first polled. The future resolves when the
-/// campaign is won, or when it can never be won. Dropping it withdraws the candidacy.
+/// campaign is won, or can never be won. Dropping it withdraws the candidacy.
 ///
 /// ```no_run
 /// # use tenure::{AtMostOne, CampaignError, Election};

@@ -1,4 +1,4 @@
-//! The claim of one leadership, shared between the driver that raises it and the handles that ask.
+//! The claim of one leadership, shared between the driver that raises it and its handles.
 
 use tenure_core::{Claim, Time};
 
@@ -6,9 +6,9 @@ use crate::atomic::{AtomicU64, Ordering};
 
 /// A [`Claim`] that two threads share.
 ///
-/// A handle reads *the clock first, then* the cell. In the other order, a thread that paused in
-/// between would compare a claim that has since been given up with the present time, and find
-/// itself the leader while another node leads.
+/// A handle reads *the clock first, then* the cell. In the other order a thread could pause between
+/// the two reads: the claim could be given up meanwhile, and the thread would find itself the
+/// leader while another node leads.
 #[derive(Debug)]
 pub(crate) struct ClaimCell(AtomicU64);
 
@@ -17,14 +17,14 @@ impl ClaimCell {
         Self(AtomicU64::new(claim.until().as_nanos()))
     }
 
-    /// Whether the claim holds at the time of `clock`.
+    /// Whether the claim holds at the time that `clock` returns.
     #[inline]
     pub(crate) fn holds(&self, clock: impl FnOnce() -> Time) -> bool {
         let now = clock();
         self.claim().holds(now)
     }
 
-    /// The claim. Read the clock for a comparison before.
+    /// The claim. To compare it with the clock, read the clock first.
     #[inline]
     pub(crate) fn claim(&self) -> Claim {
         claim(self.0.load(Ordering::Acquire))
@@ -45,8 +45,8 @@ impl ClaimCell {
         false
     }
 
-    /// Ends the claim for ever, by an exchange like that of a raise: of two that meet, one sees the
-    /// other.
+    /// Ends the claim for ever. Raise and lower are both atomic exchanges: of two at once, the
+    /// later sees the earlier.
     pub(crate) fn lower(&self) {
         self.0.swap(Claim::OVER.until().as_nanos(), Ordering::AcqRel);
     }

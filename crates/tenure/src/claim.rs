@@ -20,8 +20,8 @@ impl SharedClaim {
         self.0.holds(clock::now)
     }
 
-    /// The end of the claim; [`Time::ZERO`] once it is over, `None` if it has no end, which a core
-    /// expresses as [`Time::MAX`].
+    /// The end of the claim; [`Time::ZERO`] once it is over; `None` without an end, for which a
+    /// core says [`Time::MAX`].
     #[inline]
     pub(crate) fn until(&self) -> Option<Time> {
         let until = self.0.claim().until();

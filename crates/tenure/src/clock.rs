@@ -7,17 +7,17 @@ pub use crate::alarm::Alarm;
 
 /// Reads `CLOCK_BOOTTIME`, in nanoseconds.
 ///
-/// The one clock for everything about leases: it never goes back, no process can set it, and it
-/// counts the time for which the machine was suspended, which `CLOCK_MONOTONIC` and `Instant` leave
-/// out. All processes of a machine (of a time namespace) read the same value.
+/// This is the only clock for leases: it never goes back, no process can set it, and it counts the
+/// time for which the machine was suspended. `CLOCK_MONOTONIC` and `Instant` do not count that
+/// time. All processes of a machine (of a time namespace) read the same value.
 #[inline]
 #[must_use]
 pub fn now() -> Time {
     Time::from_nanos(nanos(clock_gettime(ClockId::Boottime)))
 }
 
-/// Reads `CLOCK_REALTIME`, which may be wrong and may step. Only a protocol that compares time with
-/// other machines reads this clock, and no protocol waits for it.
+/// Reads `CLOCK_REALTIME`, which may be wrong and may step. Only protocols that compare time with
+/// other machines read it, and no protocol waits for it.
 #[must_use]
 pub fn wall() -> WallTime {
     WallTime::from_nanos(nanos(clock_gettime(ClockId::Realtime)))

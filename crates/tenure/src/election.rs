@@ -12,24 +12,20 @@ use crate::observe::Observer;
 use crate::request::{DriverHandle, ObserveReply, Request};
 use crate::safety::SafetyClass;
 
-/// Default interval of observers' questions.
+/// Default interval of observers' queries.
 const OBSERVE_EVERY: Duration = Duration::from_millis(250);
 /// Default priority of candidates.
 pub(crate) const PRIORITY: u8 = 100;
 
-/// An election: a role that one leader at a time has.
+/// An election: a role that has one leader at a time.
 ///
-/// A participant of a protocol makes elections, such as `tenure_nerio::Node`, and each election
-/// keeps its participant going. Clones are the same election. Dropping an election changes nothing.
+/// A participant of a protocol makes elections, such as `tenure_nerio::Node`. The participant runs
+/// as long as one of its elections exists. Clones are the same election. Dropping an election
+/// changes nothing else.
+#[derive(Clone)]
 pub struct Election<C: SafetyClass> {
     driver: Arc<dyn DriverHandle<C>>,
     name: ElectionName,
-}
-
-impl<C: SafetyClass> Clone for Election<C> {
-    fn clone(&self) -> Self {
-        Self { driver: self.driver.clone(), name: self.name.clone() }
-    }
 }
 
 impl<C: SafetyClass> fmt::Debug for Election<C> {
@@ -49,38 +45,37 @@ impl<C: SafetyClass> Election<C> {
         &self.name
     }
 
-    /// Campaigns until this participant leads. Others see `value` when it leads, such as its
+    /// Campaigns until this participant leads. While it leads, others see `value`, such as its
     /// address; with Nerio at most 128 bytes without control characters.
     ///
-    /// Waits as long as necessary, and [`Campaign::waiting`] gives the reason; an error means that
-    /// the campaign can never win. Dropping the future withdraws the candidacy, and gives up a
-    /// leadership that was won at that moment.
+    /// The future waits as long as necessary, and [`Campaign::waiting`] gives the reason. An error
+    /// means that the campaign can never win. Dropping the future withdraws the candidacy, or gives
+    /// up a leadership that was won at that moment.
     pub fn campaign(&self, value: &str) -> Campaign<C> {
         self.campaign_with(value, PRIORITY)
     }
 
-    /// Campaigns with a priority. Among waiting candidates the highest goes first, where the
-    /// protocol has priorities, as Nerio has; elsewhere candidates go in the order of their
-    /// arrival. A priority never ends another leadership. Dropping the future withdraws the
-    /// candidacy.
+    /// Campaigns with a priority. In protocols with priorities, such as Nerio, the waiting
+    /// candidate with the highest priority leads next; in others the first in the queue. A priority
+    /// never ends another leadership. Dropping the future withdraws the candidacy.
     pub fn campaign_with(&self, value: &str, priority: u8) -> Campaign<C> {
         Campaign::new(self.driver.clone(), self.name.clone(), value.to_owned(), priority)
     }
 
-    /// Follows the leader, at no cost for the election: the observer asks other participants. A
-    /// store is asked anew for each observer: its first state is not from before this call.
+    /// Follows the leader, at no cost for the election: the observer queries other participants. A
+    /// store is queried anew for each observer, so that its first state is newer than this call.
     #[must_use]
     pub fn observe(&self) -> Observer {
         self.observe_every(OBSERVE_EVERY)
     }
 
-    /// Follows the leader, and asks at least this often; a store that reports changes by itself is
-    /// not asked more often.
+    /// Follows the leader, with queries at this interval at least. A store that reports changes is
+    /// not queried more often for that.
     #[must_use]
     pub fn observe_every(&self, every: Duration) -> Observer {
         let (reply, answer) = ObserveReply::new();
         self.driver.request(Request::Observe { election: self.name.clone(), every, reply });
-        // An observer keeps no participant going.
+        // An observer does not keep its participant running.
         let driver = Arc::downgrade(&self.driver);
         let election = self.name.clone();
         let leave = move || {
@@ -91,12 +86,11 @@ impl<C: SafetyClass> Election<C> {
         Observer::new(answer, Box::new(leave))
     }
 
-    /// Asks for the present leader, until the answer is known or `patience` is over. Cancel safe.
-    /// The answer is unknown at once when the participant is closed, or cannot observe this
-    /// election.
+    /// Queries the present leader, until the answer is known or `patience` is over. Cancel safe.
+    /// The answer is unknown at once if the participant is closed, or cannot observe this election.
     ///
-    /// A store is asked anew each time; answers of Nerio's grantors to another observer of this
-    /// process count as long as they would for that observer.
+    /// A store is queried anew each time. With Nerio, answers of grantors to another observer of
+    /// this process count, as long as they would count for that observer.
     pub async fn leader(&self, patience: Duration) -> View {
         let mut observer = self.observe();
         let since = clock::now();

@@ -1,12 +1,12 @@
-//! A gate with which a recipient of work refuses superseded leaders.
+//! A gate by which a recipient of work refuses superseded leaders.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::Fence;
 
-/// Admits work by the newest fence it has seen, and refuses older ones.
+/// Admits work whose fence is at least the highest fence seen, and refuses lower fences.
 ///
-/// Keep a gate beside each resource. Its state must live as long as the resource does: export the
-/// gate with serde and restore it, or a restart admits superseded leaders.
+/// Keep a gate beside each resource. Its state must live as long as the resource: export the gate
+/// with serde and restore it. Otherwise a restart admits superseded leaders.
 ///
 /// ```
 /// use tenure::{Fence, FenceGate};
@@ -22,7 +22,7 @@ pub struct FenceGate {
     newest: Fence,
 }
 
-/// The reason why work was refused: another leader has superseded its own.
+/// The reason why work was refused: a later leader has superseded the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("fence {offered} has been superseded by {newest}: its leader is no longer in office")]
 pub struct Superseded {
@@ -37,7 +37,7 @@ impl FenceGate {
         Self { newest }
     }
 
-    /// Admits work with this fence or refuses it.
+    /// Admits work with this fence, or refuses it.
     pub fn admit(&mut self, offered: Fence) -> Result<(), Superseded> {
         if offered < self.newest {
             return Err(Superseded { offered, newest: self.newest });

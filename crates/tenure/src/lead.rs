@@ -1,4 +1,4 @@
-//! Leading again and again: campaigns, and the work under each leadership.
+//! Repeated leading: campaigns, and work under each leadership.
 
 use std::future::Future;
 use std::pin::pin;
@@ -14,8 +14,8 @@ use crate::leader::Leader;
 use crate::leadership::Leadership;
 use crate::safety::SafetyClass;
 
-/// The pauses before campaigns that follow short attempts. The longest keeps work that always ends
-/// at once from costing an election more than one leadership in 2.5 s.
+/// Pauses before campaigns that follow short attempts. Work that always ends at once then costs an
+/// election at most one leadership in 2.5 s.
 const PAUSES: Backoff =
     Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(5) };
 
@@ -40,28 +40,27 @@ impl<C: SafetyClass> Election<C> {
     /// # }
     /// ```
     ///
-    /// **Work.** Called for each leadership once its lease has full length ([`Leader::settled`]),
-    /// and done as by [`Leadership::run`](crate::Leadership::run): it is dropped before the lease
-    /// ends, and the leadership is given up only after the work has ended or was dropped. The work
-    /// handles its own errors, so it returns nothing.
+    /// **Work.** `work` is called for each leadership, once its lease has full length
+    /// ([`Leader::settled`]), and runs as in [`Leadership::run`](crate::Leadership::run): it is
+    /// dropped before the lease ends, and the leadership is given up only after the work has ended
+    /// or was dropped. The work handles its own errors, so it returns nothing.
     ///
-    /// **Again.** Another campaign follows a leadership that was lost, work that has ended by
-    /// itself, and a candidacy that was [lost](CampaignError::Lost). Work may end at once each
-    /// time, so a pause comes before a campaign that follows an attempt of less than 5 s: half of
-    /// it random, 100 ms at most at first, and twice as long after each further one in a row, up to
-    /// 5 s. Meanwhile others lead if they can. For work that is done once and for all:
-    /// `election.campaign(value).await?.run(work)`.
+    /// **Repetition.** Another campaign follows when a leadership was lost, when work has ended by
+    /// itself, and when a candidacy was [lost](CampaignError::Lost). After an attempt of less than
+    /// 5 s a pause comes first, in which others can lead. The pause is at most 100 ms at first,
+    /// doubles with each further short attempt in a row, up to 5 s, and half of it is random. For
+    /// work that is done once and for all: `election.campaign(value).await?.run(work)`.
     ///
     /// **End.** When `shutdown` resolves, the work is dropped, then the leadership is resigned,
-    /// with a wait as in [`Leadership::resign`](crate::Leadership::resign); a campaign is
-    /// withdrawn; if `shutdown` has resolved already, nothing begins. The output of `shutdown` does
-    /// not matter. Work that needs time to shut down waits for a signal of its own, and `shutdown`
-    /// resolves after it. Every other [`CampaignError`] ends the call with that error: another
-    /// campaign would meet it, too.
+    /// with a wait as in [`Leadership::resign`](crate::Leadership::resign), or the campaign is
+    /// withdrawn. If `shutdown` has resolved already, nothing begins. The output of `shutdown` does
+    /// not matter. If work needs time to shut down, give it a signal of its own, and let `shutdown`
+    /// resolve after it. Every other [`CampaignError`] ends the call with that error, because
+    /// another campaign would fail, too.
     ///
-    /// Dropping the future drops the work and then gives the leadership up in the background, or
-    /// withdraws the campaign; so does work that panics. The log has the reasons why a campaign
-    /// waits.
+    /// Dropping the future drops the work; then the leadership is given up in the background, or
+    /// the campaign is withdrawn. The same happens if the work panics. The log has the reasons why
+    /// a campaign waits.
     pub async fn lead<S, W, F>(
         &self,
         value: &str,
@@ -106,8 +105,8 @@ impl<C: SafetyClass> Election<C> {
                         _ = &mut shutdown => None,
                         done = once(&leadership, &mut work) => Some(done),
                     };
-                    // The work is gone. A lost leadership has nothing to resign, or too little left
-                    // to wait for that.
+                    // The work has been dropped. A lost leadership needs no resignation, or has too
+                    // little time left to wait for it.
                     if !matches!(done, Some(Err(_))) {
                         leadership.resign().await;
                     }
@@ -130,8 +129,8 @@ impl<C: SafetyClass> Election<C> {
     }
 }
 
-/// Does the work once the lease has full length. The first lease may be shorter than the margin by
-/// which work is ended, and until then there is no work to end.
+/// Does the work once the lease has full length. The first lease may be shorter than the kill
+/// margin, so that work could not begin.
 async fn once<C: SafetyClass, F: Future<Output = ()>>(
     leadership: &Leadership<C>,
     work: &mut impl FnMut(Leader<C>) -> F,
@@ -140,10 +139,10 @@ async fn once<C: SafetyClass, F: Future<Output = ()>>(
     leadership.run_and_keep(work(leadership.leader())).await
 }
 
-/// A random span below `bound`, so that nodes whose work ends for the same reason do not come back
+/// A random span below `bound`, so that nodes whose work ends for the same reason do not return
 /// together.
 fn by_chance(bound: Duration) -> Duration {
-    // Without randomness they may come back together.
+    // Without randomness they may return together.
     let drawn = entropy::number().unwrap_or(0) % bound.as_nanos().max(1);
     Duration::from_nanos(u64::try_from(drawn).unwrap_or(0))
 }

@@ -1,4 +1,4 @@
-//! The leader: a handle to ask for the leadership, to prove it, and to see its end.
+//! The leader: a handle that answers whether this node leads, and reports the end.
 
 use std::any::Any;
 use std::fmt;
@@ -18,13 +18,14 @@ use crate::safety::{AtMostOne, SafetyClass};
 /// A handle on a won election, for the work under it. The handle computes at each question whether
 /// this node still leads.
 ///
-/// A clone is cheap and is the same leader: hand one to every task that must ask before it acts. A
-/// [`Leadership`](crate::Leadership) makes the handle and alone keeps it in office. Dropping a
-/// `Leader` gives nothing up, and a `Leader` keeps neither the leadership nor the node going: once
+/// A clone is cheap and is the same leader: give one to every task that must ask before it acts.
+/// Only the [`Leadership`](crate::Leadership) that makes the handle keeps this node in office.
+/// Dropping a `Leader` gives nothing up, and holding one does not keep the leadership. Once
 /// the `Leadership` was dropped or resigned, [`is_current`](Self::is_current) is false in every
 /// clone.
+#[derive(Clone)]
 pub struct Leader<C: SafetyClass> {
-    // Not among the shared state, so that a question takes one step to the cell.
+    // Outside the shared state, so that a question reaches the cell in one step.
     claim: SharedClaim,
     about: Arc<About<C>>,
 }
@@ -34,12 +35,6 @@ struct About<C: SafetyClass> {
     campaign: CampaignId,
     driver: Weak<dyn DriverHandle<C>>,
     won: Victory<C>,
-}
-
-impl<C: SafetyClass> Clone for Leader<C> {
-    fn clone(&self) -> Self {
-        Self { claim: self.claim.clone(), about: self.about.clone() }
-    }
 }
 
 impl<C: SafetyClass> Leader<C> {
@@ -55,19 +50,19 @@ impl<C: SafetyClass> Leader<C> {
     }
 
     /// Whether this node leads now: one clock read, then one atomic load, in that order. The answer
-    /// is right even after a long pause, up to the moment of the question.
+    /// is right at the moment of the question, even after a long pause.
     ///
-    /// Ask in the process that won. A child made by `fork` without `exec` has a copy that no driver
-    /// lowers: the copy answers yes until the lease of the `fork` is over, also after the parent
-    /// has resigned, and must not be used.
+    /// Ask in the process that won. A child made by `fork` without `exec` must not use its copy,
+    /// which no driver lowers: the copy answers yes until the lease at the time of the `fork` is
+    /// over, even after the parent has resigned.
     #[inline]
     #[must_use]
     pub fn is_current(&self) -> bool {
         self.claim.is_current()
     }
 
-    /// The rest of the leadership unless it is renewed; zero once it is over. `None` where the
-    /// protocol gives a leadership no end. Computed now.
+    /// The rest of the leadership unless it is renewed, computed now; zero once it is over. `None`
+    /// where the protocol gives leaderships no end.
     #[inline]
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
@@ -76,8 +71,8 @@ impl<C: SafetyClass> Leader<C> {
     }
 
     /// The first instant of `CLOCK_BOOTTIME` at which this node no longer leads, unless it renews;
-    /// [`Time::ZERO`] once the leadership is over. `None` where the protocol gives a leadership no
-    /// end, and alone decides when it is over.
+    /// [`Time::ZERO`] once the leadership is over. `None` where leaderships of the
+    /// protocol have no planned end.
     #[must_use]
     pub fn until(&self) -> Option<Time> {
         self.claim.until()
@@ -95,8 +90,8 @@ impl<C: SafetyClass> Leader<C> {
         &self.about.election
     }
 
-    /// The reason of the end, once known: a moment after [`is_current`](Self::is_current) has
-    /// become false, unless the lease ran out.
+    /// The reason of the end, which is known a moment after [`is_current`](Self::is_current) has
+    /// become false, or later if the lease ran out.
     #[must_use]
     pub fn loss(&self) -> Option<Loss> {
         let ended = self.about.won.progress.borrow().ended;
@@ -104,23 +99,23 @@ impl<C: SafetyClass> Leader<C> {
         ended.or_else(|| lapsed().then_some(Loss::Expired))
     }
 
-    /// Resolves once a lease of full length was obtained, one round trip after the election; the
-    /// first lease is short, so that a candidate that dies in the moment of its victory costs
-    /// little. Fails if the leadership is over before. Cancel safe.
+    /// Resolves once a lease of full length was obtained, or fails if the leadership is over.
+    /// Cancel safe. A full lease takes one round trip after the election: the first lease is short,
+    /// so that a candidate that dies in the moment of its victory costs little.
     pub async fn settled(&self) -> Result<(), Loss> {
-        match self.progress(|progress| progress.settled).await?.ended {
+        match self.progress(|progress| progress.settled).await? {
             None => Ok(()),
             Some(loss) => Err(loss),
         }
     }
 
-    /// Resolves with the new end when the lease was renewed to later than `known`, or fails when
-    /// the leadership is over. For an application that hands the end on to others. Without an end
-    /// nothing is later. Cancel safe.
+    /// Resolves with the new end once the lease was renewed to later than `known`, or fails once
+    /// the leadership is over. Cancel safe. Use it to hand the end on to others. If the leadership
+    /// has no end, the future can only fail.
     pub async fn renewed(&self, known: Option<Time>) -> Result<Option<Time>, Loss> {
         let known = known.unwrap_or(Time::MAX);
         loop {
-            // Listen before reading the claim, so that no renewal is missed between the two.
+            // Listen before the read of the claim, so that no renewal between the two is missed.
             let mut raised = pin!(self.about.won.raised.notified());
             raised.as_mut().enable();
             let until = self.until();
@@ -135,13 +130,13 @@ impl<C: SafetyClass> Leader<C> {
         }
     }
 
-    /// Resolves when no more than the configured grace is left of the lease and no renewal has
-    /// come: the time to shut down. Resolves at once when the leadership is over. Cancel safe.
+    /// Resolves when the lease has no more than the configured grace left and no renewal has come:
+    /// the time to shut down. Resolves at once if the leadership is over. Cancel safe.
     ///
-    /// The call warns of the end, but a renewal may still come. The warning depends on the caller's
-    /// runtime; [`is_current`](Self::is_current) does not.
+    /// A renewal may still come after this warning. The warning depends on the caller's runtime;
+    /// [`is_current`](Self::is_current) does not.
     pub async fn expiring(&self) {
-        // Without a node the leadership is over.
+        // Without its node the leadership is over.
         let Some(driver) = self.about.driver.upgrade() else { return };
         let grace = driver.timing().grace;
         drop(driver);
@@ -152,9 +147,9 @@ impl<C: SafetyClass> Leader<C> {
         }
     }
 
-    /// Resolves when the leadership is over, with the reason. Cancel safe.
+    /// Resolves with the reason once the leadership is over. Cancel safe.
     ///
-    /// Depends on the caller's runtime; before each act ask [`is_current`](Self::is_current).
+    /// This depends on the caller's runtime: before each act ask [`is_current`](Self::is_current).
     pub async fn lost(&self) -> Loss {
         tokio::select! {
             biased;
@@ -163,37 +158,37 @@ impl<C: SafetyClass> Leader<C> {
         }
     }
 
-    /// The time before which others do not learn that this leadership is over, because a
-    /// verification promised it until then (Nerio); `None` while the leadership lasts, and without
-    /// a promise. On `CLOCK_BOOTTIME`.
+    /// The instant of `CLOCK_BOOTTIME` before which others do not learn that this leadership is
+    /// over, because a verification promised that (Nerio). `None` while the leadership lasts, and
+    /// without a promise.
     #[must_use]
     pub fn held_until(&self) -> Option<Time> {
         self.about.won.progress.borrow().held
     }
 
-    /// The reason why others do not know yet that a leadership was given up: a promise, or grantors
+    /// The reason why others do not know yet that the leadership is over: a promise, or grantors
     /// that have not confirmed the release (Nerio). `None` while the leadership lasts, and if no
     /// reason is known.
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {
-        let gives_up = !self.about.won.progress.borrow().released;
-        self.about.won.waits.borrow().clone().filter(|_| gives_up)
+        let progress = self.about.won.progress.borrow();
+        progress.waits.clone().filter(|_| !progress.released)
     }
 
-    /// Hands over to the candidate called `to`: once the candidate is known to wait, the leadership
-    /// ends, and the candidate goes first. An error leaves the leadership as it was. Dropping the
-    /// future does not call it back. Only some protocols can do this (Nerio).
+    /// Hands over to the candidate `to`. Once it is known to wait, this leadership ends, and `to`
+    /// comes first. After an error the leadership is as before. Dropping the future does not cancel
+    /// the hand-over. Only some protocols have it (Nerio).
     ///
-    /// When this returns, this node does not lead any more, so the work under the leadership must
-    /// have ended before, also where the work itself calls this. The successor leads a round trip
-    /// later, unless [`held_until`](Self::held_until) shows that a promise must run out before;
+    /// When this returns, this node does not lead any more, so end the work under the leadership
+    /// before, even if the work itself calls this. The successor leads a round trip later. If
+    /// [`held_until`](Self::held_until) shows a promise, it leads only after that;
     /// [`Leadership::resign`](crate::Leadership::resign) waits for it.
     pub async fn transfer_to(&self, to: NodeName) -> Result<(), TransferError> {
         self.transfer(to, false).await
     }
 
-    /// Whether the candidate called `to` is known to wait, so that a transfer to it can begin: for
-    /// work that has to be stopped first. Cancel safe.
+    /// Resolves if the candidate `to` is known to wait, so that a hand-over to it can begin. Cancel
+    /// safe. Ask this before you stop work for a hand-over.
     pub async fn can_transfer_to(&self, to: NodeName) -> Result<(), TransferError> {
         self.transfer(to, true).await
     }
@@ -218,23 +213,23 @@ impl<C: SafetyClass> Leader<C> {
         self.claim.lower();
     }
 
-    /// Waits until others know of the end, at most as long as `longest`.
+    /// Waits until others know of the end, for `longest` at most.
     pub(crate) async fn released(&self, longest: Duration) {
         let mut progress = self.about.won.progress.clone();
         let released = progress.wait_for(|progress| progress.released);
-        // An error means that the driver has ended, and so has given everything up.
+        // An error means that the driver has ended, and has given everything up.
         let _ = tokio::time::timeout(longest, released).await;
     }
 
-    /// Does `work` as long as this node leads and more than `margin` is left. The work is gone when
-    /// this returns or is dropped.
+    /// Does `work` while this node leads and more than `margin` is left. When this returns or is
+    /// dropped, the work was dropped.
     pub(crate) async fn run_while_leading<F: Future>(
         &self,
         margin: Duration,
         work: F,
     ) -> Result<F::Output, Loss> {
         let outcome = {
-            // The work is dropped at the end of this block, before anything is given up.
+            // Dropped at the end of this block, before anything is given up.
             let mut work = Box::pin(work);
             tokio::select! {
                 biased;
@@ -251,20 +246,21 @@ impl<C: SafetyClass> Leader<C> {
         }
     }
 
-    /// The progress of the leadership, once it is `enough` or the leadership is over.
-    async fn progress(&self, enough: impl Fn(&Progress) -> bool) -> Result<Progress, Loss> {
+    /// Waits until the progress of the leadership is `enough`, or the leadership is over. Returns
+    /// the end, if any.
+    async fn progress(&self, enough: impl Fn(&Progress) -> bool) -> Result<Option<Loss>, Loss> {
         let mut progress = self.about.won.progress.clone();
         let waited = progress.wait_for(|progress| progress.ended.is_some() || enough(progress));
         // An error means that the driver has ended.
-        waited.await.map(|progress| *progress).map_err(|_| Loss::Closed)
+        waited.await.map(|progress| progress.ended).map_err(|_| Loss::Closed)
     }
 
     async fn ended(&self) -> Loss {
-        let progress = self.progress(|_| false).await;
-        progress.map_or_else(|loss| loss, |progress| progress.ended.unwrap_or(Loss::Expired))
+        let ended = self.progress(|_| false).await;
+        ended.map_or_else(|loss| loss, |ended| ended.unwrap_or(Loss::Expired))
     }
 
-    /// Whether the claim was lowered: the driver reports the reason right after that.
+    /// Whether the claim was lowered: the driver then reports the reason soon.
     fn is_lowered(&self) -> bool {
         self.claim.until() == Some(Time::ZERO)
     }
@@ -276,7 +272,7 @@ impl<C: SafetyClass> Leader<C> {
         }
     }
 
-    /// Resolves when at most `margin` is left: never without an end.
+    /// Resolves when at most `margin` is left; never if the leadership has no end.
     async fn closer_than(&self, margin: Duration) {
         loop {
             let Some(remaining) = self.remaining() else { return std::future::pending().await };
@@ -289,9 +285,8 @@ impl<C: SafetyClass> Leader<C> {
 }
 
 impl Leader<AtMostOne> {
-    /// The fence of this leadership: greater than that of every leadership of this election
-    /// before it. A resource should check it, with a
-    /// [`FenceGate`](crate::FenceGate).
+    /// The fence of this leadership, greater than the fence of every earlier leadership of this
+    /// election. Let a resource check it, with a [`FenceGate`](crate::FenceGate).
     ///
     /// ```
     /// fn guard(leader: &tenure::Leader<tenure::AtMostOne>) -> u64 {
@@ -299,7 +294,7 @@ impl Leader<AtMostOne> {
     /// }
     /// ```
     ///
-    /// Leaders that may overlap have no fence, so that no caller takes another number for one:
+    /// Leaders that may overlap have no fence, so that no caller takes another number for a fence:
     ///
     /// ```compile_fail,E0599
     /// fn guard(leader: &tenure::Leader<tenure::MayOverlap>) -> u64 {

@@ -12,14 +12,14 @@ use crate::request::Victory;
 use crate::resignation::Resignation;
 use crate::safety::SafetyClass;
 
-/// Most delay of a runtime's timer; work is ended this much earlier.
+/// The longest delay of a runtime's timer. Work is dropped this much earlier.
 const TIMER_SLACK: Duration = Duration::from_millis(2);
 
 /// A won election: a [`Leader`], which answers for it, and the right to give it up.
 ///
 /// Dropping it resigns: [`is_current`](Leader::is_current) is false from that instant, here and in
 /// every `Leader` that came from it, and others learn of the end in the background. Do all work
-/// under a leadership by [`run`](Self::run), or end it before the drop.
+/// under a leadership through [`run`](Self::run), or end it before the drop.
 pub struct Leadership<S: SafetyClass> {
     leader: Leader<S>,
     pub(crate) resignation: Resignation<S>,
@@ -55,13 +55,13 @@ impl<S: SafetyClass> Leadership<S> {
     /// # }
     /// ```
     ///
-    /// The work is dropped before the lease ends, by the configured kill margin: it must be cancel
-    /// safe, and must give way to the runtime more often than that. The leadership is given up only
-    /// after the work has ended or was dropped, so that no other leader begins before. Where the
-    /// first lease, which is short, may be no longer than the margin, wait for
-    /// [`settled`](Leader::settled) before.
+    /// Work must be cancel safe, and must yield to the runtime more often than once per kill
+    /// margin: it is dropped by the configured kill margin before the lease ends. The leadership is
+    /// given up only after the work has ended or was dropped, so that no other leader begins
+    /// before. The first lease is short, and may be no longer than the margin: if so, wait for
+    /// [`settled`](Leader::settled) first.
     ///
-    /// Dropping the future drops the work and then resigns; so does work that panics.
+    /// Dropping the future drops the work and then resigns. The same happens if the work panics.
     pub async fn run<F: Future>(self, work: F) -> Result<F::Output, Loss> {
         let output = self.run_and_keep(work).await?;
         self.resign().await;
@@ -76,7 +76,7 @@ impl<S: SafetyClass> Leadership<S> {
 
     /// Gives the leadership up at once, and waits until others know or the lease would have ended.
     /// A repetition does nothing. If a verification promised that this node leads for longer
-    /// (Nerio), others learn of the end only after that.
+    /// (Nerio), others learn of the end only after that time.
     ///
     /// Dropping the future changes nothing: the leadership is given up all the same.
     pub async fn resign(&self) {
@@ -97,7 +97,7 @@ impl<S: SafetyClass> Deref for Leadership<S> {
 
 impl<S: SafetyClass> Drop for Leadership<S> {
     fn drop(&mut self) {
-        // Lower the claim before the resignation is dropped, and so before others learn of the end.
+        // Lower the claim first: dropping the resignation tells others of the end.
         self.leader.lower();
     }
 }

@@ -24,10 +24,8 @@
 //! # }
 //! ```
 //!
-//! [`driver`] and [`state`], the directories for the memory of a node, are for authors of
+//! [`driver`] and [`state`], the state directories of nodes, are for authors of
 //! protocols.
-
-#![allow(missing_docs, reason = "fields whose names say enough")]
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(

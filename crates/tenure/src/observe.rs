@@ -1,4 +1,4 @@
-//! Observers of an election, from outside.
+//! Observers of an election.
 
 use std::fmt;
 
@@ -7,9 +7,8 @@ use tokio::sync::{oneshot, watch};
 use crate::request::VersionedView;
 use tenure_core::View;
 
-/// An observer of an election. A slow reader sees the latest state, and learns that states were
-/// skipped. Dropping the observer ends the questions; the observer lasts as long as its
-/// participant.
+/// An observer of an election. A slow reader sees the latest state, and learns that it missed
+/// states. Dropping the observer ends its queries. The observer ends with its participant.
 pub struct Observer {
     answer: Option<oneshot::Receiver<watch::Receiver<VersionedView>>>,
     latest: Option<watch::Receiver<VersionedView>>,
@@ -41,7 +40,7 @@ impl Change {
 }
 
 impl Observer {
-    /// The observer calls `leave` once every part of the answer is dropped.
+    /// Makes an observer that calls `leave` once it has dropped every part of the answer.
     pub(crate) fn new(
         answer: oneshot::Receiver<watch::Receiver<VersionedView>>,
         leave: Leave,
@@ -49,9 +48,9 @@ impl Observer {
         Self { answer: Some(answer), latest: None, told: 0, after_reset: None, leave: Some(leave) }
     }
 
-    /// The state once it is known, and then every change; `None` once the participant is closed, or
-    /// when it cannot observe this election, which its notices explain. A renewal of the lease is
-    /// no change. Cancel safe.
+    /// Resolves with the state once it is known, then with every change. A renewal of the lease is
+    /// no change. `None` once the participant is closed, or if it cannot observe this election; its
+    /// notices say why. Cancel safe.
     pub async fn next(&mut self) -> Option<Change> {
         if let Some(view) = self.after_reset.take() {
             return Some(Change::View(view));
@@ -66,7 +65,7 @@ impl Observer {
             Ok(latest) => (latest.version, latest.view.clone()?),
             Err(_) => return None,
         };
-        // A late observer has missed nothing.
+        // An observer that comes late has missed nothing.
         let missed = self.told != 0 && version > self.told + 1;
         self.told = version;
         if missed {

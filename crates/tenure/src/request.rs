@@ -1,7 +1,6 @@
 //! Requests of handles to a driver, and its answers.
 
 use std::any::Any;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,14 +12,14 @@ use crate::cell::ClaimCell;
 use crate::error::{CampaignError, TransferError};
 use crate::safety::SafetyClass;
 
-/// The side of a driver that its handles hold.
+/// A driver, as its handles see it.
 pub trait DriverHandle<C: SafetyClass>: Send + Sync + 'static {
-    /// Passes a request on to the driver's loop, in the order of the calls. Must not block, as
-    /// destructors call it, too. After the end of the loop the request is dropped, which its sender
-    /// notices if it waits for an answer.
+    /// Passes a request on to the driver's loop, in the order of the calls. Must not block:
+    /// destructors call it, too. After the end of the loop the request is dropped; a sender that
+    /// waits for an answer notices that.
     fn request(&self, request: Request<C>);
 
-    /// The times that a handle needs, asked at each use, so they may change.
+    /// The times that handles need. Handles ask at each use, so the times may change.
     fn timing(&self) -> Timing;
 }
 
@@ -35,7 +34,7 @@ pub struct Timing {
     pub resignation_max: Duration,
 }
 
-/// Names a campaign and its leadership, among all of a process.
+/// The number of a campaign and its leadership, unique in the process.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CampaignId(u64);
 
@@ -49,24 +48,24 @@ impl CampaignId {
 /// A request of a handle, about one election.
 #[derive(Debug)]
 pub enum Request<C: SafetyClass> {
-    /// Contend until elected or resigned: [`Campaigns::open`](crate::driver::Campaigns::open).
+    /// Campaign until elected or resigned: [`Campaigns::open`](crate::driver::Campaigns::open).
     Campaign {
         election: ElectionName,
         campaign: CampaignId,
-        /// Value that others see while the candidate leads. The protocol decides which values are
-        /// allowed; [`CampaignReply::refuse`] others with [`CampaignError::Value`] or
+        /// The value that others see while the candidate leads. The protocol decides which values
+        /// are allowed: refuse others by [`CampaignReply::refuse`] with [`CampaignError::Value`] or
         /// [`CampaignError::Refused`].
         value: String,
         /// Rank among waiting candidates, the highest first, where the protocol has priorities.
         priority: u8,
-        /// Open this, or refuse it.
+        /// The reply to the campaign.
         reply: CampaignReply<C>,
     },
-    /// Stop contending or leading: [`Campaigns::resign`](crate::driver::Campaigns::resign). The
+    /// Stop campaigning or leading: [`Campaigns::resign`](crate::driver::Campaigns::resign). The
     /// request may come late, and more than once.
     Resign {
         election: ElectionName,
-        /// The campaign to give up, and no later one.
+        /// The campaign to give up; a later campaign goes on.
         campaign: CampaignId,
     },
     /// Hand over to this candidate if it waits:
@@ -78,15 +77,15 @@ pub enum Request<C: SafetyClass> {
         to: NodeName,
         /// Report whether the candidate waits, and keep leading.
         probe: bool,
-        /// [`TransferReply::refuse`] with [`TransferError::Unsupported`] where the protocol has no
-        /// hand-over.
+        /// The reply. Without a hand-over in the protocol, use [`TransferReply::refuse`] with
+        /// [`TransferError::Unsupported`].
         reply: TransferReply,
     },
     /// Follow the leader: [`Subscriptions::observe`](crate::driver::Subscriptions::observe).
     Observe {
         election: ElectionName,
-        /// Longest interval between questions. A driver whose store reports changes by itself has
-        /// its own pace.
+        /// The longest interval between queries. A driver whose store reports changes may choose
+        /// its own.
         every: Duration,
         reply: ObserveReply,
     },
@@ -94,7 +93,8 @@ pub enum Request<C: SafetyClass> {
     Unobserve { election: ElectionName },
 }
 
-/// The reply to a campaigning handle. A dropped reply means that the driver has ended.
+/// The reply to a campaigning handle. If it is dropped, the driver has ended.
+#[derive(Debug)]
 pub struct CampaignReply<C: SafetyClass> {
     won: oneshot::Sender<Result<Victory<C>, CampaignError>>,
     waits: watch::Sender<Option<Waiting>>,
@@ -114,7 +114,7 @@ impl<C: SafetyClass> CampaignReply<C> {
 
     /// Reports that the campaign will never be won.
     pub fn refuse(self, why: CampaignError) {
-        // The send fails if no caller waits any more; ignore it.
+        // The send fails if no caller waits any more; ignore that.
         let _ = self.won.send(Err(why));
     }
 
@@ -123,20 +123,19 @@ impl<C: SafetyClass> CampaignReply<C> {
     }
 
     pub(crate) fn waits(&self, waiting: Waiting) -> bool {
-        say(&self.waits, waiting)
+        self.waits.send_if_modified(|known| keep(known, waiting))
     }
 }
 
-/// Publishes a reason for waiting, and returns whether it is new.
-pub(crate) fn say(to: &watch::Sender<Option<Waiting>>, waiting: Waiting) -> bool {
-    to.send_if_modified(|known| {
-        let changed = known.as_ref() != Some(&waiting);
-        *known = Some(waiting);
-        changed
-    })
+/// Keeps a reason for waiting; true if the reason is new.
+pub(crate) fn keep(known: &mut Option<Waiting>, waiting: Waiting) -> bool {
+    let changed = known.as_ref() != Some(&waiting);
+    *known = Some(waiting);
+    changed
 }
 
-/// The reply to a handle that hands over. A dropped reply means that there is nothing to hand over.
+/// The reply to a handle that hands over. If it is dropped, there is nothing to hand over.
+#[derive(Debug)]
 pub struct TransferReply(oneshot::Sender<Result<(), TransferError>>);
 
 impl TransferReply {
@@ -155,7 +154,8 @@ impl TransferReply {
     }
 }
 
-/// The reply to an observing handle. A dropped reply means that the driver has ended.
+/// The reply to an observing handle. If it is dropped, the driver has ended.
+#[derive(Debug)]
 pub struct ObserveReply(oneshot::Sender<watch::Receiver<VersionedView>>);
 
 impl ObserveReply {
@@ -173,33 +173,36 @@ impl ObserveReply {
     }
 }
 
-/// A driver's facts about a leadership that was just won.
+/// A leadership that was just won, as the driver reports it.
+#[derive(Debug)]
 pub struct Elected<C: SafetyClass> {
     /// Id of this leader, which others see as [`LeaderView::id`](crate::LeaderView::id).
     pub id: Arc<str>,
     /// `()` where the protocol has no fences.
     pub fence: C::Fence,
-    /// Offer of the protocol to its leaders beyond the handle, which
-    /// [`extra`](crate::driver::extra) returns; `Arc::new(())` without one.
+    /// The protocol's offer to its leaders beyond the handle, which [`extra`](crate::driver::extra)
+    /// returns; `Arc::new(())` without an offer.
     pub extra: Arc<dyn Any + Send + Sync>,
 }
 
+#[derive(Debug)]
 pub(crate) struct Victory<C: SafetyClass> {
     pub(crate) elected: Elected<C>,
     pub(crate) cell: Arc<ClaimCell>,
     pub(crate) progress: watch::Receiver<Progress>,
     /// Wakes callers of `Leader::renewed` at each renewal.
     pub(crate) raised: Arc<Notify>,
-    /// Reason why others do not know yet that the leadership is over.
-    pub(crate) waits: watch::Receiver<Option<Waiting>>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+/// The progress of a leadership, in one channel: each channel takes about 400 bytes.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     pub(crate) settled: bool,
     pub(crate) ended: Option<Loss>,
-    /// Time before which others do not learn of the end, because of a promise.
+    /// The time before which others do not learn of the end, because of a promise.
     pub(crate) held: Option<Time>,
+    /// The reason why others do not know yet that the leadership is over.
+    pub(crate) waits: Option<Waiting>,
     /// Whether others know of the end, or the lease has run out.
     pub(crate) released: bool,
 }
@@ -209,31 +212,4 @@ pub(crate) struct Progress {
 pub(crate) struct VersionedView {
     pub(crate) version: u64,
     pub(crate) view: Option<View>,
-}
-
-impl<C: SafetyClass> fmt::Debug for CampaignReply<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CampaignReply")
-    }
-}
-
-impl fmt::Debug for TransferReply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TransferReply")
-    }
-}
-
-impl fmt::Debug for ObserveReply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ObserveReply")
-    }
-}
-
-impl<C: SafetyClass> fmt::Debug for Elected<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Elected")
-            .field("id", &self.id)
-            .field("fence", &self.fence)
-            .finish_non_exhaustive()
-    }
 }

@@ -1,4 +1,4 @@
-//! Resignation from a candidacy or a leadership, at the latest when its handle is dropped.
+//! Resignation from a candidacy or a leadership, at the latest when the handle is dropped.
 
 use std::sync::Arc;
 

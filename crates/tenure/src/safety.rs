@@ -10,15 +10,15 @@ mod sealed {
 }
 
 /// A class of safety.
-pub trait SafetyClass: sealed::Sealed + Debug + Send + Sync + 'static {
-    /// Order of leaders: a [`Fence`], or nothing.
+pub trait SafetyClass: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
+    /// The type of fences: [`Fence`], or `()`.
     type Fence: Copy + Debug + Send + Sync + 'static;
 
-    /// Error of a campaign that was won where [`fence`](Self::fence) gives nothing.
+    /// The error of a campaign that was won although [`fence`](Self::fence) returns `None`.
     const MISMATCH: &'static str;
 
-    /// The fence of a leadership, from its core's; `None` if the core orders leaders and this class
-    /// does not, or the other way round.
+    /// Converts the core's fence. `None` if the core orders leaders and this class does not, or the
+    /// reverse.
     fn fence(fence: Option<Fence>) -> Option<Self::Fence>;
 }
 
@@ -26,8 +26,8 @@ pub trait SafetyClass: sealed::Sealed + Debug + Send + Sync + 'static {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AtMostOne {}
 
-/// Several leaders may exist at once: in partitions, or while leadership changes hands. Such
-/// leaders have no fence, and no conversion turns one kind into the other.
+/// Several leaders may exist at once: on the sides of a network partition, or while leadership
+/// changes hands. Such leaders have no fence, and no conversion turns one class into the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MayOverlap {}
 

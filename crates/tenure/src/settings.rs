@@ -1,4 +1,4 @@
-//! Values of settings for any protocol, which the command `tenure` reads, too.
+//! Values of settings for any protocol. The command `tenure` uses the same readers.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -24,7 +24,7 @@ pub enum DurationError {
 }
 
 impl DurationError {
-    /// Advice for all of these errors.
+    /// The remedy for each of these errors.
     pub const FIX: &str = "write a number and a unit, such as 500ms, 5s or 2m";
 }
 
@@ -53,8 +53,8 @@ pub fn duration(text: &str) -> Result<Duration, DurationError> {
 
 const MARK: char = '\u{feff}';
 
-/// The text behind the byte order mark that some editors write at the head of a file. No reader
-/// sees the mark, and a password or a name with it is another one.
+/// The text without a byte order mark, which some editors write at the head of a file. No reader
+/// sees the mark, but it would change a password or a name.
 #[must_use]
 pub fn without_mark(text: &str) -> &str {
     text.strip_prefix(MARK).unwrap_or(text)
@@ -79,7 +79,7 @@ pub fn check_line(text: &str) -> Result<(), &'static str> {
     }
 }
 
-/// A small file that may hold a secret, with its readers.
+/// A small file that may hold a secret, with its mode.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretFile {
     /// Content, without a byte order mark.
@@ -95,14 +95,14 @@ impl std::fmt::Debug for SecretFile {
 }
 
 impl SecretFile {
-    /// Most bytes that are read, more than any secret needs.
+    /// The most bytes of a secret file.
     const BYTES_MAX: u64 = 4_096;
-    /// Readable by every user, or writable by another than the owner. A group may read: services
-    /// get files in this way.
+    /// The mode bits for reading by every user, or writing by others than the owner. A group may
+    /// read: services get files in this way.
     const FOR_OTHERS: u32 = 0o026;
 
-    /// Reads at most 4,096 bytes of the file at `path`, [without the mark](without_mark); the error
-    /// says why the file is of no use.
+    /// Reads the file at `path`, at most 4,096 bytes, [without the mark](without_mark). The error
+    /// says why the file cannot be used.
     pub fn read(path: &Path) -> Result<Self, String> {
         let mut bytes = Vec::new();
         let mut mode = 0;
@@ -121,7 +121,7 @@ impl SecretFile {
         Ok(Self { bytes, mode })
     }
 
-    /// Returns the only line, without the end that editors give it, or an error.
+    /// Returns the only line, without the line end that editors add, or an error.
     pub fn line(self) -> Result<String, String> {
         let text = String::from_utf8(self.bytes).map_err(|_| "is not UTF-8".to_owned())?;
         let line = text.strip_suffix('\n').unwrap_or(&text);

@@ -1,4 +1,4 @@
-//! A wait for a descriptor in tokio.
+//! Waiting for a descriptor in tokio.
 
 use std::future::poll_fn;
 use std::io;
@@ -9,8 +9,9 @@ use tokio::net::unix::pipe;
 
 /// A value with a descriptor that becomes readable.
 ///
-/// Constructing tokio's own `AsyncFd` is unsafe. A pipe of tokio takes any descriptor that `epoll`
-/// takes; only its readiness is used, on a duplicate.
+/// Tokio's `AsyncFd` cannot be constructed without unsafe code. Instead a pipe of tokio watches a
+/// duplicate of the descriptor: it takes any descriptor that `epoll` takes, and only its readiness
+/// is used.
 #[derive(Debug)]
 pub struct Watched<T> {
     inner: T,
@@ -18,7 +19,7 @@ pub struct Watched<T> {
 }
 
 impl<T: AsFd> Watched<T> {
-    /// Must be called in a tokio runtime with I/O. Reads of `inner` must not block.
+    /// Watches `inner`, whose reads must not block. Call this in a tokio runtime with I/O.
     pub fn new(inner: T) -> io::Result<Self> {
         let duplicate = inner.as_fd().try_clone_to_owned()?;
         Ok(Self { readiness: pipe::Receiver::from_owned_fd_unchecked(duplicate)?, inner })
@@ -31,7 +32,7 @@ impl<T: AsFd> Watched<T> {
     }
 
     /// Waits until `read` returns anything but `WouldBlock`, for one task at a time. Cancel safe:
-    /// the poll that reads a value returns it.
+    /// if a poll reads a value, that poll returns it.
     pub async fn read<R>(&self, mut read: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
         poll_fn(|context| self.poll_read(context, &mut read)).await
     }

@@ -17,7 +17,7 @@ use crate::settings::Context;
 /// Wait for the reason of an unknown leader: the task that finds the reason may run late.
 const REFUSED: Duration = Duration::from_millis(100);
 
-/// The reason for an unknown leader after no time at all.
+/// The reason for an unknown leader under `--wait 0s`.
 const HURRIED: &str = "--wait 0s gave nobody the time to answer";
 
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {

@@ -1,4 +1,4 @@
-//! `tenure members`: lists the members, and how each does.
+//! `tenure members`: lists the members, with the state of each.
 
 use serde_json::{Value, json};
 

@@ -221,7 +221,7 @@ fn change_members(
     Ok(work(|context| members::change(settings, context)))
 }
 
-/// Work that ends by itself.
+/// Makes the work of a command that ends by itself.
 fn work<F>(command: impl FnOnce(Context) -> F + 'static) -> Work
 where
     F: Future<Output = Result<Exit, Failure>> + 'static,
@@ -261,7 +261,7 @@ fn block_on(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| {
         let what = format!("the runtime cannot be made: {error}");
-        Failure::new(Exit::System, what, "look at the limits of this process")
+        Failure::new(Exit::System, what, "check the limits of this process")
     })?;
     let ended = runtime.block_on(command);
     // An unanswered look-up of a name does not delay the end.

@@ -67,7 +67,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
             continue;
         }
         (settled, held) = (true, None);
-        // A change that comes during the question for the reason is kept.
+        // A change that comes while the command asks for the reason is kept.
         let why = tokio::select! {
             biased;
             signal = signals.next() => return Ok(Exit::Signal(signal)),
@@ -223,7 +223,7 @@ fn add_leader(told: &mut Value, leader: &LeaderView) {
     told["id"] = (*leader.id).into();
     told["value"] = leader.value.text().into();
     told["fence"] = leader.fence.map(tenure::Fence::number).into();
-    // Some protocols have none of these.
+    // Each of these three fields is absent with some protocols.
     if let Some(address) = leader.address {
         told["address"] = address.to_string().into();
     }

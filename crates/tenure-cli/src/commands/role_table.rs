@@ -91,7 +91,6 @@ async fn table_of(participant: &dyn Participant) -> Option<Table> {
     participant.roles()?.table().await
 }
 
-/// A row without its age, for comparisons.
 fn without_age(row: &Row) -> Row {
     let mut row = row.clone();
     if let Some(owner) = &mut row.owner {
@@ -115,7 +114,6 @@ impl Question<'_> {
     }
 }
 
-/// The state of a row in one word.
 const fn state(row: &Row) -> &'static str {
     match &row.owner {
         Some(Owner { silent: true, .. }) => "silent",
@@ -125,8 +123,8 @@ const fn state(row: &Row) -> &'static str {
     }
 }
 
-/// The table as a JSON object, with an element for each leader and for each role in question
-/// without one. Durations are in milliseconds, rounded down.
+/// The table as a JSON object, with an element for each leader, and for each requested role without
+/// a leader. Durations are in milliseconds, rounded down.
 fn json(election: &ElectionName, table: &Table) -> Value {
     let row = |row: &Row| {
         let mut told = object!({
@@ -151,7 +149,6 @@ fn json(election: &ElectionName, table: &Table) -> Value {
 
 const HEAD: [&str; 7] = ["ROLE", "PARTITION", "LEADER", "GROUP", "HOST", "FENCE", "HEARD"];
 
-/// A line for each row, for people.
 fn lines(table: &Table) -> String {
     if table.rows.is_empty() {
         return "vacant: nobody leads any role".to_owned();

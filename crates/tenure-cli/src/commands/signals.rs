@@ -12,13 +12,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The pause before the next search for orphans, while a guard was being spawned.
+/// The pause before the next search for orphans, if a guard was being spawned during this one.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest pause between searches for orphans: an orphan may come without a signal.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The signals that ask this process to end, from the creation of this value on.
+/// Receives the signals that ask this process to end, from the creation of this value on.
 pub(super) struct Signals(Vec<(u8, Signal)>);
 
 impl Signals {
@@ -43,8 +43,8 @@ impl Signals {
     }
 }
 
-/// Does `work` in a process whose only own children are guards, and reaps orphans meanwhile: the
-/// first process of a PID namespace inherits them.
+/// Does `work`, and reaps orphans meanwhile, which the first process of a PID namespace inherits.
+/// All other children of this process must be guards.
 pub(super) async fn beside_orphans(
     work: impl Future<Output = Result<Exit, Failure>>,
 ) -> Result<Exit, Failure> {
@@ -68,5 +68,5 @@ async fn reap(mut ends: Signal) -> Infallible {
 
 fn unheard(error: io::Error) -> Failure {
     let what = format!("signals cannot be received: {error}");
-    Failure::new(Exit::System, what, "look at the limits of this process")
+    Failure::new(Exit::System, what, "check the limits of this process")
 }

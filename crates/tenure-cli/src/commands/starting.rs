@@ -55,7 +55,7 @@ pub(super) async fn within<'a>(
     }
 }
 
-/// Awaits a start, and reports why it has no answer once that lasts.
+/// Awaits a start. After [`LASTS`], reports why the service has not answered.
 pub(super) async fn aloud(
     mut start: StartedParticipant<'_>,
     mut silence: Silence,

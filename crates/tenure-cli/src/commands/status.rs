@@ -20,7 +20,6 @@ pub(super) async fn run(settings: StatusSettings, context: Context) -> Result<Ex
 /// The fields that hold the name of a process.
 const WHO: [&str; 2] = ["id", "node"];
 
-/// A line for each field, for people.
 fn lines(answer: &Value) -> Vec<String> {
     let fields = answer.as_object().into_iter().flatten();
     let (who, rest): (Vec<_>, Vec<_>) = fields.partition(|(key, _)| WHO.contains(&key.as_str()));

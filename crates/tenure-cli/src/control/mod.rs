@@ -23,8 +23,8 @@ pub use server::{Call, Server};
 
 use serde::{Deserialize, Serialize};
 
-/// The bytes of a socket's path that are left for a name, of 107: `/run/user/4294967295` and
-/// `/tenure/` take 28, `node-`, a hash, `-` and `.sock` 27.
+/// The bytes for a name in a socket's path, which has at most 107: `/run/user/4294967295` and
+/// `/tenure/` take 28; `node-`, a hash, `-` and `.sock` take 27.
 const NAME_MAX: usize = 52;
 
 /// A request to a runner or a node: one line of JSON.
@@ -95,7 +95,7 @@ pub fn check_room(control: &Path) -> Result<(), Failure> {
     let mut name = until_file(control).into_os_string();
     name.push(".try");
     let path = PathBuf::from(name);
-    // A killed process may have left the file. Files of others are not written.
+    // Remove a file that a killed process left. Another file at this path is never written.
     let _ = fs::remove_file(&path);
     let written = File::create_new(&path).and_then(|file| take_room(&file));
     let _ = fs::remove_file(&path);
@@ -108,7 +108,6 @@ fn take_room(mut file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The failure to write the file that tells CMD its deadline.
 pub fn no_until_file(path: &Path, error: &io::Error) -> Failure {
     let what =
         format!("{}: cannot write the file that tells CMD its deadline: {error}", path.display());

@@ -23,7 +23,7 @@ const AT_ONCE: u32 = 8;
 /// The time for the last answers.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// The interval of looks whether the socket is still in its place.
+/// The interval of checks that the socket is still in its place.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A request, with the way for its answer.
@@ -110,14 +110,14 @@ async fn keep(place: Weak<Mutex<SocketFile>>, mut listener: UnixListener, servic
                 listener = new.unwrap_or(listener);
                 warn(&format!(
                     "the control socket {path}, its lock or their directory was removed, and is \
-                     made again: see what removes it, or name another place with --control"
+                     made again: find out what removes files there, or give another --control"
                 ));
                 told = None;
             }
             Err(Failure { what, fix, .. }) => {
                 let text = format!(
                     "the control socket {path} or its lock is gone, so that no command reaches \
-                     this process: {what}; it is tried again every second: {fix}"
+                     this process: {what}; tenure tries again every second: {fix}"
                 );
                 if told.as_ref() != Some(&text) {
                     warn(&text);

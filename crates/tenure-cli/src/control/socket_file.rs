@@ -27,7 +27,7 @@ pub(super) const PATH_MAX: usize = 107;
 /// The number of attempts to open a lock that other processes remove meanwhile.
 const ATTEMPTS: u32 = 100;
 
-/// A sweeping process holds a lock for less than this span, this many times.
+/// A process that sweeps holds a lock for less than this span, and at most [`SWEPT_MAX`] times.
 const SWEPT: Duration = Duration::from_millis(10);
 const SWEPT_MAX: u32 = 10;
 
@@ -170,8 +170,8 @@ fn is_until(file: &str, name: &str) -> bool {
     rest.is_some_and(|rest| matches!(rest, "" | ".try") || is_new(rest) == Some(true))
 }
 
-/// A deadline in the future from this file: the CMD of a killed runner still has its grace, and
-/// reads the file.
+/// Reads the deadline in this file, if it is in the future: after its runner was killed, CMD reads
+/// the file until its grace is over.
 pub(crate) fn deadline(until: &Path) -> Option<Time> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = rustix::fs::open(until, flags, Mode::empty()).ok()?;
@@ -195,7 +195,7 @@ pub(crate) fn is_gone(error: &io::Error) -> bool {
 async fn listen(path: &Path) -> Result<(UnixListener, Identity), Failure> {
     if let Ok(about) = path.symlink_metadata() {
         if !about.file_type().is_socket() {
-            return Err(refused(path, "there is something else of that name"));
+            return Err(refused(path, "another file has this name"));
         }
         if UnixStream::connect(path).await.is_ok() {
             return Err(taken(path));
@@ -206,8 +206,8 @@ async fn listen(path: &Path) -> Result<(UnixListener, Identity), Failure> {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // The next process replaces a leftover file. Without the lock the socket may belong to
-        // another process: a new file may have the number of the removed one.
+        // Without the lock the socket may be that of another process, whose file may even have the
+        // same inode number. The next process replaces a file that is left behind.
         if self.has_lock() {
             if Identity::at(&self.path) == Some(self.socket) {
                 let _ = fs::remove_file(&self.path);
@@ -219,7 +219,6 @@ impl Drop for SocketFile {
     }
 }
 
-/// Checks that a socket can have this path.
 pub(crate) fn check_length(path: &Path) -> Result<(), Failure> {
     let bytes = path.as_os_str().as_bytes().len();
     if bytes <= PATH_MAX {
@@ -228,7 +227,7 @@ pub(crate) fn check_length(path: &Path) -> Result<(), Failure> {
     let what = format!(
         "the path of the control socket has {bytes} bytes, and the system allows {PATH_MAX}"
     );
-    let fix = "give --control PATH with a shorter one, or a shorter --id or XDG_RUNTIME_DIR";
+    let fix = "give a shorter --control PATH, --id or XDG_RUNTIME_DIR";
     Err(Failure::new(Exit::System, what, fix))
 }
 
@@ -239,7 +238,7 @@ fn refused(path: &Path, why: &str) -> Failure {
 
 fn taken(path: &Path) -> Failure {
     let what = format!("another process has the control socket {}", path.display());
-    let fix = "end the other one, or give this one another name or --control";
+    let fix = "end the other process, or give this process another name or --control";
     Failure::new(Exit::System, what, fix)
 }
 
@@ -266,7 +265,7 @@ fn make_directory(directory: &Path) -> Result<(), Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let parent = directory_of(directory).display();
             let why = format!(" cannot be made: {parent} does not exist");
-            Err(unusable(directory, &why, ", or make that first"))
+            Err(unusable(directory, &why, &format!(", or make the directory {parent} first")))
         }
         made => made.map_err(|error| unusable(directory, &format!(" cannot be made: {error}"), "")),
     }
@@ -284,7 +283,7 @@ fn check_directory(directory: &Path) -> Result<(), Failure> {
 
 fn not_safe(directory: &Path, UnsafePath { why, cure }: &UnsafePath) -> Failure {
     let named = directory.display().to_string();
-    let cure = format!(", or have this one changed: {cure} {}", shell_word(&named));
+    let cure = format!(", or change this directory: {cure} {}", shell_word(&named));
     unusable(directory, &format!(", the directory of the control socket, {why}"), &cure)
 }
 
@@ -299,8 +298,8 @@ fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Connects to the socket at `path`, if only its user and root can have made it. Root may ask every
-/// user in that user's directory.
+/// Connects to the socket at `path`, if only this user and root can have made it. For root, it may
+/// be any user's socket, in a directory of that user.
 pub(crate) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failure> {
     let directory = directory_of(path);
     let Ok(about) = directory.metadata() else { return Ok(UnixStream::connect(path).await) };
@@ -331,8 +330,9 @@ struct UnsafePath {
     cure: String,
 }
 
-/// Checks a directory of `owner` with this `mode` for sockets of `user`. Root can do anything
-/// anyway. In a sticky directory such as `/tmp` only the owners of files can remove them.
+/// Returns why a directory of `owner` with this `mode` is unsafe for sockets of `user`. Directories
+/// of root are safe, since root can do anything anyway. In a sticky directory such as `/tmp` only
+/// the owners of files can remove them.
 fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<UnsafePath> {
     if owner != user && owner != 0 {
         let why = format!("belongs to user {owner}, and this process runs as user {user}");
@@ -362,7 +362,8 @@ fn lock_socket(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(error) => return Err(cannot(error)),
         }
-        // The process before may have removed the file meanwhile, and a third process made another.
+        // The previous holder may have removed this file meanwhile, and a third process made a new
+        // one.
         if Identity::at(&lock) == Some(Identity::of(&about)) {
             return Ok(Some(file));
         }
@@ -652,7 +653,7 @@ mod tests {
         let path = folder.path().join("control");
         fs::write(&path, "precious").unwrap();
         let what = SocketFile::take(&path).await.unwrap_err().what;
-        assert!(what.ends_with("cannot be made: there is something else of that name"), "{what}");
+        assert!(what.ends_with("cannot be made: another file has this name"), "{what}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
     }
 }

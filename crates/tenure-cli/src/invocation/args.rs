@@ -6,7 +6,7 @@
 use clap::builder::OsStringValueParser;
 use clap::{Arg, ArgAction, Command, ValueHint};
 
-use super::flag::{AnyOf, flag, with_settings, with_settings_of};
+use super::flag::{AnyOf, flag, is_of_run, with_settings, with_settings_of};
 use super::nerio::lines;
 use crate::exit;
 use crate::protocol::{Protocol, Registry};
@@ -21,11 +21,11 @@ pub const MEMBER: &str = "member";
 pub const SHELL: &str = "SHELL";
 
 const PRECEDENCE: &str = "\
-Settings: a flag wins over its TENURE_* variable, that over the file of --config, that over the
-default. A variable that is set and empty has the empty value. Variables and keys are named
-after the flags: --lease-max is TENURE_LEASE_MAX and lease-max = \"10s\". An unknown key and a
-misspelt variable are refused; any other unknown TENURE_* variable is only warned about.
---show-settings prints each setting with its value and origin.";
+Settings: a flag wins over its TENURE_* variable, the variable over the settings file (--config),
+and the file over the default. A variable that is set and empty has the empty value. Variables
+and keys are named after the flags: --lease-max is TENURE_LEASE_MAX and lease-max = \"10s\".
+Tenure refuses an unknown key and a misspelt variable, and warns about any other unknown
+TENURE_* variable. --show-settings prints each setting with its value and origin.";
 
 #[must_use]
 pub fn command(registry: Registry) -> Command {
@@ -91,10 +91,10 @@ CMD gets the variables TENURE_ELECTION, TENURE_ID, TENURE_FENCE (a number larger
 every earlier leader; unset where several may lead at once) and TENURE_UNTIL_FILE (a file that \
 holds the end of the lease; unset without a lease). Where an election has roles, CMD also gets \
 TENURE_ROLE, and {role} in its arguments becomes the number of its role. A `tenure run` inside CMD \
-ignores the election, id, role and member name that it inherits.
+ignores the election, id, role and member name in the variables that it inherits.
 
-With --name and --state this process is a member of Nerio as well: one process a machine, without \
-a tenure node.
+With --name and --state this process is also a member of Nerio: the machine then needs no tenure \
+node.
 
 Ends with CMD's own code; 5 when the leadership is lost under --once; 126 and 127 when CMD cannot \
 be executed or does not exist.
@@ -102,25 +102,21 @@ be executed or does not exist.
 Examples:";
 
 fn leader(registry: Registry) -> Command {
-    with_settings(
-        registry,
-        Command::new("leader").about("Print who leads"),
-        &[&[&ELECTION.spec, &PROTOCOL.spec, &WAIT.spec], &registry.of_protocols(false)],
-    )
-    .after_help(
-        "Without --wait the first answer counts. Ends with 0 when there is a leader, 3 when there \
-         is none, 4 when no quorum could be asked.\n\n\
-         Example:\n  tenure leader --config tenure.toml --election billing --wait 10s",
-    )
+    let specs = [&ELECTION.spec, &PROTOCOL.spec, &WAIT.spec];
+    with_settings_of(registry, |_| true, Command::new("leader").about("Print who leads"), &specs)
+        .after_help(
+            "Without --wait the first answer counts. Ends with 0 when there is a leader, 3 when \
+             there is none, 4 when no quorum could be asked. The settings are those of tenure run: \
+             keep them in one file for all commands.\n\n\
+             Example:\n  tenure leader --config tenure.toml --election billing --wait 10s",
+        )
 }
 
 fn observe(registry: Registry) -> Command {
-    with_settings(
-        registry,
-        Command::new("observe").about("Print a line for each change of leader, until stopped"),
-        &[&[&ELECTION.spec, &PROTOCOL.spec], &registry.of_protocols(false)],
-    )
-    .after_help("Example:\n  tenure observe --config tenure.toml --election billing --json")
+    let about = "Print a line for each change of leader, until stopped";
+    let specs = [&ELECTION.spec, &PROTOCOL.spec];
+    with_settings_of(registry, |_| true, Command::new("observe").about(about), &specs)
+        .after_help("Example:\n  tenure observe --config tenure.toml --election billing --json")
 }
 
 fn verify(registry: Registry) -> Command {
@@ -129,9 +125,10 @@ fn verify(registry: Registry) -> Command {
     with_settings_of(registry, able, Command::new("verify"), &specs)
         .about("Ask the leader itself for proof that it leads")
         .after_help(
-            "For recipients that cannot check a fence. Ends with 0 when the leader has promised, 3 \
-             when there is no leader, 4 when the leader did not answer, 6 when it says that it \
-             does not lead, as while it hands over. Without --wait the first answer counts.\n\n\
+            "Use this where work arrives and fences cannot be checked: the leader promises to lead \
+             for the printed time. Ends with 0 when the leader has promised, 3 when there is no \
+             leader, 4 when the leader did not answer, 6 when the leader says that it does not \
+             lead, for example while it hands over. Without --wait the first answer counts.\n\n\
              Example:\n  tenure verify --config tenure.toml --election billing",
         )
 }
@@ -139,12 +136,13 @@ fn verify(registry: Registry) -> Command {
 fn elections(registry: Registry) -> Command {
     let able = |protocol: &Protocol| protocol.can.elections;
     with_settings_of(registry, able, Command::new("elections"), &[&PROTOCOL.spec])
-        .about("Print which elections there are, who leads each, and how many wait")
+        .about("Print all elections, who leads each, and how many candidates wait")
         .after_help(
-            "Lists the elections that a candidate holds or waits for, as far as the answering \
-             members know; with the key of an application, its own elections. A leader is named \
-             when a quorum of members names it. An election without a named leader may still have \
-             one: ask tenure leader. Ends with 4 when fewer members serve than a quorum.\n\n\
+            "Lists every election that has a leader or a waiting candidate, as far as the \
+             answering members know; with the key of an application, only the elections of that \
+             key. A leader is named when a quorum of members names it. An election without a named \
+             leader may still have a leader: ask tenure leader. Ends with 4 when fewer members \
+             serve than a quorum.\n\n\
              Example:\n  tenure elections --config tenure.toml",
         )
 }
@@ -153,13 +151,11 @@ fn candidates(registry: Registry) -> Command {
     let able = |protocol: &Protocol| protocol.can.elections;
     let specs = [&ELECTION.spec, &PROTOCOL.spec];
     with_settings_of(registry, able, Command::new("candidates"), &specs)
-        .about(
-            "Print the leader and the waiting candidates of an election, and since when they wait",
-        )
+        .about("Print the leader and the waiting candidates of an election, with their waits")
         .after_help(
-            "The leader comes first, then the candidate that has waited longest without a break, \
-             by the member that has seen it longest. A member counts from its own start. Ends with \
-             4 when fewer members serve than a quorum.\n\n\
+            "The leader comes first, then the waiting candidates, the longest wait first. Each \
+             wait is the longest that any member has seen; a member sees nothing before its own \
+             start. Ends with 4 when fewer members serve than a quorum.\n\n\
              Example:\n  tenure candidates --config tenure.toml --election billing",
         )
 }
@@ -170,11 +166,11 @@ fn members(registry: Registry) -> Command {
     let own = [&ELECTION.spec, &PROTOCOL.spec];
     let show = |name| {
         with_settings_of(registry, shows, Command::new(name), &own)
-            .about("Print the members, and how each does")
+            .about("Print the members, and the state of each")
             .after_help(
-                "These are the nodes of the members list or, where the members change, all known \
-                 voters, with and without a vote. Ends with 4 when fewer of them serve than a \
-                 quorum needs.\n\n\
+                "Prints the nodes of the members list. Where members can be added and removed, \
+                 prints all known voters, with and without a vote. Ends with 4 when fewer members \
+                 serve than a quorum needs.\n\n\
                  Example:\n  tenure members --config tenure.toml",
             )
     };
@@ -190,21 +186,22 @@ fn members(registry: Registry) -> Command {
                     .value_parser(OsStringValueParser::new()),
             )
             .after_help(format!(
-                "The leader makes the change. {more} Ends with 3 when nobody leads, and 6 when it \
-                 refuses.\n\nExample:\n  tenure members {name} west{protocol} --config tenure.toml"
+                "The leader makes the change. {more} Ends with 3 when nobody leads, and 6 when the \
+                 leader refuses.\n\n\
+                 Example:\n  tenure members {name} west{protocol} --config tenure.toml"
             ))
     };
     show("members").args_conflicts_with_subcommands(true).subcommands([
         show("show"),
         change(
             "add",
-            "Give a vote to a node that takes part already, without one",
-            "A member that lost its state directory is removed first, and added with its new one.",
+            "Give a vote to a running node that has none",
+            "Remove a member that lost its state directory, then add it with the new one.",
         ),
         change(
             "remove",
             "Take a member's vote away",
-            "A leader is never removed: it resigns first.",
+            "A leader is never removed: make it resign first, with tenure resign.",
         ),
     ])
 }
@@ -212,14 +209,14 @@ fn members(registry: Registry) -> Command {
 fn resign(registry: Registry) -> Command {
     let own = [&EVERY_ROLE.spec, &REMOTE.spec, &TIMEOUT.spec];
     to_runner(registry, Command::new("resign"), &own)
-        .about("Have the leading `tenure run` resign: that of this machine, or with --remote any")
+        .about("Make the leading `tenure run` resign: here, or on any machine with --remote")
         .after_help(
-            "Ends with 6 when the runner does not lead, 69 when no runner answers, or its CMD has \
-             not ended in 90 s.\n\n\
-             With --remote the members pass the order on to the leader, which needs a key with the \
-             right to resign. Ends with 0 when that leadership is over, 3 when there is none, 4 \
-             when no quorum answers, 6 when no member passes the order on, 69 when the leadership \
-             goes on after --timeout.\n\n\
+            "Ends with 6 when the runner does not lead, 69 when no runner answers, or when CMD \
+             runs on after 90 s.\n\n\
+             With --remote the members pass the order to the leader. Give --key-file with a key \
+             that has the right resign. Ends with 0 when that leadership is over, 3 when nobody \
+             leads, 4 when no quorum answers, 6 when no member passes the order on, 69 when the \
+             leader still leads after --timeout.\n\n\
              Examples:\n  tenure resign --election billing\n  \
              tenure resign --election prices --all\n  \
              tenure resign --remote --key-file operator.key --config tenure.toml \\\n      \
@@ -230,17 +227,16 @@ fn resign(registry: Registry) -> Command {
 fn transfer(registry: Registry) -> Command {
     let own = [&TO.spec, &WAIT.spec, &REMOTE.spec, &TIMEOUT.spec];
     to_runner(registry, Command::new("transfer"), &own)
-        .about(
-            "Have the leading `tenure run` hand over: that of this machine, or with --remote any",
-        )
+        .about("Make the leading `tenure run` hand over: here, or on any machine with --remote")
         .after_help(
-            "Without --wait the command ends when the old leader leads no more, and says how long \
-             a verification's promise still keeps the next one from leading.\n\n\
-             Ends with 4 when --wait is over before the next one leads, 6 when the runner does not \
-             lead or the other candidate does not wait, 69 when no runner answers.\n\n\
-             With --remote the members pass the order on to the leader, which needs a key with the \
-             right to resign. Ends with 3 when nobody leads, 4 when no quorum answers, 69 when the \
-             leader leads on after --timeout.\n\n\
+            "Without --wait the command ends when the old leader no longer leads. If that leader \
+             has answered tenure verify, its promise may keep the next leader waiting; the command \
+             then prints for how long.\n\n\
+             Ends with 4 when --wait is over before the named candidate leads, 6 when the runner \
+             does not lead or the named candidate does not wait, 69 when no runner answers.\n\n\
+             With --remote the members pass the order to the leader. Give --key-file with a key \
+             that has the right resign. Ends with 3 when nobody leads, 4 when no quorum answers, \
+             69 when the leader still leads after --timeout.\n\n\
              Examples:\n  tenure transfer --election billing --to web-2-815 --wait 10s\n  \
              tenure transfer --remote --config tenure.toml --key-file operator.key \\\n      \
              --election billing --to web-2-815 --wait 10s",
@@ -263,14 +259,14 @@ fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Co
     let others = others.filter(|spec| specs.iter().all(|told| told.name != spec.name));
     // The settings for reaching members are useful with --remote.
     let able = |spec: &&Spec| registry.owners(spec).iter().any(|owner| owner.can.orders);
-    let (shown, hidden): (Vec<_>, Vec<_>) = others.partition(able);
+    let (shown, hidden): (Vec<_>, Vec<_>) = others.partition(|spec| !is_of_run(spec) && able(spec));
     let hidden: Vec<_> = hidden.into_iter().map(|spec| flag(registry, spec).hide(true)).collect();
     with_settings(registry, command, &[&specs, more, &shown]).args(hidden)
 }
 
 fn completions() -> Command {
     Command::new("completions")
-        .about("Print the completions of a shell")
+        .about("Print the completion script for a shell")
         .arg(
             Arg::new(SHELL)
                 .help("The shell")

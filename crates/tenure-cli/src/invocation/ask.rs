@@ -16,7 +16,6 @@ use crate::settings::{Origin, parse, table};
 #[derive(Debug)]
 pub struct AskSettings {
     pub protocol: &'static Protocol,
-    /// The participants to ask.
     pub backend: Box<dyn Backend>,
     pub election: ElectionName,
     /// The longest wait for a leader; `None` takes the first answer. Always `None` for `observe`.
@@ -56,7 +55,7 @@ impl ChangeMembersSettings {
     ) -> Result<Self, Failure> {
         let protocol = layers.protocol()?;
         let fix = if protocol.can.members {
-            "leave them as they are: there is no way to change those of a running cluster"
+            "the members of a running cluster cannot change"
         } else {
             "candidates come and go as they like"
         };
@@ -70,7 +69,7 @@ impl ChangeMembersSettings {
 
 fn member(layers: &Layers<'_>) -> Result<NodeName, Failure> {
     let Some(text) = layers.flags().get_one::<OsString>(args::MEMBER) else {
-        return Err(Failure::usage("no member is named", "write its name after the command")
+        return Err(Failure::usage("no member is named", "write the name after the command")
             .origin(Origin::Argument("NAME")));
     };
     let text = text.to_string_lossy();
@@ -110,7 +109,6 @@ pub struct TellSettings {
     pub sought: String,
 }
 
-/// The place of a runner's socket.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Runner {
     Socket(PathBuf),
@@ -128,7 +126,7 @@ impl TellSettings {
         let all = layers.required(&table::EVERY_ROLE)?;
         if all && protocol.role.is_none() {
             let what = format!("--all is for elections with roles, and {} has none", protocol.name);
-            return Err(layers.origins.usage(what, "leave it out", &["all", "protocol"]));
+            return Err(layers.origins.usage(what, "remove --all", &["all", "protocol"]));
         }
         Ok(Self { all, ..Self::of(layers, protocol, election)? })
     }

@@ -6,13 +6,19 @@ use clap::builder::{OsStringValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, Command, ValueHint};
 
 use crate::protocol::{Protocol, Registry};
-use crate::settings::table::{CONFIG, JSON, LOG, SHOW_SETTINGS};
+use crate::settings::table::{CONFIG, GRACE, JSON, KILL_MARGIN, LOG, SHOW_SETTINGS};
 use crate::settings::{Spec, parse};
 
 pub(super) const VERBOSE: &str = "verbose";
 
 /// The registry of settings that are the same for all protocols.
 const NO_PROTOCOL: Registry = Registry(&[]);
+
+/// Whether only a leader uses the setting. Commands that never lead accept and hide its flag, so
+/// that they take the command line of a candidate.
+pub(super) fn is_of_run(spec: &Spec) -> bool {
+    [GRACE.spec.name, KILL_MARGIN.spec.name].contains(&spec.name)
+}
 
 /// `command` with the settings of the protocols that are `able` to do it. Settings of other
 /// protocols are accepted and hidden, so that an error can explain them.
@@ -22,9 +28,9 @@ pub(super) fn with_settings_of(
     command: Command,
     specs: &[&'static Spec],
 ) -> Command {
-    let is_shown = |spec: &&Spec| registry.owners(spec).iter().any(|owner| able(owner));
-    let (shown, hidden): (Vec<_>, Vec<_>) =
-        registry.of_protocols(false).into_iter().partition(is_shown);
+    let is_able = |spec: &&Spec| registry.owners(spec).iter().any(|owner| able(owner));
+    let all = registry.of_protocols(false).into_iter();
+    let (hidden, shown): (Vec<_>, Vec<_>) = all.partition(|spec| is_of_run(spec) || !is_able(spec));
     with_settings(registry, command, &[specs, &shown])
         .args(hidden.into_iter().map(|spec| flag(registry, spec).hide(true)))
 }

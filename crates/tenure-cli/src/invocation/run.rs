@@ -113,7 +113,7 @@ fn check_once(
         ("is for one leadership, and this runner campaigns again".to_owned(), "add --once")
     } else if roles > 1 {
         let what = format!("is for one election, and this process stands for {roles} roles");
-        (what, "start a process for each role, or leave it out")
+        (what, "start a process for each role, or remove the flag")
     } else if runs_again {
         ("is for a CMD that ends, and here it runs again".to_owned(), "leave out --on-exit")
     } else {
@@ -122,8 +122,8 @@ fn check_once(
     Err(layers.origins.usage(format!("--{name} {what}"), fix, &[*name]))
 }
 
-/// Machines mostly share one command line: a candidate that still tries after another's hold runs
-/// CMD again.
+/// Warns of a hold that is shorter than `--try`. Machines mostly share one command line, so another
+/// candidate may still try when the hold is over, and run CMD again.
 fn warn_of_hold(layers: &mut Layers<'_>, tries: Duration, holds: Duration) {
     let early = tries.saturating_sub(holds);
     if !early.is_zero() {
@@ -185,7 +185,7 @@ fn filled(arg: &OsStr, number: &str) -> OsString {
     OsString::from_vec(filled)
 }
 
-/// Refuses a CMD that cannot run now, and not when the first leader needs it.
+/// Refuses a CMD that cannot run, at the start and not only when the process leads.
 fn command_line(layers: &Layers<'_>) -> Result<CommandLine, Failure> {
     let mut words = layers.flags().get_many(args::COMMAND).into_iter().flatten().cloned();
     let Some(name) = words.next() else {
@@ -195,7 +195,7 @@ fn command_line(layers: &Layers<'_>) -> Result<CommandLine, Failure> {
         }
         return Err(Failure::usage(
             "there is no CMD to run while leading",
-            "put it at the end, after --: tenure run --election NAME … -- CMD ARGS",
+            "put CMD at the end, after --: tenure run --election NAME … -- CMD ARGS",
         )
         .origin("command line of tenure run"));
     };

@@ -68,7 +68,7 @@ fn unknown_argument(
             "tenure run" => {
                 format!("put -- before CMD: tenure run … -- {}", argument.escape_debug())
             }
-            _ => format!("leave it out; {path} --help lists what there is"),
+            _ => format!("remove {shown}; {path} --help lists the arguments"),
         };
         return (format!("the argument {shown} is not expected here"), fix);
     };
@@ -81,7 +81,8 @@ fn unknown_argument(
     } else if let Some(near) = nearest(name, longs(command)) {
         format!("did you mean --{near}?")
     } else if !owners.is_empty() {
-        format!("put it after a command that has it, such as {}", owners.join(" or "))
+        let owners = owners.join(" or ");
+        format!("put --{name} after a command that has this flag, such as {owners}")
     } else if name.starts_with(|c: char| c.is_ascii_digit()) {
         "join a value that begins with - to its flag by =, as in --lease=-5s".into()
     } else {
@@ -111,7 +112,7 @@ fn conflict(error: &Error) -> (String, String) {
     let other = name(ContextKind::PriorArg);
     if one.is_empty() {
         let what = format!("{other} stands before the last word of the command");
-        return (what, format!("put {other} after it"));
+        return (what, format!("put {other} after the last word of the command"));
     }
     if one == other {
         return (format!("{one} is given more than once"), format!("give {one} once"));

@@ -36,7 +36,7 @@ pub(super) fn check(environment: &Environment, registry: Registry) -> Result<Vec
             Some(near) if !is_of_a_service(&name, value) => {
                 return Err(Failure::usage(
                     format!("the variable {} is no setting of tenure", quoted(&name)),
-                    format!("did you mean TENURE_{near}? Otherwise unset it"),
+                    format!("did you mean TENURE_{near}? Otherwise unset {name}"),
                 )
                 .origin(format!("variable {name}")));
             }
@@ -74,7 +74,7 @@ fn flag_only(name: &str, registry: Registry) -> Option<Failure> {
     Some(
         Failure::usage(
             format!("{setting} cannot be set by a variable: {why}"),
-            format!("unset {name} and give --{setting} where it is meant"),
+            format!("unset {name} and give --{setting} on the command line"),
         )
         .origin(format!("variable {name}")),
     )
@@ -125,7 +125,7 @@ mod tests {
     fn misspelt_variable_is_refused() {
         let check = |name: &str| check(&of(name), Registry(ALL));
         let slip = check("TENURE_LAESE").unwrap_err();
-        assert_eq!(slip.fix, "did you mean TENURE_LEASE? Otherwise unset it");
+        assert_eq!(slip.fix, "did you mean TENURE_LEASE? Otherwise unset TENURE_LAESE");
         assert_eq!(check("TENURE_SERVICE_HOST").unwrap().len(), 1);
         assert_eq!(check("TENURE_PORT_7101_UDP_ADDR").unwrap().len(), 1);
         for known in ["TENURE_LEASE", "TENURE_FENCE", "TENURE_CONFIG", "HOME"] {

@@ -101,7 +101,6 @@ pub enum AskMode {
     On,
 }
 
-/// A participant that has started, or its failure.
 pub type StartedParticipant<'a> = Later<'a, Result<Box<dyn Participant>, Failure>>;
 
 /// A process's part in elections: it campaigns, or only asks.
@@ -142,7 +141,7 @@ pub trait Participant {
     }
 
     /// Resolves when this wait should be reported: never if other warnings cover it, and not while
-    /// the process may end for it.
+    /// the same trouble may still end the process.
     fn worth_reporting(&self, _: &Waiting) -> Later<'static, ()> {
         Box::pin(std::future::ready(()))
     }
@@ -182,10 +181,9 @@ pub trait Participant {
     fn close(self: Box<Self>) -> Later<'static, ()>;
 }
 
-/// The failure of a refused campaign.
 #[must_use]
 pub fn refused(why: String) -> Failure {
-    Failure::new(Exit::Refused, why, "settle that, and start it again")
+    Failure::new(Exit::Refused, why, "remove the cause, and start this process again")
 }
 
 /// An election, with the safety class of its protocol.

@@ -30,14 +30,15 @@ pub(crate) fn own(
     match (name, id) {
         (Some(name), Some(id)) if name != id => {
             let what = format!("--{} and --id are set, and differ", own.spec.name);
-            Err(layers.origins.usage(what, "leave one of them out", &[own.spec.name, "id"]))
+            let fix = format!("set either --{} or --id", own.spec.name);
+            Err(layers.origins.usage(what, fix, &[own.spec.name, "id"]))
         }
         (name, id) => Ok(name.or(id)),
     }
 }
 
-/// `web-1-4711` for process 4711 of host `web-1`. A PID namespace, in which every container's first
-/// process has the same number, adds a random part: `billing-7d9f-1-k3f9qa`.
+/// `web-1-4711` for process 4711 of host `web-1`. In a container, where process numbers repeat, the
+/// name gets a random tag: `billing-7d9f-1-k3f9qa`.
 pub(crate) fn of_this_process() -> Result<NodeName, NameError> {
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy();
@@ -65,7 +66,7 @@ fn tag(number: u64) -> String {
 }
 
 /// The host's name, cut to its allowed characters and length. A cut name ends in a hash of the
-/// whole.
+/// whole name.
 fn id(host: &str, process: u32, tag: Option<&str>) -> String {
     let behind = match tag {
         Some(tag) => format!("-{process}-{tag}"),

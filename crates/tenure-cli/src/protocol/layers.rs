@@ -230,8 +230,8 @@ impl<'a> Layers<'a> {
             .origin(looked.join(", "))
     }
 
-    /// The protocol that the user must have meant: `spec` has the addresses of this one, and only
-    /// the corresponding setting of one other protocol is set.
+    /// The protocol that the user must have meant: `spec`, the addresses for the chosen protocol,
+    /// is not set, and exactly one other protocol has its addresses set.
     fn forgotten(&self, spec: &Spec) -> Option<&'static str> {
         if self.protocol?.whereabouts.name != spec.name {
             return None;
@@ -310,7 +310,8 @@ impl<'a> Layers<'a> {
 fn utf8(name: &str, text: &OsStr, origin: &Origin) -> Result<String, Failure> {
     // The text may be a secret.
     text.to_str().map(|text| without_mark(text).to_owned()).ok_or_else(|| {
-        Failure::usage(format!("{name}: it is not UTF-8"), "write it in UTF-8").origin(origin)
+        let fix = "write the value in UTF-8";
+        Failure::usage(format!("{name}: it is not UTF-8"), fix).origin(origin)
     })
 }
 

@@ -6,13 +6,10 @@ use crate::failure::Failure;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MemberChange {
-    /// Makes this node a member.
     Add(NodeName),
-    /// Ends the membership of this node.
     Remove(NodeName),
 }
 
-/// The members of a protocol with a list of members.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Members {
     /// Members in the order of the list.

@@ -63,7 +63,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::{Default, Setting, Spec};
 
-/// The protocols of this command.
 pub static ALL: &[&Protocol] =
     &[&nerio::PROTOCOL, &etcd::PROTOCOL, &allcall::PROTOCOL, &voter::PROTOCOL, &nele::PROTOCOL];
 
@@ -88,8 +87,8 @@ pub struct Protocol {
     /// The setting that separates elections of one name; with the election it names the control
     /// sockets of runners.
     pub realm: &'static Spec,
-    /// The setting that is alike throughout a realm, if there is one; it distinguishes two realms
-    /// of one name.
+    /// The setting whose value all processes of a realm share, if there is one; it distinguishes
+    /// two realms of one name.
     pub roster: Option<&'static Spec>,
     /// Advice for users who give settings of other protocols.
     pub instead: &'static [Replacement],
@@ -128,6 +127,7 @@ pub enum Support {
 #[derive(Clone, Copy, Debug)]
 pub struct Replacement {
     pub settings: &'static [&'static str],
+    /// Continuation of the text `remove --NAME`.
     pub fix: &'static str,
 }
 
@@ -167,9 +167,7 @@ impl Protocol {
 /// The purpose for which settings are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose<'a> {
-    /// Campaign in this election.
     Campaign(&'a ElectionName),
-    /// Ask about this election.
     Ask(&'a ElectionName),
     /// Ask the members for their state; of this election if it has members of its own.
     Members(Option<&'a ElectionName>),
@@ -222,7 +220,6 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// No capability.
     pub const NONE: Self = Self {
         fence: false,
         priority: false,
@@ -235,7 +232,6 @@ impl Capabilities {
         orders: false,
     };
 
-    /// Each capability with its name.
     #[must_use]
     pub const fn named(self) -> [(&'static str, bool); 9] {
         [
@@ -252,8 +248,8 @@ impl Capabilities {
     }
 }
 
-/// The election with the roles: `NAME/3` and role 3 together mean role 3 of NAME. CMD gets both,
-/// and its own commands may use both.
+/// Returns the election that has the roles: NAME for `NAME/3` and role 3. CMD gets both, and
+/// commands inside CMD may pass both.
 pub(crate) fn whole(election: &ElectionName, role: Option<u32>) -> ElectionName {
     let end = role.map(|role| format!("/{role}"));
     let name = end.and_then(|end| election.as_str().strip_suffix(&*end));
@@ -262,8 +258,8 @@ pub(crate) fn whole(election: &ElectionName, role: Option<u32>) -> ElectionName 
 }
 
 impl Realm {
-    /// Reads the realm setting of `protocol`. If it has no name, the name of the election without
-    /// its role is the realm.
+    /// Reads the realm setting of `protocol`. Without a value, the election without its role names
+    /// the realm.
     pub fn read(
         layers: &mut Layers<'_>,
         protocol: &Protocol,

@@ -39,22 +39,22 @@ impl Endpoints {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Outage {
     since: Time,
-    said: Time,
+    last_warning: Time,
     why: String,
 }
 
 impl Outage {
     pub(super) fn new(now: Time, why: &str) -> Self {
-        Self { since: now, said: now, why: why.to_owned() }
+        Self { since: now, last_warning: now, why: why.to_owned() }
     }
 
     /// Records another failed attempt, and returns a warning if the last one was long ago.
     pub(super) fn goes_on(&mut self, now: Time, why: &str) -> Option<String> {
         why.clone_into(&mut self.why);
-        if now.since(self.said) < AGAIN {
+        if now.since(self.last_warning) < AGAIN {
             return None;
         }
-        self.said = now;
+        self.last_warning = now;
         Some(self.told(now))
     }
 

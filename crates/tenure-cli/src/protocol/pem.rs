@@ -6,7 +6,8 @@ use super::Layers;
 use crate::failure::Failure;
 use crate::settings::table;
 
-/// Reads `--cacert`, `--cert` and `--key`, and makes the TLS of a driver of them, if one is set.
+/// Reads `--cacert`, `--cert` and `--key`, and makes TLS options for a driver if any of them is
+/// set.
 pub(super) fn tls<T>(
     layers: &mut Layers<'_>,
     tls: impl FnOnce(Option<Pem>, Option<Identity>) -> T,

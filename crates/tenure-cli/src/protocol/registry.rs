@@ -73,9 +73,9 @@ impl Registry {
         let what =
             format!("{name} is a setting of {}, and the protocol is {own}", owners.join(" and "));
         let fix = match protocol.advice(name) {
-            Some(fix) => fix.to_owned(),
+            Some(fix) => format!("remove --{name}{fix}"),
             None => format!(
-                "leave it out, or give --{} {}",
+                "remove --{name}, or give --{} {}",
                 table::PROTOCOL.spec.name,
                 owners.join(" or ")
             ),

@@ -35,7 +35,7 @@ pub trait RoleHolder {
     /// Whether another process could lead `election` next.
     fn could_be_followed(&self, election: &ElectionName) -> Later<'_, bool>;
 
-    /// The processes that have reported since then that they lead `election`. The caller must
+    /// The processes that have reported after `since` that they lead `election`. The caller must
     /// observe that election meanwhile.
     fn others_that_lead(&self, election: &ElectionName, since: Time)
     -> Later<'_, BTreeSet<String>>;

@@ -30,7 +30,6 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A hidden text with its origin.
 pub struct HiddenText {
     pub text: String,
     pub origin: Origin,
@@ -39,8 +38,8 @@ pub struct HiddenText {
 }
 
 impl Hidden {
-    /// Reads the text: a flag wins over a variable, that over the file. Two other sources at once
-    /// are refused.
+    /// Reads the text: a flag wins over a variable, and a variable over the settings file. Two
+    /// other sources at once are refused.
     pub fn read(&self, layers: &mut Layers<'_>) -> Result<Option<HiddenText>, Failure> {
         let Self { name, variable, .. } = *self;
         let file = layers.optional(self.file)?;
@@ -49,7 +48,7 @@ impl Hidden {
         let (text, origin, file) = match (file, text, origin) {
             (Some(_), Some(_), Some(Origin::Variable(other))) => {
                 let what = format!("the {name} is set twice, by {variable} and by {other}");
-                let failure = Failure::usage(what, "unset one of them");
+                let failure = Failure::usage(what, "unset one of the two variables");
                 return Err(failure.origin(format!("variables {variable} and {other}")));
             }
             (Some(path), None, Some(origin))
@@ -74,7 +73,7 @@ impl Hidden {
 
     fn unusable(&self, what: &str, file: Option<&Path>, origin: &Origin) -> Failure {
         let place = self.place(file);
-        Failure::usage(format!("{place} {what}"), "correct it there").origin(origin)
+        Failure::usage(format!("{place} {what}"), format!("correct {place}")).origin(origin)
     }
 
     /// Reads the file at `path`, if its text is UTF-8.
@@ -87,7 +86,7 @@ impl Hidden {
         })?;
         let what = format!("{name} file");
         if self.is_kept_from_others && SecretFile::is_open(mode) {
-            let fix = format!("take that away: chmod 600 {}", word(path));
+            let fix = format!("make the file private: chmod 600 {}", word(path));
             let failure = Failure::usage(for_others(&what, path, mode), fix);
             return Err(layers.origins.explain(failure, &[self.file.spec.name]));
         }
@@ -96,8 +95,8 @@ impl Hidden {
     }
 }
 
-/// Refuses an unreadable file of this user's identity, even if only settings are asked for. Warns
-/// if others can read or replace it.
+/// Refuses an unreadable file of this user's identity, under `--show-settings` too. Warns if others
+/// can read or replace it.
 pub fn look_at(
     layers: &mut Layers<'_>,
     setting: &str,
@@ -125,7 +124,7 @@ fn warn_of_mode(layers: &mut Layers<'_>, what: &str, path: &Path, mode: u32) {
         return;
     }
     let others = for_others(what, path, mode);
-    layers.warn(format!("{others}: take that away: chmod 600 {}", word(path)));
+    layers.warn(format!("{others}: make the file private: chmod 600 {}", word(path)));
 }
 
 fn for_others(what: &str, path: &Path, mode: u32) -> String {

@@ -2,12 +2,28 @@
 #![allow(dead_code, reason = "a build may lack the one protocol that needs all of it")]
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::watch;
 
-use super::Later;
 use super::outage::{Endpoints, Outage};
+use super::{Later, refused};
 use crate::failure::{self, Failure};
+
+/// The longest wait for this process's own checks.
+pub(super) const STARTING: Duration = Duration::from_secs(1);
+
+/// Hands each notice to `on` until the node ends. A slow listener misses the oldest.
+pub(super) async fn for_each<N: Clone>(mut notices: Receiver<N>, mut on: impl FnMut(&N)) {
+    loop {
+        match notices.recv().await {
+            Ok(notice) => on(&notice),
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
 
 /// The present troubles, on request.
 pub(super) struct Troubles(watch::Receiver<State>);
@@ -20,7 +36,6 @@ struct State {
     silent: Option<Failure>,
     /// Begin and latest reason of the outage.
     outage: Option<Outage>,
-    /// The trouble of this process itself.
     own: Option<String>,
 }
 
@@ -35,6 +50,15 @@ impl Troubles {
                 // The watcher has ended without a finding.
                 None => std::future::pending().await,
             }
+        })
+    }
+
+    /// The failure of a campaign that was refused: an earlier trouble says more than `why`.
+    pub(super) fn refused(&self, why: String) -> Later<'static, Failure> {
+        let found = self.permanent();
+        Box::pin(async move {
+            let found = tokio::time::timeout(STARTING, found).await;
+            found.unwrap_or_else(|_| refused(why))
         })
     }
 
@@ -54,7 +78,6 @@ impl Troubles {
         Box::pin(std::future::ready(self.0.borrow().silent.clone()))
     }
 
-    /// The trouble of this process itself.
     pub(super) fn own(&self) -> Option<String> {
         self.0.borrow().own.clone()
     }
@@ -83,12 +106,11 @@ impl<About: Ord> Watch<About> {
         (Self { aloud, state, warned, endpoints }, Troubles(troubles))
     }
 
-    /// Records a permanent trouble.
     pub(super) fn give_up(&self, failure: Failure) {
         self.state.send_modify(|state| state.permanent = Some(failure));
     }
 
-    /// The permanent trouble has ended after all.
+    /// Takes back a permanent trouble that has ended after all.
     pub(super) fn goes_on(&self) {
         self.state.send_modify(|state| state.permanent = None);
     }

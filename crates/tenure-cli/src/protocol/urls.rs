@@ -22,16 +22,16 @@ pub fn list(form: &UrlForm, text: &str) -> Result<Vec<ServerUrl>, Refusal> {
     let are_several = text.contains(',');
     for one in text.split(',') {
         if one.trim().is_empty() && are_several {
-            return Err(Refusal::new(format!("{what} is empty"), "leave it out, and its comma"));
+            return Err(Refusal::new(format!("{what} is empty"), "remove the extra comma"));
         }
         let one = form.read(one.trim()).map_err(|error| Refusal::new(error.what, error.fix))?;
         if list.contains(&one) {
             let fix = format!("name each server of {service} once");
-            return Err(Refusal::new(format!("{one} is in it twice"), fix));
+            return Err(Refusal::new(format!("{one} is in the list twice"), fix));
         }
         if list.first().is_some_and(|first| first.is_secure() != one.is_secure()) {
             let what = format!("some begin with {plain}:// and some with {secure}://");
-            let fix = format!("give all of them the scheme that {service} speaks");
+            let fix = format!("give every address the scheme that {service} speaks");
             return Err(Refusal::new(what, fix));
         }
         list.push(one);

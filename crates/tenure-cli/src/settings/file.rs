@@ -49,7 +49,7 @@ impl SettingsFile {
                     .iter()
                     .filter(|byte| **byte == b'\n')
                     .count();
-                unusable(format!("is not UTF-8 in line {line}"), "save it as UTF-8")
+                unusable(format!("is not UTF-8 in line {line}"), "save the file as UTF-8")
             }
         }
     }
@@ -66,7 +66,8 @@ impl SettingsFile {
             if let Some(found) = text.get(span.clone()).filter(showable) {
                 what += &format!("; found {}", quoted(found));
             }
-            Failure::usage(what, "correct it there").origin(place.position(span))
+            let fix = "correct the settings file at this line and column";
+            Failure::usage(what, fix).origin(place.position(span))
         })?;
         let mut values = BTreeMap::new();
         for (key, value) in document.get_ref() {
@@ -99,7 +100,7 @@ fn known(
             (Some(hidden), _) => hidden.elsewhere(),
             (None, Some(near)) => format!("did you mean {near}?"),
             (None, None) => {
-                "remove it; the keys are the names of the flags, as tenure run --help has them"
+                "remove the key; keys have the names of the flags, which tenure run --help lists"
                     .into()
             }
         };
@@ -109,11 +110,11 @@ fn known(
         Reach::Everywhere => Ok(spec),
         Reach::Process => refuse(
             format!("{name} cannot be set in a settings file"),
-            format!("remove it and give --{name}"),
+            format!("remove the key and give --{name}"),
         ),
         Reach::Flag(why) => refuse(
             format!("{name} cannot be set in a settings file: {why}"),
-            format!("remove it and give --{name} where it is meant"),
+            format!("remove the key and give --{name} on the command line"),
         ),
     }
 }
@@ -187,7 +188,7 @@ impl Source<'_> {
         for item in items {
             let Some(text) = item.get_ref().as_str() else {
                 let what = format!("{} holds {}, not a string", spec.name, kind(item.get_ref()));
-                return Err(Failure::usage(what, "put it in quotes")
+                return Err(Failure::usage(what, "put every value of the array in quotes")
                     .origin(self.origin(spec.name, item.span())));
             };
             list.push(text);

@@ -28,7 +28,6 @@ pub static SECRET: Hidden = Hidden {
     is_kept_from_others: false,
 };
 
-/// The keys of a process.
 pub static KEYS: Hidden = Hidden {
     name: "keys",
     variable: "TENURE_KEYS",
@@ -49,9 +48,8 @@ pub static HIDDEN: [&Hidden; 4] = [&PASSWORD, &SECRET, &KEYS, &TOKEN];
 /// A text from a file or a variable. A flag would show it to every user of the machine, and
 /// settings files are passed on.
 pub struct Hidden {
-    /// Name in the origins, which never hold the value.
+    /// Name shown in `origin:` lines; these lines never show the secret.
     pub name: &'static str,
-    /// Variable that holds the text.
     pub variable: &'static str,
     pub file: &'static Setting<PathBuf>,
     /// Whether a file that others can read or change is refused.
@@ -64,7 +62,8 @@ impl Hidden {
     pub fn elsewhere(&self) -> String {
         let file = self.file.spec.name;
         let variable = self.variable;
-        format!("give --{file} FILE or set {variable}: others could read it here")
+        let name = self.name;
+        format!("give --{file} FILE or set {variable}: other users could read the {name} here")
     }
 
     /// Description of the text's place.

@@ -51,7 +51,6 @@ use std::fmt;
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Context {
-    /// Whether to answer in JSON.
     pub json: bool,
     pub origins: Origins,
 }
@@ -59,7 +58,6 @@ pub struct Context {
 pub struct Setting<T: 'static> {
     /// Parts that do not depend on `T`.
     pub spec: Spec,
-    /// Parses the text.
     pub parse: fn(&str) -> Result<T, Refusal>,
     /// Writes a value in the form that [`parse`](Self::parse) reads.
     pub show: fn(&T) -> String,

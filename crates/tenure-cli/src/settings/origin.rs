@@ -19,7 +19,6 @@ pub enum Origin {
         column: usize,
         key: String,
     },
-    /// The default.
     Default,
     /// The default, which follows from other settings, in these words.
     Follows(&'static str),

@@ -63,8 +63,8 @@ impl Origins {
         })
     }
 
-    /// The failure for settings that a core refuses, with the origin of every number. `fix` is for
-    /// errors of which more is known than the settings to change.
+    /// The failure for settings that a core refuses, with the origin of every number. `fix` is a
+    /// better remedy than to change one of these settings, if there is one.
     #[must_use]
     pub fn refuse(&self, error: &dyn SettingsError, fix: Option<String>) -> Failure {
         let (mut names, nearest) = match error.fault() {
@@ -106,8 +106,8 @@ impl Origins {
         self.explain(Failure::usage(what, fix), names)
     }
 
-    /// A failure, with where each of these settings got its value. Texts of others have a bound,
-    /// but longer than a line.
+    /// A failure with the origins of these settings. Clips a text of another program that is longer
+    /// than [`SAID_MAX`].
     #[must_use]
     pub fn failure(
         &self,
@@ -121,8 +121,8 @@ impl Origins {
         self.explain(Failure::new(exit, what, fix), names)
     }
 
-    /// The command line with all given settings, with `always` in any case, and without those of
-    /// `without`.
+    /// The command line with all given settings but those of `without`; `always` is in it even as a
+    /// default.
     #[must_use]
     pub fn command(&self, command: &str, without: &[&str], always: &str) -> String {
         let is_set = |entry: &&Entry| {

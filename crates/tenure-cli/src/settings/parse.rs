@@ -65,9 +65,9 @@ pub fn drift(text: &str) -> Result<Drift, Refusal> {
 pub fn election(text: &str) -> Result<ElectionName, Refusal> {
     ElectionName::new(text).map_err(|error| {
         let mut refusal = refused(&error, ElectionName::MAX_BYTES);
-        // Programs of others may use an election of that very name.
+        // Candidates in other programs must use the new name as well.
         if !matches!(error, NameError::Empty { .. }) {
-            refusal.fix += &format!(", for all its candidates: {ANOTHER}");
+            refusal.fix += &format!("; give all candidates the same name: {ANOTHER}");
         }
         refusal
     })
@@ -117,9 +117,9 @@ pub fn value(text: &str) -> Result<Value, Refusal> {
 
 fn refused(error: &NameError, max: usize) -> Refusal {
     let fix = match error {
-        NameError::Empty { .. } => format!("give it 1 to {max} bytes"),
-        NameError::TooLong { .. } => format!("shorten it to {max} bytes"),
-        NameError::Character { found, .. } => format!("leave out {found:?}"),
+        NameError::Empty { .. } => format!("write 1 to {max} bytes"),
+        NameError::TooLong { .. } => format!("write at most {max} bytes"),
+        NameError::Character { found, .. } => format!("remove {found:?}"),
     };
     Refusal::new(error.to_string(), fix)
 }
@@ -157,7 +157,6 @@ fn of_member(error: &MemberError) -> Refusal {
     Refusal::new(error.to_string(), fix)
 }
 
-/// A path in the file system.
 pub fn path(text: &str) -> Result<PathBuf, Refusal> {
     match text {
         "" => Err(Refusal::new("the path is empty", "name a file or directory")),
@@ -224,9 +223,8 @@ pub fn level(text: &str) -> Result<LevelFilter, Refusal> {
 /// The words that [`shell`] takes.
 pub const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 
-/// A shell with completions.
 pub fn shell(text: &str) -> Result<clap_complete::Shell, Refusal> {
-    text.parse().map_err(|_| not_one_of(text, "a shell that completions exist for", &SHELLS))
+    text.parse().map_err(|_| not_one_of(text, "a shell with completions", &SHELLS))
 }
 
 pub(crate) fn not_one_of(text: &str, kind: &str, known: &[&str]) -> Refusal {
@@ -287,8 +285,7 @@ mod tests {
         assert_eq!(members("a=127.0.0.1:1,").unwrap_err().what, "the member \"\" has no `=`");
         assert_eq!(
             members("a b=127.0.0.1:1").unwrap_err().what,
-            "member \"a b\": a node's name may hold letters, digits and . _ -; ' ' is not one of \
-             them"
+            "member \"a b\": a node's name may hold letters, digits and . _ -; ' ' is not allowed"
         );
     }
 

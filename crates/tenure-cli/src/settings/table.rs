@@ -40,7 +40,7 @@ crate::settings! {
         "The name of this candidate, unique in the cluster: 1 to 64 bytes of letters, digits \
          and . _ -";
     VALUE: Value = "value" "TEXT" Text, Everywhere,
-        Follows("empty, or the id where observers see no name"), GENERAL, parse::value, plain,
+        Follows("empty; the id with protocols that show no names"), GENERAL, parse::value, plain,
         "A text that observers see while this candidate leads, such as its address: at most 128 \
          bytes";
     PRIORITY: u8 = "priority" "N" Number, Everywhere, Text("100"), GENERAL,
@@ -82,10 +82,11 @@ crate::settings! {
         parse::switch, plain,
         "Confirm that every tenure run and every node of this cluster is stopped, on all machines";
     FENCE_FLOOR: Fence = "fence-floor" "N" Number, ONE_CALL,
-        Follows("milliseconds since 1970, or what the directory holds if that is more"), GENERAL,
+        Follows("milliseconds since 1970, or the directory's highest fence if that is higher"),
+        GENERAL,
         parse::fence_floor, plain,
-        "Continue the fences above this number; no lost member issued a higher fence. The same \
-         for all members";
+        "The number above which fences continue: no lost member may have issued a higher fence. \
+         The same for all members";
     EVERY_ROLE: bool = "all" "" Switch, ONE_CALL, Text("false"), GENERAL,
         parse::switch, plain,
         "For an election with roles: stop every CMD of the process, release all its roles, and \
@@ -99,8 +100,8 @@ crate::settings! {
          socket on this machine";
     TIMEOUT: Duration = "timeout" "DURATION" Text, ONE_CALL, Text("1m 30s"), GENERAL,
         parse::positive_duration, span,
-        "With --remote: how long the leader may take to step down; transfer uses --wait instead, \
-         if given";
+        "With --remote: how long the leader may take to step down. If transfer has --wait, that \
+         time counts instead";
     WAIT: Duration = "wait" "DURATION" Text, ONE_CALL, Nothing, GENERAL,
         parse::duration, span,
         "How long to wait; the last answers may take a second longer. The text below says what \
@@ -165,8 +166,8 @@ crate::settings! {
         parse::path, path,
         "Write the key to this new file, readable only by its owner, instead of printing it";
     LISTEN: SocketAddr = "listen" "ADDR" Text, Everywhere,
-        Follows("a node's address in the members list, or only its port if that has a host name; \
-                 else any free port"),
+        Follows("for a node its address in the members list, or only the port if the list has a \
+                 host name; otherwise any free port"),
         NETWORK,
         parse::address, plain,
         "The address to bind";

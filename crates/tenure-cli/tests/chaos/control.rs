@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_testkit::processes::nerio::{Memory, Nerio};
+use tenure_testkit::nerio::{Memory, Nerio};
 use tenure_testkit::processes::{
     Fleet, Host, Manner, Network, Proxy, Timing, ViolationKind, eventually,
 };

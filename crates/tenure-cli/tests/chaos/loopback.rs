@@ -1,6 +1,6 @@
 //! The rounds on loopback, through the proxy.
 
-use tenure_testkit::processes::nerio::Nerio;
+use tenure_testkit::nerio::Nerio;
 use tenure_testkit::processes::{Fleet, Proxy, rounds};
 
 tenure_testkit::tests!(two_commands_never_run_at_once);

@@ -90,7 +90,7 @@ fn member_is_a_single_process() {
     // A process without a place in the cluster still takes the candidate's name.
     let own = ["run", "--id", id];
     let answer = three.ask(&[&own, &elsewhere[..], &["--", "true"]].concat());
-    assert!(answer.err.contains("--name and --state, to be that member"), "{}", answer.err);
+    assert!(answer.err.contains("--name and --state, to contend as that member"), "{}", answer.err);
 }
 
 /// Warnings of the start are printed, and the member's socket is beside that of the runner.
@@ -122,8 +122,8 @@ fn member_warns_of_short_lease_max() {
         assert_eq!(answer.code, Some(0), "{}", answer.err);
         answer.err
     };
-    let told = "warning: lease is 5s, and lease-max, the longest that this member gives, 3s: it \
-                never grants itself the lease, ";
+    let told = "warning: lease is 5s, and lease-max, the longest that this member gives, 3s: \
+                this member never grants its own lease, ";
     assert_eq!(said("3s").matches(told).count(), 1, "{}", said("3s"));
     assert!(!said("5s").contains("lease-max"), "{}", said("5s"));
 }

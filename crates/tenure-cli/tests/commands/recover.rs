@@ -119,7 +119,7 @@ fn runbook_recovers_lost_directories() {
     for name in ["a", "b"] {
         let answer = as_printed(&three, &recovered.out, name);
         assert_eq!(answer.code, Some(0), "{}", answer.err);
-        assert!(answer.out.contains("holds a new memory"), "{}", answer.out);
+        assert!(answer.out.contains("is made anew"), "{}", answer.out);
         // A second run changes nothing.
         assert_eq!(as_printed(&three, &recovered.out, name).code, Some(0));
     }

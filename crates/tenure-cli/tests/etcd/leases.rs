@@ -17,9 +17,9 @@ const LONG: u32 = 10;
 fn old_etcd_grants_its_shortest_lease() {
     leads(ClusterConfig::new(Version::Oldest, 1), 1, |cluster| {
         let version = format!(
-            "warning: {} runs etcd 3.4.23, of which a leader that is stuck on its disk may end \
-             leases too early: this process moves its keys to a new one, but candidates of other \
-             programs may lead on without theirs; upgrade to 3.4.31, 3.5.13, 3.6 or newer",
+            "warning: {} runs etcd 3.4.23: a leader of etcd that is stuck on its disk may end \
+             leases too early. This process moves its keys to a new lease, but candidates of \
+             other programs may lead on without a lease; upgrade to 3.4.31, 3.5.13, 3.6 or newer",
             cluster.endpoints()[0]
         );
         vec![version, TWO_FOR_ONE.to_owned()]

@@ -16,9 +16,9 @@ fn missing_coordinators_are_named() {
         .unwrap();
     let host = machine(&cluster.addresses(), "coordinator");
     let one = host.start("one", &run("one", &LOOSE, &["--partitions", "1"], WORK));
-    let waits = "one waits: connecting: group coordinator.coordinator.m1: it has";
-    one.line(&format!("{waits} assigned nothing yet"), 1);
-    for begins in ["warning: no assignment of the group yet: it has", waits] {
+    let waits = "one waits: connecting: group coordinator.coordinator.m1: the group has";
+    one.line(&format!("{waits} assigned no partitions yet"), 1);
+    for begins in ["warning: the group has assigned no partitions yet: the group has", waits] {
         let told = one.line(&format!("{begins} no coordinator"), 1);
         assert!(told.contains("offsets.topic.replication.factor"), "{told}");
     }

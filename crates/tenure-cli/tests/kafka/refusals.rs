@@ -60,7 +60,7 @@ fn changed_partition_count_ends_runner() {
     assert_eq!(one.ended(), Some(6), "{}", host.log("one"));
     let log = host.log("one");
     assert!(log.contains("partitions") && log.contains("CMD ended"), "{log}");
-    assert!(log.contains("fix: mend that with all processes stopped"), "{log}");
+    assert!(log.contains("fix: stop all processes, remove the cause"), "{log}");
 }
 
 /// Without the topic nobody can lead, and only this warning says so. Where brokers create it again,
@@ -73,7 +73,7 @@ fn deleted_topic_is_reported() {
     let one = host.start("one", &run("one", &STRICT, &["--partitions", "1"], WORK));
     one.line("works", 1);
     cluster.delete_topic("deleted").unwrap();
-    one.line("topic deleted is not there any more: nobody becomes leader", 1);
+    one.line("topic deleted is not there any more: no process becomes leader", 1);
     one.signal(Signal::TERM);
     assert_eq!(one.ended(), Some(143), "{}", host.log("one"));
 }

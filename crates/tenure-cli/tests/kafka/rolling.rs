@@ -92,7 +92,7 @@ fn rolling_restart_leaves_no_role_idle() {
         assert_eq!(before.ended(), Some(143), "{}", host.log(name));
         let log = host.log(name);
         assert!(log.contains(&format!("{name} leads {election}/")), "{log}");
-        assert!(log.contains("on until another one does"), "{log}");
+        assert!(log.contains("until another candidate leads"), "{log}");
         all_work(&journal, 4);
         let one = host.start(next, &run(next, &ROOMY, &ROLES, &work));
         begins(&one);
@@ -125,7 +125,7 @@ fn lone_process_stops_after_listening() {
     one.signal(Signal::TERM);
     assert_eq!(one.ended(), Some(143));
     let log = host.log("one");
-    assert!(log.contains("CMD ended: ") && !log.contains("on until another one does"), "{log}");
+    assert!(log.contains("CMD ended: ") && !log.contains("until another candidate leads"), "{log}");
 }
 
 /// A second signal, or the setting, also stops it at once.
@@ -140,7 +140,7 @@ fn second_signal_stops_at_once() {
     let two = host.start("two", &run("two", &LOOSE, &SINGLE, work));
     one.line("is on the same host and leads", 1);
     one.signal(Signal::USR1);
-    one.line(&format!("one leads {election}/0 on until another one does"), 1);
+    one.line(&format!("one leads {election}/0 until another candidate leads"), 1);
     one.signal(Signal::TERM);
     // The first signal decides the code.
     assert_eq!(one.ended(), Some(138), "{}", host.log("one"));
@@ -156,7 +156,7 @@ fn second_signal_stops_at_once() {
     four.line("four waits: behind another member", 1);
     three.signal(Signal::TERM);
     assert_eq!(three.ended(), Some(143));
-    assert!(!host.log("three").contains("on until another one does"), "{}", host.log("three"));
+    assert!(!host.log("three").contains("until another candidate leads"), "{}", host.log("three"));
     four.signal(Signal::TERM);
     assert_eq!(four.ended(), Some(143));
 }

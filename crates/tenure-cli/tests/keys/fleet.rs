@@ -147,9 +147,10 @@ impl Fleet {
     /// Starts a candidate whose CMD ignores SIGTERM and ends when the file `until` exists; the
     /// lease must allow a minute for that.
     pub(crate) fn start_stubborn(&mut self, id: &str, key: &str, until: &str) {
-        let cmd = format!("trap '' TERM; until [ -e {until} ]; do sleep 0.1; done");
+        let cmd = format!("trap '' TERM; >ignores; until [ -e {until} ]; do sleep 0.1; done");
         self.work(id, &[key], &["--grace", "60s"], &["sh", "-c", &cmd]);
-        self.says(id, "runs as process");
+        // A SIGTERM that comes before the trap ends CMD.
+        eventually("CMD ignores SIGTERM", || self.path("ignores").exists().then_some(()));
     }
 
     /// Waits until a leader is known, with the key in `key`, and returns it.

@@ -23,7 +23,7 @@ fn status_shows_unusable_key_file() {
         let told = "has changed, and line 1 is no key: a key is what tenure keys new";
         fs::write(&file, "hello\n").unwrap();
         until("it is in the status", || warned(&fleet, process).contains(told));
-        assert!(warned(&fleet, process).contains("Correct the file, and it is read again"));
+        assert!(warned(&fleet, process).contains("Correct the file; this process then reads"));
         fs::remove_file(&file).unwrap();
         until("another reason takes its place", || warned(&fleet, process).contains("os error 2"));
         fleet.give(&file, &[if process == "a" { &key } else { &billing }]);
@@ -66,13 +66,13 @@ fn unaccepted_key_points_to_node_logs() {
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
     let of_other = fleet.issue(&other, "other.app.key");
     fleet.runner("web", &of_other, &[]);
-    let told = "web waits: no quorum: nothing heard of a, b, c; a node does not answer a \
-                process whose key it does not accept, and without a key of its own it accepts \
-                none: its log names processes with another key";
+    let told = "web waits: no quorum: nothing heard of a, b, c; a node ignores a process whose \
+                key it does not accept (a node without a key accepts none), and its log names \
+                that process";
     until("it says what may be behind it", || fleet.log("web").contains(told));
     let logged = || NODES.iter().all(|node| fleet.log(node).contains("uses the key "));
     until("and so do the logs", logged);
-    // An operator asks the process on the own machine.
+    // An operator asks the process on this machine.
     let refused = fleet.machine.ask(&["keys", "status", "--control", "web.sock"]);
     assert_eq!(refused.code, Some(6), "{refused:?}");
 }
@@ -128,7 +128,7 @@ fn leader_is_verified_during_key_exchange() {
     };
     until("it is verified", || verify(&fleet, &of_old) == (Some(0), String::new()));
     let id = fleet.keys("a")["accepts"][1].as_str().unwrap().to_owned();
-    let told = format!("the key file of web must have {id}, too, below its own");
+    let told = format!("put {id} into the key file of web as well, below its own key");
     until("it is told what to do", || {
         let (code, said) = verify(&fleet, &of_new);
         code == Some(69) && said.contains(&told)

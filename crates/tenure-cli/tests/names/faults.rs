@@ -1,6 +1,6 @@
 //! The rounds of faults on hosts with names and keys, whose addresses change.
 
-use tenure_testkit::processes::nerio::Nerio;
+use tenure_testkit::nerio::Nerio;
 use tenure_testkit::processes::{Fleet, NamedHosts, rounds};
 
 tenure_testkit::tests!(two_commands_never_run_at_once);

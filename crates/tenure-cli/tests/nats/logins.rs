@@ -163,7 +163,7 @@ fn leader_survives_lame_duck_server() {
     next.line("two waits: behind one", 1);
     cluster.server(0).lame_duck().unwrap();
     for runner in [&leader, &next] {
-        runner.line("is about to end: going to the next one", 1);
+        runner.line("is about to end: going to the next server", 1);
     }
     // An unrenewed lease is over by then.
     sleep(LEASE);
@@ -207,7 +207,7 @@ fn late_login_refusal_ends_no_process() {
     for runner in [leader, next] {
         let log = runner.log();
         assert!(!log.contains("async_nats") && !log.contains("once is enough"), "{log}");
-        assert!(!log.contains("a right that it needs"), "{log}");
+        assert!(!log.contains("a right that this login needs"), "{log}");
         runner.signal(Signal::TERM);
         assert_eq!(runner.ended(), Some(143), "{log}");
     }

@@ -226,7 +226,7 @@ fn changed_script_is_told_its_fault() {
     let (status, log) = (stage.ended("ann"), stage.log("ann"));
     assert_eq!(status.code(), Some(127), "{log}");
     assert!(log.contains("its lines end with CR LF"), "{log}");
-    assert!(log.contains("fix: mend that file, or give another CMD"), "{log}");
+    assert!(log.contains("fix: mend the file of CMD, or give another CMD"), "{log}");
 }
 
 /// A slow guard means that the machine is busy, not that its limits are wrong.

@@ -4,7 +4,7 @@ use std::fs;
 
 use tenure_testkit::processes::{Machine, RunningCommand};
 
-/// An own network, in which packets to the name server are lost: needs root, `unshare`, `mount`
+/// A network namespace in which packets to the name server are lost: needs root, `unshare`, `mount`
 /// (util-linux) and `ip`.
 const SCRIPT: &str = r#"ip link add s0 type veth peer name s1 && ip addr add 10.9.0.1/24 dev s0 \
 && ip link set s0 up && ip link set s1 up \

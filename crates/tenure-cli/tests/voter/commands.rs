@@ -38,7 +38,7 @@ fn silent_voters_leave_leader_unknown() {
     let unknown = network.machine.ask(&["leader", "--voter-list", &list]);
     assert_eq!(unknown.code, Some(4), "{}", unknown.err);
     assert!(unknown.err.contains("cannot be used: "), "{}", unknown.err);
-    assert!(unknown.err.contains("fix: see that voters run there"), "{}", unknown.err);
+    assert!(unknown.err.contains("fix: check that voters run there"), "{}", unknown.err);
 }
 
 /// A list may name a web server, with or without a secret.

@@ -58,7 +58,7 @@ fn voters_are_added_and_removed() {
     assert_eq!(unknown.code, Some(6), "{}", unknown.err);
     let itself = told(&["remove", &leader]);
     assert_eq!(itself.code, Some(6), "{}", itself.err);
-    assert!(itself.err.contains("tenure resign first"), "{}", itself.err);
+    assert!(itself.err.contains("make the leader resign first"), "{}", itself.err);
 
     // A follower loses its directory.
     let nth = IDS.iter().position(|id| *id != leader).unwrap();

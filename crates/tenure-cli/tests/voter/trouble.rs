@@ -53,8 +53,8 @@ fn different_voter_lists_are_reported() {
         shown.err
     );
     let other = network.start(1, &["--voter-list", &two]);
-    alone.line("refused by b: it begins with a, b, and a with a, b, c: give all the same list", 1);
-    other.line("refused by a: it begins with a, b, c, and b with a, b: give all the same list", 1);
+    alone.line("refused by b: it begins with a, b, and a with a, b, c: give all voters", 1);
+    other.line("refused by a: it begins with a, b, c, and b with a, b: give all voters", 1);
     eventually("both answer", || {
         let shown = members(&network, &two);
         assert_eq!(shown.code, Some(4), "{}{}", shown.out, shown.err);
@@ -76,7 +76,7 @@ fn foreign_election_or_secret_is_refused() {
     let other = network.told(&["leader", "--election", "another", "--voter-list", &list]);
     assert_eq!(other.code, Some(2), "{}{}", other.out, other.err);
     assert!(other.err.contains("elects a leader of billing in the mode majority"), "{}", other.err);
-    assert!(other.err.contains("fix: ask for that election"), "{}", other.err);
+    assert!(other.err.contains("fix: ask for the election of these voters"), "{}", other.err);
     let wrong = Network::of(with("another secret of sixteen bytes"));
     let stranger = Network::of(Machine::new(env!("CARGO_BIN_EXE_tenure")));
     let leader = stranger.told(&["leader", "--voter-list", &list]);

@@ -54,7 +54,7 @@ fn unmakeable_socket_is_reported() {
     stage["one"].signal(Signal::CONT);
     stage.says("one", "or its lock is gone, so that no command reaches this process: ");
     let (code, said) = stage.ask_in("sockets", &["resign"]);
-    assert!(said.contains("makes that again within a second, or warns why it cannot"), "{said}");
+    assert!(said.contains("socket again within a second, or warns why it cannot"), "{said}");
     assert_eq!(code, Some(69));
     fs::remove_file(stage.path("sockets")).unwrap();
     stage.says("one", "was removed, and is made again: ");
@@ -94,7 +94,7 @@ fn killed_leaders_are_reported_with_lease() {
              lease runs out by itself, in "
         );
         assert!(said.starts_with(&told), "{said}");
-        assert!(said.ends_with("fix: wait for that; tenure leader says who leads\n"), "{said}");
+        assert!(said.ends_with("fix: wait, then ask tenure leader who leads\n"), "{said}");
         assert_eq!(code, Some(69));
     }
 }

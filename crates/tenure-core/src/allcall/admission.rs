@@ -1,4 +1,4 @@
-//! Admission of packets: only well-formed ones of this cluster (ruling 6).
+//! Checks packets on arrival: only well-formed packets of this cluster count (ruling 6).
 
 use alloc::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::message::{
 };
 use crate::name::{ClusterName, ElectionName};
 
-/// Whether a packet is of this cluster, and its parts fit together.
+/// Checks that a packet belongs to this cluster, and that its parts fit together.
 pub(super) fn check(packet: &Packet, cluster: &ClusterName) -> Result<(), Ignored> {
     let Packet { header, body } = packet;
     if header.cluster != *cluster {

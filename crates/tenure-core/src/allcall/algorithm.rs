@@ -1,5 +1,6 @@
 //! The algorithm of the text, phase by phase. Each section begins with the sentences that it
-//! carries out; rulings, H, L, K and E are in the [module document](super).
+//! carries out. The [module document](super) has the rulings. H is `heartbeat`, L `lease`, K
+//! `max_clock_skew`, and E the end of a lease.
 //!
 //! A process listens for L + K. Then it calls once a heartbeat, and hears the calls and replies of
 //! others. A round ends one heartbeat after its call: the process sorts the eligible candidates,
@@ -36,8 +37,8 @@ use crate::time::WallTime;
 // maxClockSkew time has elapsed. During init, the server does, however, accept and respond to
 // allcalls()."
 impl Election {
-    /// A connection is up. An election that has not listened for L + K begins to listen. A
-    /// candidate that has listened, and does not lead, missed earlier packets, and is held off.
+    /// Handles a new connection. An election that has not listened for L + K begins to listen. A
+    /// candidate that has listened and does not lead is held off, because it missed packets.
     pub(super) fn on_connected(&mut self, context: &Context<'_>) {
         if !context.connected {
             return;
@@ -56,7 +57,7 @@ impl Election {
 // every heartBeat seconds", which "contain the sender's computed result of who the current leader
 // is."
 impl Allcall {
-    /// A heartbeat has passed since the last call: its round ends, and the next one begins.
+    /// Ends the round of the last call, and opens the next one.
     pub(super) fn on_beat(&mut self, out: &mut Out) {
         let now = self.now.boot;
         let config = self.config.clone();
@@ -69,7 +70,7 @@ impl Allcall {
         self.call_all(out);
         let again = self.pings.beat.map_or(now, |beat| beat.after(config.heartbeat));
         let again = if again > now { again } else { now.after(config.heartbeat) };
-        // Without elections that call, the first round begins when the first initial wait is over.
+        // If no election calls yet, the first round begins when the first initial wait ends.
         let listens = self.elections.values().filter_map(|election| election.listens(now)).min();
         let first = listens.filter(|_| !self.pings.rounds.is_open()).unwrap_or(again);
         self.pings.beat = (!self.elections.is_empty()).then_some(again.min(first));
@@ -111,7 +112,7 @@ impl Allcall {
 }
 
 impl Election {
-    /// The entry or the question of this process in the round that it opens now.
+    /// Returns what this election contributes to the new round: an entry, a question, or nothing.
     fn voice(&mut self, context: &Context<'_>) -> Voice {
         self.round.called = false;
         self.round.announced = false;
@@ -122,7 +123,7 @@ impl Election {
                 return Voice::Call(self.entry(context));
             }
         } else if self.campaign.is_none() && self.kept > context.boot() {
-            // The round counts as valid for a campaign that comes next.
+            // Ask, so that the next campaign finds a valid round.
             return Voice::Ask;
         }
         if self.observation.is_some() { Voice::Ask } else { Voice::Silent }
@@ -132,13 +133,16 @@ impl Election {
         let now = context.boot();
         let own = self.campaign.as_ref().and_then(|campaign| campaign.claim(context.me));
         let followed = self.others.claims.followed(now);
-        // A claim that may never hold is not passed on.
+        // Do not relay a claim that its leader has not heard: it may never hold.
         let relayed = followed.filter(|known| self.relays && known.holds && own.is_none());
         let relayed = relayed.map(|known| known.claim.clone());
         self.relays = false;
+        let eligible = self.is_eligible(context);
+        // Others that hear that this process is not eligible no longer wait for it (ruling 1).
+        self.round.announced &= eligible;
         Entry {
             election: self.name.clone(),
-            eligible: self.is_eligible(context),
+            eligible,
             digest: self.digest(context),
             claim: own.or(relayed),
             tombstones: self.others.tombstones.carried(now),
@@ -152,7 +156,8 @@ impl Election {
 // information of who she thinks the leader is, so long as the received information is monotone in
 // the (lease, leader-rank) ordering."
 impl Allcall {
-    /// Another participant calls. All of the call is late if a later round of it was heard.
+    /// Handles a call of another participant. A call is late if a later one of its sender was
+    /// heard.
     pub(super) fn hear_call(&mut self, header: &Header, call: &Call, out: &mut Out) {
         let room = self.config.limits.participants;
         let known = self.pings.peers.hear(&header.sender, call.round, self.now.boot, room);
@@ -196,7 +201,7 @@ impl Allcall {
         let room = self.room().saturating_sub(answers.len() * bytes::ANSWER);
         let mut lists = batch::split(entries, room, Entry::bytes);
         if lists.is_empty() {
-            // An empty reply shows that this process is there, and its clock.
+            // Reply without entries: others learn that this process is alive, and compare clocks.
             lists.push(Vec::new());
         }
         for entries in lists {
@@ -204,8 +209,8 @@ impl Allcall {
         }
     }
 
-    /// A reply shows that its sender is there if it answers an open round: an own one, or that of a
-    /// call that was heard. The entries of the reply count in any case.
+    /// Handles a reply. The reply shows that its sender is alive if it answers an open round of
+    /// this process or of a caller that was heard. The entries of the reply count in any case.
     pub(super) fn hear_reply(&mut self, header: &Header, reply: &Reply, out: &mut Out) {
         let now = self.now.boot;
         let heartbeat = self.config.heartbeat;
@@ -222,7 +227,7 @@ impl Allcall {
                 counts |= !off && self.pings.peers.is_open(answer, now, heartbeat);
             }
         }
-        // An answer to an observer alone is not late.
+        // A reply to observers only is not late.
         if known && !counts {
             ignore(Ignored::Late, out);
         }
@@ -246,7 +251,8 @@ impl Allcall {
 }
 
 impl Election {
-    /// Another participant has sent this entry; `sign` if that shows that the participant is there.
+    /// Handles an entry of another participant. With `sign` the entry shows that the sender is
+    /// alive.
     pub(super) fn hear(
         &mut self,
         header: &Header,
@@ -264,7 +270,7 @@ impl Election {
             self.on_claim(claim, ClaimSource { first_hand: own.is_some(), holds }, context);
         }
         self.doubt(header, entry, context);
-        // An entry from before a tombstone that was heard first shows no participant.
+        // After the sender's tombstone, an entry with the ended claim shows no candidate.
         let stale = own.is_some_and(|claim| self.others.tombstones.bury(claim));
         if let Some(sign) = sign.filter(|_| !stale)
             && let Err(reason) = self.others.presence.hear(from, sign, entry.eligible, context)
@@ -285,7 +291,7 @@ impl Election {
     }
 
     fn on_claim(&mut self, claim: &LeaderClaim, source: ClaimSource, context: &mut Context<'_>) {
-        // A claim of this process, from others, changes nothing (ruling 5).
+        // Others' entries with a claim of this process change nothing (ruling 5).
         if context.me.is(&claim.leader) || self.others.tombstones.bury(claim) {
             return;
         }
@@ -299,7 +305,7 @@ impl Election {
         }
     }
 
-    /// A leadership of another participant has ended before its lease (ruling 7).
+    /// Handles a tombstone: a leadership of another participant ended before its lease (ruling 7).
     pub(super) fn bury(&mut self, dead: &Tombstone, context: &mut Context<'_>) {
         if context.me.is(&dead.leader) {
             return;
@@ -309,12 +315,12 @@ impl Election {
             Ok(news) => news,
             Err(reason) => return self.emit(OwnEvent::Ignored(reason), context),
         };
-        // Without room for the tombstone, the claim ends all the same.
+        // End the claim even if there is no room for the tombstone.
         let current = self.others.claims.bury(dead, context.boot());
         self.on_rival_gone(context);
         if news || current {
-            // The leader may be gone, and others do not wait for it; a leader that stands again is
-            // announced.
+            // Wait no longer for this participant: it may be gone. If it stands again, it announces
+            // itself first.
             self.others.presence.leave(&dead.leader);
         }
         if current && self.others.claims.live(context.boot()).next().is_none() {
@@ -328,15 +334,17 @@ impl Election {
 // "Election and leasing are computed locally, by each node, one heartBeat after receiving any
 // replies from the allcall(). The localnode who issued the allcall sorts the respondents, including
 // itself, and if all leases have expired, it determines who is the new leader and marks their lease
-// as starting from now." Here a node marks only its own (ruling 1).
+// as starting from now." Here each node marks its own lease only (ruling 1).
 impl Election {
-    /// A round has ended: `valid` if the own call was heard in time (ruling 6), `None` if the round
-    /// had no entry of this election.
+    /// Ends a round of this election. `valid` says whether this process heard its own call in time
+    /// (ruling 6); `None` if the call did not contain this election.
     fn close(&mut self, valid: Option<bool>, context: &mut Context<'_>) {
         self.round.valid = valid == Some(true);
         self.round.closed = context.boot();
         if valid == Some(false) {
             self.hold_off(context);
+            // The candidate that said so may have led since.
+            self.others.vouched = None;
         }
         self.others.tombstones.expire(context.boot());
         self.others.doubts.expire(context.boot());
@@ -352,13 +360,14 @@ impl Election {
         self.others.presence.forget(context);
     }
 
-    /// Whether this process stands now: after a full valid round in which it announced that it is
-    /// eligible (ruling 1), and after the candidates before it had their turn (ruling 6).
+    /// Whether this process stands now: it has announced its eligibility in a full valid round
+    /// (ruling 1), and each candidate before it has had its turn (ruling 6).
     fn may_stand(&mut self, context: &Context<'_>) -> bool {
         let now = context.boot();
         let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);
         if !waits || !self.round.announced || !self.is_eligible(context) {
-            // The same reason may keep better candidates from standing (ruling 6).
+            // Better candidates may be kept from standing for the same reason, so wait anew (ruling
+            // 6).
             self.vacancy.waits = None;
             return false;
         }
@@ -368,8 +377,8 @@ impl Election {
         }
         let before = self.before(context);
         let places = u32::try_from(before.len()).unwrap_or(u32::MAX);
-        // The wait counts from when this process knew of them, and not from the vacancy: then they
-        // may have been away, or still listening.
+        // Wait from when these candidates were known, not from the vacancy: they may have been away
+        // or listening then.
         let since = match &self.vacancy.waits {
             Some((since, known)) if *known == before => *since,
             _ => {
@@ -378,7 +387,7 @@ impl Election {
             }
         };
         let config = context.config;
-        // The fastest clock ends a wait that begins at once on two so much before the slowest.
+        // How much earlier the fastest clock ends an initial wait than the slowest.
         let listens = config.lease.saturating_add(config.max_clock_skew);
         let apart = config.drift.stretch(listens).saturating_sub(config.drift.shrink(listens));
         let each = config.heartbeat.saturating_add(config.max_clock_skew).saturating_mul(2);
@@ -386,14 +395,15 @@ impl Election {
         now.since(since) >= each.saturating_mul(places)
     }
 
-    /// This process stands: the lease begins now, and holds once its own claim is heard (ruling 8).
+    /// Stands: grants a lease from now on. The lease holds once this process hears its own claim
+    /// (ruling 8).
     fn grant(&mut self, context: &mut Context<'_>) {
         let Some(campaign) = &mut self.campaign else { return };
         *context.terms += 1;
         campaign.phase = Phase::Granted { lease: Lease::new(*context.terms, context) };
     }
 
-    /// The own call was heard in time, and with it its claim.
+    /// Applies a grant or a renewal whose claim this process has heard in time.
     pub(super) fn confirm(&mut self, context: &mut Context<'_>) {
         let Some(campaign) = &mut self.campaign else { return };
         let now = context.boot();
@@ -423,8 +433,8 @@ impl Election {
         }
     }
 
-    /// The own claim was not heard in time, or another claim was heard before: a grant is resigned,
-    /// a renewal forgotten (ruling 8).
+    /// Drops a grant or a renewal whose claim was not heard in time, or only after another claim. A
+    /// grant is resigned, a renewal is forgotten (ruling 8).
     pub(super) fn unconfirmed(&mut self, context: &mut Context<'_>) {
         let Some(campaign) = &mut self.campaign else { return };
         let (renewal, lease) = match &mut campaign.phase {
@@ -442,8 +452,8 @@ impl Election {
         self.emit(OwnEvent::NotConfirmed { renewal }, context);
     }
 
-    /// A valid round has ended: a leader renews when L/2 or less remains, if it is the best and not
-    /// beaten (ruling 2).
+    /// Renews a leader's lease after a valid round, if L/2 or less remains and the leader is the
+    /// best and not beaten (ruling 2).
     fn renew(&mut self, context: &mut Context<'_>) {
         let best = self.is_best(context);
         let better = self.better(context).filter(|_| !best);
@@ -461,7 +471,7 @@ impl Election {
             return;
         }
         let next = Lease::new(lease.term, context);
-        // Others would hold to the later E (ruling 3).
+        // Others hold to the later E, so this renewal would not lengthen the claim (ruling 3).
         if next.until <= *published || next.ends <= lease.ends {
             let by = published.since(next.until);
             return self.emit(OwnEvent::ClockSetBack { by }, context);
@@ -476,7 +486,7 @@ impl Election {
 // "The two nodes exchange Ids and lease times, and the node with the shorter valid lease time
 // adopts the node with the longer lease as leader, since that is the sort order." (ruling 2)
 impl Election {
-    /// Another participant leads, too, or says so.
+    /// Handles a live claim of another participant.
     fn on_rival(&mut self, claim: &LeaderClaim, source: ClaimSource, context: &mut Context<'_>) {
         let ClaimSource { first_hand, holds } = source;
         let before = self.campaign.as_ref().is_some_and(|campaign| match &campaign.phase {
@@ -484,16 +494,16 @@ impl Election {
             Phase::Leading { renewal, .. } => first_hand && renewal.is_some(),
             Phase::Waiting => false,
         });
-        // The first claim that is heard wins (ruling 8).
+        // The claim that is heard first wins (ruling 8).
         if before {
             self.unconfirmed(context);
         }
         let Some(campaign) = &mut self.campaign else { return };
         let Some((_, until)) = campaign.claimed() else { return };
         let Phase::Leading { beaten, .. } = &mut campaign.phase else { return };
-        // A relayed claim beats no leader (ruling 4), nor does a claim that its leader has not
-        // heard: of two candidates that stand at once the later one resigns, and both would if the
-        // earlier one yielded.
+        // A relayed claim beats no leader (ruling 4). A claim that its own leader has not heard
+        // beats none either: of two candidates that stand at once the later one resigns, and if the
+        // earlier one yielded too, neither would lead.
         let beats = first_hand && holds;
         let greater = ClaimOrder::of(claim).is_above(ClaimOrder { until, rank: context.me.rank });
         if *beaten || !beats || !greater {
@@ -506,8 +516,7 @@ impl Election {
         }
     }
 
-    /// A rival's leadership has ended before its lease. A leader that the rival had beaten goes on,
-    /// if no other claim is greater.
+    /// Lets a beaten leader go on after a rival's tombstone, if no other claim is greater.
     fn on_rival_gone(&mut self, context: &Context<'_>) {
         let Some(campaign) = &mut self.campaign else { return };
         let Some((_, until)) = campaign.claimed() else { return };
@@ -520,11 +529,11 @@ impl Election {
 
 // # The end of a term
 //
-// "A failed leader won't be replaced until its lease (+maxClockSkew) has expired." A leader that
-// lives stops at E − K − H, publishes a tombstone, and names its successor (rulings 2 and 7).
+// "A failed leader won't be replaced until its lease (+maxClockSkew) has expired." A running leader
+// stops at E − K − H, publishes a tombstone, and names its successor (rulings 2 and 7).
 impl Election {
-    /// The lease has run out, except for the time that others need to hear of the end: the leader
-    /// gives way to the best candidate, or its leadership expires.
+    /// Ends a leadership at E − K − H, so that others hear of the end before E: the leader hands
+    /// over to the best candidate, or its leadership expires.
     pub(super) fn lapse_or_hand_over(&mut self, context: &mut Context<'_>) {
         let ends = self.campaign.as_ref().and_then(Campaign::ends);
         if ends.is_none_or(|ends| context.boot() < ends) {
@@ -540,8 +549,7 @@ impl Election {
         self.end(loss, successor.map(|(_, who)| who), context);
     }
 
-    /// The leadership or the campaign is over: the claim is lowered first, then resigned on the
-    /// bus.
+    /// Ends a leadership or a campaign: lowers the claim first, then resigns it on the bus.
     pub(super) fn end(
         &mut self,
         loss: Loss,
@@ -566,8 +574,8 @@ impl Election {
         }
     }
 
-    /// Publishes the tombstone of a term of this process, now and as long as others could believe a
-    /// claim of it.
+    /// Publishes the tombstone of a term of this process, and keeps it as long as others could
+    /// believe that term's claim.
     fn resign(
         &mut self,
         term: u64,
@@ -575,13 +583,13 @@ impl Election {
         successor: Option<Participant>,
         context: &mut Context<'_>,
     ) {
-        // Others take this process off their lists until it is announced again (ruling 7).
+        // Others forget this process as a candidate until it announces itself again (ruling 7).
         self.round.announced = false;
         let leader = context.me.who.clone();
         let dead = Tombstone { leader, term, until, successor: successor.clone() };
-        // No participant follows this claim any more.
+        // Statements that follow this claim are outdated now.
         self.others.doubts.bury(&dead);
-        // Without room for the tombstone, calls do not carry it.
+        // Without room for the tombstone, calls do not repeat it.
         let _ = self.others.tombstones.hear(&dead, context);
         if self.others.claims.live(context.boot()).next().is_none() {
             self.vacancy = Vacancy { named: successor, waits: None };

@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 
 use super::message::{ENTRIES_MAX, PARTS_MAX, Part};
 
-/// Splits items into as few lists as fit, in order: each of at most [`ENTRIES_MAX`] items and
-/// `room` bytes together. A larger item is alone in its list. Lists beyond [`PARTS_MAX`] are left
-/// out.
+/// Splits items into as few lists as possible, in order. A list has at most [`ENTRIES_MAX`] items
+/// and `room` bytes; an item larger than `room` is alone in its list. Lists beyond [`PARTS_MAX`]
+/// are left out.
 pub(super) fn split<T>(items: Vec<T>, room: usize, bytes: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
     let mut lists = vec![Vec::new()];
     let mut used = 0;

@@ -1,4 +1,5 @@
-//! Borrowed parts that an election needs while its process handles one input.
+//! Borrowed parts that an election needs while its process handles one input. H is `heartbeat`, L
+//! `lease`, K `max_clock_skew`.
 
 use alloc::vec::Vec;
 
@@ -19,13 +20,14 @@ pub(super) struct Me {
 }
 
 impl Me {
-    /// Whether `who` is this process. An earlier process of its name is not (ruling 5).
+    /// Whether `who` is this process. An earlier process of the same name is another participant
+    /// (ruling 5).
     pub(super) fn is(&self, who: &Participant) -> bool {
         self.who == *who
     }
 
-    /// Whether this process goes before another one. The tie-break makes ranks distinct; should two
-    /// ranks be equal all the same, names decide.
+    /// Whether this process comes before another one. Tie-breaks make ranks distinct; equal ranks
+    /// are ordered by name.
     pub(super) fn goes_before(&self, rank: Rank, who: &Participant) -> bool {
         (self.rank, &self.who) < (rank, who)
     }
@@ -39,9 +41,12 @@ pub(super) struct Context<'a> {
     pub(super) connected: bool,
     /// Whether the wall clock of this process is wrong (ruling 4).
     pub(super) clock_off: bool,
-    /// Whether that clock was not compared for a lease.
+    /// Whether that clock was compared with no other for a lease.
     pub(super) clock_due: bool,
-    /// The last term of this process, over all elections.
+    /// Whether this process is a newcomer that has heard of other times, and may refuse to start
+    /// (ruling 6).
+    pub(super) undecided: bool,
+    /// The last term of this process, counted over all elections.
     pub(super) terms: &'a mut u64,
     pub(super) deadlines: &'a mut Deadlines,
     pub(super) out: &'a mut Out,
@@ -54,32 +59,32 @@ impl Context<'_> {
         self.now.boot
     }
 
-    /// The time at which the holder of a claim to `until` stops: K + H before `until` by its wall
-    /// clock as it is now, at the earliest by a clock that may run slow (rulings 2 and 3).
+    /// The time at which the holder of a claim stops: K + H before `until` by its present wall
+    /// clock, as early as a slow clock demands (rulings 2 and 3).
     pub(super) fn holder_ends(&self, until: WallTime) -> Time {
         self.sooner(until.before(self.config.max_clock_skew).before(self.config.heartbeat))
     }
 
-    /// The time at which others stop believing in a claim to `until`: K after `until` by the wall
-    /// clock of this process as it is now, at the latest by a clock that may run fast (ruling 3).
+    /// The time at which others stop believing in a claim: K after `until` by the present wall
+    /// clock of this process, as late as a fast clock demands (ruling 3).
     pub(super) fn others_wait(&self, until: WallTime) -> Time {
         self.later(until.after(self.config.max_clock_skew))
     }
 
-    /// The time until which the leader of a claim to `until` leads at least, unless it gives up:
-    /// its clock may be 2K ahead of this one.
+    /// The time until which the leader certainly leads, unless it gives up: its clock may be 2K
+    /// ahead of this one.
     pub(super) fn certain(&self, until: WallTime) -> Time {
         let Self { config, .. } = self;
         self.sooner(until.before(config.max_clock_skew.saturating_mul(3)).before(config.heartbeat))
     }
 
-    /// The earliest time at which the wall clock shows `wall`. `apart` is not added, as wall time
-    /// was read no earlier than `boot`.
+    /// The earliest time at which the wall clock can show `wall`. Wall time was read no earlier
+    /// than `boot`, so `apart` does not count.
     fn sooner(&self, wall: WallTime) -> Time {
         self.now.boot.after(self.config.drift.shrink(wall.since(self.now.wall)))
     }
 
-    /// The latest time at which the wall clock shows `wall`, counted from its last reading.
+    /// The latest time at which the wall clock can show `wall`.
     pub(super) fn later(&self, wall: WallTime) -> Time {
         if wall <= self.now.wall {
             return self.now.boot;
@@ -120,6 +125,7 @@ mod tests {
             connected: true,
             clock_off: false,
             clock_due: false,
+            undecided: false,
             terms: &mut terms,
             deadlines: &mut deadlines,
             out: &mut out,
@@ -127,7 +133,7 @@ mod tests {
         })
     }
 
-    /// The distance of the readings never revives a claim that is over.
+    /// The span between the two readings never revives a claim that is over.
     #[test]
     fn past_claims_are_over() {
         let config = Config::new("c".parse().unwrap(), "n".parse().unwrap());
@@ -140,9 +146,9 @@ mod tests {
     }
 
     proptest! {
-        /// Two wall clocks within K of true time, two CLOCK_BOOTTIMEs within ρ of its rate,
-        /// readings that are apart, and a message of any delay: the holder has stopped H before the
-        /// other one stops waiting (rulings 2 and 3).
+        /// Takes two wall clocks within K of true time, two CLOCK_BOOTTIMEs within ρ of its rate,
+        /// readings with a span between them, and a message of any delay. The holder stops H before
+        /// the other process stops waiting (rulings 2 and 3).
         #[test]
         fn holder_stops_before_others_stand(
             holder in -1_000_000_000_i64..=1_000_000_000,
@@ -151,25 +157,25 @@ mod tests {
             apart in 0..SECOND / 10,
         ) {
             let config = Config::new("c".parse().unwrap(), "n".parse().unwrap());
-            // The lease is granted at EPOCH in true time, and both clocks read 100 s since boot.
+            // The lease is granted at EPOCH in true time, when both clocks read 100 s since boot.
             let boot = Time::from_nanos(100 * SECOND);
             let apart = Duration::from_nanos(apart);
-            // The process reads wall time as late as possible after the other clock.
+            // The process reads wall time as late as possible after `boot`.
             let now = BothClocks { boot, wall: shifted(holder).after(apart), apart };
             let until = now.wall.after(config.lease);
             let stops = at(now, &config, |context| context.holder_ends(until)).since(boot);
             let heard = shifted(other).after(Duration::from_nanos(delay));
-            // Both readings are at one instant here.
+            // Here both clocks are read at one instant.
             let now = BothClocks { boot, wall: heard, apart };
             let (waits, certain) = at(now, &config, |context| {
                 (context.others_wait(until).since(boot), context.certain(until).since(boot))
             });
-            // In true time, one clock as slow and the other as fast as possible.
+            // Convert to true time with one clock as slow and the other as fast as possible.
             let stopped = config.drift.real_at_most(stops);
             let waited = config.drift.real_at_least(waits) + Duration::from_nanos(delay);
             prop_assert!(stopped + config.heartbeat <= waited, "{stopped:?} {waited:?}");
-            // The observer reports a certain leader only while it leads, by clocks within their
-            // bounds.
+            // The observer reports a certain leader only while that leader leads, with clocks
+            // within bounds.
             let told = certain + Duration::from_nanos(delay);
             let early = stops + apart + Duration::from_millis(30);
             prop_assert!(certain.is_zero() || told <= early, "{told:?} {stops:?}");

@@ -7,7 +7,6 @@ use super::identity::{Participant, Rank};
 use super::message::{Round, Times};
 use crate::name::ElectionName;
 
-/// An event of ALLCALL.
 pub type Event = crate::event::Event<OwnEvent>;
 
 /// An event that only ALLCALL has.
@@ -18,16 +17,16 @@ pub enum OwnEvent {
         who: Participant,
         rank: Rank,
     },
-    /// A valid round began: the first, or one after a void round.
+    /// A round was valid: the first round, or the first after a void one.
     Valid {
         round: Round,
     },
-    /// A round was void: this process has not heard its own call within half a heartbeat, so it may
+    /// A round was void: this process did not hear its own call within half a heartbeat, so it may
     /// have missed others as well (ruling 6). Reported for the first void round in a row.
     Void {
         round: Round,
     },
-    /// This process leads, and has heard of a leader that goes before it (ruling 2).
+    /// This process leads, but a greater claim exists (ruling 2).
     Beaten {
         by: Participant,
     },
@@ -41,15 +40,15 @@ pub enum OwnEvent {
     NotConfirmed {
         renewal: bool,
     },
-    /// The leader did not renew, as the renewal would not have ended later: the wall clock was set
-    /// back (ruling 3).
+    /// A leader's renewal was dropped, because it would not have ended later: the wall clock was
+    /// set back (ruling 3).
     ClockSetBack {
-        /// The distance from the new end to the published one, which is later.
+        /// Distance from the new end to the published one, which is later.
         by: Duration,
     },
-    /// The wall clock is further from those of others than the skew allows. If it differs from more
-    /// than half of at least two others, or has moved away from that of the only other, this
-    /// process neither stands nor renews (ruling 4). With 0 of 0 the clock has stepped, and no
+    /// The wall clock differs from other clocks by more than the skew allows. This process neither
+    /// stands nor renews if its clock differs from more than half of at least two others, or has
+    /// moved away from the only other one (ruling 4). 0 of 0 means: the clock has stepped, and no
     /// other participant has answered.
     ClockOff {
         from: usize,
@@ -62,44 +61,42 @@ pub enum OwnEvent {
         who: Participant,
         theirs: Times,
         ours: Times,
-        /// Whether this process takes no part because of that: it is a newcomer, and has heard of
-        /// no earlier participant with its own times.
+        /// Whether this process refuses to take part: it is a newcomer, and no earlier participant
+        /// has its times.
         refuses: bool,
     },
-    /// Another candidate has the name of this one. Reported for the first such candidate, as is the
-    /// next event.
+    /// Another candidate has this process's name. Reported for the first such candidate.
     SameName {
         who: Participant,
     },
-    /// Another candidate has the rank of this one: the tie-break, drawn at the start, decides
-    /// between them.
+    /// Another candidate has this process's rank: the tie-break, drawn at the start, decides.
+    /// Reported for the first such candidate.
     SameRank {
         who: Participant,
     },
     PayloadTooSmall {
         max_payload: usize,
-        /// The least number of bytes that are needed.
+        /// The least number of bytes that a packet needs.
         needed: usize,
     },
     Ignored(Ignored),
 }
 
-/// The reason for which an input had no effect. Each is counted, and none is logged for each
-/// packet.
+/// The reason why an input had no effect. Drivers count these events, and do not log them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
     OtherCluster,
     OtherTimes,
     /// A packet whose parts contradict each other: a list that is too long, a round or term of
-    /// zero, a part beyond the last, a first-hand claim with another rank than its sender's.
+    /// zero, a part beyond the last, or a claim with another rank than its sender's.
     Malformed,
-    /// A packet with this process's name and incarnation that the process has not sent in this
-    /// round: an old packet, or a forgery.
+    /// A packet with this process's identity that it has not sent in this round: an old packet, or
+    /// a forgery.
     NotOurs,
-    /// A reply to a round that is over, or a call of an earlier round than one heard before.
+    /// A reply to an ended round, or a call of an earlier round than the sender's last.
     Late,
-    /// A claim that ends later than any right clock could have granted it (ruling 4), or a
-    /// tombstone of one.
+    /// A claim or a tombstone whose end is later than any right clock could have granted (ruling
+    /// 4).
     TooFar,
     /// No room for another participant, claim or tombstone.
     Full,
@@ -108,18 +105,6 @@ pub enum Ignored {
 }
 
 impl Ignored {
-    /// Every reason.
-    pub const ALL: [Self; 8] = [
-        Self::OtherCluster,
-        Self::OtherTimes,
-        Self::Malformed,
-        Self::NotOurs,
-        Self::Late,
-        Self::TooFar,
-        Self::Full,
-        Self::Command,
-    ];
-
     /// The reason as a label for a counter.
     #[must_use]
     pub const fn label(self) -> &'static str {
@@ -137,8 +122,8 @@ impl Ignored {
 }
 
 impl OwnEvent {
-    /// The event as an operator reads it, with the election that it is about. `Display` prints
-    /// some events shorter, for traces.
+    /// The event as a sentence for operators, with its election. `Display` prints some events in
+    /// fewer words, for traces.
     pub fn sentence(&self, election: Option<&ElectionName>) -> impl fmt::Display {
         fmt::from_fn(move |f| match (self, election) {
             (Self::Beaten { by }, _) => {
@@ -169,7 +154,7 @@ impl fmt::Display for OwnEvent {
             Self::ClockOff { from, of } => write!(f, "clock differs from {from} of {of} others"),
             Self::ClockRight => f.write_str("clock agrees again"),
             Self::OtherTimes { who, theirs, ours, .. } => {
-                write!(f, "{who} goes by {theirs}, this one by {ours}")
+                write!(f, "{who} has {theirs}, this process has {ours}")
             }
             Self::SameName { who } => write!(f, "another candidate is named {} as well", who.id),
             Self::SameRank { who } => write!(

@@ -4,10 +4,10 @@ use core::fmt;
 
 use crate::name::NodeName;
 
-/// A run of a process: its name, and bits that tell it from an earlier run of the same name.
+/// A run of a process: its name, and random bits that differ from run to run.
 ///
-/// A process that is killed and started again is another participant: the claims of the earlier run
-/// bind only the participants that wait until they have ended (ruling 5).
+/// A process that is killed and started again is another participant. Claims of the earlier run
+/// hold until they end, and bind only the participants that wait for that (ruling 5).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Participant {
     /// The name, unique in the cluster among processes that run at the same time.
@@ -22,8 +22,8 @@ pub struct Participant {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Rank {
     pub number: u64,
-    /// 128 random bits, drawn when the process starts and kept until it ends, over every
-    /// reconnection: with these, two ranks are equal with probability 2⁻¹²⁸.
+    /// 128 random bits, drawn when the process starts and kept over every reconnection. They make
+    /// ranks distinct, except with probability 2⁻¹²⁸.
     pub tie: u128,
 }
 

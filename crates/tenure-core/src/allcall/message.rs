@@ -1,8 +1,8 @@
-//! Packets of the bus, field by field. A driver writes them in bytes.
+//! Packets of the bus, field by field. A driver encodes them.
 //!
-//! Every packet stands alone: each part of a split batch has the whole [`Header`], and an entry
-//! that is missing in the parts that arrived is unknown, not absent (ruling 9). A list that is
-//! longer than the bound beside it makes the whole packet malformed.
+//! Every packet stands alone. Each part of a split batch repeats the [`Header`]; an entry that no
+//! received part contains is unknown, not absent (ruling 9). A list longer than its bound makes the
+//! whole packet malformed.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -38,7 +38,7 @@ pub mod bytes {
     pub const NAME: usize = 72;
     /// An [`Entry`](super::Entry) without claim and tombstones.
     pub const ENTRY: usize = 192;
-    /// A [`LeaderClaim`](super::LeaderClaim), and a byte for each of its value, counted as if
+    /// A [`LeaderClaim`](super::LeaderClaim) without its value. Each byte of the value counts as if
     /// escaped.
     pub const CLAIM: usize = 448;
     /// A [`Tombstone`](super::Tombstone).
@@ -59,11 +59,11 @@ pub struct Header {
     pub cluster: ClusterName,
     pub sender: Participant,
     pub rank: Rank,
-    /// The sender's wall clock at the send. Compared, never waited for.
+    /// The sender's wall clock at the send. Receivers compare it, and never wait for it.
     pub sent: WallTime,
     pub times: Times,
-    /// Whether the sender has finished its first initial wait: a newcomer refuses to start if its
-    /// times differ from those of such a participant (ruling 6).
+    /// Whether the sender has finished its first initial wait. A newcomer refuses to start if it
+    /// has other times than such a participant (ruling 6).
     pub established: bool,
 }
 
@@ -81,7 +81,7 @@ pub struct Times {
 /// The kind of a packet. Each has a subject of its own, for permissions of the bus.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Body {
-    /// A question for leaders, of an observer: it changes nothing at those that hear it.
+    /// An observer's question for leaders, which changes nothing at its receivers.
     Ask(Ask),
     Call(Call),
     /// The answer to questions and calls, which all hear.
@@ -120,14 +120,14 @@ pub struct Call {
     pub entries: Vec<Entry>,
 }
 
-/// The views of the sender on elections that it was asked about and takes part in, unless its own
-/// call has said them already and the callers follow the same claims.
+/// The sender's views on elections that it was asked about and takes part in. Views that its call
+/// has shown already are left out, where the callers follow the same claims.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reply {
     /// The questions and calls that this answers: at least one, at most [`ANSWERS_MAX`].
     pub answers: Vec<Answered>,
-    /// At most [`ENTRIES_MAX`], each election once. An empty reply says that its sender is there,
-    /// and shows its clock.
+    /// At most [`ENTRIES_MAX`], each election once. Without entries a reply shows that its sender
+    /// is alive, and shows its clock.
     pub entries: Vec<Entry>,
 }
 
@@ -153,9 +153,9 @@ pub struct Entry {
     /// round was valid, it is not held off, its clock is right, and its application campaigns
     /// (ruling 1).
     pub eligible: bool,
-    /// The hash of the claim that the sender follows: a participant with another view repeats the
-    /// claim that it knows. Zero beside an own claim says that the sender stands: it has not heard
-    /// its claim yet, and may have to resign it. Such a claim beats no leader.
+    /// The hash of the claim that the sender follows. A participant that follows another claim
+    /// repeats that claim. Zero beside a claim of the sender means that the sender stands: it has
+    /// not heard its claim yet, may have to resign it, and beats no leader.
     pub digest: Digest,
     /// First-hand if its leader is the sender of the packet, otherwise relayed.
     pub claim: Option<LeaderClaim>,
@@ -169,17 +169,16 @@ pub struct Digest(pub u32);
 
 /// A claim to lead one election until a time.
 ///
-/// Leader and term name the claim. A later `until` of the same claim is a renewal.
+/// Leader and term identify the claim. A renewal is the same claim with a later `until`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LeaderClaim {
     pub leader: Participant,
     pub rank: Rank,
     /// The number of this leadership, which grows by one for each leadership of a process.
     pub term: u64,
-    /// E: the leader stops K before this by its own wall clock, and all others wait until K after
-    /// it by theirs (ruling 3).
+    /// E: the leader stops K (`max_clock_skew`) before E by its own wall clock, and all others wait
+    /// until K after E by theirs (ruling 3).
     pub until: WallTime,
-    /// The value that the leader shows to others.
     pub value: Value,
 }
 
@@ -187,9 +186,9 @@ pub struct LeaderClaim {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Tombstone {
     pub leader: Participant,
-    /// The term. Earlier terms of the leader have ended as well.
+    /// The term. All earlier terms of the leader have ended as well.
     pub term: u64,
-    /// E of the claim that has ended. Others carry the tombstone until E + 2 K (ruling 7).
+    /// E of the ended claim. Others repeat the tombstone until E + 2K (ruling 7).
     pub until: WallTime,
     /// The successor that the leader names, if any (ruling 2).
     pub successor: Option<Participant>,
@@ -198,25 +197,25 @@ pub struct Tombstone {
 /// Messages to the core: packets from the bus, and the state of the client's connection.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
-    /// A packet that was heard, or is to be published. A process hears its own packets like all
-    /// others.
+    /// A packet that was received, or is to be published. A process receives its own packets, too.
     Packet(Packet),
     /// The connection has changed. The driver reports it; it never travels.
     Link(Link),
 }
 
-/// A change of the connection to the bus.
+/// A change of the client's connection to the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Link {
-    /// The connection is there, and the server has confirmed the subscriptions. Also sent for each
-    /// reconnection.
+    /// The client is connected, and has written its subscriptions ahead of all packets of this
+    /// process. The server may not have confirmed any: the first packet that comes back to its
+    /// sender shows that. Also reported after each reconnection.
     Up { max_payload: usize },
-    /// The connection is gone. The driver drops packets that are published without a connection.
+    /// The client is disconnected. The driver drops packets that are published meanwhile.
     Down,
 }
 
 impl LeaderClaim {
-    /// The bytes for which it counts.
+    /// The size that counts for splitting, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         bytes::CLAIM + 2 * self.value.as_str().len()
@@ -224,7 +223,7 @@ impl LeaderClaim {
 }
 
 impl Entry {
-    /// The bytes for which it counts.
+    /// The size that counts for splitting, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let claim = self.claim.as_ref().map_or(0, LeaderClaim::bytes);
@@ -233,7 +232,7 @@ impl Entry {
 }
 
 impl Packet {
-    /// The bytes for which it counts: never fewer than a codec writes.
+    /// The size that counts for splitting, in bytes: never less than a codec writes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let entries = |entries: &[Entry]| entries.iter().map(Entry::bytes).sum::<usize>();

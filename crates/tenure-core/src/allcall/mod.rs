@@ -2,8 +2,8 @@
 //!
 //! Every participant calls all others once a heartbeat, names the leader that it follows, and hears
 //! their answers. The participant with the lowest rank leads for a lease and renews it; when it
-//! falls silent, the next one follows. There is no quorum: each part of a partitioned system has a
-//! leader, and after the heal one leader is left.
+//! falls silent, the next one follows. There is no quorum: each side of a network partition has a
+//! leader, and after the partition heals one leader is left.
 //!
 //! Source: Jason E. Aten, *The ALLCALL leased-leader election algorithm* (2017), called "the text"
 //! throughout. Where the text is wrong or silent a *ruling* decides; the rulings are numbered
@@ -12,55 +12,55 @@
 //!
 //! # What is not guaranteed
 //!
-//! - **One leader.** In a partition each part has a leader. With lost messages two may overlap even
-//!   without a partition.
-//! - **A fence.** No number can order leaderships, as two parts of a partition count apart. The
-//!   work of a leader must do no harm when it is done twice or late. The handles say so by their
-//!   type.
+//! - **One leader.** In a network partition each side has a leader. If messages are lost, two
+//!   leaders may overlap even without a partition.
+//! - **A fence.** No number can order leaderships, as the two sides of a partition count apart. The
+//!   work of a leader must do no harm when it is done twice or late. The type of the handles shows
+//!   that.
 //! - **Participants that lie.** A forged claim makes leaders yield, and a forged tombstone makes
 //!   others stand. Each client that may publish on the subjects of calls, replies and resignations
 //!   takes part; permissions of the bus decide which ones may.
-//! - **Safety with a clock further than K from true time.** The others drop the claims of such a
-//!   clock. Its process notices only when there are at least two others, or when the clock was
-//!   right before. If two clocks have always differed, neither process knows the wrong one, and
-//!   both may lead.
+//! - **Safety with a clock further than K (`max_clock_skew`) from true time.** The others drop the
+//!   claims of such a clock. Its process notices only when there are at least two others, or when
+//!   the clock was right before. If two clocks have always differed, neither process knows which
+//!   one is wrong, and both may lead.
 //! - **A leader at every moment.** After a crash the seat is empty until the lease has ended by
 //!   every clock.
 //!
 //! # Guarantees
 //!
 //! L is the [lease](Config::lease), H the [heartbeat](Config::heartbeat), K the
-//! [bound on clock skew](Config::max_clock_skew), d the longest delay of a message, and the end of a
-//! lease E.
+//! [bound on clock skew](Config::max_clock_skew), E the end of a lease, d the longest delay of a
+//! message.
 //!
 //! - **(a)** While all are connected, nothing is lost and d < H/2, there are never two leaders.
-//!   Several servers of a cluster each bring messages in an order of their own. There the guarantee
+//!   If the bus has several servers, each may deliver messages in another order. Then the guarantee
 //!   holds only while no participant is stopped: after a stop two candidates may stand within a
 //!   delay of each other, each may hear its own claim first, and both lead until they hear the
 //!   other claim.
-//! - **(b)** After a heal there are two leaders for at most H + d with [`OnConflict::Yield`], and
-//!   within L + K + 3H the best rank leads alone. With [`OnConflict::ServeOut`] there are two
-//!   leaders for at most L − K + d, and the best rank leads alone within 2L − K + H + 3d: while the
-//!   best serves its lease out the other leader may renew, and may renew again before the best is
-//!   announced.
+//! - **(b)** After a partition heals there are two leaders for at most H + d with
+//!   [`OnConflict::Yield`], while neither is stopped, and within L + K + 3H the best rank leads
+//!   alone. With [`OnConflict::ServeOut`] there are two leaders for at most L − K + d, and the best
+//!   rank leads alone within 2L − K + H + 3d: while the best serves its lease out the other leader
+//!   may renew, and may renew again before the best is announced. A leader that is stopped hears no
+//!   claim: its handle holds until E − K − H.
 //! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another one leads; multiply
-//!   each of these, here and in (b), by (1 + ρ)/(1 − ρ), which is 1.002 with the default. After a
-//!   clean stop another one leads within H and two delays, if the best of the others calls. A
-//!   participant that has left, or crashed, without having led counts as present for 2.5 H, and
-//!   others wait for it until the end of the round after that: 3.5 H. With few callers, when none
-//!   of them is left, the next participant has to call for two rounds first: 3H. (The text says L +
-//!   K. The clocks of the old and the new leader may err in opposite ways, and an election takes a
-//!   round.)
+//!   each span, here and in (b), by (1 + ρ)/(1 − ρ), which is 1.002 with the default. After a clean
+//!   stop another one leads within H and two delays, if the best of the others calls. A participant
+//!   that has left, or crashed, without having led counts as present for 2.5 H, and others wait for
+//!   it until their next round ends: 3.5 H. If all of the few callers are lost, the next
+//!   participant has to call for two rounds first: 3H. (The text says L + K. But the clocks of the
+//!   old and the new leader may err in opposite ways, and an election takes a round.)
 //! - **(d)** Even if packets are lost, late, repeated or reordered: no handle holds beyond E − K −
 //!   H by the clock that granted it, no claim is believed beyond the E that its leader published,
-//!   and memory stays within [`Limits`]. A participant that has stood, or heard within 2.5 H of a
-//!   leader, reports no vacancy before the claim is taken back or its lease is known to be over.
+//!   and memory stays within [`Limits`]. A participant that has stood, or has heard of a leader
+//!   within 2.5 H, reports no vacancy before the claim is resigned or its lease is over for sure.
 //!
 //! # Model
 //!
 //! | | assumed for (a) to (c) | not assumed for (d) |
 //! |---|---|---|
-//! | bus | each packet reaches all connected subscribers, its publisher included, in the order of the publisher | may lose, delay, repeat, reorder; each part of a partition may have its own |
+//! | bus | each packet reaches all connected subscribers, its publisher included, in the order of the publisher | may lose, delay, repeat, reorder; each side of a partition may have a bus of its own |
 //! | wall clocks | each within K of true time, so two within 2K | may be wrong, and step at any time |
 //! | CLOCK_BOOTTIME | runs at 1 ± ρ, counts suspend | the same |
 //! | processes | | may stop at any point, and begin again as another participant |
@@ -95,28 +95,28 @@
 //! | [`Resign`] | a former leader | tombstones, and the successor by name |
 //! | [`Ask`] | observers, once a heartbeat | round, elections |
 //!
-//! Each begins with a [`Header`]. A holder repeats its claim in each call; others send a
-//! [digest](Digest), and the claim that they follow only after they heard another digest. A reply
-//! leaves at once, or an eighth of a heartbeat after the last one. Calls since the last reply are
-//! answered first, at most 32, and then questions. A participant that has called in its own round
-//! has named all its elections: its reply names only elections in which a caller follows another
-//! claim, and those of an observer's question. Questions do not affect calls: the round of a
-//! question makes no call late, an answer to it shows no participant to others, and no newcomer
-//! refuses to start because of it. Calls and questions of all elections go together, split below
-//! [`PACKET_BYTES_MAX`] and the server's `max_payload`.
+//! Each begins with a [`Header`]. A holder repeats its claim in each call. The others send a
+//! [digest](Digest) of the claim that they follow, and the claim itself only after they heard
+//! another digest. A reply leaves at once, or an eighth of a heartbeat after the last one, and
+//! answers the calls since the last reply first, at most 32, and then questions. A participant that
+//! calls has named all its elections in its call: its reply names only elections in which a caller
+//! follows another claim, and elections of an observer's question. Questions do not affect calls:
+//! the round of a question makes no call late, an answer to a question shows no participant to
+//! others, and no newcomer refuses to start because of one. Calls and questions of all elections go
+//! together, split below [`PACKET_BYTES_MAX`] and the server's `max_payload`.
 //!
 //! With [`Callers::Few`] most participants are silent. A silent participant listens, and calls when
 //! it has heard fewer better callers for 3H; while the seat stays vacant it counts only callers
 //! that could lead. Holders and the best candidates answer, at least three of them, so that each
-//! has two other clocks for comparison. They answer up to a fourth of a heartbeat late, so that the
-//! rest need not.
+//! participant can compare its clock with two others. Each candidate waits up to a fourth of a
+//! heartbeat before it answers: others then need not answer.
 //!
 //! # Timers
 //!
 //! | timer | default | why |
 //! |---|---|---|
 //! | H, a round | 1 s | the election follows the call by one heartbeat |
-//! | H/2, a round trip | 500 ms | an own call that comes back later proves nothing |
+//! | H/2, a round trip | 500 ms | a call that comes back later proves nothing |
 //! | 2H: a round is too old | 2 s | the process was stopped, and has not heard the packets of that time |
 //! | L, a lease | 10 s | [`Config::lease`] |
 //! | L + K, listening | 11 s | every earlier claim is over, or was heard |
@@ -128,54 +128,56 @@
 //! | 2.5 H: present | 2.5 s | two calls in a row may be lost |
 //! | 3 H: a caller, of few | 3 s | |
 //! | up to H/4: an answer, of few | 250 ms | few of many participants answer at once |
-//! | k·(2H + 2K + 2ρ·(L + K)): the k-th best stands | 4.02 s | better candidates have had a round, by any clock, since they were heard |
+//! | k·(2H + 2K + 2ρ·(L + K)): a candidate with k better ones stands | 4.02 s for k = 1 | each better candidate has had a round, by any clock |
 //! | H/8: between replies | 125 ms | N calls are answered by at most nine replies |
-//! | L + 4K + 4H: an election is forgotten | 18 s | its tombstones are carried so long |
+//! | L + 4K + 4H: an ended election is forgotten | 18 s | calls repeat its tombstones until then |
 //!
 //! # Rulings
 //!
 //! 1. A participant grants and renews only its own lease, and waits if another one is the best.
 //!    Only [eligible](Entry::eligible) candidates are sorted, and a candidate stands only after a
-//!    full valid round in which it announced that it is eligible.
+//!    full valid round in which it announced that it is eligible, and did not say otherwise later.
 //! 2. A leader renews when L/2 or less remains, if it is the best of the eligible heard in the last
-//!    2.5 H and is not *beaten*: it has heard first-hand, in this term, of another live claim that
-//!    was greater than its own by (later E, lower rank), and since then no resignation has left it
-//!    the greatest. The own claim is the latest that the leader has published, even if that renewal
-//!    had no effect: of two leaders that hear of each other one goes on. A leader that does not
-//!    renew stops at E − K − H and hands over to the best of the eligible; a hand-over counts once,
-//!    and only for that leader's current claim. L ≥ 2·(3H + 2K).
-//! 3. The holder stops K before E, the others wait until K after it. E travels in wall time. The
-//!    holder fixes its end in CLOCK_BOOTTIME at the grant; others fix theirs when they hear the
-//!    claim, and move it only later, while its leader repeats it. A leader makes no renewal whose E
-//!    is not later.
+//!    2.5 H and is not *beaten*. A leader is beaten when it has heard first-hand, in this term, of
+//!    another live claim that is greater than its own by (later E, lower rank), until a resignation
+//!    leaves its claim the greatest. Its own claim is the latest that it has published, even if
+//!    that renewal had no effect: of two leaders that hear of each other one goes on. A leader that
+//!    does not renew stops at E − K − H and hands over to the best of the eligible; a hand-over
+//!    counts once, and only for that leader's current claim. L ≥ 2·(3H + 2K).
+//! 3. The holder stops K before E, the others wait until K after E. E travels in wall time. The
+//!    holder fixes its stop on CLOCK_BOOTTIME at the grant. The others fix the end of their wait
+//!    when they hear the claim; while the leader repeats the claim they may move that end, but only
+//!    to later. A leader makes no renewal whose E is not later.
 //! 4. A claim with E beyond now + L + 2K is dropped. A process whose clock is *off* is not eligible
 //!    and does not renew. A clock is off when, at the moment of a grant or renewal, it differs by
 //!    more than 2K from more than half of at least two others that answered the round. With only
 //!    one other, a clock is off when it has moved, against CLOCK_BOOTTIME, away from the other. A
-//!    clock that has stepped by more than K is off, too, until its process has asked for the length
-//!    of a lease, and heard no answer. A process that need not call, and knows of only one other,
-//!    calls once a lease, to compare clocks. A relayed claim has the E that its leader has
-//!    published, never replaces or hides a first-hand claim of its leader, and beats no leader.
+//!    clock that has stepped by more than K is off, too, until others answer, or until its process
+//!    has called without an answer for the length of a lease. A process that need not call, and
+//!    knows of only one other, calls once a lease, to compare clocks. A relayed claim has the E
+//!    that its leader has published, never replaces or hides a first-hand claim of its leader, and
+//!    beats no leader.
 //! 5. A process leads only by its own view. "Me" is (id, incarnation, term).
-//! 6. A reply belongs to its round. A round is void unless the own call was heard within H/2, and
-//!    the round ended within 2H; a void round elects and renews nothing. Malformed, oversized and
-//!    foreign packets are dropped and counted. A newcomer refuses to start if the participants have
-//!    other times, 3H/2 after it heard of them, unless it has heard of a participant with its own
-//!    times; packets older than 2K + H show nothing. Others report once that there are two
-//!    settings. The k-th best stands k·(2H + 2K + 2ρ·(L + K)) after it could have without the
-//!    candidates before it; when those change, it waits anew.
-//! 7. A clean stop stops first and then resigns. The tombstone is carried in calls and replies
-//!    until E + 2K, and ends the known claim also where there is no room to remember the tombstone.
-//!    The end counts as known when the own resignation has come back. A leader that stands again
-//!    announces itself first; a candidate that gave up before it stood need not.
-//! 8. A grant or a renewal takes effect when its own claim is heard, within H/2 and before another
-//!    live claim. After a void round a process that does not lead is held off for L + K. A
+//! 6. A reply belongs to its round. A round is void unless its caller has heard its own call within
+//!    H/2, and the round ended within 2H; a void round elects and renews nothing. Malformed,
+//!    oversized and foreign packets are dropped and counted. When a newcomer hears of a participant
+//!    with other times, it waits 3H/2 for a participant with its own times, and then refuses to
+//!    start; until then it is not eligible. Packets older than 2K + H show no times. Participants
+//!    report once that others have other times. A candidate with k better ones waits
+//!    k·(2H + 2K + 2ρ·(L + K)) before it stands; when these candidates change, it waits anew.
+//! 7. At a clean stop the leader stops first and then resigns. Calls and replies repeat the
+//!    tombstone until E + 2K. A tombstone ends the known claim even where there is no room to
+//!    remember the tombstone. Others count as knowing the end once the leader's resignation has
+//!    come back to it. A leader that stands again announces itself first; a candidate that gave up
+//!    before it stood need not, unless it has answered meanwhile that it is not eligible.
+//! 8. A grant or a renewal takes effect when its process hears its own claim, within H/2 and before
+//!    another live claim. After a void round a process that does not lead is held off for L + K. A
 //!    reconnection keeps identity, tie-break and round; an initial wait that was interrupted begins
 //!    anew.
 //! 9. A process has one call and one reply for all its elections, split into parts that each stand
 //!    alone; each election of a process has waits of its own. No reply repeats the content of a
-//!    call. With few callers a participant calls if fewer better ones did, or if it leads or
-//!    stands; and answers if it has led, or fewer better ones speak.
+//!    call. With few callers a participant calls if it leads or stands, or if fewer better ones
+//!    call; a participant answers if it leads, stands or has led, or if fewer better ones speak.
 //!
 //! # The sentences of the text
 //!
@@ -209,8 +211,8 @@
 //! - *A leader grants its own lease* (ruling 1), where the text lets each participant mark the
 //!   lease of the best. Two participants that disagree on the best would follow two leaders,
 //!   neither of which knows.
-//! - *A handle always ends at E − K − H*, where ruling 2 lets a leader that renews go on to E − K:
-//!   the end of a handle never moves back, and the success of a renewal is not known before
+//! - *A handle's claim always ends at E − K − H*, where ruling 2 lets a leader that renews go on to
+//!   E − K: the end of a claim must never move back, and at E − K − H the renewal may still fail
 //!   (`docs/decisions/allcall.md`).
 //! - *Spans are corrected for drift*: ρ shortens the holder's span and lengthens those of others. K
 //!   bounds wall clocks; all waits are on CLOCK_BOOTTIME.
@@ -219,25 +221,27 @@
 //!   earlier one yielded as well, neither would lead, heartbeat after heartbeat. Others do not
 //!   relay such a claim. Observers hear neither of the claim nor of a vacancy, as the sender may
 //!   have heard its claim by now.
-//! - *A clock is off beyond 2K*, and not beyond 2K + H (ruling 4): the call and its answer bracket
-//!   the instant at which the other clock was read, so no margin for it is needed. Where two clocks
-//!   differ the ruling lets both processes go on; here the process whose clock has moved notices,
+//! - *A clock is off beyond 2K*, and not beyond 2K + H (ruling 4): the other clock was read between
+//!   the call and its answer, so no margin is needed. If there are only two clocks, and they
+//!   differ, the text lets both processes go on; here the process whose clock has moved notices,
 //!   and stops.
-//! - *A participant that resigned is not waited for*: a tombstone ends its presence until it is
+//! - *Others wait for no participant that has resigned*: a tombstone ends its presence until it is
 //!   heard again.
 //! - *With `serve-out` the best rank leads alone within 2L − K + H + 3d* of a heal, and not within
-//!   L + K + 3H: the leader that serves out may have renewed just before, and may renew once more
+//!   L + K + 3H: the other leader may have renewed just before the heal, and may renew once more
 //!   before it hears of the better candidate.
-//! - *Promise (a) on several servers is about participants that act at once*: packets on another
-//!   way may overtake a participant that is stopped between hearing and acting.
+//! - *On several servers guarantee (a) needs participants that are not stopped*: between a packet
+//!   and the answer of a stopped participant, packets on another way may overtake.
 //! - *`vacant` takes L + K of listening*, or the statement of a candidate that has listened so
-//!   long. A single round is not enough: a stopped leader answers no round, and leads.
+//!   long, with no void round since. A single round is not enough: a stopped leader answers no
+//!   round, and leads.
 //!
 //! # Invariants
 //!
-//! - **A1** A claim is raised only for an E whose own call was heard within H/2 of its send, and
-//!   only until E − K − H.
-//! - **A2** The end of a handle moves later or the handle is over; no wall clock moves it.
+//! - **A1** A handle's claim is raised only for an E whose call its sender has heard within H/2,
+//!   and only until E − K − H.
+//! - **A2** The end of a handle's claim moves only later, until the claim is over; no wall clock
+//!   moves it.
 //! - **A3** A process publishes the tombstone of a lost grant before its next grant.
 //! - **A4** The claim of another participant ends at the E that its leader has published, plus K.
 //! - **A5** A packet changes only the elections that it names.
@@ -246,14 +250,12 @@
 //!
 //! # What a scenario must offer
 //!
-//! A bus that hands each packet to all of its component, its sender included, in one order or,
-//! beyond (a), in any; components that split and heal; a client that loses its connection, with or
+//! A bus that hands each packet to all connected clients, its sender included, in one order or,
+//! beyond (a), in any; partitions that begin and heal; a client that loses its connection, with or
 //! without notice, and a client that keeps packets published meanwhile; wall clocks up to K from
 //! true time, and some beyond it, that step either way; processes that stop and go on; an
 //! application that campaigns again after each loss. Loss and nodes that drop off the bus belong
 //! into most worlds: half of the rulings show only there.
-
-#![allow(missing_docs, reason = "fields whose names say enough")]
 
 mod admission;
 mod algorithm;

@@ -1,5 +1,5 @@
-//! Open rounds of other callers. Rounds of observers do not count, as any stranger may ask in their
-//! names (A6).
+//! Open rounds of other callers. Rounds of observers are not kept: any stranger could ask in the
+//! name of another (A6).
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -14,7 +14,7 @@ use crate::time::Time;
 pub(super) struct Peers(BTreeMap<Participant, (Round, Time)>);
 
 impl Peers {
-    /// Hears a call. A call of an earlier round than the known one is outdated.
+    /// Notes a call. A call of an earlier round than the known one is late.
     pub(super) fn hear(
         &mut self,
         who: &Participant,
@@ -39,7 +39,7 @@ impl Peers {
         self.0.contains_key(who)
     }
 
-    /// Whether this answers an open round of another caller.
+    /// Whether an answer belongs to an open round of another caller.
     pub(super) fn is_open(&self, answer: &Answered, now: Time, heartbeat: Duration) -> bool {
         let known = self.0.get(&answer.caller);
         known.is_some_and(|(round, at)| *round == answer.round && now < at.after(heartbeat))

@@ -1,4 +1,4 @@
-//! Replies that this process owes: the first at once, later ones together.
+//! Replies that this process owes: the first leaves at once, later ones are collected.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -8,22 +8,24 @@ use super::message::{ANSWERS_MAX, Answered};
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// The calls and questions of others without an answer.
+/// Calls and questions of others that this process has not answered.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Replies {
     calls: Vec<Answered>,
     questions: Vec<Answered>,
-    /// Their elections, and whether the reply has to name each.
+    /// The elections of these calls and questions, and whether the reply has to contain each.
     elections: BTreeMap<ElectionName, bool>,
     last: Option<Time>,
     not_before: Time,
 }
 
 impl Replies {
-    /// Another participant calls or asks about these elections; the first reply leaves no earlier
-    /// than `not_before`. A question never takes the place of a call, because answers to calls
-    /// compare clocks (ruling 4), and any stranger may ask. Beyond so many questions at once a
-    /// reply to others serves as well, as all hear it.
+    /// Notes a call or a question about these elections. The first reply leaves no earlier than
+    /// `not_before`.
+    ///
+    /// A question never takes the place of a call: answers to calls compare clocks (ruling 4), and
+    /// any stranger may ask. If there is no room for a question, its sender hears the reply to
+    /// others.
     pub(super) fn owe(
         &mut self,
         answer: Answered,
@@ -58,8 +60,8 @@ impl Replies {
         self.calls.is_empty() && self.questions.is_empty()
     }
 
-    /// Takes as many calls and questions as one reply answers: calls first. The caller sends the
-    /// reply now, or cannot send it.
+    /// Removes the calls and questions that one reply answers, calls first. The caller then sends
+    /// the reply, or has nothing to say.
     pub(super) fn take(&mut self, now: Time) -> (Vec<Answered>, BTreeMap<ElectionName, bool>) {
         self.last = Some(now);
         let calls = self.calls.len().min(ANSWERS_MAX);

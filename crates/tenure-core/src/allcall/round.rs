@@ -10,7 +10,7 @@ use super::wrong_clock::Reading;
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// The rounds of one process. The number of a round grows over reconnections, too.
+/// The rounds of one process. Round numbers go on growing over reconnections.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Rounds {
     last: Round,
@@ -20,10 +20,10 @@ pub(super) struct Rounds {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct OpenRound {
     opened: Time,
-    /// The wait for own packets counts from here: from the call, unless the connection was lost.
+    /// The time from which half a heartbeat counts: the call, or zero after a lost connection.
     sent: Time,
     parts: Vec<SentPart>,
-    /// Half a heartbeat has passed since `sent`.
+    /// Whether half a heartbeat has passed since `sent`.
     judged: bool,
     answered: BTreeMap<Participant, Reading>,
 }
@@ -37,10 +37,11 @@ pub(super) struct OwnPacket {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct SentPart {
-    /// The packet is a question, not a call: parts of the two are counted apart.
+    /// Whether the packet is a question. Parts of questions and of calls are counted apart.
     pub(super) asks: bool,
     pub(super) part: Part,
     pub(super) names: Vec<ElectionName>,
+    /// Whether this process has heard the packet itself, in time.
     pub(super) back: bool,
 }
 
@@ -66,8 +67,9 @@ impl Rounds {
         self.open.is_some()
     }
 
-    /// An own packet has come back. Returns its elections, if that is news and in time: a packet
-    /// says nothing of an earlier round (ruling 6), or of another part (ruling 9).
+    /// Notes a packet of this process that has come back in time. Returns the elections that it
+    /// proves heard: none for a repetition. A packet proves nothing for another round (ruling 6) or
+    /// another part (ruling 9).
     pub(super) fn back(
         &mut self,
         own: OwnPacket,
@@ -83,7 +85,7 @@ impl Rounds {
         Some(if known { Vec::new() } else { sent.names.clone() })
     }
 
-    /// Another participant has answered this round. Returns whether the round is open.
+    /// Notes another participant's answer. Returns whether it answers the open round.
     pub(super) fn answered(
         &mut self,
         round: Round,
@@ -101,7 +103,7 @@ impl Rounds {
         true
     }
 
-    /// The connection was lost: the open round is void.
+    /// Makes the open round void, because the connection was lost.
     pub(super) fn spoil(&mut self) {
         if let Some(open) = &mut self.open {
             open.parts.iter_mut().for_each(|sent| sent.back = false);
@@ -111,13 +113,14 @@ impl Rounds {
         }
     }
 
-    /// Half a heartbeat after the call, if a part has not come back.
+    /// The time by which each part must be back: half a heartbeat after the call. `None` if all
+    /// parts are back.
     pub(super) fn half(&self, half: Duration) -> Option<Time> {
         let open = self.open.as_ref().filter(|open| !open.judged)?;
         open.parts.iter().any(|sent| !sent.back).then(|| open.sent.after(half))
     }
 
-    /// Half a heartbeat has passed. Returns the elections whose part has not come back.
+    /// Judges the round after half a heartbeat. Returns the elections whose parts are not back.
     pub(super) fn judge(&mut self) -> Vec<ElectionName> {
         let Some(open) = &mut self.open else { return Vec::new() };
         open.judged = true;
@@ -125,8 +128,8 @@ impl Rounds {
         missing.flat_map(|sent| sent.names.iter().cloned()).collect()
     }
 
-    /// Closes the round, one heartbeat after its call. If two have passed, this process was
-    /// stopped: the packets of the round may have come long ago, and the round is void.
+    /// Closes the round, one heartbeat after its call. After two heartbeats the round is void: this
+    /// process was stopped, and has not handled the packets of the meantime.
     pub(super) fn close(&mut self, now: Time, heartbeat: Duration) -> Option<ClosedRound> {
         let mut open = self.open.take()?;
         let late = now >= open.opened.after(heartbeat.saturating_mul(2));

@@ -5,9 +5,9 @@ use core::fmt;
 
 use super::event::Event;
 use super::message::Message;
-use crate::name::ElectionName;
+pub(super) use crate::contract::emit;
 
-/// The only addressee and the only sender: each packet reaches all, and its
+/// The only sender and the only destination: every participant receives each packet, and its
 /// [`Header`](super::Header) names the sender. The kind of packet decides on its subject.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Bus;
@@ -18,19 +18,19 @@ impl fmt::Display for Bus {
     }
 }
 
-/// The first input of a process: random bits, drawn anew by each process, after any fork.
+/// The first input of a process: random bits, drawn by each process after its last fork.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
-    /// The number of this run of the process.
+    /// Random bits that distinguish this run of the process from earlier ones.
     pub incarnation: u128,
     pub tie: u128,
-    /// The seed of draws, the rank among them if none is configured.
+    /// The seed of draws; a rank that is not configured is one of them.
     pub seed: u64,
 }
 
-/// A request of the application. The [rank](super::Config::rank) decides in place of a campaign's
-/// `priority`, nothing is handed over on request, and an observer asks once a heartbeat, whatever
-/// interval it wants.
+/// A request of the application. The core ignores a campaign's `priority`, because the
+/// [rank](super::Config::rank) decides. The core hands nothing over on request, and an observer
+/// asks once a heartbeat, whatever interval it wants.
 pub type Command = crate::Command<Infallible>;
 
 /// The types of the inputs and effects of [`Allcall`](super::Allcall). No record has to survive the
@@ -51,7 +51,3 @@ impl crate::contract::Words for Words {
 /// An effect for the driver to carry out.
 pub type Effect = crate::contract::Effect<Words>;
 pub(super) type Out = crate::contract::Effects<Words>;
-
-pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
-    out.push(Effect::Emit { election: election.cloned(), event: event.into() });
-}

@@ -1,4 +1,7 @@
-//! Comparison of wall clocks, which finds the wrong one (ruling 4).
+//! Comparison of wall clocks, which finds the wrong one (ruling 4). K is `max_clock_skew`.
+//!
+//! A clock that was set back is not wrong yet, but its process renews nothing: `Election::renew`
+//! (ruling 3). The step moves no running lease: `Lease::ends` is on CLOCK_BOOTTIME.
 
 use super::config::Checked;
 use crate::clocks::BothClocks;
@@ -8,15 +11,15 @@ use crate::time::{Time, WallTime};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Reading {
     pub(super) wall: WallTime,
-    /// The round was opened at this time: the answer was not sent before.
+    /// The time at which this process opened the round: the answer was sent later.
     pub(super) opened: Time,
-    /// This process heard the answer at this time.
+    /// The time at which this process heard the answer.
     pub(super) heard: Time,
 }
 
 impl Reading {
     /// Whether the other clock, at any moment between the call and its answer, is further from
-    /// `own` than two right clocks can be. Two right clocks never contradict each other.
+    /// `own` than two right clocks can be.
     fn contradicts(&self, own: BothClocks, config: &Checked) -> bool {
         let most = config.max_clock_skew.saturating_mul(2).saturating_add(own.apart);
         let since = |then: Time| own.boot.since(then);
@@ -25,7 +28,7 @@ impl Reading {
         own.wall.since(latest) > most || earliest.since(own.wall) > most
     }
 
-    /// The other clock at `now`, except for the delay of its answer.
+    /// The other clock at `now`; the delay of its answer is left out.
     fn at(&self, now: BothClocks) -> BothClocks {
         BothClocks { wall: self.wall.after(now.boot.since(self.heard)), ..now }
     }
@@ -33,29 +36,31 @@ impl Reading {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Clock {
-    /// The clock is the wrong one: this process neither stands nor renews.
+    /// Whether this process's clock is wrong: it then neither stands nor renews.
     pub(super) off: bool,
-    /// The clock is off, or differs from that of the only other participant.
+    /// Whether the clock is off, or differs from that of the only other participant.
     pub(super) differs: bool,
-    /// The last time at which the clock agreed with those of others, or no other was there and it
-    /// had not stepped. While it is off: the last reading of another clock.
+    /// The clocks at the last agreement with others; or, while no other is present, at the last
+    /// round in which the clock had not stepped. While the clock is off: the last reading of
+    /// another clock.
     agreed: Option<BothClocks>,
-    /// The number of own rounds that came back without an answer, since the last answer. A span of
-    /// time would not do: a process that was stopped or cut off has not asked.
+    /// The number of this process's rounds that came back without any answer since the last answer.
+    /// A span of time is no substitute: a process that was stopped or cut off has not asked.
     silent: Option<u32>,
-    /// The last time at which the clock was compared, or would have been with an answer.
+    /// The end of the last round that could compare the clock.
     compared: Option<Time>,
 }
 
 impl Clock {
-    /// A round has ended. Returns the number of clocks from which this one differs, and the number
-    /// of all.
+    /// Judges the clock by the answers of a round. Returns how many clocks differ from this one,
+    /// and how many there are.
     ///
-    /// If more than half of at least two others differ from this clock, it is off. If there are
-    /// only two clocks, the one that has moved since they agreed is off, until they agree again; if
-    /// they have differed from the beginning, neither process knows the wrong one. The comparison
-    /// takes the clock as it is now, because a lease that is granted now ends by it: others drop a
-    /// claim from a clock that has stepped since they answered.
+    /// The clock is off if more than half of at least two others differ from it. If there is only
+    /// one other clock, the one that has moved since they agreed is off, until they agree again. If
+    /// the two have always differed, neither process knows which one is wrong.
+    ///
+    /// The comparison takes the present clock, because a lease that is granted now ends by it. If
+    /// the clock has stepped since the answers, others will drop its claim.
     pub(super) fn judge(
         &mut self,
         readings: &[Reading],
@@ -83,23 +88,23 @@ impl Clock {
         if from == 0 {
             self.agreed = Some(now);
         } else if self.off {
-            // In the long run CLOCK_BOOTTIME drifts away from both.
+            // Compare with the other clock from now on: CLOCK_BOOTTIME drifts away from both.
             let other = readings.iter().find(|reading| reading.contradicts(now, config));
             self.agreed = other.map(|reading| reading.at(now));
         }
         (from, of)
     }
 
-    /// Whether a process that need not call has to compare its clock: at least once a lease, to
-    /// notice later whether the clock has moved (ruling 4).
+    /// Whether a process that need not call has to compare its clock: at least once a lease, so
+    /// that a later move is noticed (ruling 4).
     pub(super) fn is_due(&self, now: Time, config: &Checked) -> bool {
         let lately = |last: Time| now.since(last) < config.lease;
         !self.compared.is_some_and(lately)
     }
 
-    /// No participant has answered. A clock that has stepped does not count as right, as answers
-    /// can be lost. A process without an answer for a whole lease is alone, and leads by the clock
-    /// that it has.
+    /// Judges the clock after a round without answers. A clock that has stepped does not count as
+    /// right, as answers may be lost. A process without an answer for a whole lease is alone, and
+    /// may lead by its clock.
     fn nobody_answered(&mut self, now: BothClocks, config: &Checked) {
         self.silent = self.silent.map(|rounds| rounds.saturating_add(1));
         let asked = |rounds: u32| config.heartbeat.saturating_mul(rounds);
@@ -113,8 +118,8 @@ impl Clock {
     }
 }
 
-/// Whether the wall clock has moved against CLOCK_BOOTTIME by more than K. A right clock may be
-/// moved by up to 2K; then the next answers show that it is right.
+/// Whether the wall clock has moved against CLOCK_BOOTTIME by more than K. A right clock may move
+/// by up to 2K; the next answers then show that it is right.
 fn has_stepped(then: BothClocks, now: BothClocks, config: &Checked) -> bool {
     let span = now.boot.since(then.boot);
     let skew = config.max_clock_skew;

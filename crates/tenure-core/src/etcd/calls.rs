@@ -1,4 +1,4 @@
-//! The calls to etcd that are not answered yet.
+//! Calls to etcd without an answer yet.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::time::Duration;
@@ -24,11 +24,11 @@ struct MemberTerm {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Call {
     pub(super) asker: Asker,
-    /// The highest revision known at the send: a linearizable answer is not below it.
+    /// The highest revision that was known at the send. A linearizable answer must not be below it.
     pub(super) floor: Revision,
-    /// The member that had answered last at the send.
+    /// The member, with its term, that had answered last at the send.
     last: Option<MemberTerm>,
-    /// The latest time of the answer; `None` for a watch that is open.
+    /// The time at which the wait for an answer ends; `None` for an open watch.
     due: Option<Time>,
     is_watch: bool,
 }
@@ -41,13 +41,13 @@ pub(super) struct Calls {
     /// The highest revision that etcd has named (ruling 7, E6).
     pub(super) seen: Revision,
     last_member: Option<MemberTerm>,
-    /// The latest term that is established (ruling 14, E3b): a leader of an earlier term gets no
-    /// entry into the log but through a later leader.
+    /// The latest established term (ruling 14, E3b). A leader of an earlier term can bring entries
+    /// into the log only through a later leader.
     pub(super) term: Option<u64>,
 }
 
 impl Calls {
-    /// Sends a call. The wait for its answer counts from `now`, which was read before the send.
+    /// Sends a call. The wait for its answer counts from `now`, a time before the send.
     pub(super) fn ask(
         &mut self,
         now: Time,
@@ -70,7 +70,8 @@ impl Calls {
         call
     }
 
-    /// Marks a call as answered and returns it. `last` when no other answer follows.
+    /// Removes an answered call and returns it. With `last` unset further answers follow, and the
+    /// call stays.
     pub(super) fn answered(&mut self, id: CallId, last: bool) -> Option<Call> {
         let call = self.open.get_mut(&id)?;
         if let Some(due) = call.due.take() {
@@ -79,9 +80,9 @@ impl Calls {
         if last || !call.is_watch { self.open.remove(&id) } else { Some(call.clone()) }
     }
 
-    /// Learns from the header of an answer. A linearizable answer establishes a term if its member
-    /// had answered in that term before the call was sent: one header alone proves nothing, as etcd
-    /// fills it after the read.
+    /// Takes in the header of an answer. A linearizable answer establishes a term if its member had
+    /// answered in that term before the call was sent. A header alone proves nothing: etcd fills it
+    /// after the read.
     pub(super) fn learn(&mut self, call: &Call, header: Header, linearizable: bool) {
         let member = Some(MemberTerm { member: header.member, term: header.term });
         if linearizable && call.last == member {
@@ -90,7 +91,7 @@ impl Calls {
         self.last_member = member;
     }
 
-    /// The store went back: no term counts as established.
+    /// Forgets the established term, because the store went back.
     pub(super) fn forget_terms(&mut self) {
         self.last_member = None;
         self.term = None;
@@ -113,7 +114,8 @@ impl Calls {
         }
     }
 
-    /// Takes a call that was not answered in time, with its sender. A watch that did not open ends.
+    /// Removes a call without an answer in time, and returns it with its sender. A watch that did
+    /// not open ends.
     pub(super) fn overdue(&mut self, now: Time, out: &mut Out) -> Option<(CallId, Asker)> {
         let (_, id) = *self.due.first().filter(|(due, _)| *due <= now)?;
         let Call { asker, is_watch, .. } = self.open.get(&id)?.clone();

@@ -2,8 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::sync::Arc;
-use core::ops::Deref;
 use core::time::Duration;
 
 use super::message::Revision;
@@ -13,7 +11,7 @@ use crate::drift::Drift;
 use crate::fence::Fence;
 use crate::timing::{LeaseBounds, LeaseTiming, TimingError};
 
-/// Create revisions stay below this, so that a fence has room for the epoch above.
+/// Create revisions stay below this, so that the epoch fits above them in a fence.
 pub const REVISION_END: Revision = 1 << 48;
 
 /// Pauses after failures.
@@ -33,44 +31,44 @@ pub const BACKOFF: Backoff =
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
-    /// The prefix of all keys, as `clientv3/namespace` makes it; usually ends in a slash, and is
-    /// empty by default. At most 256 bytes without control characters.
+    /// The prefix of all keys, as in `clientv3/namespace`; it usually ends in a slash. At most 256
+    /// bytes without control characters. Default: empty.
     pub namespace: String,
-    /// The length of the lease to ask for, in whole seconds (etcd knows no others), from 1 s to a
-    /// day. etcd may grant a longer lease, which counts then. Short: fast take-over after a crash.
-    /// Long: the leader survives longer interruptions. A third of the lease, `grace` and
-    /// `kill_margin` must fit into it. Default 10 s.
+    /// The length of the lease to ask for, in whole seconds (etcd has no others), from 1 s to a
+    /// day. If etcd grants a longer lease, that counts. A short lease is a fast take-over after a
+    /// crash; with a long lease the leader survives longer interruptions. A third of the lease,
+    /// `grace` and `kill_margin` must fit into it. Default 10 s.
     pub lease: Duration,
-    /// ρ, the bound on the rate error of our clock and of those of etcd's servers, at most
+    /// ρ, the bound on the rate error of this machine's clock and those of etcd's servers, at most
     /// [`Config::DRIFT_MAX`]. Default 10⁻³, twice the rate at which Linux slews a clock.
     pub drift: Drift,
-    /// An operator raises the epoch after a restore of etcd from a backup, by which revisions go
-    /// back (ruling 8, E7): a fence is `fence_epoch · 2⁴⁸ + create revision`. Default 0.
+    /// The epoch of fences: a fence is `fence_epoch · 2⁴⁸ + create revision`. A restore of etcd
+    /// from a backup sets revisions back; an operator then raises the epoch (ruling 8, E7). Default
+    /// 0.
     pub fence_epoch: u16,
-    /// A leader's work is asked to stop so long before the end of its lease. Default 1 s.
+    /// Time before the end of its lease at which a leader's work is asked to stop. Default 1 s.
     pub grace: Duration,
-    /// A leader's work is killed so long before that end; at most `grace`. Default 100 ms.
+    /// Time before that end at which the work is killed; at most `grace`. Default 100 ms.
     pub kill_margin: Duration,
-    /// Whether a candidate that loses its lease before it has won continues with a new one. Default
-    /// true.
+    /// Whether a candidate goes on with a new lease if it loses its lease before it has won.
+    /// Default true.
     pub contend_again: bool,
-    /// The most elections in which a process contends, and the most that it observes. At least 1.
+    /// The most elections in which a process campaigns, and the most that it observes. At least 1.
     /// Default 65,536.
     pub elections: usize,
 }
 
 impl Config {
-    /// The largest ρ that is taken.
+    /// The largest allowed ρ.
     pub const DRIFT_MAX: Drift = match Drift::from_parts_per_billion(100_000_000) {
         Ok(drift) => drift,
         Err(_) => panic!("a tenth is below one"),
     };
     pub const LEASE_MIN: Duration = Duration::from_secs(1);
     pub const LEASE_MAX: Duration = Duration::from_secs(86_400);
-    /// The most bytes of a namespace.
     pub const NAMESPACE_MAX: usize = 256;
 
-    /// Checks the settings together. The error names those that do not fit, with the numbers.
+    /// Checks the settings together. The error names those that conflict, with the numbers.
     pub fn check(self) -> Result<Checked, ConfigError> {
         if self.namespace.len() > Self::NAMESPACE_MAX || self.namespace.contains(char::is_control) {
             let bytes = self.namespace.len();
@@ -90,7 +88,7 @@ impl Config {
         };
         let timing = LeaseTiming { lease, drift, grace, kill_margin };
         timing.check(&bounds, |lease| proven(drift, lease).saturating_sub(lease / 3))?;
-        Ok(Checked(Arc::new(self)))
+        Ok(Checked::new(self))
     }
 }
 
@@ -113,17 +111,8 @@ impl Default for Config {
     }
 }
 
-/// A [`Config`] that [`Config::check`] has let pass. Cheap to clone.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Checked(Arc<Config>);
-
-impl Deref for Checked {
-    type Target = Config;
-
-    fn deref(&self) -> &Config {
-        &self.0
-    }
-}
+/// A [`Config`] that [`Config::check`] has let pass.
+pub type Checked = crate::bounds::Checked<Config>;
 
 impl Checked {
     /// The length of the lease to ask for, in seconds.
@@ -132,9 +121,9 @@ impl Checked {
         u32::try_from(self.lease.as_secs()).unwrap_or(u32::MAX)
     }
 
-    /// `⌊TTL·(1 − ρ)/(1 + ρ)⌋` for a TTL in seconds: a lease that etcd renewed for that long lasts
-    /// at least so long on our clock, counted from the send of the keep-alive (ruling 3, E2). The
-    /// server's clock may run fast while ours runs slow.
+    /// The certain length of a lease on this machine's clock, counted from the send of the
+    /// keep-alive (ruling 3, E2): `⌊TTL·(1 − ρ)/(1 + ρ)⌋` for a TTL in seconds. The server's clock
+    /// may run fast while this one runs slow.
     #[must_use]
     pub fn proven(&self, ttl: u32) -> Duration {
         proven(self.drift, Duration::from_secs(u64::from(ttl)))
@@ -147,7 +136,8 @@ impl Checked {
         quarter.clamp(Duration::from_millis(250), Duration::from_secs(5))
     }
 
-    /// The fence of a leader that created its key at `revision`, unless there is no room for it.
+    /// The fence of a leader whose key has this create revision; `None` if the revision is too
+    /// large.
     pub(super) fn fence(&self, revision: Revision) -> Option<Fence> {
         let epoch = u64::from(self.fence_epoch) * REVISION_END;
         (revision < REVISION_END).then(|| Fence::new(epoch + revision))
@@ -157,9 +147,11 @@ impl Checked {
 /// A combination of settings that cannot work, with the numbers.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
-    #[error("the namespace has {bytes} bytes; at most {max} are allowed, no control characters")]
+    #[error(
+        "the namespace has {bytes} bytes; at most {max} are allowed, without control characters"
+    )]
     Namespace { bytes: usize, max: usize },
-    #[error("a lease of {lease:?}: etcd counts leases in whole seconds")]
+    #[error("lease is {lease:?}; it must be in whole seconds, as etcd has no other leases")]
     NotWholeSeconds { lease: Duration },
     #[error(transparent)]
     Timing(#[from] TimingError),
@@ -213,7 +205,7 @@ mod tests {
         check(|config| config.elections = 0).unwrap_err();
     }
 
-    /// A third of the lease, the grace and the kill margin must fit into the proven lease.
+    /// Grace, kill margin and a third of the lease must fit into the proven lease.
     #[test]
     fn renewal_fits_into_lease() {
         let room = |lease: u32| {

@@ -6,7 +6,7 @@ use super::words::Out;
 use crate::draw::Draw;
 use crate::time::Time;
 
-/// The parts without a session, which a candidate needs beside these.
+/// Borrowed parts other than the session. A candidate needs the session, too.
 pub(super) struct Context<'a> {
     pub(super) now: Time,
     pub(super) config: &'a Checked,

@@ -9,71 +9,70 @@ use super::message::{Refusal, Revision};
 use crate::event::{End, Loss};
 use crate::name::ElectionName;
 
-/// An event of elections on etcd.
 pub type Event = crate::event::Event<OwnEvent>;
 
 /// An event that only elections on etcd have.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OwnEvent {
-    /// The lease or the key of a leadership or a campaign that ends was lost. Reported just before
-    /// the end.
+    /// A leadership or a campaign has lost its lease or its key. Reported just before its end.
     Lost(Lost),
-    /// A candidate that had not won lost its lease or its key, and contends again.
+    /// A candidate that had not won has lost its lease or its key, and campaigns again.
     Again(Lost),
     /// etcd has granted the lease for all elections of this process.
     Opened {
         lease: LeaseId,
-        /// The length that was asked for, in seconds.
+        /// The requested length, in seconds.
         asked: u32,
         granted: u32,
     },
-    /// etcd has another leader, and revocations of the former leader may come late: the keys move
-    /// to a new lease. Leaderships and places in the queue stay.
+    /// etcd has another leader, so revocations of the former one may come late: the keys move to a
+    /// new lease. Leaderships and places in the queue stay.
     Moving {
         from: LeaseId,
         to: LeaseId,
-        /// The length as granted, in seconds.
+        /// The granted length, in seconds.
         granted: u32,
         term: u64,
     },
-    /// The lease is over, and so are all claims that rest on it.
+    /// The lease is over, and with it all claims that depend on it.
     Closed {
         lease: LeaseId,
-        /// The reason; `None` when no candidate needed the lease any more.
+        /// The reason; `None` if no candidate needed the lease.
         lost: Option<Lost>,
     },
-    /// etcd is at an earlier revision than it was (ruling 7, E6): it was restored, or lost its
-    /// disk. Fences may come again.
+    /// etcd is at an earlier revision than before (ruling 7, E6): it was restored, or lost its
+    /// disk. Fences may repeat.
     WentBack {
         from: Revision,
         to: Revision,
     },
-    /// etcd refuses a necessary request, which the process will repeat.
+    /// etcd refuses a necessary request, which the process repeats.
     Obstacle {
         doing: &'static str,
         refusal: Refusal,
     },
-    /// A call had no certain outcome. The process finds out, or undoes, its effects.
+    /// A call had no certain outcome. The process will find out its effects, or undo them.
     Unsure {
         doing: &'static str,
         why: Arc<str>,
     },
-    /// A key of ours appeared after its candidate had left, and is deleted (ruling 5).
+    /// A key of this process has appeared after its candidate had left; it is deleted (ruling 5).
     LateKey {
         key: Bytes,
     },
-    /// A candidate waits behind this foreign key, or an observer reads it as the first: no
-    /// candidate becomes leader while it is there. `None` when an observer reads no foreign key as
-    /// the first any more.
+    /// A foreign key comes first: a candidate waits behind it, or an observer sees it, and no
+    /// candidate can lead while it exists. `None` when an observer sees no foreign key first any
+    /// more.
     Foreign(Option<Foreign>),
     Ignored(Ignored),
 }
 
-/// The reason for which this process cannot contend in an election, or observe it.
+/// The reason why this process cannot campaign in an election, or cannot observe it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Objection {
     Refused(Refusal),
-    /// Two processes would see each other's keys, as one name and a slash begin the other.
+    /// Another election's name plus a slash begins this name, or the reverse: each would see keys
+    /// of the other.
     Nested {
         other: ElectionName,
     },
@@ -92,7 +91,7 @@ pub enum Objection {
 pub enum Lost {
     /// The lease was not renewed in time: the network, etcd or this process stalled.
     Expired,
-    /// etcd has no such lease: it was revoked, or etcd has ended it.
+    /// etcd has no such lease: it was revoked, or has run out.
     LeaseGone,
     KeyGone,
     /// The store went back to an older state: it was restored from a backup.
@@ -100,16 +99,16 @@ pub enum Lost {
     Cluster,
 }
 
-/// The reason for which an input had no effect.
+/// The reason why an input had no effect.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
-    /// The answer belongs to no call, or no longer matters.
+    /// The answer belongs to no open call.
     Unasked,
     Misfit,
     OtherCluster,
-    /// A request came in, but requests only go out.
+    /// The message is a request, but requests only go out.
     NotAnAnswer,
-    /// A second campaign, or a command that needs a campaign without one.
+    /// A second campaign, or a command that needs a campaign.
     Command,
 }
 
@@ -192,8 +191,7 @@ impl fmt::Display for OwnEvent {
             Self::Opened { lease, asked, granted } if asked == granted => {
                 write!(f, "opened lease {lease} for {granted} s")
             }
-            // The line leaves out the lease, so that an operator reads the same for each lease
-            // once.
+            // Leave the lease out: a log then prints the same line once, not once for each lease.
             Self::Opened { asked, granted, .. } => write!(
                 f,
                 "etcd grants a lease of {granted} s at least, and {asked} s were asked for: taking \

@@ -9,19 +9,19 @@ use core::fmt;
 use crate::name::ElectionName;
 use crate::value::LeaderValue;
 
-/// A lease of etcd. The server takes any number but zero; ours are positive, because Go prints a
-/// negative one with its sign, and would not find the key.
+/// The id of a lease. etcd takes any number but zero. Tenure draws positive ones: Go prints a
+/// negative id with its sign, and would not find the key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LeaseId(pub i64);
 
 impl fmt::Display for LeaseId {
-    /// The id as keys contain it: lower-case hexadecimal, unpadded.
+    /// Prints the id as in keys: lower-case hexadecimal without padding.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:x}", self.0)
     }
 }
 
-/// The bytes of a key or a value. Printed as text, with `\x..` for bytes that are no text.
+/// The bytes of a key or a value. `Display` prints text, and `\x..` for other bytes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(Arc<[u8]>);
 
@@ -69,7 +69,6 @@ impl fmt::Debug for Bytes {
     }
 }
 
-/// The keys of an operation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Keys {
     One(Bytes),
@@ -78,8 +77,8 @@ pub enum Keys {
 }
 
 impl Keys {
-    /// The first key, and the end that etcd's requests carry: empty for one key, else the first
-    /// key beyond the range, or `\0` for "to the end of all keys".
+    /// The first key, and the end of the range as in etcd's requests: empty for one key, else the
+    /// first key beyond the range, or `\0` for "to the end of all keys".
     #[must_use]
     pub fn range(&self) -> (&[u8], Vec<u8>) {
         match self {
@@ -107,7 +106,8 @@ impl fmt::Display for Keys {
     }
 }
 
-/// The end of a prefix: its last byte below 0xFF plus one, and no byte after that.
+/// The end of a prefix's range: the prefix without trailing 0xFF bytes, with its last byte raised
+/// by one.
 fn prefix_end(prefix: &[u8]) -> Vec<u8> {
     match prefix.iter().rposition(|byte| *byte < 0xff) {
         Some(last) => {
@@ -121,7 +121,7 @@ fn prefix_end(prefix: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The prefix of all keys of `election`: the namespace, the name, and the slash without which
+/// The prefix of all keys of `election`: the namespace, the name, and a slash. Without the slash,
 /// `test` would see the keys of `testa`.
 pub(super) fn prefix(namespace: &str, election: &ElectionName) -> Bytes {
     format!("{namespace}{election}/").as_str().into()
@@ -131,15 +131,14 @@ pub(super) fn key(namespace: &str, election: &ElectionName, lease: LeaseId) -> B
     format!("{namespace}{election}/{lease}").as_str().into()
 }
 
-/// The name of the owner in a key: the rest after the election's name, which is the id of its
-/// lease.
+/// The id in a key: the lease id after the election's name.
 pub(super) fn id(namespace: &str, election: &ElectionName, key: &Bytes) -> Arc<str> {
     let own = key.as_slice().strip_prefix(prefix(namespace, election).as_slice());
     own.unwrap_or(key.as_slice()).escape_ascii().to_string().into()
 }
 
 /// A key under the prefix of an election that none of its candidates has made. Candidates wait
-/// behind it all the same, as Go's do.
+/// behind it all the same, as Go's candidates do.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Foreign {
     key: Bytes,
@@ -148,28 +147,28 @@ pub struct Foreign {
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Kind {
-    /// The rest of the name is not the id of a lease.
+    /// The rest of the key is no lease id.
     Name { has_lease: Option<bool> },
-    /// The rest of the name has a slash, and `election` is the part before the last slash.
+    /// The rest of the key has a slash; `election` is the part before the last slash.
     Deeper { election: Arc<str> },
-    /// A candidate's name, and no lease.
+    /// The key has the name of a candidate's key, but no lease.
     Unleased,
 }
 
 impl Foreign {
-    /// The key.
     #[must_use]
     pub const fn key(&self) -> &Bytes {
         &self.key
     }
 
-    /// Whether its maker may lead all the same: a candidate whose key has lost its lease to another
-    /// program, or a candidate of a program that names keys in another way.
+    /// Whether the owner of the key may lead: another program may have taken the lease off a
+    /// candidate's key, or may name its keys in another way.
     pub(super) const fn may_lead(&self) -> bool {
         matches!(self.kind, Kind::Name { has_lease: Some(true) } | Kind::Unleased)
     }
 
-    /// The reason, and the commands that show the key and delete it, where no leader can need it.
+    /// The reason why the key is foreign. For a key that no leader can need it adds the commands to
+    /// show and to delete the key.
     #[must_use]
     pub fn why(&self) -> Arc<str> {
         let key = shell_word(&self.key);
@@ -205,9 +204,8 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// The key, unless its form is that of a candidate's key; `has_lease` if that is known. The name of
-/// a candidate's key stays when the key moves to another lease, so the name needs no more than the
-/// form of an id.
+/// Returns the key if its form is not that of a candidate's key. `has_lease` is `None` if unknown.
+/// Only the form of the id counts: a key keeps its name when it moves to another lease.
 pub(super) fn foreign(
     namespace: &str,
     election: &ElectionName,
@@ -229,7 +227,7 @@ pub(super) fn foreign(
     Some(Foreign { key: key.clone(), kind })
 }
 
-/// Whether Go and etcdctl print an id of a lease like this, negative ids included.
+/// Whether Go and etcdctl would print a lease id like this; they print negative ids, too.
 fn is_id(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -238,7 +236,7 @@ fn is_id(text: &[u8]) -> bool {
         && digits.first().is_some_and(|first| *first != b'0')
 }
 
-/// The key as one word of a shell: as it is, or in the quotes of bash that know `\x..`.
+/// The key as one word of a shell: unchanged, or in bash's quotes that accept `\x..`.
 fn shell_word(key: &Bytes) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._:@%+=-".contains(byte);
     if key.as_slice().iter().all(is_plain) { key.to_string() } else { format!("$'{key}'") }

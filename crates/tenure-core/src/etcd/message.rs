@@ -1,4 +1,4 @@
-//! Messages between a participant and etcd: requests that go out, answers that come in.
+//! Messages between a participant and etcd: outgoing requests and incoming answers.
 //!
 //! A driver maps these types to etcd's wire format, field by field.
 
@@ -9,27 +9,25 @@ use core::time::Duration;
 
 use super::key::{Bytes, Keys, LeaseId};
 
-/// A revision of etcd's store: grows by one with every transaction that writes.
+/// A revision of etcd's store, which grows by one with every writing transaction.
 pub type Revision = u64;
 
-/// The number of a call until it is answered, or of a watch until it has ended: unique in the life
-/// of a process.
+/// The number of a call or a watch, unique in the life of a process.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct CallId(pub u64);
 
-/// A request to etcd, or an answer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     Request(Request),
     Answer(Answer),
 }
 
-/// A call. Each has one answer, except a watch, which has answers until it has ended.
+/// A call. A watch has answers until it has ended; any other call has one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Request {
     pub call: CallId,
-    /// The longest wait for the answer: the driver may give the call up then. For a watch: the
-    /// longest time until it is open.
+    /// The longest wait for the answer; the driver may end the call then. For a watch: the longest
+    /// wait until it is open.
     pub within: Duration,
     pub op: Op,
 }
@@ -40,15 +38,15 @@ pub enum Op {
     /// `LeaseGrant` with an id that the session has drawn.
     Grant {
         lease: LeaseId,
-        /// The length to ask for, in seconds.
+        /// The requested length, in seconds.
         ttl: u32,
     },
     /// A request on the `LeaseKeepAlive` stream of this lease.
     KeepAlive { lease: LeaseId },
-    /// `LeaseRevoke`: all its keys go with it, in one revision.
+    /// `LeaseRevoke`: all keys of the lease go with it, in one revision.
     Revoke { lease: LeaseId },
-    /// `Txn`. Linearizable: no transaction of ours is without operations, and none of these is
-    /// serializable (ruling 2, E1).
+    /// `Txn`, always linearizable: the core sends no transaction without operations, and no
+    /// serializable one (ruling 2, E1).
     Txn(Txn),
     /// `Watch` on the one stream of the process, with `require-leader`.
     Watch {
@@ -58,22 +56,22 @@ pub enum Op {
         /// Whether the watch reports only deletions (`NOPUT`).
         deletions: bool,
     },
-    /// Ends a watch, which is not answered any more.
+    /// Ends a watch. No answer follows.
     Unwatch { watch: CallId },
 }
 
-/// A transaction: if all comparisons hold, then one branch, else the other.
+/// A transaction: `then` runs if all comparisons hold, else `otherwise`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Txn {
-    /// The comparisons; without any the transaction succeeds.
+    /// The comparisons; without any, `then` runs.
     pub when: Vec<Compare>,
     pub then: Vec<Act>,
     pub otherwise: Vec<Act>,
 }
 
 impl Txn {
-    /// Whether the transaction deletes only a key that is not there: an entry of the log without a
-    /// change.
+    /// Whether the transaction only deletes a key that does not exist: an entry of the log without
+    /// a change.
     #[must_use]
     pub fn deletes_nothing(&self) -> bool {
         let Self { when, then, otherwise } = self;
@@ -101,12 +99,12 @@ pub enum Act {
         value: Bytes,
         lease: LeaseId,
     },
-    /// Writes the key on another lease and leaves its value as it is (`ignore_value`).
+    /// Moves the key to another lease and keeps its value (`ignore_value`).
     Move {
         key: Bytes,
         lease: LeaseId,
     },
-    /// Writes another value and leaves the key on its lease (`ignore_lease`).
+    /// Writes another value and keeps the lease (`ignore_lease`).
     Proclaim {
         key: Bytes,
         value: Bytes,
@@ -124,7 +122,7 @@ impl Act {
         Self::Read(Read { keys: Keys::One(key), pick: Pick::First, keys_only: false })
     }
 
-    /// The key, or the prefix of the keys that are read.
+    /// The key, or the prefix of the keys to read.
     #[must_use]
     pub const fn key(&self) -> &Bytes {
         match self {
@@ -142,7 +140,7 @@ impl Act {
 pub struct Read {
     pub keys: Keys,
     pub pick: Pick,
-    /// Without the values (`keys_only`) and the leases: etcd 3.4 sends the lease all the same, 3.7
+    /// Whether values and leases are left out (`keys_only`). etcd 3.4 sends the lease even so, 3.7
     /// does not.
     pub keys_only: bool,
 }
@@ -152,11 +150,10 @@ pub struct Read {
 pub enum Pick {
     /// The key with the lowest create revision: the leader.
     First,
-    /// The key with the highest create revision up to this: the predecessor.
+    /// The key with the highest create revision that is not above this: the predecessor.
     LastUpTo(Revision),
 }
 
-/// An answer of etcd.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Answer {
     pub call: CallId,
@@ -164,15 +161,15 @@ pub struct Answer {
     pub reply: Reply,
 }
 
-/// The header of an answer: the member that has answered, and the state of its store.
+/// The header of an answer: the answering member, and the state of its store.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Header {
     pub cluster: u64,
     pub member: u64,
-    /// The revision of the member's store. A keep-alive may show an old one; a transaction does
-    /// not.
+    /// The revision of the member's store. In the answer to a keep-alive it may be old; in that to
+    /// a transaction it is not.
     pub revision: Revision,
-    /// The member's term of Raft.
+    /// The member's Raft term.
     pub term: u64,
 }
 
@@ -180,72 +177,72 @@ pub struct Header {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reply {
     Granted {
-        /// The length as granted, in seconds; may be more than was asked for.
+        /// The granted length in seconds; may exceed the requested one.
         ttl: u32,
     },
-    /// A lease of this id exists.
+    /// A lease with this id exists.
     LeaseExists,
-    /// The keep-alive was answered. The answer does not prove a renewal (E3).
+    /// An answer to the keep-alive, which does not prove a renewal (E3).
     Alive {
-        /// The length in seconds; `None` when there is no such lease.
+        /// The length in seconds; `None` if there is no such lease.
         ttl: Option<u32>,
     },
     /// The lease was revoked, and its keys are gone.
     Revoked,
-    /// No such lease: the answer to a put, or to a revocation.
+    /// No such lease; the answer to a put or to a revocation.
     LeaseGone,
     Txn {
         succeeded: bool,
-        /// The keys that the reads have found, in order.
+        /// The keys that the reads found, in order.
         found: Vec<Option<KeyValue>>,
     },
-    /// The watch is open, and reports everything from its revision on.
+    /// The watch is open, and reports every change from its revision on.
     Watching,
-    /// Watched keys have changed. All events of one revision come together.
+    /// Watched keys have changed. Events of one revision come in one answer.
     Changed(Vec<Change>),
-    /// The watch began before the oldest revision that etcd has, and has ended.
+    /// The watch has ended: it began before the oldest revision that etcd still has.
     Compacted { revision: Revision },
-    /// Refused: etcd has carried out nothing, but for [`Refusal::NoSpace`]. A watch has ended.
+    /// etcd has refused and carried out nothing, except perhaps for [`Refusal::NoSpace`]. A watch
+    /// has ended.
     Refused(Refusal),
-    /// The outcome is not known: no answer in time, or a connection lost, or an error that does not
-    /// tell. A watch has ended.
+    /// The outcome is unknown: no answer in time, a lost connection, or an ambiguous error. A watch
+    /// has ended.
     Unknown { why: Arc<str> },
 }
 
-/// The reason for which etcd has refused.
+/// The reason why etcd has refused.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Refusal {
     Denied {
         said: Arc<str>,
     },
-    /// etcd accepts neither user, password nor token, even after a new login.
+    /// etcd accepts neither user and password nor token, even after a new login.
     Unauthenticated {
         said: Arc<str>,
     },
-    /// The quota is used up (alarm `NOSPACE`), or the server is overloaded. etcd carries out the
-    /// grant or the put that crosses the quota, and still answers like this.
+    /// The quota is used up (alarm `NOSPACE`), or the server is overloaded. The grant or put that
+    /// crosses the quota gets this answer, although etcd carries it out.
     NoSpace {
         said: Arc<str>,
     },
-    /// A transaction has more comparisons or operations than this server takes
-    /// (`--max-txn-ops`).
+    /// A transaction has more comparisons or operations than this server allows (`--max-txn-ops`).
     TooManyOperations {
         said: Arc<str>,
     },
-    /// Any other refusal that etcd has certainly not carried out.
+    /// Another refusal after which etcd has certainly carried out nothing.
     Other {
         said: Arc<str>,
     },
 }
 
 impl Refusal {
-    /// Whether a repetition is refused as well: the user may not do this, or cannot log in.
+    /// Whether a repetition would be refused, too: the user lacks the permission, or cannot log in.
     #[must_use]
     pub const fn is_permanent(&self) -> bool {
         matches!(self, Self::Denied { .. } | Self::Unauthenticated { .. })
     }
 
-    /// The kind, for programs: a word of lower case and hyphens.
+    /// The kind for programs: lower-case letters and hyphens.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {
@@ -263,7 +260,7 @@ impl Refusal {
 pub struct KeyValue {
     pub key: Bytes,
     pub value: Bytes,
-    /// The create revision: unique, and the order of the candidates.
+    /// The create revision: unique, it gives the order of candidates.
     pub created: Revision,
     /// The revision of the last write.
     pub modified: Revision,
@@ -274,12 +271,12 @@ pub struct KeyValue {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Change {
     Put(KeyValue),
-    /// A write with a value that is too large.
+    /// A write with a value that is too large to be reported.
     TooLarge {
         key: Bytes,
         revision: Revision,
     },
-    /// The deletion of the key, by itself or with its lease.
+    /// The deletion of the key, alone or with its lease.
     Deleted {
         key: Bytes,
         revision: Revision,
@@ -287,7 +284,6 @@ pub enum Change {
 }
 
 impl Change {
-    /// The changed key.
     #[must_use]
     pub const fn key(&self) -> &Bytes {
         match self {
@@ -297,7 +293,6 @@ impl Change {
         }
     }
 
-    /// The revision of the change.
     #[must_use]
     pub const fn revision(&self) -> Revision {
         match self {

@@ -1,6 +1,7 @@
-//! An observer reports the leader (ruling 9, E8): the state now, then every change, never from
-//! memory. "To find out the current leader a client simply queries for all the keys with the given
-//! election name as prefix. Then sort by creation key ascending. Then limit to 1 response."
+//! An observer reports the leader (ruling 9, E8): the present one first, then every change, and
+//! always from etcd's answers. "To find out the current leader a client simply queries for all the
+//! keys with the given election name as prefix. Then sort by creation key ascending. Then limit to
+//! 1 response."
 
 use alloc::vec;
 use core::time::Duration;
@@ -23,18 +24,19 @@ use crate::view::{LeaderView, View};
 pub(super) struct Observer {
     election: ElectionName,
     look: Option<CallId>,
-    /// The revision of an event that only a look at this revision or later explains.
+    /// The revision of an event; only a query at this revision or later shows its effect.
     unexplained: Revision,
     watch: Option<CallId>,
-    /// The leader, as far as it is known.
+    /// The leader's key, if known.
     leader: Option<KeyValue>,
-    /// The revision of the last look: a watch may report an older event late, which is no news.
+    /// The revision of the last query. A watch may report older events late; these are dropped.
     read: Revision,
     reported: Option<View>,
-    /// The foreign key that was reported as the first.
+    /// The foreign key that was reported to come first.
     foreign: Option<Foreign>,
-    /// A new subscriber gets the next view even if nothing changed.
+    /// Whether a new subscriber waits for a view: the next view is then reported even if unchanged.
     owed: bool,
+    /// The time of the next query, while no query is under way.
     again: Time,
     failures: u32,
     draws: u64,
@@ -84,7 +86,7 @@ impl Observer {
         self.look = Some(context.calls.ask(context.now, within, asker, op, context.out));
     }
 
-    /// Another subscriber wants to know the present leader.
+    /// Queries the leader anew for another subscriber.
     pub(super) fn look_anew(&mut self, context: &mut Context<'_>) {
         if let Some(look) = self.look.take() {
             context.calls.forget(look);
@@ -125,8 +127,9 @@ impl Observer {
         }
     }
 
-    /// The watch may have reported changes after the look at `read`. An earlier report of it is not
-    /// newer, even with a higher revision than the key: a restore brings old revisions back.
+    /// Returns the newer of the known and the found state of the leader's key. The watch may have
+    /// reported changes after the query at `read`. A known state from before `read` is not newer,
+    /// even with a higher revision: a restore brings old revisions back.
     fn newer(&self, found: Option<KeyValue>, read: Revision) -> Option<KeyValue> {
         let known = self.leader.as_ref().filter(|_| self.watch.is_some());
         match (known, found) {
@@ -145,7 +148,7 @@ impl Observer {
             Reply::Watching => self.failures = 0,
             Reply::Changed(changes) => self.on_changes(&changes, context),
             Reply::Compacted { .. } => {
-                // The events in between are lost; a look reads the present state.
+                // The events in between are lost, so query the present state.
                 self.watch = None;
                 self.reset(context);
             }
@@ -157,9 +160,10 @@ impl Observer {
         }
     }
 
-    /// All events of one revision come together: a revoked lease takes all its keys at once.
+    /// Handles the events of one revision, which come together: a revoked lease takes all its keys
+    /// with it.
     fn on_changes(&mut self, changes: &[Change], context: &mut Context<'_>) {
-        // The answer to a look that is under way may be older.
+        // The answer to an open query may be older than these changes.
         if self.look.is_some()
             && let Some(newest) = changes.iter().map(Change::revision).max()
         {
@@ -174,7 +178,7 @@ impl Observer {
         let news = changes.iter().filter(|change| is_news(change) && concerns(change));
         for change in news {
             match (change, &mut self.leader) {
-                // Only the value is new.
+                // Only the value has changed.
                 (Change::Put(kv), Some(leader)) if kv.created == leader.created => {
                     *leader = kv.clone();
                 }
@@ -184,21 +188,20 @@ impl Observer {
                 }
             }
         }
-        // In doubt, or while a look is under way, only its answer names the leader: the known
-        // leader may be long over.
+        // While a query is open, or in doubt, report nothing: the known leader may have ended.
         if self.look.is_none() && matches!(self.reported, Some(View::Leader(_))) {
             self.tell_leader(context);
         }
     }
 
-    /// The history went back, and explains no earlier report.
+    /// Starts anew, because the store went back.
     pub(super) fn on_reset(&mut self, context: &mut Context<'_>) {
         self.stop(context.calls, context.out);
         self.unexplained = 0;
         self.reset(context);
     }
 
-    /// Events were missed: the next view is reported even if nothing has changed.
+    /// Reports a gap, because events were missed; the next view is reported even if unchanged.
     fn reset(&mut self, context: &mut Context<'_>) {
         self.reported = None;
         emit(Some(&self.election), Event::Gap, context.out);
@@ -228,8 +231,8 @@ impl Observer {
             key::foreign(namespace, &self.election, key, Some(lease.is_some()))
         });
         let view = match (&self.leader, &foreign) {
-            // A leader of another program may lead on, as it does not notice a write of its key
-            // without its lease; it may also name its key in another way.
+            // Another program's leader may go on leading if its key loses its lease, because it
+            // does not notice; or it names its key in another way.
             (_, Some(foreign)) if foreign.may_lead() => self.unknown(context),
             (None, _) | (_, Some(_)) => View::Vacant,
             (Some(KeyValue { key, value, created, .. }), None) => {
@@ -245,7 +248,7 @@ impl Observer {
         self.tell(view, context.out);
     }
 
-    /// Unknown, since its first report.
+    /// The unknown view; its time is that of its first report in a row.
     const fn unknown(&self, context: &Context<'_>) -> View {
         match self.reported {
             Some(View::Unknown { since }) => View::Unknown { since },
@@ -253,7 +256,7 @@ impl Observer {
         }
     }
 
-    /// etcd has given no answer, which is no vacancy.
+    /// Reports an unknown leader after a missing answer, which is no vacancy.
     fn doubt(&mut self, doing: &'static str, reply: Reply, context: &mut Context<'_>) {
         let event = match reply {
             Reply::Unknown { why } => OwnEvent::Unsure { doing, why },
@@ -278,7 +281,8 @@ impl Observer {
         self.again = context.now.after(pause);
     }
 
-    /// A watch from a revision that a restored store has not reached yet is silent.
+    /// The interval of queries without any change: a watch from a revision that a restored store
+    /// has not reached yet is silent.
     fn every(&mut self, context: &Context<'_>) -> Duration {
         let every = context.config.lease.max(Duration::from_secs(10));
         every + self.draw(every / 8, "look", context)

@@ -1,13 +1,14 @@
 //! The election recipe of etcd, from top to bottom. Each section begins with the sentences of the
-//! notes that it carries out; the rulings are in the [module document](super).
+//! notes that it carries out; the [module document](super) has the rulings. E is the end of a lease
+//! on this process's clock.
 //!
 //! A process gets a lease, and a candidate puts a key on it. The candidate looks for keys that were
 //! created before its own, and waits until the key just before its own has gone. The first
 //! candidate leads while the lease is proven, and each confirmed renewal proves it for longer. A
 //! candidate that leaves deletes its key, and a lease that no candidate needs is revoked.
 //!
-//! Around this file, `session/` keeps the leases of a process, `candidate/` takes the answers to a
-//! candidate, and `node/` chooses the keys that confirm a renewal or move to another lease.
+//! Around this file, `session/` keeps the leases of a process, `candidate/` handles the answers to
+//! a candidate, and `node/` chooses the keys that confirm a renewal or move to another lease.
 //! `observer.rs` queries the leader.
 
 use alloc::vec;
@@ -26,8 +27,8 @@ use super::words::{Effect, emit};
 use crate::event::{End, Loss};
 use crate::name::Value;
 
-/// A candidate that waits looks again after this time at least. A watch from a revision that a
-/// restored store has not reached is silent (ruling 7, E6).
+/// The shortest interval between a waiting candidate's queries without a departure. A watch from a
+/// revision that a restored store has not reached is silent (ruling 7, E6).
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 // # Leases
@@ -35,7 +36,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(10);
 // "Each participant in leader election requests a lease, that will serve as the session." A lease
 // counts only in the term of etcd's leader in which it was granted (ruling 14, E3b).
 impl Session {
-    /// A candidate needs a lease. The session checks a lease that was handed in first.
+    /// Gets a lease for a candidate. A lease that was handed in is checked first.
     pub(super) fn want(&mut self, context: &mut Context<'_>) {
         if !matches!(self.phase, SessionPhase::Idle) {
             return;
@@ -72,7 +73,7 @@ impl Session {
     }
 
     /// Reads a key, so that the answer shows the term of etcd's leader. The first header proves
-    /// nothing, as etcd fills it after the read; a second header of the same member does.
+    /// nothing, because etcd fills it after the read; a second header of the same member does.
     fn establish(&mut self, context: &mut Context<'_>) {
         let Some((_, key)) = &self.probe else { return };
         let read = Act::read(key.clone());
@@ -83,8 +84,8 @@ impl Session {
         }
     }
 
-    /// A term may have been established. A leader of an earlier term may know a lease that was
-    /// first asked for before that, so another lease takes its place (ruling 14, E3b).
+    /// Asks for a lease in the established term. A lease that was requested before gets a
+    /// successor: a leader of an earlier term may know it (ruling 14, E3b).
     pub(super) fn on_term(&mut self, context: &mut Context<'_>) {
         let Some(term) = context.calls.term else { return };
         match &self.phase {
@@ -118,7 +119,7 @@ impl Session {
         self.phase = SessionPhase::Granting(Grant::new(lease, term, context.now));
     }
 
-    /// etcd has granted the first lease: candidates can make keys on it.
+    /// Opens the first lease: candidates can make keys on it.
     pub(super) fn on_lease(&mut self, lease: Lease, context: &mut Context<'_>) -> SessionEvent {
         let Lease { id, ttl, .. } = lease;
         self.name = Some(self.name.unwrap_or(id));
@@ -139,8 +140,8 @@ impl Session {
 // The key-value pair is associated with the lease, so it is automatically deleted by etcd when the
 // lease expires."
 impl Candidate {
-    /// A campaign begins, unless the election has one (ruling 10, E9). A campaign during the
-    /// departure of the last one waits for its end.
+    /// Begins a campaign, unless the election has one (ruling 10, E9). While the last campaign is
+    /// leaving, the new one waits.
     pub(super) fn contend(&mut self, value: Value, context: &mut CandidateContext<'_>) {
         if self.is_active() {
             return self.tell(OwnEvent::Ignored(Ignored::Command), context.out);
@@ -164,14 +165,14 @@ impl Candidate {
         self.run_due(context);
     }
 
-    /// Sends the transaction that the phase calls for, once it is due. Each one compares the create
-    /// revision of the own key, so that a late one does no harm.
+    /// Sends the transaction of the current phase, once it is due. Each transaction compares the
+    /// create revision of the candidate's key, so that a late one does no harm.
     pub(super) fn run_due(&mut self, context: &mut CandidateContext<'_>) {
         if self.due().is_none_or(|due| context.now < due) {
             return;
         }
         let Some(lease) = context.lease() else {
-            // The session wakes its candidates when it has got or lost a lease.
+            // The session wakes its candidates when it gets or loses a lease.
             self.again = None;
             return;
         };
@@ -184,7 +185,7 @@ impl Candidate {
         };
         let value = || self.value.as_str().into();
         let put = || Act::Put { key: key.clone(), value: value(), lease };
-        // A late proclamation may find the key on another lease, and leaves it there (E3b).
+        // If the key has moved meanwhile, this keeps it on its new lease (E3b).
         let proclaim = || Act::Proclaim { key: key.clone(), value: value() };
         let delete = || Act::Delete { key: key.clone() };
         let (step, txn) = match self.phase {
@@ -199,7 +200,7 @@ impl Candidate {
                 self.value.mark_written();
                 (Step::Proclaim, txn)
             }
-            // The watch has ended: a read shows the changes that the watch would have reported.
+            // The watch has ended: a read shows the changes that it missed.
             Phase::Leading { revision, .. } if self.watch.is_none() => {
                 (Step::Check, only(revision, read()))
             }
@@ -216,9 +217,10 @@ impl Candidate {
         self.ask(step, txn, context);
     }
 
-    /// A create found a key. The candidate takes it over only if this campaign made it: a key of an
-    /// earlier process or campaign has a fence that is used up (ruling 6, E5), and a restored store
-    /// may bring it back (E7). The maker of a key on a handed-in lease is not known.
+    /// Handles a key that a create has found. The candidate takes the key over only if this
+    /// campaign made it: a key of an earlier campaign has a fence that was used (ruling 6, E5), and
+    /// a restored store may bring such a key back (E7). With a lease that was handed in, the maker
+    /// of a key is unknown.
     pub(super) fn on_found(&mut self, found: &KeyValue, context: &mut CandidateContext<'_>) {
         let made_here = !context.session.is_given();
         let ours = self.phase == (Phase::Creating { unsure: true })
@@ -230,12 +232,14 @@ impl Candidate {
             self.home = found.lease;
             return self.queue(found.created, context);
         }
-        self.again = Some(context.now);
-        self.make_room(found, context);
-        self.run_due(context);
+        if self.make_room(found, context) {
+            self.again = Some(context.now);
+            self.run_due(context);
+        }
     }
 
-    /// The own key is made: its create revision is the place in the queue, and the fence.
+    /// Queues: the candidate's key exists, and its create revision is the place in the queue and
+    /// the fence.
     pub(super) fn queue(&mut self, revision: Revision, context: &mut CandidateContext<'_>) {
         self.phase = Phase::Queued { revision, first: false };
         if context.config.fence(revision).is_none() {
@@ -248,16 +252,16 @@ impl Candidate {
 // # The queue
 //
 // "The participants find the key with the highest creation revision that is still lower than their
-// own. They only wait until that one key is deleted." After each departure a candidate looks
-// again, as that key may have been in the middle of the queue (ruling 1).
+// own. They only wait until that one key is deleted." After each departure a candidate queries the
+// queue again, as that key may have been in the middle of it (ruling 1).
 impl Candidate {
     pub(super) fn look(&mut self, context: &mut CandidateContext<'_>) {
         self.again = Some(context.now);
         self.run_due(context);
     }
 
-    /// While the key before the own one is known, the candidate asks only for that key: etcd sorts
-    /// the whole queue for each other look.
+    /// Chooses the query: if the key before this candidate's key is known, only for that key. Any
+    /// other query makes etcd sort the whole queue.
     fn look_for(&self, revision: Revision, context: &CandidateContext<'_>) -> (Step, Txn) {
         match self.before.clone() {
             Some((before, created)) => {
@@ -271,10 +275,11 @@ impl Candidate {
         }
     }
 
-    /// Ruling 2, E1: whether the own key is there, is the first, and has none before it, in one
-    /// linearizable transaction. Reads only the names of other keys: a value may be too large to be
-    /// taken. As etcd 3.7 leaves the lease out of such a read, the transaction compares that of the
-    /// own key. Each branch reads a key: a transaction without operations is not linearizable.
+    /// Returns the query of ruling 2 (E1), one linearizable transaction: whether the candidate's
+    /// key exists and is the first, and which key is just before it. Values of other keys may be
+    /// too large, so the query leaves them out; etcd 3.7 then leaves leases out, too, and the
+    /// transaction compares the lease. Each branch reads a key: a transaction without operations is
+    /// not linearizable.
     pub(super) fn first(&self, revision: Revision, context: &CandidateContext<'_>) -> Txn {
         let key = self.key(context);
         let keys = Keys::Prefix(key::prefix(&context.config.namespace, &self.election));
@@ -287,7 +292,8 @@ impl Candidate {
         Txn { when, then, otherwise }
     }
 
-    /// The look shows the first key of all, and the key just before the own one.
+    /// Handles the answer to a query: the first key of all, and the key just before this
+    /// candidate's key.
     pub(super) fn on_look_answer(
         &mut self,
         first: Option<KeyValue>,
@@ -298,7 +304,7 @@ impl Candidate {
         let Some(before) = before else {
             self.before = None;
             let key = self.key(context);
-            // The name counts as well: two puts of one transaction share a create revision (E9).
+            // Compare names, too: two puts of one transaction share a create revision (E9).
             let is_own =
                 |first: &KeyValue| Some(first.created) == self.revision() && first.key == key;
             if first.as_ref().is_some_and(is_own) {
@@ -315,18 +321,18 @@ impl Candidate {
         self.look_later(context);
     }
 
-    /// The key before the own one is unchanged: no key comes in between, and a key that is made
-    /// anew is behind.
+    /// Waits on: the key before this candidate's key is unchanged. No key can come between the two,
+    /// as new keys are behind.
     pub(super) fn wait_on(&mut self, header: Header, context: &mut CandidateContext<'_>) {
         if let Some((before, _)) = self.before.clone().filter(|_| self.watch.is_none()) {
-            // The end of the watch was reported as the reason to wait.
+            // The end of the watch was reported as an obstacle, so report the reason again.
             self.say_behind(&before, context);
             self.watch(before, header.revision + 1, context);
         }
         self.look_later(context);
     }
 
-    /// The key before the own one has gone, or the own one has.
+    /// Handles the loss of the key before this candidate's key, or of this candidate's key.
     pub(super) fn wait_no_longer(
         &mut self,
         own: Option<&KeyValue>,
@@ -339,16 +345,16 @@ impl Candidate {
         self.on_key_lost(context);
     }
 
-    /// The watched key before the own one has gone.
+    /// Handles the deletion of the watched key before this candidate's key.
     pub(super) fn on_departure(&mut self, context: &mut CandidateContext<'_>) {
         self.before = None;
         self.unwatch(context);
         self.drop_call(context);
-        // The key that has gone may have been in the middle of the queue (ruling 1).
+        // The deleted key may have been in the middle of the queue (ruling 1).
         self.look(context);
     }
 
-    /// Looks again later, whatever the watch of a candidate reports (ruling 1).
+    /// Plans the next query, which does not depend on the watch (ruling 1).
     fn look_later(&mut self, context: &CandidateContext<'_>) {
         let least = context.length().max(LOOK_AGAIN);
         let jitter = self.draw(least / 8, "look", context);
@@ -361,12 +367,12 @@ impl Candidate {
 // "The participant whose key-value pair has the *lowest* creation revision is the leader." It
 // leads until E of the lease that its key is on (ruling 2, E1).
 impl Candidate {
-    /// No key is before the own one.
+    /// Leads, if the lease of the first key is proven.
     pub(super) fn win(&mut self, header: Header, context: &mut CandidateContext<'_>) {
         let Some(revision) = self.revision() else { return };
         let Some(fence) = context.config.fence(revision) else { return };
         let Some(until) = context.session.until(self.home, context.now) else {
-            // The lease exists, and no renewal has proven it yet.
+            // The lease exists, but no renewal has proven it yet.
             context.session.hurry(context.now);
             self.phase = Phase::Queued { revision, first: true };
             return self.look_later(context);
@@ -391,14 +397,12 @@ impl Candidate {
 // # Renewal
 //
 // "Leases […] need to be refreshed or they expire." E counts from the send of a keep-alive (ruling
-// 3, E2), once an entry of the log has found an own key as it should be, in the same term (ruling
-// 4, E3). `Lease::run_due` sends the keep-alive, a third of the TTL after the one before, and
-// `Session::on_alive` takes the answer. A keep-alive or a confirmation that fails leaves E as it
-// is: the session tries again after a pause, and `Etcd::expire` ends the lease at E. An answer that
-// the lease is gone ends it at once.
+// 3, E2), once an entry of the log has found a key of this process unchanged, in the same term
+// (ruling 4, E3). `Lease::run_due` sends the keep-alive, a third of the TTL after the one before,
+// and `Session::on_alive` handles the answer. An answer that the lease is gone ends it at once.
 impl Session {
-    /// Confirms the keep-alive by these own keys: a member that is cut off or stuck answers the
-    /// keep-alive as well (ruling 4, E3).
+    /// Confirms the keep-alive by these keys: a member that is cut off or stuck answers
+    /// keep-alives, too (ruling 4, E3).
     pub(super) fn confirm(&mut self, own: Vec<OwnKey>, context: &mut Context<'_>) {
         let Self { phase, old, .. } = self;
         let SessionPhase::Open(Lease { proven, promised, renewal, .. }) = phase else { return };
@@ -407,9 +411,9 @@ impl Session {
         if !own.is_empty() {
             return self.read_own(alive, own, context);
         }
-        // Candidates can make keys on the lease, and cannot lead. An earlier proof bears no claim
-        // any more, unless a leader comes from the lease before: the first key proves the lease
-        // anew.
+        // Without keys, candidates can make keys on the lease but cannot lead; the first key proves
+        // the lease anew. The earlier proof is kept only for leaders whose keys are still on an
+        // earlier lease.
         *promised = end.max(*promised);
         let leads_elsewhere = old.iter().any(|old| old.proven.is_some());
         if !leads_elsewhere {
@@ -419,7 +423,7 @@ impl Session {
         self.keep_bare(alive);
     }
 
-    /// A key that confirms the last keep-alive is there now.
+    /// Confirms the last keep-alive by a key that exists only now.
     pub(super) fn confirm_late(&mut self, own: Vec<OwnKey>, context: &mut Context<'_>) {
         let SessionPhase::Open(Lease { renewal, .. }) = &self.phase else { return };
         if let Renewal::Idle { bare: Some(alive), .. } = *renewal {
@@ -427,11 +431,11 @@ impl Session {
         }
     }
 
-    /// Reads own keys, in a transaction that deletes one of them if it is not there: a transaction
-    /// that may write goes through the log, and a deletion needs no room. The term of a plain read
-    /// can be hidden: after a snapshot a member names an earlier one.
+    /// Reads keys in a transaction, which also deletes one of them, the witness, if it is missing.
+    /// The transaction may write, so it goes through the log; the deletion needs no room. A plain
+    /// read could show an older term: after a snapshot a member names an earlier one.
     fn read_own(&mut self, alive: Alive, own: Vec<OwnKey>, context: &mut Context<'_>) {
-        // A key that this user may not write is the witness of one attempt only.
+        // After a failure take another witness: this user may not be allowed to write the last one.
         let witness = (self.failures as usize).checked_rem(own.len()).unwrap_or(0);
         let reads: Vec<Act> = own.iter().map(|own| Act::read(own.key.clone())).collect();
         let mut txn = Txn { when: Vec::new(), then: reads, otherwise: Vec::new() };
@@ -450,7 +454,7 @@ impl Session {
         }
     }
 
-    /// The confirmation has found an own key in place, if `alive`. Returns whether E has moved.
+    /// Ends a confirmation; `alive` if it has found a key in place. Returns whether E has moved.
     pub(super) fn confirmed(&mut self, alive: bool, context: &mut Context<'_>) -> bool {
         let SessionPhase::Open(Lease { term, proven, promised, renewal, .. }) = &mut self.phase
         else {
@@ -459,7 +463,8 @@ impl Session {
         let Renewal::Confirming { alive: Alive { sent, ttl, term: renewed }, .. } = renewal else {
             return false;
         };
-        // Leaders of earlier terms know the lease, and may revoke it late (ruling 14, E3b).
+        // Leaders of earlier terms know a lease of an earlier term, and may revoke it late (ruling
+        // 14, E3b).
         let counts = renewed == term;
         let end = sent.after(context.config.proven(*ttl));
         let moved =
@@ -476,9 +481,10 @@ impl Session {
 // # Losses
 //
 // "When the lease expires the key-values are automatically deleted." Nothing revives a lease after
-// E (ruling 3, E2).
+// E (ruling 3, E2): `Etcd::expire` ends it before any other input is handled. Up to E a leader goes
+// on, and its session tries again.
 impl Candidate {
-    /// The lease is over, and so are all keys on it.
+    /// Handles the end of the lease, and so of all keys on it.
     pub(super) fn on_lease_lost(&mut self, lost: Lost, context: &mut CandidateContext<'_>) {
         self.drop_call(context);
         self.unwatch(context);
@@ -503,8 +509,8 @@ impl Candidate {
         self.left(context);
     }
 
-    /// The own key is gone, or another key has its name. The loss of one election leaves the lease
-    /// and all other elections alone (ruling 10, E9).
+    /// Handles the loss of the candidate's key, or another key of its name. Lease and all other
+    /// elections stay (ruling 10, E9).
     pub(super) fn on_key_lost(&mut self, context: &mut CandidateContext<'_>) {
         match self.phase {
             Phase::Leading { .. } => {
@@ -516,7 +522,7 @@ impl Candidate {
         }
     }
 
-    /// A candidate that has not won contends again by default (ruling 13).
+    /// Begins the campaign again, if the settings allow that, as by default (ruling 13).
     fn contend_again(&mut self, lost: Lost, context: &mut CandidateContext<'_>) {
         if !context.config.contend_again {
             self.drop_call(context);
@@ -551,12 +557,13 @@ impl Candidate {
         self.leave(end, context);
     }
 
-    /// Ends the campaign or the leadership, and deletes the key that it has made or may have made.
+    /// Ends the campaign or the leadership, and deletes the key that the candidate has made or may
+    /// have made.
     pub(super) fn leave(&mut self, end: End, context: &mut CandidateContext<'_>) {
         if self.fence().is_some() {
             self.lower(context);
         }
-        // etcd may still carry out a create that is under way.
+        // etcd may still carry out the create under way.
         let creating = self.is_creating();
         self.late_on = self.home.filter(|_| creating).or(self.late_on);
         let nothing = !creating && self.phase == (Phase::Creating { unsure: false });
@@ -573,7 +580,7 @@ impl Candidate {
         self.run_due(context);
     }
 
-    /// The own key is gone, or its lease is.
+    /// Completes the departure: the key is gone, or its lease is over.
     pub(super) fn left(&mut self, context: &mut CandidateContext<'_>) {
         self.tell(Event::Released, context.out);
         self.phase = Phase::Over;

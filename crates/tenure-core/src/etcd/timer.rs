@@ -2,14 +2,14 @@
 
 use crate::time::{Deadline, Time};
 
-/// The action that is due at a deadline: first actions on leases, then those on one election.
+/// The action at a deadline: first actions on leases, then actions on one election.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Timer {
-    /// The session reads to see the term, or asks for a lease.
+    /// The session reads to see the term, or requests a lease.
     Establish,
     Renewal,
     LeaseEnd,
-    /// The session asks for a lease of a new term, or moves keys to it.
+    /// The session requests a lease of a new term, or moves keys to it.
     NewTerm,
     GivenLease,
     /// The session revokes a lease that no candidate needs.
@@ -17,7 +17,7 @@ pub enum Timer {
     Answer,
     Create,
     Look,
-    /// A candidate that leaves deletes its key again, or looks for a late key.
+    /// A candidate that leaves deletes its key again, or searches for a late key.
     Leave,
     Observe,
 }

@@ -16,14 +16,14 @@ use crate::time::Time;
 /// Borrowed parts of the process that a partition needs.
 pub(super) struct Context<'a> {
     pub(super) now: Time,
-    /// The last time at which this process noticed that it had been stopped.
+    /// The last instant at which this process noticed that it had been stopped.
     pub(super) woke: Option<Time>,
     pub(super) config: &'a Checked,
     pub(super) me: &'a Process,
     pub(super) draw: Draw,
-    /// Whether this process is a member of the group, and has heard its first rebalance.
+    /// Whether this process is a member of the group and has received its first rebalance.
     pub(super) member: bool,
-    /// Whether this process leaves the group by its own wish: its leaderships end as resigned.
+    /// Whether this process leaves the group by request: its leaderships then end as resigned.
     pub(super) leaves: bool,
     pub(super) peers: &'a Peers,
     /// Partitions to which the last record was not written, with the reason.
@@ -34,7 +34,7 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Whether claims decide (ruling 1), and not the records of any process.
+    /// Whether claims decide who leads, as in `at_most_one` (ruling 1).
     pub(super) fn by_claims(&self) -> bool {
         self.config.mode == Mode::AtMostOne
     }
@@ -78,8 +78,8 @@ impl Context<'_> {
         self.publish(Target::One(partition), Kind::Claim, Vec::new(), Vec::new())
     }
 
-    /// A time from `span` to twice that from now, drawn so that one of two waiting processes comes
-    /// first.
+    /// Returns a random instant from `span` to twice `span` from now, so that two waiting processes
+    /// do not act together.
     pub(super) fn spaced(&self, span: core::time::Duration, purpose: &'static str) -> Time {
         let drawn = self.draw.span(span, "", purpose, self.now.as_nanos());
         self.now.after(span).after(drawn)

@@ -1,14 +1,15 @@
 //! How leaders emerge, from top to bottom. Each section begins with the sentences of the text that
-//! it carries out; rulings, N1 to N7, T and G are in the [module document](super).
+//! it carries out. The [module document](super) has the rulings, N1 to N7, T (`takeover`) and G
+//! (the grace period after a claim).
 //!
 //! A process joins the group of its topic, and is assigned partitions. The process writes to every
 //! partition again and again, and reads its own partitions from their ends. In `at_least_one` the
-//! process leads a partition for T after the last record that it has read. In `at_most_one` it
-//! claims the partition first, and leads by own records that it reads back after the claim. The
-//! roles of a partition are won and lost together.
+//! process leads a partition for T after the last record that it has read. In `at_most_one` the
+//! process claims the partition first, and leads by records of its own that it reads back after the
+//! claim. The roles of a partition are won and lost together.
 //!
-//! Beside this file, `node/` hears the ledger and looks for observers, and `slot/` keeps the state
-//! of a partition.
+//! Beside this file, `node/` handles reports of the ledger and serves observers, and `slot/` keeps
+//! the state of a partition.
 
 use alloc::format;
 use alloc::sync::Arc;
@@ -31,8 +32,8 @@ use crate::time::Time;
 // "To determine whether p is a leader for role Rj, p will compute k = j mod size(M)": the campaign
 // for a role is kept with its partition.
 impl Nele {
-    /// Gives an input to a partition, then handles its consequences and keeps its deadline. Every
-    /// input of a partition comes this way.
+    /// Applies an input to a partition, handles its consequences and books the next deadline. Every
+    /// input of a partition goes through here.
     pub(super) fn with_slot(
         &mut self,
         partition: Partition,
@@ -49,7 +50,7 @@ impl Nele {
         let over = slot.is_idle();
         let based = slot.fence().map_or(0, Config::base_of);
         let due = slot.due(&context).filter(|_| !over);
-        // A claim that only moves its end is no news for others.
+        // Other processes need not hear of a claim whose end moved.
         let news = |effect: &Effect| matches!(effect, Effect::Emit { .. });
         let changed = context.out.get(effects..).is_some_and(|new| new.iter().any(news));
         let booked = core::mem::replace(&mut slot.booked, due);
@@ -76,8 +77,8 @@ impl Nele {
         }
     }
 
-    /// Ends a campaign or a leadership. Others know of the end after the process has left the
-    /// group, if it was the last one; otherwise at once, as the partition stays.
+    /// Ends a campaign or a leadership. The end of the last leadership is reported as known to
+    /// others after the process has left the group; any other end at once, as the partition stays.
     pub(super) fn finish(&mut self, role: Role, end: Option<End>, out: &mut Out) {
         let partition = self.config.partition_of(role);
         let mut led = false;
@@ -101,7 +102,7 @@ impl Nele {
 // "Each process p in P subscribes to C within a common, predefined consumer group. As per Kafka's
 // partition assignment rules, a partition will be assigned to at most one consumer." (ruling 2)
 impl Nele {
-    /// Joins the group if there is a role to win, and leaves the group without a campaign.
+    /// Joins the group if a campaign waits, and leaves the group once there is no campaign.
     pub(super) fn group_work(&mut self, out: &mut Out) {
         if let GroupPhase::Leaving { until } = self.group.phase
             && until <= self.now
@@ -110,7 +111,7 @@ impl Nele {
         }
         let waiting = self.campaigns().any(|(_, campaign)| !campaign.leads());
         let none = self.campaigns().next().is_none();
-        // An application that has lost a role stands for it again as soon as its work has ended.
+        // Linger: an application that lost a role campaigns again once its work has ended.
         let linger = self.config.grace.saturating_add(self.config.publish_interval);
         let idle = none.then(|| self.group.idle.unwrap_or(self.now.after(linger)));
         self.group.idle = idle;
@@ -118,8 +119,8 @@ impl Nele {
             GroupPhase::Out if waiting => self.join(out),
             GroupPhase::In { .. } if self.group.quits && none => self.depart(out),
             GroupPhase::In { .. } if idle.is_some_and(|idle| idle <= self.now) => self.depart(out),
-            // A role that ends alone is over at once: its partition stays, and no other process
-            // gets it. Without a membership there is no partition to wait for.
+            // A member keeps its partitions, so others need not wait after an ended leadership.
+            // Without a membership there is no partition to wait for.
             GroupPhase::Out | GroupPhase::In { .. } => self.release(out),
             GroupPhase::Leaving { .. } => {}
         }
@@ -143,7 +144,7 @@ impl Nele {
         let Rebalance { membership, id, change, partitions } = rebalance;
         let ours = membership == self.group.membership && self.group.has_joined();
         if id <= self.group.rebalance || !ours {
-            // Partitions of another membership are given back, too: no role rests on them.
+            // Give back partitions of an earlier membership, too: no role depends on them.
             if change == Change::Revoked && id > self.group.rebalance {
                 self.context(out).1.request(Request::GiveBack(id));
             }
@@ -157,7 +158,7 @@ impl Nele {
         for partition in partitions {
             self.change(partition, change, id, out);
         }
-        // The roles of these partitions have ended where they must (rulings 2 and 11).
+        // The roles of these partitions have ended where rulings 2 and 11 demand it.
         if change == Change::Revoked {
             self.context(out).1.request(Request::GiveBack(id));
         }
@@ -180,8 +181,7 @@ impl Nele {
 }
 
 impl Slot {
-    /// The partition belongs to this process from now on, which reads it from its end (rulings 1 to
-    /// 3).
+    /// Takes the partition over, and reads it from its end (rulings 1 to 3).
     fn assign(&mut self, by: RebalanceId, context: &mut Context<'_>) {
         self.assigned = Some(context.now);
         self.reads = Some(Reader::begin(self.partition, by, context));
@@ -194,7 +194,7 @@ impl Slot {
             return;
         }
         self.reads = None;
-        // A leader leads on until V + T (ruling 1).
+        // A leader goes on until V + T (ruling 1), so it needs V, the last record's time.
         if !self.campaigns.values().any(Campaign::leads) {
             self.news = None;
         }
@@ -209,7 +209,7 @@ impl Slot {
 // "Each process in P continually publishes a message on all partitions in M. […] Crucial to the
 // protocol is that no partition may 'dry up'."
 impl Nele {
-    /// Writes to every partition, if that is due, as long as this process is a member or leads.
+    /// Writes to every partition, if a beat is due and this process is a member or leads.
     pub(super) fn beat(&mut self, out: &mut Out) {
         let leads = self.campaigns().any(|(_, campaign)| campaign.leads());
         if self.group.is_out() && !leads {
@@ -233,8 +233,8 @@ impl Nele {
 // "Upon receival of a message m from C, p will assign the current machine time as observed by p to
 // the vector element at the index corresponding to m's partition index."
 impl Slot {
-    /// Takes records that were read. Returns whether they count: records of an earlier assignment
-    /// do not (ruling 2).
+    /// Handles records of a reading. Returns whether they count: records of an earlier assignment
+    /// are dropped (ruling 2).
     pub(super) fn on_records(
         &mut self,
         reading: Reading,
@@ -257,14 +257,14 @@ impl Slot {
             if context.by_claims() {
                 self.weigh(record, next, reading, context);
             } else if record.offset >= next {
-                // A process of any group has written: V is now (rulings 1, 3 and 9).
+                // Any group's record refreshes V, the time of the last record (rulings 1, 3 and 9).
                 self.news = Some(context.now);
             }
         }
         true
     }
 
-    /// Reading was interrupted: the next record may have been a claim.
+    /// Handles an interrupted reading: a missed record may have been a claim.
     pub(super) fn on_broken(&mut self, reading: Reading, why: Arc<str>, context: &mut Context<'_>) {
         let Some(reads) = self.reads.as_mut().filter(|reads| reads.reading == reading) else {
             return emit(None, OwnEvent::Ignored(Ignored::OldReading), context.out);
@@ -278,7 +278,7 @@ impl Slot {
         }
     }
 
-    /// An obstacle keeps this process from reading written records.
+    /// Handles a reading that brings no records although records were written.
     fn on_stuck(&mut self, what: &str, context: &mut Context<'_>) {
         let why = format!("{what} for {:?}", context.config.takeover);
         if let Some(reading) = self.reads.as_ref().map(|reads| reads.reading) {
@@ -286,10 +286,9 @@ impl Slot {
         }
     }
 
-    /// Runs expired timers, and the consequences of the last input: roles are won and lost, and a
-    /// due claim is published.
+    /// Runs expired timers, wins and loses roles, and publishes a due claim.
     pub(super) fn run_due(&mut self, context: &mut Context<'_>) {
-        if self.silent(context).is_some_and(|since| since <= context.now) {
+        if self.reads_anew_at(context).is_some_and(|since| since <= context.now) {
             self.on_stuck("nothing of it was read", context);
         }
         if let Some(reads) = &mut self.reads {
@@ -304,7 +303,7 @@ impl Slot {
 // # Claims
 //
 // The text has no claims. In `at_most_one` the log decides, and the group only nominates (ruling
-// 1): an owner claims the partition, and a claim of another process of the group voids it.
+// 1): an owner claims the partition, and a later claim of another process of the group voids it.
 impl Slot {
     fn bid(&mut self, context: &mut Context<'_>) {
         if !context.by_claims() {
@@ -314,7 +313,7 @@ impl Slot {
             && until <= context.now
         {
             self.claim.bid = Bid::Idle;
-            // The claim that this one was to replace may have become void just now.
+            // The earlier claim, which this one was to replace, may have become void meanwhile.
             self.pause(context);
             let reads = self.reads.as_ref();
             if kept && reads.is_some_and(|reads| reads.is_open() && reads.reading == reading) {
@@ -335,9 +334,8 @@ impl Slot {
         self.claim.bid = Bid::UnderWay { number, reading, until, kept: false };
     }
 
-    /// The reading by which this process would read a claim back, if it wants one: the partition is
-    /// assigned to this process, is read from a known end, and decides on a role that is not won
-    /// (N5).
+    /// Returns the reading by which this process would read a claim back, if it should claim: the
+    /// partition is assigned, is read from a known end, and has a role that is not won (N5).
     fn wants(&self, context: &Context<'_>) -> Option<Reading> {
         self.assigned?;
         let reads = self.reads.as_ref().filter(|reads| reads.is_open())?;
@@ -346,14 +344,14 @@ impl Slot {
         (waiting && needed && context.now < Time::MAX).then_some(reads.reading)
     }
 
-    /// Compares a record with the claim.
+    /// Checks a record against the claim of this process.
     fn weigh(&mut self, record: &Record, next: u64, reading: Reading, context: &mut Context<'_>) {
         if record.offset != next {
             // A missing record may be a claim.
             self.void(Void::Jump { next, came: record.offset }, context);
         }
         if let Some(held) = &mut self.claim.held {
-            // A truncated log no longer shows the leaders of that time (ruling 10).
+            // A truncated log no longer shows the leaders of the earlier epoch (ruling 10).
             held.spent |= held.epoch != record.epoch;
         }
         match &record.said {
@@ -363,7 +361,7 @@ impl Slot {
             }
             Said::Entry(entry) if entry.is_formed() => {
                 let Entry { election, group, .. } = entry;
-                // Another group or election shares only the topic (rulings 5 and 9).
+                // Another group or election only shares the topic (rulings 5 and 9).
                 let ours = *election == context.config.election && *group == context.config.group;
                 if entry.kind == Kind::Claim && ours {
                     self.void(Void::Claimed { by: Some(entry.sender.clone()) }, context);
@@ -373,8 +371,8 @@ impl Slot {
         }
     }
 
-    /// An own record was read back. Only a record of this run of the process shows that no other
-    /// process has claimed since, and counts from its send (ruling 1).
+    /// Handles a record of this process that was read back. If this incarnation sent the record, it
+    /// proves that no other process has claimed meanwhile, and counts from its send (ruling 1).
     fn weigh_own(
         &mut self,
         record: &Record,
@@ -384,7 +382,7 @@ impl Slot {
     ) {
         let sent = context.sent.at(entry.number);
         self.claim.own = self.claim.own.max(sent);
-        // A second copy of a claim that was read back counts as a beat.
+        // A second copy of the claim that was read back counts as a beat.
         if entry.kind == Kind::Claim && self.claim.bid.is(entry.number, reading) {
             return self.read_back(record, context);
         }
@@ -393,8 +391,8 @@ impl Slot {
         }
     }
 
-    /// The own claim was read back: its offset and the leader epoch of its batch make the fence
-    /// (ruling 10).
+    /// Handles the claim of this process, read back: its offset and the leader epoch of its batch
+    /// make the fence (ruling 10).
     fn read_back(&mut self, record: &Record, context: &mut Context<'_>) {
         self.claim.bid = Bid::Idle;
         let Record { offset, epoch, .. } = *record;
@@ -408,10 +406,10 @@ impl Slot {
         };
         self.claim.fenceless = None;
         self.claim.held = Some(match self.claim.held {
-            // No other process has claimed since the first claim: only the fence is new.
+            // No other process has claimed since the first claim: only the fence changes.
             Some(held) if held.epoch == epoch => HeldClaim { fence, epoch, spent: false, ..held },
-            // A process whose claim was lost with the epoch before may take office by that claim
-            // for T.
+            // Another process may have lost its claim with the truncated epoch, and may take office
+            // by that claim for T.
             Some(held) => {
                 let renewed = context.now;
                 let begins = held.begins.max(context.now.after(held.grace));
@@ -433,13 +431,13 @@ impl Slot {
             }
         });
         if self.claim.held.is_some_and(|held| held.is_barren(context)) {
-            // The process must read back an own record after this claim before the next claim.
+            // Claim again only after another record of this process was read back.
             self.pause(context);
         }
     }
 
-    /// A claim, if there is one, counts no more. A process that hears of another claim makes none
-    /// at once: the partition may be assigned to the other already.
+    /// Voids the claim, if there is one. After a claim of another process, pauses before the next
+    /// claim: the partition may be assigned to that process already.
     pub(super) fn void(&mut self, why: Void, context: &mut Context<'_>) {
         let Some(held) = self.claim.held.take() else {
             if matches!(why, Void::Claimed { by: Some(_) }) {
@@ -462,8 +460,11 @@ impl Slot {
 //
 // "If the timestamp at any of vector element i is current — in other words, it is more recent than
 // some predefined constant threshold T that lags the current time — then p is a leader for Mi."
+//
+// A lead ends T (`takeover`) after its last record, or after the evidence of its claim:
+// `Slot::until`, `HeldClaim::until`. The end needs no answer of the broker.
 impl Slot {
-    /// The lead of this process over the partition now, if it leads.
+    /// End and fence of this process's lead over the partition, if it leads now.
     fn current_hold(&self, context: &Context<'_>) -> Option<Hold> {
         if context.by_claims() {
             self.assigned?;
@@ -474,7 +475,7 @@ impl Slot {
         Some(Hold { until, fence: None })
     }
 
-    /// Roles are won, go on, and are lost with the partition.
+    /// Wins roles, extends leaderships, and ends them when the partition is lost.
     fn win_and_lose_roles(&mut self, context: &mut Context<'_>) {
         self.drop_old_news(context);
         if let Some(held) = &mut self.claim.held {
@@ -489,7 +490,7 @@ impl Slot {
             match (&mut campaign.phase, hold) {
                 (Phase::Waiting, Some(_)) if waits => {}
                 (Phase::Waiting, Some(hold)) if !spent => {
-                    // After a loss leaders lead on to their end, and no leadership begins.
+                    // Without an assignment, leaders go on to their end, and no leadership begins.
                     if self.assigned.is_some() {
                         self.win(role, hold, context);
                     }
@@ -503,7 +504,7 @@ impl Slot {
                     self.tell_settled(role, context);
                 }
                 (Phase::Leading { .. }, None) => {
-                    // Other processes need not hear of this end.
+                    // The lease has run out: no other process has to confirm this end.
                     self.finish(role, End::Lost(self.loss), context);
                     self.emit(role, Event::Released, context);
                 }
@@ -512,13 +513,13 @@ impl Slot {
         }
     }
 
-    /// Drops news that are older than T.
+    /// Drops V, the time of the last record, once it is older than T.
     fn drop_old_news(&mut self, context: &mut Context<'_>) {
         let over = self.until(context).is_some_and(|until| until <= context.now);
         if !over {
             return;
         }
-        if self.news.is_some_and(|news| news.after(context.config.takeover) <= context.now) {
+        if self.news_until(context).is_some_and(|until| until <= context.now) {
             self.news = None;
             self.loss = match self.assigned {
                 Some(_) => Loss::Expired,
@@ -528,7 +529,8 @@ impl Slot {
         }
         let ends = self.campaigns.values().any(Campaign::leads);
         if context.by_claims() && ends {
-            // A process that was stopped first reads the records of that time.
+            // Claim after a pause: a process that was stopped first reads the records of the
+            // meantime.
             self.pause(context);
             self.loss = Loss::Expired;
         }
@@ -537,8 +539,8 @@ impl Slot {
     fn win(&mut self, role: Role, hold: Hold, context: &mut Context<'_>) {
         let Hold { until, fence } = hold;
         let Some(campaign) = self.campaigns.get_mut(&role) else { return };
-        // An old record may leave little time. A new record gives the whole time, however long it
-        // was on its way.
+        // The leadership is settled with a lease of T less two beats. The first lease may be
+        // shorter, as its record may be old.
         let beats = context.config.publish_interval.saturating_mul(2);
         let full = Some(context.now.after(context.config.takeover.saturating_sub(beats)));
         campaign.phase = Phase::Leading { until, fence, full };
@@ -555,19 +557,19 @@ impl Slot {
 //
 // "Processes and roles may be added and removed without reconfiguration of the group." (ruling 11)
 impl Nele {
-    /// Leaves the group: no partition is assigned to this process any more.
+    /// Leaves the group and gives up all partitions.
     pub(super) fn depart(&mut self, out: &mut Out) {
         let leave = Request::Leave(self.group.membership);
         self.group.leaves = true;
         self.each_slot(out, |slot, context| slot.unassign(false, context));
-        // Others hear at once that this process leads no more.
+        // Write now, so that others learn at once that this process leads no more.
         self.log.beat = Some(self.now);
         let until = self.now.after(self.config.max_poll_interval);
         self.group.phase = GroupPhase::Leaving { until };
         self.context(out).1.request(leave);
     }
 
-    /// The group was left, or the wait for that is over.
+    /// Handles the answer to a departure, or its timeout.
     pub(super) fn on_left(&mut self, membership: Membership, out: &mut Out) {
         let leaving = matches!(self.group.phase, GroupPhase::Leaving { .. });
         if leaving && membership == self.group.membership {
@@ -582,7 +584,7 @@ impl Nele {
         self.release(out);
     }
 
-    /// Others can know of the end of all leaderships that are over.
+    /// Reports ended leaderships as known to others.
     fn release(&mut self, out: &mut Out) {
         for role in core::mem::take(&mut self.releases) {
             emit(Some(&self.config.election_of(role)), Event::Released, out);

@@ -8,7 +8,6 @@ use super::identity::{Partition, Process, Role};
 use super::message::Cause;
 use crate::name::ClusterName;
 
-/// An event of NELE.
 pub type Event = crate::event::Event<OwnEvent>;
 
 /// An event that only NELE has.
@@ -22,8 +21,7 @@ pub enum OwnEvent {
     },
     Unassigned {
         partition: Partition,
-        /// Whether the partition was lost: the session had ended, and another process may own it
-        /// already.
+        /// Whether the session had ended, so that another process may own the partition already.
         lost: bool,
     },
     /// A claim of this process is void (`at_most_one`).
@@ -39,8 +37,8 @@ pub enum OwnEvent {
         epoch: Option<u32>,
         offset: u64,
     },
-    /// This process could not read a partition that belongs to it, or not write a record to it.
-    /// Reported for the first failure in a row.
+    /// This process could not read a partition that is assigned to it, or could not write a record
+    /// to it. Reported for the first failure in a row.
     Trouble {
         partition: Partition,
         why: Arc<str>,
@@ -49,27 +47,27 @@ pub enum OwnEvent {
     Written {
         partition: Partition,
     },
-    /// Roles without a leader: others stand for them, and this process, which owns their
-    /// partitions, does not. Reported when the roles change; without any, every role has a leader.
+    /// Roles without a leader: other processes stand for them, but this process owns their
+    /// partitions and does not. Reported at each change; without any, every role has a leader.
     Unfilled {
         first: Option<Role>,
         last: Option<Role>,
         /// The number of roles, at most [`Limits::roles`](super::Limits).
         count: u32,
     },
-    /// Another process on this machine leads, in another group, a role that this process leads:
-    /// both fail with the machine (ruling 9). Reported when it begins.
+    /// A process of another group on this machine leads a role that this process leads, too: both
+    /// fail with the machine (ruling 9). Reported when that begins.
     SameHost {
         role: Role,
         who: Process,
         group: ClusterName,
     },
-    /// Another process has the name of this one. Reported for the first such process.
+    /// Another process uses the name of this process. Reported for the first such process.
     SameName {
         who: Process,
     },
     /// Another process of the group has other terms: no promise holds while both lead. Reported
-    /// once for each.
+    /// once for each such process.
     Unlike {
         who: Process,
         terms: Terms,
@@ -83,15 +81,14 @@ pub enum OwnEvent {
     Ignored(Ignored),
 }
 
-/// The reason for which a claim is void.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Void {
-    /// Another process of the group has claimed the partition after it.
+    /// Another process of the group has claimed the partition later.
     Claimed {
         /// The other process; `None` if its record cannot be read.
         by: Option<Process>,
     },
-    /// Records are missing: the next record does not follow the last one.
+    /// Records are missing: an offset does not follow the last one.
     Jump {
         next: u64,
         came: u64,
@@ -101,35 +98,23 @@ pub enum Void {
     },
 }
 
-/// The reason for which an input had no effect. Each is counted, and none is logged for each
-/// record.
+/// The reason why an input had no effect. Drivers count these events, and do not log them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
     /// The report belongs to an earlier reading, or to an earlier assignment (ruling 2).
     OldReading,
     Repeated,
-    /// A rebalance of an earlier membership, or one that was heard before.
+    /// The rebalance belongs to an earlier membership, or was reported before.
     OldRebalance,
     NoPartition,
     Full,
     /// A second campaign, or a command that this protocol does not offer.
     Command,
-    /// A request came in, or another message that no ledger sends.
+    /// The message is a request, or another message that no ledger sends.
     Malformed,
 }
 
 impl Ignored {
-    /// Every reason.
-    pub const ALL: [Self; 7] = [
-        Self::OldReading,
-        Self::Repeated,
-        Self::OldRebalance,
-        Self::NoPartition,
-        Self::Full,
-        Self::Command,
-        Self::Malformed,
-    ];
-
     /// The reason as a label for a counter.
     #[must_use]
     pub const fn label(self) -> &'static str {
@@ -176,7 +161,7 @@ impl fmt::Display for OwnEvent {
             }
             Self::SameName { who } => write!(f, "{who} has the same name"),
             Self::Unlike { who, terms, ours } => {
-                write!(f, "{who} of this group goes by {terms}, and this process by {ours}")
+                write!(f, "{who} of this group has {terms}, and this process has {ours}")
             }
             Self::Halted { why } => write!(f, "halted: {why}"),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),

@@ -2,12 +2,14 @@
 
 use core::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::name::NodeName;
 
-/// A run of a process: its name, and bits that tell it from an earlier run of the same name.
+/// A run of a process: its name, and random bits that differ from run to run.
 ///
-/// A process that is killed and started again is another one: the claims of the earlier run are
-/// foreign to it.
+/// A process that is killed and started again is another `Process`: the claims of the earlier run
+/// do not count for the later one.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Process {
     /// The name, unique in the group among processes that run at the same time.
@@ -17,7 +19,7 @@ pub struct Process {
 }
 
 /// R_j of the text, by its j. Role j is the election `NAME/j`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Role(pub u32);
 
 /// M_k of the text, by its k: a partition of the topic.
@@ -39,15 +41,15 @@ impl RebalanceId {
     pub const NONE: Self = Self(0);
 }
 
-/// A reading of a partition, from its end at some time on: the assignment, and the attempt of this
-/// process. The core counts attempts upwards.
+/// An uninterrupted reading of a partition, from its end on: the assignment, and the attempt of
+/// this process. The core counts attempts upwards.
 ///
-/// A record belongs to the reading by which it was read, and to no later one (ruling 2).
+/// A record belongs to the reading that delivered it, and to no later reading (ruling 2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Reading {
     /// The rebalance that assigned the partition, or [`RebalanceId::NONE`].
     pub rebalance: RebalanceId,
-    /// A number that is used once.
+    /// A number that no other reading of this process has.
     pub attempt: u64,
 }
 

@@ -8,6 +8,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::config::{Limits, Terms};
 use super::identity::{EntryNumber, Membership, Partition, Process, Reading, RebalanceId, Role};
 use crate::fence::Fence;
@@ -25,7 +27,6 @@ pub enum Message {
     Report(Report),
 }
 
-/// A request to the ledger.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
     /// Subscribe to the topic as a member of the group. The driver then reports each [`Rebalance`]
@@ -34,13 +35,13 @@ pub enum Request {
     /// Leave the group at once, without waiting for a session to end. The driver answers with
     /// [`Report::Left`], in any case and in bounded time.
     Leave(Membership),
-    /// The driver may give back the partitions of this rebalance, which were to be revoked: all
-    /// leaderships that rest on them have ended where they must. A driver waits for this request no
-    /// longer than R.
+    /// Give back the partitions of this rebalance, which was a revocation: all leaderships that
+    /// depend on them have ended. A driver waits for this request no longer than R
+    /// ([`Config::max_poll_interval`](super::Config::max_poll_interval)).
     GiveBack(RebalanceId),
     /// Find the end of this partition, report it as [`Report::Position`], and read on from there.
-    /// All later records of the partition belong to this reading. For a reading without a rebalance
-    /// the driver reads the partition outside the group, without an assignment.
+    /// All later records of the partition belong to this reading. A reading without a rebalance is
+    /// outside the group: the driver reads the partition without an assignment.
     Read {
         partition: Partition,
         /// The name of this reading in reports.
@@ -62,17 +63,16 @@ pub enum Target {
     One(Partition),
 }
 
-/// A report of the ledger.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Report {
-    /// The topic as it is now. The driver looks at least every few minutes, after each lost
-    /// connection, and before each position that it finds for a member.
+    /// The topic as it is now. The driver reads its metadata at least every few minutes, after each
+    /// lost connection, and before each position that it finds for a member.
     Topic {
         id: TopicId,
         partitions: u32,
     },
     Rebalance(Rebalance),
-    /// The process has left the group, or the wait for that is over.
+    /// The process has left the group, or the driver has stopped waiting for that.
     Left(Membership),
     /// The end of a partition, where reading goes on; or the failure to find it.
     Position {
@@ -81,14 +81,14 @@ pub enum Report {
         /// The offset of the record that is appended next, or the reason for the failure.
         end: Result<u64, Arc<str>>,
     },
-    /// The records of a partition since the last such report of the same reading, in order, without
-    /// a gap.
+    /// The next records of a partition, in order, without a gap since the last such report of the
+    /// same reading.
     Records {
         partition: Partition,
         reading: Reading,
         records: Vec<Record>,
     },
-    /// Reading was interrupted: out of range, a reset, a log that was truncated.
+    /// Reading was interrupted: an offset out of range, a reset, or a truncated log.
     Broken {
         partition: Partition,
         reading: Reading,
@@ -97,12 +97,12 @@ pub enum Report {
     Published {
         number: EntryNumber,
         partition: Partition,
-        /// The offset; or the reason for the missing acknowledgement. The ledger may have appended
-        /// the record all the same.
+        /// The offset; or the reason why no acknowledgement came: the ledger may have appended the
+        /// record all the same.
         outcome: Result<u64, Arc<str>>,
     },
-    /// The client cannot go on as this member of this topic, for a reason that time does not mend:
-    /// another client with its static id has fenced it off, or it is not authorized any more.
+    /// The client can be a member of this topic's group no more, and waiting does not help: another
+    /// client with its static id has fenced it off, or it has lost its authorization.
     Fatal {
         why: Cause,
     },
@@ -111,9 +111,7 @@ pub enum Report {
 /// A fault, and its remedy where an operator has one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Cause {
-    /// The fault, in words.
     pub what: Arc<str>,
-    /// The remedy, in words.
     pub fix: Option<&'static str>,
 }
 
@@ -158,17 +156,16 @@ pub struct Rebalance {
     pub partitions: Vec<Partition>,
 }
 
-/// A change of partitions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Change {
-    /// The partitions belong to this process from now on, in addition to its others. The driver
-    /// reads none of them before [`Request::Read`].
+    /// The partitions are assigned to this process in addition to its others. The driver reads none
+    /// of them before [`Request::Read`].
     Assigned,
-    /// The driver gives the partitions back after [`Request::GiveBack`], and no other process gets
-    /// them before that.
+    /// The partitions are about to be revoked. The driver gives them back after
+    /// [`Request::GiveBack`], and no other process gets them earlier.
     Revoked,
-    /// The partitions may belong to another process already: the session is over, and the driver
-    /// waits for nothing.
+    /// The partitions may belong to another process already, because the session is over. The
+    /// driver waits for nothing.
     Lost,
 }
 
@@ -176,7 +173,7 @@ pub enum Change {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Record {
     pub offset: u64,
-    /// The leader epoch of its batch, if the client knows one; −1 and less are none.
+    /// The leader epoch of its batch; `None` if the client knows none, or reports a negative one.
     pub epoch: Option<u32>,
     pub said: Said,
 }
@@ -204,7 +201,7 @@ pub struct Entry {
     pub terms: Terms,
     pub sender: Process,
     pub host: NodeName,
-    /// The number of the record among those of the sender. Sender and number name a claim.
+    /// The number of the record among all records of the sender. Sender and number name a claim.
     pub number: EntryNumber,
     pub kind: Kind,
     /// The roles that the sender stands for, at most [`RANGES_MAX`] ranges.
@@ -214,9 +211,10 @@ pub struct Entry {
 }
 
 /// The purpose of a record.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// The sender is there, and the partition does not dry up.
+    /// The sender is alive, and keeps the partition from drying up.
     Beat,
     /// The sender was assigned the partition, and claims it (`at_most_one`).
     Claim,
@@ -231,16 +229,17 @@ pub struct RoleRange {
 }
 
 /// A role that the sender of a record leads.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Lead {
     pub role: Role,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<Fence>,
     /// The value that the leader shows to others.
     pub value: Value,
 }
 
 impl RoleRange {
-    /// Whether the range contains a role.
     #[must_use]
     pub fn contains(&self, role: Role) -> bool {
         (self.first..=self.last).contains(&role)

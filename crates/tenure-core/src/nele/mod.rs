@@ -3,29 +3,34 @@
 //! Processes are consumers of one topic, in a group whose coordinator gives each partition to at
 //! most one of them. Each process writes a short record to every partition again and again, and
 //! leads by the records that it reads: the owner of a partition reads all its records, and leads
-//! the roles that belong to that partition. No process needs to know the number of others or of
+//! the roles that belong to that partition. No process needs to know the number of processes or of
 //! roles.
 //!
 //! Source: Emil Koutanov, *Non-Exclusive Leader Emergence in Highly Available Systems* (first
 //! revision). "The text" is this source throughout; "the later NELI" is its author's later
 //! protocol. Where these are wrong or silent a *ruling* decides; rulings are numbered
-//! [below](#rulings). The ledger is an interface: Apache Kafka is one, and only the words offset,
-//! leader epoch and rebalance here are Kafka's.
+//! [below](#rulings). The ledger is an interface, which Apache Kafka can serve. The words offset,
+//! leader epoch and rebalance are Kafka's.
+//!
+//! Letters: M is the number of [partitions](Config::partitions), T the setting
+//! [`takeover`](Config::takeover), S the [session timeout](Config::session_timeout), R the
+//! [poll interval](Config::max_poll_interval), G the [grace period](Config::grace_period) after a
+//! claim, ρ the [drift](Config::drift). V is the time of the last record of a partition.
 //!
 //! # What is not guaranteed
 //!
 //! - **One leader, in `at_least_one`.** While a partition changes hands its roles have two leaders,
-//!   for up to T after the old one hears of its loss; and a leader that is cut off from its
+//!   for up to T after the old one hears of its loss. A leader that is cut off from its
 //!   coordinator, but not from the partition, leads as long as it reads. There is no fence.
 //! - **A leader at every moment, in `at_most_one`.** While a partition changes hands its roles have
-//!   no leader: after a crash for the session timeout, a rebalance, and [G](Config::grace_period).
+//!   no leader: after a crash for the session timeout, a rebalance, and G.
 //! - **A leader after a crash, in `at_least_one`,** before the partition has a new owner that has
 //!   read a record: [`Config::handover`], less T. While the old owner lives and reads there is no
 //!   gap.
 //! - **A leader that works.** A leader owns a partition, and reads; no process checks whether the
 //!   leader can do its work. A second group gives a second chance.
-//! - **Safety with a log that loses acknowledged records.** A log that is truncated (unclean
-//!   election, one replica) forgets a claim, and for up to T two may lead in `at_most_one`. Their
+//! - **Safety with a log that loses acknowledged records.** A truncated log (unclean election, one
+//!   replica) forgets a claim, and two processes may then lead for up to T in `at_most_one`. Their
 //!   fences are in order all the same.
 //! - **Safety against participants that lie.** Each client that may write to the topic takes part.
 //! - **A role whose owner cannot read its partition, or not write to it.** The process stays the
@@ -36,9 +41,6 @@
 //!   its roles have no leader in either group.
 //!
 //! # Guarantees
-//!
-//! T is [`Config::takeover`], S the [session timeout](Config::session_timeout), R the
-//! [poll interval](Config::max_poll_interval), ρ the [drift](Config::drift).
 //!
 //! - **(a)** `at_most_one`: at most one process of a group leads a role at any time, however long
 //!   any of them is stopped, for any behaviour of the coordinator and any delay, if clocks drift by
@@ -61,15 +63,15 @@
 //! | coordinator | nothing: a partition may be assigned to two processes for any time | assigns each partition to a process that polls |
 //! | clocks | CLOCK_BOOTTIME runs at 1 ± ρ and counts suspend; no wall time anywhere | |
 //! | processes | may stop at any point and go on, or begin again as another process | poll within R |
-//! | settings | the same group, M and [terms](Terms); others wait for the T of a process with other settings that is heard | |
+//! | settings | the same group, M and [terms](Terms); after a record of a process with a longer T, claimants wait for that T | |
 //!
 //! # Roles, partitions, elections
 //!
 //! A process stands for any number of roles of one [`Config::election`], which is `NAME` here. Role
 //! j is the election `NAME/j`, and partition j mod M decides on it. The campaign for the first role
-//! joins the group. The process leaves the group when the last role was resigned, or was lost
-//! without a new campaign soon; campaigns in between change nothing at the coordinator. The roles
-//! of a partition are won together, and lost together.
+//! joins the group. The process leaves the group when its last role was resigned, or was lost and
+//! no new campaign begins soon. The coordinator hears of no other campaign. The roles of a
+//! partition are won together, and lost together.
 //!
 //! # What a driver owes
 //!
@@ -82,25 +84,25 @@
 //!    a [`Rebalance`]: first the revoked or lost partitions, then the assigned ones. Report the
 //!    first rebalance after a join even if it assigns nothing. Assign a new partition paused:
 //!    nothing is fetched before step 4.
-//! 3. A revocation: wait for [`Request::GiveBack`] with its number before the callback returns, and
-//!    no longer than R leaves; the request comes with the effects of that very report. A loss: wait
-//!    for nothing. Callbacks never wait for an application.
+//! 3. A revocation: wait for [`Request::GiveBack`] with its number before the callback returns, but
+//!    return within R. The request is among the effects of that very report. A loss: wait for
+//!    nothing. Callbacks never wait for an application.
 //! 4. [`Request::Read`]: look up the end of the partition, *after* the request, go there, and
 //!    report the [`Position`](Report::Position). Hand on the records from there as
 //!    [`Records`](Report::Records) with that [`Reading`], in order, each once: none of this reading
 //!    before the position, and none of an earlier reading after it. Drop the request if the
-//!    assignment is over. Report a partition that cannot be read on as [`Broken`](Report::Broken),
-//!    and never reset it to another offset. Control records, and others that consumers do not see,
-//!    are jumps: do not write to the topic in transactions.
+//!    assignment is over. Report an interrupted reading as [`Broken`](Report::Broken), and never
+//!    reset it to another offset. Records that consumers do not see, such as control records, look
+//!    like missing ones: do not write to the topic in transactions.
 //! 5. A reading without a rebalance ([`RebalanceId::NONE`]) is for observers: read the partition
 //!    with a consumer outside the group. The next such reading replaces it, and [`Request::Stop`]
 //!    ends it.
 //! 6. [`Request::Publish`]: hand the record to the producer at once. A record that is held back may
 //!    be appended late, which costs leaderships and never brings a second leader. Report
-//!    [`Published`](Report::Published) once for each claim; for other records after a failure, and
-//!    after the first success that follows.
-//! 7. [`Request::Leave`]: close the consumer, and report [`Left`](Report::Left) when it is closed
-//!    or takes too long. No rebalance of that membership comes after it.
+//!    [`Published`](Report::Published) once for each claim. For other records report each failure,
+//!    and the first success after one.
+//! 7. [`Request::Leave`]: close the consumer, and report [`Left`](Report::Left) when it is closed,
+//!    or closes too slowly. Report no rebalance of that membership after that.
 //! 8. [`Topic`](Report::Topic) when metadata are read again, and before each
 //!    [`Position`](Report::Position) of a rebalance, so that no process claims a partition of
 //!    another topic.
@@ -132,7 +134,7 @@
 //!
 //!          a record is read, reading           claim sent   read back at c
 //!         ┌───┐                        no claim ─────────> asked ──────> held
-//!  over ──┴─> led: until V + T <─┐        ^  ^               │             │ G, and an own
+//!  over ──┴─> led: until V + T <─┐        ^  ^               │             │ G, and its
 //!   ^          │ │               │        │  └── failed, <───┘             │ record sent
 //!   │  now =   │ └───────────────┘        │    missed, T over             v within T
 //!   └── V + T ─┘  a record is read        │                              led
@@ -147,22 +149,22 @@
 //! | [`Kind::Beat`] | every member, once a publish interval and as it leaves, until it leads nothing | every partition | process, machine, group, M, the roles that it stands for and leads |
 //! | [`Kind::Claim`] | the new owner of a partition with a role for which it stands (`at_most_one`) | that partition | the same |
 //!
-//! As each member writes to every partition, a reader of any partition hears of all members and of
-//! all leaders that can write there. So an observer reads one partition, that of the first observed
-//! role, or the next one that can be read; an observer that is a member reads the partitions that
-//! it owns. A leader that can write only to another partition is not heard, and its role shows as
-//! vacant.
+//! Each member writes to every partition, so a reader of any partition hears all members and all
+//! leaders that can write there. An observer therefore reads one partition: that of the first
+//! observed role, or the next one that can be read. An observer that is a member reads the
+//! partitions that it owns. A leader that can write only to another partition is not heard, and its
+//! role shows as vacant.
 //!
 //! # Timers
 //!
 //! | timer | default | why |
 //! |---|---|---|
 //! | publish interval | 500 ms | no partition dries up, and evidence is younger than T |
-//! | T after news | 25 s, 5 s | a leader ends: after the last record read, or the send of the last own record that was read back |
+//! | T after news | 25 s, 5 s | a leadership ends: T after the last record that was read, or after the send of the leader's last record that it read back |
 //! | G = ⌈T·(1 + ρ)/(1 − ρ)⌉ | 5.01 s | a leader whose evidence was sent before the claim was appended has ended |
-//! | T after a claim is sent | 5 s | its outcome is not known: the owner claims again, after a pause |
+//! | T after a claim is sent | 5 s | the claim has failed for want of an answer: the owner claims again, after a pause |
 //! | publish interval + up to one more | 0.5 to 1 s | a claim is repeated; one of two claimants goes first |
-//! | seek, and pauses of 50 ms to 2 s | 1 s | an end that was not found is looked for again |
+//! | seek, and pauses of 50 ms to 2 s | 1 s | the search for the end of a partition is repeated |
 //! | grace + publish interval | 1.5 s | a process that has lost all roles, and does not stand again, leaves the group; after a resignation it leaves at once |
 //! | R after leaving | 6 s | the wait for the answer ends |
 //! | T without a record, or after a claim | 25 s, 5 s | a partition without records is read anew |
@@ -171,23 +173,23 @@
 //!
 //! # Rulings
 //!
-//! 1. Two modes by name. *`at_least_one`*: V, the time of the last record of a partition from any
-//!    process, is refreshed while the partition is assigned; the process leads it until V + T,
-//!    assigned or not: an end at once would leave a gap at every hand-over. T exceeds S + R +
-//!    2·heartbeat interval + publish interval + delivery timeout + fetch wait + seek by any two
-//!    clocks, and one S more where the coordinator may fail over. *`at_most_one`*: a fresh V proves
-//!    only that a process writes, and reading is not fenced off. So the log decides, and the group
-//!    only nominates. An owner publishes a claim and reads on from there. The owner leads ⇔ the
+//! 1. Two modes by name. *`at_least_one`*: while a partition is assigned, each record of any
+//!    process refreshes V. The process leads the partition until V + T, assigned or not: an end
+//!    with the assignment would leave a gap at every hand-over. T exceeds S + R + 2·heartbeat
+//!    interval + publish interval + delivery timeout + fetch wait + seek by any two clocks, and one
+//!    S more where the coordinator may fail over. *`at_most_one`*: a fresh V proves only that a
+//!    process writes; an earlier owner can still read. So the log decides, and the group only
+//!    nominates. An owner publishes a claim and reads on from there. The owner leads ⇔ the
 //!    partition is assigned to it, its claim is not void, now < evidence sent + T, and now ≥ claim
-//!    read back + G. Evidence is an own record of this incarnation, read back after the claim, and
+//!    read back + G. Evidence is a record of this incarnation, read back after its claim, and
 //!    counts from when it was *sent*. A claim of another process of the group voids the owner's
 //!    claim; so does anything that may hide such a claim: a missing offset, a broken reading, an
 //!    unreadable record of this protocol. A process has at most one claim under way, and makes the
-//!    next after one to two publish intervals, by a draw; each assignment needs a new claim.
+//!    next after a random pause of one to two publish intervals. Each assignment needs a new claim.
 //! 2. Records that were read under an earlier assignment are dropped. No process waits for a lost
 //!    partition; a revoked partition is given back in the step in which its leaderships end.
-//! 3. Reading begins at the end that was found after the assignment, and a claim is made after
-//!    that, as an earlier claim would never be read back. Older records refresh nothing.
+//! 3. Reading begins at the end that was found after the assignment. A claim is made only then: an
+//!    earlier claim would never be read back. Records before that end refresh nothing.
 //! 4. Leading is computed from the clock at every question.
 //! 5. M is part of the group's id, and so is the election. A process that sees another M, at the
 //!    topic or in a record of its election and group, ends all leaderships for good.
@@ -197,9 +199,9 @@
 //!    keeps a partition is not disturbed. The driver sets the assignment strategy for that.
 //! 9. A claim belongs to an election and a group. A record of any group refreshes V. Leaders of two
 //!    groups on one host are reported.
-//! 10. Guarantee (b) has the fence. Without an epoch, or if a number is too large, no role is won.
-//!     Another topic ends all leaderships for good. A fence is used once: a leadership that ran
-//!     out, or was resigned, comes back by a new claim.
+//! 10. Guarantee (b) defines the fence. Without an epoch, or if a number is too large, no role is
+//!     won. Another topic ends all leaderships for good. A fence is used once: after a leadership
+//!     that ran out, or was resigned, a process needs a new claim.
 //! 11. A process asks once to leave, and waits a bounded time. In `at_most_one` all leaderships end
 //!     before the group is left; in `at_least_one` the group is left first, and the process leads
 //!     on if the request says so.
@@ -208,16 +210,16 @@
 //!
 //! Let N claim at offset c, read back at time b, and lead from b + G on. Let O lead, too. If O's
 //! evidence lies above c, O has read on to it without a jump, so it has read c, and its claim is
-//! void. If it lies below, it was appended before c, so it was sent before c was appended, before
-//! b; and O ends T after that by its clock: at the latest T/(1 − ρ) after b, in true time. N begins
-//! at the earliest G/(1 + ρ) ≥ T/(1 − ρ) after b. Neither S, nor what either of them knows of its
-//! assignment, nor any clock but their own is used.
+//! void. If it lies below, it was appended before c, so it was sent before c was appended, and so
+//! before b. By O's clock O ends T after that: at the latest T/(1 − ρ) after b, in true time. N
+//! begins at the earliest G/(1 + ρ) ≥ T/(1 − ρ) after b. The proof uses neither S, nor the
+//! assignments that N and O know of, nor any clock but theirs.
 //!
-//! Fences: let c < c' be claims of N and N' with leaderships. N's evidence lies below c', or N is
-//! void; N took office within T of its evidence, and N' later than that by the same sum. So offices
-//! are taken in the order of claims, and in that order epochs do not fall, nor offsets within an
-//! epoch. Where c was lost in a truncation N' may have claimed before that, too. N' claims anew in
-//! the later epoch, and the sum counts from that claim.
+//! Fences: let c < c' be claims of N and N' with leaderships. N's evidence lies below c', or N's
+//! claim is void. N took office within T of its evidence, and by the same sum N' took office later.
+//! So offices are taken in the order of claims, and in that order epochs do not fall, nor offsets
+//! within an epoch. If a truncation lost c, N' may have claimed before the truncation. Then N'
+//! claims anew in the later epoch, and the sum counts from that claim.
 //!
 //! # The sentences of the text
 //!
@@ -244,30 +246,30 @@
 //!
 //! # Where this is not the text
 //!
-//! - *Exclusive leadership is another protocol* (ruling 1). With a T below the session timeout an
-//!   owner that was stopped for longer than both reads on when it resumes, records of milliseconds
-//!   ago, and leads beside its successor. The later NELI ends leaderships when a process hears of a
-//!   loss, which a stopped process does not.
+//! - *Exclusive leadership is another protocol* (ruling 1). Let T be below the session timeout, and
+//!   an owner be stopped for longer than both. When the owner resumes, it reads records of
+//!   milliseconds ago, and leads beside its successor. The later NELI ends leaderships when a
+//!   process hears of a loss; a stopped process does not hear.
 //! - *Records name leaders.* Records of the text have no content; here identity, group and
 //!   leaderships are in headers, so that all processes see the leaders, and the roles without one.
 //! - *A process that leads nothing, and stands for nothing, is no member.* A partition of such a
 //!   member would have no leader.
-//! - *Spans of other clocks* are taken as ⌈(1 + ρ)·⌈x/(1 − ρ)⌉⌉, where ruling 1 says (1 + 2ρ)·x,
-//!   which is less by 2ρ²·x.
+//! - *A span x on another clock* counts as ⌈(1 + ρ)·⌈x/(1 − ρ)⌉⌉, which exceeds (1 + 2ρ)·x by
+//!   2ρ²·x.
 //! - *A leadership that was resigned ends at once*, in `at_least_one`, too: its work has ended.
 //!   Only [`Extra::Leave`] leads on.
 //! - *A role that is resigned alone* ends, and its partition stays: the command `tenure` refuses
 //!   that to an operator, and a dropped handle cannot be refused.
-//! - *In `at_most_one` a new claim for the sake of a fence alone* (after a leadership that was
-//!   resigned, or ran out, and whose claim is not void) needs no G in the same leader epoch: no
-//!   other process has claimed since the first claim, and G counts from that claim.
+//! - *A new claim for a new fence only* (in `at_most_one`, after a leadership that was resigned or
+//!   ran out, whose claim is not void) needs no further G in the same leader epoch: no other
+//!   process has claimed since the first claim, and G counts from that claim.
 //!
 //! # Invariants
 //!
-//! - **N1** The end of a handle is never later than T after its news: a record that was read now,
-//!   or the send of an own record that was read back.
-//! - **N2** In `at_most_one` a handle is raised only with a fence, from G after its claim was read
-//!   back until the claim is void, and lowered in that very step.
+//! - **N1** A handle's claim never ends later than T after its news: a record that was read now, or
+//!   the send of the process's record that was read back.
+//! - **N2** In `at_most_one` a handle's claim is raised only with a fence, and only from G after
+//!   the claim to the partition was read back; it is lowered in the step that voids that claim.
 //! - **N3** No two leaderships of an election in one process have the same fence.
 //! - **N4** In `at_most_one` the effect that gives a partition back follows those that lower its
 //!   leaderships.
@@ -283,8 +285,6 @@
 //! losses that a member hears of late or never, members whose answers lie unread; brokers that come
 //! back; processes that stop and go on; an application that campaigns for several roles, and again
 //! after each loss.
-
-#![allow(missing_docs, reason = "fields whose names say enough")]
 
 mod command;
 mod config;

@@ -1,4 +1,4 @@
-//! The other processes by their own entries: the roles that they stand for and lead.
+//! Other processes, as their own entries describe them: the roles that they stand for and lead.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -16,45 +16,48 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Peers {
     members: BTreeMap<Process, Member>,
-    /// Processes of this group with other terms, and the latest end of their present leaderships.
+    /// Processes of this group with other terms, with the latest end of their leaderships.
     unlike: BTreeMap<Process, (Time, Terms)>,
     crowd: Crowd,
-    /// A process may have been silent for too long at this time.
+    /// The next time at which a process may count as silent.
     check: Option<Time>,
-    /// The longest time that a remembered process may lead after it was heard.
+    /// The longest time that a remembered process may lead after its last record was read.
     longest: Duration,
-    /// A forgotten process may lead until this time.
+    /// The latest end of a forgotten process's leaderships.
     forgot: Time,
-    /// There is a change to report since the last question.
+    /// Whether a change has happened since the last [`take_changed`](Self::take_changed).
     changed: bool,
 }
 
+/// Processes with other terms for which there is no room, taken together.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 struct Crowd {
+    /// The latest end of their leaderships.
     until: Time,
-    /// The longest time that a claimant among them may lead after it was heard.
+    /// The longest time that a claimant in the crowd may lead after its last record was read.
     longest: Duration,
-    /// The latest end of the leaderships of those without claims.
+    /// The latest end of leaderships in the crowd without claims.
     claimless: Time,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Member {
+    /// The time at which the last record was read.
     at: Time,
     number: EntryNumber,
     host: NodeName,
     group: ClusterName,
     stands: Vec<RoleRange>,
     leads: Vec<Lead>,
-    /// The longest time that the process may lead after it was heard.
+    /// The longest time that the process may lead after its last record was read.
     leads_for: Duration,
-    /// Whether the process was silent for so long that it counts as gone.
+    /// Whether the process counts as gone, because it was silent for too long.
     silent: bool,
-    /// The number of its records that were read, up to a few.
+    /// The number of records of this process that were read, up to a few.
     records: u8,
 }
 
-/// A leader by its own entry, for the table of all roles.
+/// A leader by its own entry, for a table of all roles.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seen {
     pub role: Role,
@@ -65,15 +68,15 @@ pub struct Seen {
     pub fence: Option<Fence>,
     pub heard: Time,
     /// Whether the process has been silent for longer than
-    /// [`Config::silence`](super::Config::silence): it may still lead.
+    /// [`Config::silence`](super::Config::silence). Such a process may still lead.
     pub silent: bool,
 }
 
-/// A process with the name of this one is no earlier run of it after so many records.
+/// After so many records another process with this process's name is no earlier run of it.
 const SURELY_THERE: u8 = 4;
 
 impl Peers {
-    /// Hears a beat. Returns whether its sender has the name of this process.
+    /// Takes in a beat. Returns whether the sender has the name of this process.
     pub(super) fn hear(
         &mut self,
         entry: &Entry,
@@ -133,8 +136,8 @@ impl Peers {
         Ok(same && records == SURELY_THERE)
     }
 
-    /// Hears the terms of another process of this election and group. Returns whether they differ
-    /// from those of this process, and that is news.
+    /// Takes in the terms of another process of this election and group. Returns whether they
+    /// differ from those of this process for the first time.
     pub(super) fn hear_terms(&mut self, entry: &Entry, now: Time, config: &Checked) -> bool {
         let Entry { sender, terms, .. } = entry;
         if *terms == config.terms() {
@@ -160,8 +163,9 @@ impl Peers {
         known.is_none_or(|(_, known)| known != *terms)
     }
 
-    /// The wait of a process that claimed at `since` for members with other terms: as long as they
-    /// may lead after that, or, without claims, after they were heard.
+    /// Returns how long a process that claimed at `since` must wait for members with other terms:
+    /// as long as these may lead after `since`; for members without claims, after their last
+    /// record.
     pub(super) fn grace(&self, since: Time, config: &Checked) -> Duration {
         let spans = self.unlike.values().map(|(until, terms)| match terms.mode {
             Mode::AtMostOne => terms.leads_for(config),
@@ -171,7 +175,7 @@ impl Peers {
         spans.max().unwrap_or_default().max(crowd)
     }
 
-    /// A process of the group without claims: others wait for it as long as it is heard.
+    /// Returns a process of the group without claims. Others wait as long as its records come.
     pub(super) fn without_claims(&self) -> Option<(&Process, &Terms)> {
         let mut unlike = self.unlike.iter().map(|(who, (_, terms))| (who, terms));
         unlike.find(|(_, terms)| terms.mode == Mode::AtLeastOne)
@@ -185,7 +189,7 @@ impl Peers {
         self.check
     }
 
-    /// Marks silent processes, and forgets those that lead no more by any clock.
+    /// Marks silent processes, and forgets processes that lead no more by any clock.
     pub(super) fn run_due(&mut self, now: Time, config: &Checked) {
         if self.check.is_none_or(|check| check > now) {
             return;
@@ -219,8 +223,8 @@ impl Peers {
         self.longest = shown.map(|one| one.leads_for).max().unwrap_or_default();
     }
 
-    /// Whether a process that has listened from `since` to `until` knows of each process that may
-    /// lead, by the terms of all that were heard.
+    /// Whether a process that has listened from `since` to `until` knows every process that may
+    /// lead.
     pub(super) fn is_whole(&self, since: Time, until: Time, config: &Checked) -> bool {
         let longest = self.longest.max(config.heard_leads());
         until.since(since) >= longest && until >= self.forgot
@@ -230,8 +234,8 @@ impl Peers {
         core::mem::take(&mut self.changed)
     }
 
-    /// The leaders of a role in the groups that `of` picks: those that are heard now, or else those
-    /// that may still lead.
+    /// Returns the leaders of a role in the groups that `of` picks: those that are heard now, or
+    /// else those that may still lead.
     pub(super) fn leaders(&self, role: Role, of: impl Fn(&ClusterName) -> bool) -> Vec<Seen> {
         let members = self.members.iter().filter(|(_, member)| of(&member.group));
         let all = members.filter_map(|(who, member)| {
@@ -252,7 +256,7 @@ impl Peers {
     }
 
     /// Whether a process in any group stands for this role by its latest entry. A process that has
-    /// not left counts for as long as it could lead: it may have a longer publish interval, and a
+    /// not left counts for as long as it could lead, because its publish interval may be longer. A
     /// needless wait costs less than a gap.
     pub(super) fn is_wanted(&self, role: Role, now: Time) -> bool {
         self.members.values().any(|member| {

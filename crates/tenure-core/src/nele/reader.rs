@@ -16,7 +16,7 @@ use crate::time::Time;
 const BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(2) };
 
-/// The reader of a partition, or of its end at first.
+/// The reader of one partition: it first searches for the end, and reads on from there.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Reader {
     pub(super) partition: Partition,
@@ -27,25 +27,25 @@ pub(super) struct Reader {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Place {
-    /// The ledger looks for the end; the reader asks again at this time.
+    /// The ledger searches for the end. The reader repeats the request at `retry_at`.
     Seeking {
-        again: Time,
-        /// The ledger has looked for the end, and has not found it.
+        retry_at: Time,
+        /// Whether the ledger has searched, and has not found the end.
         missed: bool,
     },
     At {
-        /// The offset of the end when the ledger found it.
+        /// Offset of the end when the ledger found it.
         start: u64,
         next: u64,
         found: Time,
-        /// A hash of the last records, by which a repetition shows.
+        /// A hash of the last records, which shows a repeated report.
         last: Option<u64>,
-        /// The last time at which a record was read, or the end was found.
+        /// Time of the last record, or at first of the search that found the end.
         heard: Time,
     },
 }
 
-/// The state of a reading since a given time.
+/// A snapshot that shows whether a reading goes on as before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Hearing {
     reading: Reading,
@@ -60,19 +60,19 @@ impl Reader {
         context: &mut Context<'_>,
     ) -> Self {
         let reading = Reading { rebalance, attempt: 0 };
-        let place = Place::Seeking { again: Time::MAX, missed: false };
+        let place = Place::Seeking { retry_at: Time::MAX, missed: false };
         let mut reads = Self { partition, reading, place, failures: 0 };
         reads.seek(context);
         reads
     }
 
-    /// Looks for the end anew: records up to now belong to an earlier reading.
+    /// Searches for the end anew: records from before the new end belong to an earlier reading.
     pub(super) fn seek(&mut self, context: &mut Context<'_>) {
         self.reading.attempt = context.attempt();
-        // Longer each time, so that a slow answer is not late for ever.
+        // Wait longer after each failure, so that a slow answer comes in time at last.
         let patience = context.config.seek.saturating_mul(1 << self.failures.min(5));
-        // Without an answer by then the search has failed.
-        self.place = Place::Seeking { again: context.now.after(patience), missed: true };
+        // Without an answer at `retry_at` the search has failed.
+        self.place = Place::Seeking { retry_at: context.now.after(patience), missed: true };
         let partition = self.partition;
         let reading = self.reading;
         context.request(Request::Read { partition, reading });
@@ -87,12 +87,12 @@ impl Reader {
 
     pub(super) const fn due(&self) -> Option<Time> {
         match self.place {
-            Place::Seeking { again, .. } => Some(again),
+            Place::Seeking { retry_at, .. } => Some(retry_at),
             Place::At { .. } => None,
         }
     }
 
-    /// The last time at which a record was read, or the end was found.
+    /// Time of the last record, or at first of the search that found the end.
     pub(super) const fn heard(&self) -> Option<Time> {
         match self.place {
             Place::Seeking { .. } => None,
@@ -125,7 +125,7 @@ impl Reader {
         matches!(self.place, Place::At { .. })
     }
 
-    /// The offset of the end when the ledger found it.
+    /// Offset of the end when the ledger found it.
     pub(super) const fn start(&self) -> u64 {
         match self.place {
             Place::At { start, .. } => start,
@@ -140,17 +140,17 @@ impl Reader {
         }
     }
 
-    /// Reads on after this offset. Returns the offset that was expected.
+    /// Moves past this offset. Returns the offset that was expected.
     pub(super) fn pass(&mut self, offset: u64) -> u64 {
         let Place::At { next, .. } = &mut self.place else { return 0 };
         core::mem::replace(next, offset.saturating_add(1).max(*next))
     }
 
     pub(super) fn is_missed(&self, now: Time) -> bool {
-        matches!(self.place, Place::Seeking { again, missed: true } if again <= now)
+        matches!(self.place, Place::Seeking { retry_at, missed: true } if retry_at <= now)
     }
 
-    /// The end was found. Returns whether this reader waited for it.
+    /// Begins to read at `end`. Returns whether this reader was waiting for this answer.
     pub(super) fn found(&mut self, reading: Reading, end: u64, now: Time) -> bool {
         let waited = reading == self.reading && !self.is_open();
         if waited {
@@ -160,7 +160,7 @@ impl Reader {
         waited
     }
 
-    /// The end was not found. Returns whether this reader waited for it.
+    /// Pauses after a failed search. Returns whether this reader was waiting for this answer.
     pub(super) fn missed(&mut self, reading: Reading, context: &Context<'_>) -> bool {
         let waited = reading == self.reading && !self.is_open();
         if waited {
@@ -172,9 +172,9 @@ impl Reader {
     pub(super) fn pause(&mut self, context: &Context<'_>) {
         self.failures = self.failures.saturating_add(1);
         let draw = |bound| context.draw.span(bound, "", "seek", self.reading.attempt);
-        let again = context.now.after(BACKOFF.pause(self.failures, draw));
+        let retry_at = context.now.after(BACKOFF.pause(self.failures, draw));
         let missed = !self.is_open();
-        self.place = Place::Seeking { again, missed };
+        self.place = Place::Seeking { retry_at, missed };
     }
 
     pub(super) fn repeats(&mut self, records: &Vec<Record>) -> bool {

@@ -1,4 +1,4 @@
-//! The send times of own records, from which evidence counts.
+//! Send times of this process's records. Evidence counts from the send.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
@@ -6,10 +6,10 @@ use core::time::Duration;
 use super::identity::EntryNumber;
 use crate::time::Time;
 
-/// The most records whose send times are kept. Earlier records are no evidence.
+/// The most send times that are kept. An older record is no evidence.
 const KEPT: usize = 16_384;
 
-/// The send time of each of the last records, by its number.
+/// The send times of the last records, by record number.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct SendTimes {
     last: EntryNumber,
@@ -17,7 +17,7 @@ pub(super) struct SendTimes {
 }
 
 impl SendTimes {
-    /// Numbers a record that is sent now, and forgets send times more than `keep` ago.
+    /// Numbers a record that is sent now, and forgets send times older than `keep`.
     pub(super) fn send(&mut self, now: Time, keep: Duration) -> EntryNumber {
         while self.times.front().is_some_and(|sent| now.since(*sent) > keep)
             || self.times.len() >= KEPT

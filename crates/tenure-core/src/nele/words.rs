@@ -6,9 +6,9 @@ use core::fmt;
 use super::command::Command;
 use super::event::Event;
 use super::message::{Message, TopicId};
-use crate::name::ElectionName;
+pub(super) use crate::contract::emit;
 
-/// The only addressee and the only sender: the ledger with its coordinator.
+/// The only sender and the only destination: the ledger with its coordinator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ledger;
 
@@ -21,7 +21,7 @@ impl fmt::Display for Ledger {
 /// The first input of a process, once its topic has been created or checked.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
-    /// 128 random bits that each process draws, after any fork.
+    /// 128 random bits, drawn by each process after its last fork.
     pub incarnation: u128,
     pub seed: u64,
     /// The topic that the driver has found, which must stay the same (ruling 10).
@@ -46,7 +46,3 @@ impl crate::contract::Words for Words {
 /// An effect for the driver to carry out.
 pub type Effect = crate::contract::Effect<Words>;
 pub(super) type Out = crate::contract::Effects<Words>;
-
-pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
-    out.push(Effect::Emit { election: election.cloned(), event: event.into() });
-}

@@ -35,4 +35,9 @@ impl Context {
     pub(super) fn retry(&self) -> Duration {
         self.config.retry_after(self.round_trip())
     }
+
+    /// Pause before the next request of a leader that hands over.
+    pub(super) fn retry_of_transfer(&self) -> Duration {
+        self.retry().min(self.config.refresh)
+    }
 }

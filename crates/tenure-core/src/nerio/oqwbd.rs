@@ -35,7 +35,7 @@ use super::event::{Event, Ignored, OwnEvent};
 use super::grantor::{ElectionState, Entry, Grant, Grantor, ParkedRequest, Phase};
 use super::identity::Stamp;
 use super::message::Sender;
-use super::quorum::MemberSet;
+use super::quorum::{MemberSet, Quorums};
 use super::record::{GrantRecord, Tenancy};
 use super::timestamp::QuorumTimestamp;
 use super::words::{Effect, Out, To, emit, send};
@@ -72,6 +72,8 @@ impl Candidate {
         if campaign.sent.len() == SENT_MAX {
             campaign.sent.remove(0);
         }
+        // A leader mostly has one request under way: room for four would be three quarters empty.
+        campaign.sent.reserve_exact(1);
         campaign.sent.push(SentRequest { start: now, delta, fence: campaign.fence });
         campaign.answers.held_off.retain(|(_, until)| now < *until);
         let transfer = campaign.transfer.as_ref().map(|transfer| transfer.to.clone());
@@ -104,7 +106,7 @@ impl Candidate {
         }
         campaign.next_at = match (leading, &campaign.transfer) {
             (false, _) => now.after(context.config.refresh),
-            (true, Some(_)) => now.after(context.retry().min(context.config.refresh)),
+            (true, Some(_)) => now.after(context.retry_of_transfer()),
             (true, None) => now.after(context.retry()),
         };
     }
@@ -130,25 +132,29 @@ impl Grantor {
     /// Steps 4 and 5: samples T, and refuses while another incarnation holds the grant. A refused
     /// request waits here.
     pub(super) fn on_request(&mut self, now: Time, from: &Sender, request: Request, out: &mut Out) {
-        let shared = self.meet(now, from, &request, out);
+        let election = &request.election;
+        let released = |o: &ElectionState| o.is_released(&from.who, from.address, request.start);
+        // The election is looked up once: among thousands a search takes its time.
+        let state = self.state(election);
+        let rival = state.and_then(|state| state.namesake(&from.who, now));
+        let is_released = state.is_some_and(released);
+        let others_wait = state.is_some_and(|state| state.waiting() > 0);
+        let refusal = self.inadmissible(now, &request, state);
+        let shared = rival.and_then(|rival| self.meet(now, from, &request, rival, out));
         if request.leading {
             self.hear_of_leader(now, request.lease.max(request.delta));
         }
-        let election = &request.election;
         if request.delta.is_zero() {
             return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Empty));
         }
-        let released = |o: &ElectionState| o.is_released(&from.who, from.address, request.start);
-        let state = self.state(election);
-        if state.is_some_and(released) {
+        if is_released {
             return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Released));
         }
-        if let Some(refusal) = self.inadmissible(now, &request, state) {
+        if let Some(refusal) = refusal {
             return self.refuse(from, (election, request.start), refusal, shared, out);
         }
         // Waiting candidates go first, even if their timer is late: the order of arrival differs
         // from grantor to grantor.
-        let others_wait = state.is_some_and(|state| state.waiting() > 0);
         if others_wait && self.handle_waiting(now, election, out) {
             self.schedule(election);
             // The grant to a waiting request may just have replaced this candidate's own lease.
@@ -187,10 +193,8 @@ impl Grantor {
             }
             Some(_) | None => {}
         }
-        let election = election.clone();
         let asked = ParkedRequest::new(from, request, at, &self.config);
         self.grant(stamp, asked, None, out);
-        self.schedule(&election);
     }
 
     /// Step 6: grants the lease. `taken` is the sample of the free test and goes into the quorum
@@ -243,6 +247,7 @@ impl Grantor {
         let (waited, next) = (waited.is_some(), request.next);
         let grant = Grant::new(record, request.lease, seen_before, waited);
         state.grant = Some(Grant { next, was_next, ..grant });
+        state.book(&request.election, &self.config, &mut self.deadlines);
         self.answer(taken.clock, &request.election, entry, out);
         if changed {
             // Emit this after the record, and after the ok, for which the candidate waits.
@@ -326,33 +331,39 @@ impl Candidate {
             return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
         }
         campaign.answers.oks.insert(member, Answer::of(now, granted, &sent, context.config.drift));
-        if let Some((_, (member, by))) = campaign.replaced(now) {
+        let replaced = campaign.replaced(now);
+        if let Some((_, (member, by))) = replaced {
             let name = |at: usize| context.membership.name(at).clone();
             self.emit(OwnEvent::OldMemory { member: name(member), by: name(by) }, out);
         }
-        self.try_complete(now, context, out);
+        let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
+        self.try_complete(now, replaced, context, out);
         self.yield_if_hopeless(now, context, out);
         self.run_due(now, context, out);
     }
 
-    /// Step 8: completes if oks of a quorum are at hand and still good.
-    fn try_complete(&mut self, now: Time, context: &mut Context, out: &mut Out) {
+    /// Step 8: completes if oks of a quorum are at hand and still good. Oks of `replaced` members
+    /// do not count.
+    fn try_complete(
+        &mut self,
+        now: Time,
+        replaced: MemberSet,
+        context: &mut Context,
+        out: &mut Out,
+    ) {
         let Some(campaign) = &mut self.campaign else { return };
         let announced = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
-        let with_fence = if announced { None } else { campaign.best_quorum(now, true, context) };
+        let quorums = context.membership.quorums();
+        let quorum = |accepted| campaign.best_quorum(now, accepted, replaced, quorums);
+        let with_fence = if announced { None } else { quorum(true) };
         let completed = match with_fence {
             Some(found) => Some((found, true)),
-            None => campaign.best_quorum(now, false, context).map(|found| (found, announced)),
+            None => quorum(false).map(|found| (found, announced)),
         };
         let Some(((members, until), has_fence)) = completed else { return };
-        // Stamps carry the memory that gave them: a lost directory is another grantor (restart:
-        // instances).
-        let stamps = members.iter().filter_map(|member| {
-            let ok = campaign.answers.oks.get(member)?;
-            Some((ok.instance, ok.stamp))
-        });
-        let timestamp = QuorumTimestamp::new(stamps);
-        debug_assert!(context.membership.quorums().is_quorum(members), "I6: a quorum completes");
+        // A renewal needs no timestamp.
+        let begins = (has_fence && !announced).then(|| campaign.timestamp_of(members));
+        debug_assert!(quorums.is_quorum(members), "I6: a quorum completes");
         debug_assert!(now < until, "I6: in time");
         campaign.abort(self.last_start);
         let renewed = campaign.lease.is_some();
@@ -361,7 +372,7 @@ impl Candidate {
         let settles = renewed && has_fence && !lease.settled;
         lease.settled |= settles;
         if has_fence {
-            self.claim(announced, timestamp, context, out);
+            self.claim(begins, context, out);
         }
         if settles {
             self.emit(Event::Settled, out);
@@ -369,25 +380,21 @@ impl Candidate {
         self.after_completion(now, has_fence, announced, context, out);
     }
 
-    /// Raises the claim, and reports the begin of a leadership.
-    fn claim(
-        &mut self,
-        announced: bool,
-        timestamp: QuorumTimestamp,
-        context: &Context,
-        out: &mut Out,
-    ) {
+    /// Raises the claim, and reports the begin of a leadership with this timestamp.
+    fn claim(&mut self, begins: Option<QuorumTimestamp>, context: &Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let Some(lease) = &mut campaign.lease else { return };
-        let (fence, epoch) = match &lease.office {
-            Some(office) => (office.fence, office.epoch),
-            None => (campaign.fence, context.membership.id().number),
-        };
-        lease.office.get_or_insert_with(|| Office { fence, timestamp: timestamp.clone(), epoch });
-        let (election, until) = (self.election.clone(), lease.until);
+        let epoch = context.membership.id().number;
+        if let Some(timestamp) = &begins {
+            let (fence, timestamp) = (campaign.fence, timestamp.clone());
+            lease.office = Some(Office { fence, timestamp, epoch });
+        }
+        let until = lease.until;
+        let Some(fence) = campaign.announced() else { return };
+        let election = self.election.clone();
         self.best = self.best.max(fence);
         out.push(Effect::Raise { election, until, fence: Some(fence) });
-        if !announced {
+        if let Some(timestamp) = begins {
             self.emit(OwnEvent::Stamped { fence, timestamp, epoch }, out);
             let id = context.who.name.clone().into();
             self.emit(Event::Elected { id, fence: Some(fence) }, out);
@@ -411,22 +418,31 @@ impl Candidate {
 }
 
 impl Campaign {
+    /// The stamps of `members`, each with the memory that gave it: a lost directory is another
+    /// grantor (restart: instances).
+    fn timestamp_of(&self, members: MemberSet) -> QuorumTimestamp {
+        QuorumTimestamp::new(members.iter().filter_map(|member| {
+            let ok = self.answers.oks.get(member)?;
+            Some((ok.instance, ok.stamp))
+        }))
+    }
+
     /// The members whose oks complete the instance, and their E: the latest instant before which
     /// all oks of some quorum are good. An ok of one memory never counts together with an ok that
-    /// names another memory of the same member.
+    /// names another memory of the same member: oks of `replaced` members are left out.
     fn best_quorum(
         &self,
         now: Time,
         accepted: bool,
-        context: &Context,
+        replaced: MemberSet,
+        quorums: &Quorums,
     ) -> Option<(MemberSet, Time)> {
         // Oks count together if they have accepted one fence (scalar fence 2).
         let same = |ok: &Answer| ok.accepted == Some(self.fence);
         let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
-        let replaced = self.replaced(now).map_or(MemberSet::EMPTY, |(members, _)| members);
         let oks =
             self.answers.oks.iter().filter(|(member, ok)| good(ok) && !replaced.contains(*member));
-        context.membership.quorums().longest(oks.map(|(member, ok)| (ok.good_until, *member)))
+        quorums.longest(oks.map(|(member, ok)| (ok.good_until, *member)))
     }
 }
 

@@ -143,10 +143,13 @@ impl Packer {
     /// Questions are filled up to [`QUESTION_BYTES`], requests to [`REQUEST_BYTES`].
     pub fn push(&self, datagram: &mut Vec<u8>, message: &Message) -> bool {
         let before = datagram.len();
+        let full = before + least(kind(message));
+        if full > DATAGRAM_MAX {
+            return false;
+        }
         datagram.extend_from_slice(&[kind(message), 0, 0]);
         push_body(datagram, message);
         let length = datagram.len() - before - FRAME;
-        let full = before + least(kind(message));
         if datagram.len() < full {
             let zeros = full.saturating_sub(datagram.len() + FRAME);
             let [low, high] = u16::try_from(zeros).unwrap_or_default().to_le_bytes();

@@ -1,10 +1,10 @@
-//! An asker is no voter and only learns who leads: once a heartbeat it asks all voters that it
-//! knows of for their status, and reports what is certain.
+//! An asker is no voter: once a heartbeat it asks all voters that it knows of for their status, and
+//! reports what is certain about the leader.
 //!
-//! With `majority` a leader counts for as long as a voter has said that its lease runs, less the
-//! drift of clocks, from before the question was sent. The leadership is vacant where a quorum of
-//! the electorate says that it is free. With `available` there are as many leaders as the voters
-//! that answer name.
+//! With `majority` a leader counts as long as its lease runs by a voter's answer. The span counts
+//! from before the question was sent, and is shortened by the drift of clocks. The leadership is
+//! vacant once a quorum of the electorate has answered that it is free. With `available` there are
+//! as many leaders as the answering voters name.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -27,23 +27,23 @@ use crate::standing::Standing;
 use crate::time::{Deadline, Time};
 use crate::view::{LeaderView, View};
 
-/// The settings of an [`Asker`]. Safety rests on none of them.
+/// The settings of an [`Asker`]. No promise depends on them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct AskerConfig {
     pub election: ElectionName,
     /// Answers of a voter in another mode do not count.
     pub mode: Mode,
-    /// The voters that are asked first, beside seeds; their answers name the others.
+    /// The first voters to ask, beside seeds. Their answers name the other voters.
     pub urls: Vec<VoterUrl>,
     pub every: Duration,
-    /// The longest wait for an answer, below `every`.
+    /// The longest wait for an answer, shorter than `every`.
     pub within: Duration,
     /// ρ.
     pub drift: Drift,
 }
 
-/// An asker forgets an address that others have named after so many questions without an answer. A
-/// voter that still names the address has it asked again.
+/// An asker forgets an address that voters have named after this many questions in a row without an
+/// answer. If a voter names the address again, the asker asks there again.
 const MISSES_MAX: u32 = 4;
 
 /// A client of voters that only asks who leads.
@@ -52,7 +52,7 @@ pub struct Asker {
     config: AskerConfig,
     started: bool,
     now: Time,
-    /// The next round of questions begins at this time.
+    /// The time at which the next round of questions begins.
     next: Time,
     last: u64,
     open: BTreeMap<Call, Question>,
@@ -76,7 +76,7 @@ struct LastAnswer {
     who: Participant,
     at: Time,
     leader: Option<LeaderDto>,
-    /// The leader of that answer leads until this time at least.
+    /// The time until which that answer's leader certainly leads.
     until: Option<Time>,
     free: Option<FreeSpan>,
     electorate: Option<Electorate>,
@@ -110,10 +110,10 @@ impl Asker {
         self.config.mode == Mode::Majority
     }
 
-    /// Asks every known voter once, as far as there is room.
+    /// Asks each known voter once, as far as there is room for open questions.
     fn ask_all(&mut self, out: &mut Out) {
         self.next = self.now.after(self.config.every);
-        // Silent addresses would take the room of voters that answer.
+        // Forget silent addresses, which would take the room of voters that answer.
         self.learned.retain(|_, misses| *misses < MISSES_MAX);
         let all = self.config.urls.iter().chain(&self.seeds).chain(self.learned.keys());
         let all: BTreeSet<_> = all.take(KNOWN_MAX).cloned().collect();
@@ -195,7 +195,8 @@ impl Asker {
         }
     }
 
-    /// A question has no answer: of the voter's answer before only a lease that runs still counts.
+    /// Handles a question without an answer: only a running lease of the voter's last answer still
+    /// counts.
     fn miss(&mut self, url: &VoterUrl) {
         if let Some(misses) = self.learned.get_mut(url) {
             *misses = misses.saturating_add(1);
@@ -219,7 +220,7 @@ impl Asker {
         }
     }
 
-    /// Reports changes. While questions are open only a leader is news.
+    /// Reports changes. While questions are open, only a leader is reported.
     fn tell_changes(&mut self, out: &mut Out) {
         let Some(Observation { since, shown }) = &self.observed else { return };
         let since = match shown {
@@ -237,14 +238,16 @@ impl Asker {
             }
             _ => return,
         };
-        if shown.as_ref().is_some_and(|shown| shown.is_same(&view)) {
+        let every = self.config.every;
+        if shown.as_ref().is_some_and(|shown| !shown.is_outdated_by(&view, every)) {
             return;
         }
         self.observed = Some(Observation { since, shown: Some(view.clone()) });
         emit(Some(&self.config.election), Event::View(view.into()), out);
     }
 
-    /// With `majority` the leader whose lease runs, the latest if several voters have named one.
+    /// The leaders that are certain. With `majority`, if several voters have named one, the latest
+    /// whose lease runs.
     fn leaders(&self) -> Option<View> {
         let mut all: Vec<(&LeaderDto, Option<Time>, Time)> = Vec::new();
         for heard in self.heard.values() {
@@ -275,7 +278,7 @@ impl Asker {
         }
     }
 
-    /// Whether no voter can lead, or with `available` no voter that answers knows of a leader.
+    /// Whether no voter can lead; with `available`, whether no answering voter knows of a leader.
     fn is_vacant(&self) -> bool {
         if !self.is_majority() {
             return !self.heard.is_empty();
@@ -286,7 +289,7 @@ impl Asker {
         };
         let voting = self.heard.values().filter(|heard| electorate.has(&heard.who));
         let free = voting.filter_map(|heard| Some((&heard.who.id, heard.free?)));
-        // A voter may be asked at two addresses.
+        // Two addresses may lead to one voter.
         let free: BTreeMap<_, _> = free.collect();
         free::at_once(&free.into_values().collect::<Vec<_>>(), electorate.quorum())
     }

@@ -1,4 +1,4 @@
-//! When the next heartbeat is due, and the number of the last one.
+//! The time of the next heartbeat, and the number of the last one.
 
 use core::time::Duration;
 
@@ -11,7 +11,7 @@ pub(super) struct Beat {
 }
 
 impl Beat {
-    /// The next heartbeat is due one interval after this one, or after `now` if that has passed.
+    /// Moves on to the next heartbeat: one interval after this one, or after `now` if that is past.
     pub(super) fn step(&mut self, now: Time, interval: Duration) {
         let next = self.due.after(interval);
         self.due = if next > now { next } else { now.after(interval) };

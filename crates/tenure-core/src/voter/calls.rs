@@ -1,4 +1,4 @@
-//! Requests to other voters that are not answered yet.
+//! Requests to other voters without an answer yet.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use super::words::Peer;
 use crate::name::NodeName;
 use crate::time::Time;
 
-/// The most requests without an answer. Each is over after the request timeout.
+/// The most requests without an answer. Each ends with the request timeout.
 pub(super) const OPEN_MAX: usize = 4_096;
 /// The most voters that wait for one probe of a suspect.
 pub(super) const WAITERS_MAX: usize = 8;
@@ -21,26 +21,26 @@ pub(super) type Exchange = (Peer, Call);
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Purpose {
     Register,
-    /// To be heard; for a leader also to be acknowledged.
+    /// A heartbeat. A leader's heartbeat also asks for an acknowledgement.
     Heartbeat {
         seq: u64,
         leadership: Option<Leadership>,
     },
-    /// To see whether an unknown voter is there.
+    /// Asks whether an unknown voter is there.
     Probe {
         id: NodeName,
         named_by: Option<VoterUrl>,
     },
-    /// To see whether a suspect is there, for the voters that wait for the answer.
+    /// Asks a suspect whether it is there, on behalf of the voters that wait for the answer.
     Suspect {
         id: NodeName,
         waiters: Vec<Exchange>,
     },
-    /// To see whether a ballot may be started.
+    /// Asks whether a ballot may be started.
     Poll,
     Cast(Ballot),
     Result(Leadership),
-    /// To say that a leadership is over.
+    /// Reports that a leadership is over.
     Release(Leadership),
     Tell,
 }
@@ -48,7 +48,7 @@ pub(super) enum Purpose {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Open {
     pub(super) to: VoterUrl,
-    /// The voter that is known at that address.
+    /// The voter that is known at the address of the request.
     pub(super) who: Option<NodeName>,
     pub(super) sent: Time,
     pub(super) due: Time,
@@ -63,7 +63,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Opens a request; `None` if there are too many.
+    /// Opens a request; `None` if too many are open.
     pub(super) fn open(
         &mut self,
         to: VoterUrl,
@@ -105,8 +105,8 @@ impl Calls {
         self.open.values().any(like)
     }
 
-    /// Another voter waits for the answer of a suspect. Returns whether the suspect is being asked,
-    /// and has room for one more waiter.
+    /// Adds a voter that waits for the answer of a suspect. Returns `false` if the suspect is not
+    /// being asked, or too many voters wait already.
     pub(super) fn wait(&mut self, suspect: &NodeName, waiter: &Exchange) -> bool {
         let mut all = self.open.values_mut();
         let waiters = all.find_map(|open| match &mut open.purpose {

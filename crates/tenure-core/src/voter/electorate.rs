@@ -8,39 +8,55 @@ use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::identity::{Identity, Participant};
+use super::json::{self, hex};
 use crate::name::NodeName;
 
-/// The version of an electorate: the counter of the leader that wrote it, and the changes since.
-/// (0, 0) is the founding.
+/// The version of an electorate: the counter of the leader that wrote it, and the number of changes
+/// by this leader. (0, 0) is the founding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct ElectorateId {
+    #[serde(deserialize_with = "json::counter")]
     pub counter: u64,
+    #[serde(deserialize_with = "json::counter")]
     pub change: u64,
 }
 
-/// A hash of a network's first electorate: two networks that were founded apart differ in it.
+/// A hash of a network's first electorate, which distinguishes networks that were founded apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Fingerprint(pub u128);
+pub struct Fingerprint(#[serde(with = "hex")] pub u128);
 
-/// A voter that has a vote.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Member {
+    #[serde(rename = "voterId")]
     pub id: NodeName,
-    /// The memory of the member: a voter of the same id whose directory was lost has no vote.
+    /// Identity of the member's state directory. A voter with this id and another directory has no
+    /// vote.
     pub identity: Identity,
 }
 
 /// The durable document of the voters with a vote, without their addresses.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Document", into = "Document")]
 pub struct Electorate {
     pub id: ElectorateId,
-    /// The founding. Zero with `available`, which is never founded.
+    /// The fingerprint of the founding. Zero with `available`, which has no founding.
     pub founding: Fingerprint,
     /// Each id once, in order; from one to [`MEMBERS_MAX`].
     pub members: Vec<Member>,
 }
 
-/// The most members.
+/// An electorate as it is written.
+#[derive(Serialize, Deserialize)]
+struct Document {
+    #[serde(deserialize_with = "json::counter")]
+    counter: u64,
+    #[serde(deserialize_with = "json::counter")]
+    change: u64,
+    founding: Fingerprint,
+    #[serde(deserialize_with = "json::members")]
+    members: Vec<Member>,
+}
+
 pub const MEMBERS_MAX: usize = 64;
 
 /// A change of the electorate by one member (V9).
@@ -52,7 +68,7 @@ pub enum Change {
 }
 
 impl Member {
-    /// The member that this participant is, with its present memory.
+    /// The member that this participant is, with its present identity.
     pub(super) fn of(who: &Participant) -> Self {
         Self { id: who.id.clone(), identity: who.identity }
     }
@@ -68,13 +84,12 @@ impl Electorate {
         Self { id: ElectorateId { counter: 0, change: 0 }, founding, members }
     }
 
-    /// Whether this participant is a member, with this memory.
+    /// Whether this participant is a member, by id and identity.
     #[must_use]
     pub fn has(&self, who: &Participant) -> bool {
         self.member(&who.id).is_some_and(|member| member.identity == who.identity)
     }
 
-    /// The member of this id.
     #[must_use]
     pub fn member(&self, id: &NodeName) -> Option<&Member> {
         self.members.iter().find(|member| member.id == *id)
@@ -98,13 +113,12 @@ impl Electorate {
         ordered && (1..=MEMBERS_MAX).contains(&self.members.len())
     }
 
-    /// The same members, written anew by the leader of this counter.
+    /// The same members, in a document of the leader with this counter.
     #[must_use]
     pub fn rewritten(&self, counter: u64) -> Self {
         Self { id: ElectorateId { counter, change: 0 }, ..self.clone() }
     }
 
-    /// The same members and this one.
     #[must_use]
     pub fn with(&self, member: Member) -> Self {
         let mut next = self.next();
@@ -113,7 +127,6 @@ impl Electorate {
         next
     }
 
-    /// The same members without this one.
     #[must_use]
     pub fn without(&self, id: &NodeName) -> Self {
         let mut next = self.next();
@@ -141,6 +154,25 @@ impl Fingerprint {
         }
         let hash = hasher.finish128();
         Self(u128::from(hash.h1) << 64 | u128::from(hash.h2))
+    }
+}
+
+impl From<Electorate> for Document {
+    fn from(Electorate { id, founding, members }: Electorate) -> Self {
+        Self { counter: id.counter, change: id.change, founding, members }
+    }
+}
+
+impl TryFrom<Document> for Electorate {
+    type Error = &'static str;
+
+    fn try_from(document: Document) -> Result<Self, &'static str> {
+        let Document { counter, change, founding, members } = document;
+        let electorate = Self { id: ElectorateId { counter, change }, founding, members };
+        match electorate.is_formed() {
+            true => Ok(electorate),
+            false => Err("members are none, out of order, or one is there twice"),
+        }
     }
 }
 

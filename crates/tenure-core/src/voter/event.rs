@@ -7,7 +7,6 @@ use super::electorate::{Electorate, Fingerprint};
 use super::identity::{Ballot, Participant};
 use crate::name::NodeName;
 
-/// An event of the regional voter.
 pub type Event = crate::event::Event<OwnEvent>;
 
 /// An event that only the regional voter reports.
@@ -19,17 +18,16 @@ pub enum OwnEvent {
     Known {
         who: Participant,
     },
-    /// This voter has dropped a voter that it cannot reach, and that another voter cannot reach
-    /// either.
+    /// This voter has dropped another voter: neither this voter nor a third one can reach it.
     Dropped {
         id: NodeName,
     },
-    /// The electorate was founded, changed, or written anew by a new leader.
+    /// The electorate was founded, changed, or rewritten by a new leader.
     Electorate(Electorate),
     Drawing {
         ballot: Ballot,
     },
-    /// Two or more voters drew the highest number; the voters draw again, and endorse none of them.
+    /// At least two voters drew the highest number. The voters endorse none, and draw again.
     Tie {
         ballot: Ballot,
     },
@@ -42,9 +40,10 @@ pub enum OwnEvent {
         ballot: Ballot,
         by: NodeName,
     },
-    /// This leader was asked for another draw, and leads to the end of its lease.
+    /// This leader was asked for another draw: it renews no more, and leads to the end of its
+    /// lease.
     GivesWay,
-    /// A leader asks for another lease than the settings of this voter make.
+    /// A leader asks for another lease than this voter's settings give.
     OtherTimes {
         leader: NodeName,
         theirs: Duration,
@@ -54,56 +53,43 @@ pub enum OwnEvent {
     Ignored(Ignored),
 }
 
-/// A state that must never be, and that voting cannot mend: an operator must look.
+/// A state that must never occur, and that voting cannot mend: an operator has to act.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Breach {
-    /// Two networks of one name that were founded apart have met (V2).
+    /// Another network with the same name was founded apart from this one (V2).
     OtherFounding { by: NodeName, theirs: Fingerprint },
-    /// A process with a member's id has another memory, or a run of it that was over answers: two
-    /// pods have one id, or a directory was lost or copied (V10).
+    /// A process with a member's id has another identity, or an earlier run of a member answers:
+    /// two pods have one id, or a directory was lost or copied (V10).
     OtherIdentity { id: NodeName },
-    /// This voter's id stands in the electorate with another identity: its directory was lost. This
-    /// voter gets its vote back by `members remove` and `members add`.
+    /// The electorate has this voter's id with another identity: its directory was lost.
+    /// `members remove` and `members add` give the vote back.
     LostDirectory,
-    /// No counter is left for another ballot: this voter starts none any more.
+    /// No counter is left for another ballot: this voter starts no more ballots.
     NoCounterLeft { highest: u64 },
     /// A voter has sent two votes or two results in one ballot (V5).
     Equivocation { id: NodeName, ballot: Ballot },
 }
 
-/// The reason for which an input had no effect. Each is counted, and none is logged for each
-/// request.
+/// The reason why an input had no effect. Drivers count these events, and do not log them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
-    /// An answer to a request that is over, or was never made.
+    /// An answer to a request that has ended, or was never made.
     Late,
-    /// An answer that contradicts itself, or answers something else.
+    /// An answer that contradicts itself, or does not fit its request.
     Malformed,
     /// A promise for another leadership, heartbeat or voter than was asked.
     NotAsked,
     OtherNetwork,
-    /// A refused request. The answer says why.
+    /// A refused request. The answer has the reason.
     Refused,
     Full,
     /// A second campaign, or a command that this protocol does not offer.
     Command,
-    /// A failed write, or the report of a write that was never asked for.
+    /// A failed write, or the report of a write that this voter never asked for.
     NotWritten,
 }
 
 impl Ignored {
-    /// Every reason.
-    pub const ALL: [Self; 8] = [
-        Self::Late,
-        Self::Malformed,
-        Self::NotAsked,
-        Self::OtherNetwork,
-        Self::Refused,
-        Self::Full,
-        Self::Command,
-        Self::NotWritten,
-    ];
-
     /// The reason as a label for a counter.
     #[must_use]
     pub const fn label(self) -> &'static str {

@@ -10,56 +10,57 @@ use super::message::FirstVoters;
 use crate::name::NodeName;
 use crate::time::Time;
 
-/// The sets of voters that could be founded, and the voters that stand against them.
+/// The state of a founding: the set that this voter may accept, and the voters that oppose it.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Foundation {
-    /// The set of voters that this voter could have accepted at the last heartbeat.
+    /// The set that this voter could have accepted at the last heartbeat.
     considered: Option<Fingerprint>,
-    /// A member of the accepted set has founded another network: this network is never founded.
+    /// Whether a member of the accepted set has founded another network, so that this set is never
+    /// founded.
     superseded: bool,
     pub(super) lost: bool,
-    /// Members with another identity than the accepted one, and when each was heard last.
+    /// Members with another identity than the accepted one, each with the time of its last message.
     strangers: BTreeMap<NodeName, Time>,
-    /// First voters that have accepted another set than this voter.
+    /// First voters that have accepted another set.
     apart: BTreeMap<NodeName, OtherFounder>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct OtherFounder {
     heard: Time,
-    /// The set with which that voter begins, if it has said so.
+    /// The first voters by that voter's settings, if it has sent them.
     pub(super) begins: Option<FirstVoters>,
 }
 
 impl Foundation {
-    /// The electorate in the memory, if it is founded or can be.
+    /// The accepted electorate, if it is founded or still can be.
     pub(super) fn accepted<'a>(&self, memory: &'a Memory) -> Option<&'a Electorate> {
         let open = !self.superseded || memory.founded;
         memory.electorate.as_ref().filter(|_| open)
     }
 
-    /// Another set could be accepted, or none. Returns whether the same set could be a heartbeat
+    /// Notes the set that could be accepted now. Returns whether the same set could be a heartbeat
     /// ago.
     pub(super) fn consider(&mut self, set: Option<&Electorate>) -> bool {
         let set = set.map(|set| set.founding);
         core::mem::replace(&mut self.considered, set) == set && set.is_some()
     }
 
-    /// A member of the accepted set has founded another network. All members of a set must accept
-    /// it, and that member accepts no other set any more. The own set stays accepted, so that this
-    /// voter founds no other network, and binds this voter no more.
+    /// Gives the accepted set up: a member of it has founded another network and accepts no other
+    /// set, so this set is never founded. The set stays in the memory, so that this voter accepts
+    /// no second set, but binds this voter no more.
     pub(super) fn supersede(&mut self) {
         self.superseded = true;
         self.apart.clear();
         self.strangers.clear();
     }
 
-    /// This voter has lost its directory. Returns whether that is news.
+    /// Notes that this voter has lost its directory. Returns whether that is new.
     pub(super) fn lose(&mut self) -> bool {
         !core::mem::replace(&mut self.lost, true)
     }
 
-    /// A member was heard with another identity than the accepted one.
+    /// Notes a member with another identity than the accepted one.
     pub(super) fn note_stranger(&mut self, id: &NodeName, now: Time, lately: Duration) {
         self.strangers.retain(|_, at| now.since(*at) <= lately);
         self.strangers.insert(id.clone(), now);
@@ -73,7 +74,7 @@ impl Foundation {
         self.strangers.keys()
     }
 
-    /// Drops the voters that were heard too long ago to stand against the founding.
+    /// Forgets voters whose last message is too old to oppose the founding.
     pub(super) fn forget_apart(&mut self, now: Time, lately: Duration) {
         self.apart.retain(|_, apart| now.since(apart.heard) <= lately);
     }
@@ -83,7 +84,7 @@ impl Foundation {
         self.apart.insert(id.clone(), OtherFounder { heard: now, begins: begins.or(known) });
     }
 
-    /// The first voters that were heard lately, and have accepted another set.
+    /// The first voters that were heard recently and have accepted another set.
     pub(super) fn apart(
         &self,
         now: Time,
@@ -93,7 +94,7 @@ impl Foundation {
     }
 }
 
-/// The set with which a voter begins by its settings.
+/// The set of first voters by the settings.
 pub(super) fn first_voters(config: &Config) -> Option<FirstVoters> {
     match &config.founding {
         Founding::List(listed) => {

@@ -7,31 +7,36 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::json::{self, hex};
 use crate::name::NodeName;
 
-/// 128 random bits in a state directory: one memory of a voter. A voter that has lost its directory
-/// gets another identity, and the promises of the earlier one do not bind it.
+/// 128 random bits, drawn with a state directory. A voter that has lost its directory gets another
+/// identity, and promises of the earlier identity do not bind it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Identity(pub u128);
+pub struct Identity(#[serde(with = "hex")] pub u128);
 
 /// A participant: a voter in one run.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Participant {
+    #[serde(rename = "voterId")]
     pub id: NodeName,
     pub identity: Identity,
     /// 128 random bits, drawn when the process starts.
+    #[serde(with = "hex")]
     pub incarnation: u128,
 }
 
 /// A draw, ordered by counter, initiator and attempt.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Ballot {
-    /// The election counter, which is the fence of the winner. From one to [`Ballot::COUNTER_MAX`].
+    /// The election counter, from one to [`Ballot::COUNTER_MAX`]: the fence of the winner.
+    #[serde(deserialize_with = "json::ballot_counter")]
     pub counter: u64,
-    /// The voter that has started the ballot. The higher initiator goes on when two ballots have
-    /// one counter.
+    /// The voter that has started the ballot. If two ballots have one counter, the ballot with the
+    /// higher initiator goes on.
     pub initiator: NodeName,
     /// The number of recasts after ties, from zero.
+    #[serde(deserialize_with = "json::attempt")]
     pub attempt: u32,
 }
 
@@ -46,10 +51,10 @@ pub struct Leadership {
 /// The address of a voter: the text's `voter-url`.
 ///
 /// 1 to 256 bytes without spaces and control characters, beginning with `http://` or `https://`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct VoterUrl(Arc<str>);
 
-/// A URL that no voter can have.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "the voter URL {url:?} must begin with http:// or https://, have at most {} bytes, and neither \
@@ -61,9 +66,9 @@ pub struct UrlError {
 }
 
 impl Ballot {
-    /// The highest counter: a JSON number that every reader takes exactly.
+    /// The highest counter, which every JSON reader represents exactly.
     pub const COUNTER_MAX: u64 = (1 << 53) - 1;
-    /// The most recasts of one counter.
+    /// The most recasts in one counter.
     pub const ATTEMPTS_MAX: u32 = 64;
 
     /// The ballot that draws again after a tie.
@@ -73,24 +78,22 @@ impl Ballot {
 }
 
 impl Leadership {
-    /// The counter of its ballot.
     #[must_use]
     pub const fn counter(&self) -> u64 {
         self.ballot.counter
     }
 
-    /// Whether a promise to this leadership is a promise to the other: the same run of the same
-    /// voter, and the same counter.
+    /// Whether a promise to one of these leaderships is a promise to the other, too: both have the
+    /// same voter, in the same run, and the same counter.
     pub(super) fn is_as(&self, other: &Self) -> bool {
         self.leader == other.leader && self.counter() == other.counter()
     }
 }
 
 impl VoterUrl {
-    /// The most bytes of a URL.
     pub const BYTES_MAX: usize = 256;
 
-    /// Checks a URL as far as a core needs it.
+    /// Checks the form of a URL: no more than a core needs.
     pub fn new(text: &str) -> Result<Self, UrlError> {
         let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
         let plain = !text.chars().any(|c| c.is_control() || c.is_whitespace());
@@ -101,7 +104,6 @@ impl VoterUrl {
         }
     }
 
-    /// The URL itself.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -113,6 +115,20 @@ impl FromStr for VoterUrl {
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
         Self::new(text)
+    }
+}
+
+impl TryFrom<String> for VoterUrl {
+    type Error = UrlError;
+
+    fn try_from(text: String) -> Result<Self, UrlError> {
+        Self::new(&text)
+    }
+}
+
+impl From<VoterUrl> for String {
+    fn from(url: VoterUrl) -> Self {
+        url.as_str().into()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The known voters and the seeds: for discovery and display. No decision rests on them (V1).
+//! Known voters and seeds, for discovery and display. No decision depends on them (V1).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use super::message::{Condition, Header, Role, SEEDS_MAX, VoterDto};
 use crate::name::NodeName;
 use crate::time::Time;
 
-/// The number of runs of one voter that are remembered as over.
+/// The most ended runs that are remembered for one voter.
 const RUNS_MAX: usize = 4;
 
 /// Another voter, as it describes itself.
@@ -22,22 +22,22 @@ pub(super) struct Neighbour {
     /// `lastHeartBeat`: the last time at which a message of this voter arrived.
     pub(super) heard: Time,
     pub(super) seq: u64,
-    /// Since this time the voter answers this one, and has not called it.
+    /// The time since which the voter answers this one without calling it.
     pub(super) uncalled: Time,
     pub(super) misses: u32,
-    /// The last time at which another voter said that this one does not answer.
+    /// The last time at which another voter reported that this one does not answer.
     pub(super) doubted: Option<Time>,
     pub(super) dropped: Option<Time>,
-    /// This run has answered a request, so it is there.
+    /// Whether this run has answered a request.
     pub(super) answers: bool,
-    /// The last time at which another identity of this voter was heard.
+    /// The time of the last message with this voter's id and another identity.
     pub(super) mixed: Option<Time>,
-    /// The obstacles to its vote, as it describes them.
+    /// Obstacles to this voter's vote, as it reports them.
     pub(super) condition: Condition,
-    /// The last span in which this voter could have endorsed a candidate, and had no later
+    /// The last span in which this voter was free to endorse a candidate and had no later
     /// electorate.
     pub(super) free: Option<FreeSpan>,
-    /// Runs of this voter that are over, with the last heartbeat of each.
+    /// Ended runs of this voter, each with the number of its last heartbeat.
     over: Vec<(u128, u64)>,
 }
 
@@ -47,20 +47,20 @@ pub(super) enum Meeting {
     Known,
     New,
     Full,
-    /// A run that was over: two processes have the id (V10).
+    /// A run that counts as ended: two processes have the id (V10).
     Twice,
 }
 
-/// All other voters that this voter has heard of, and the addresses at which it looks for more.
+/// All other voters that this voter has heard of, and the seeds.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct KnownVoters {
     voters: BTreeMap<NodeName, Neighbour>,
-    /// The addresses of seeds, and the voter that has answered at each.
+    /// The addresses of seeds, each with the voter that has answered there.
     seeds: BTreeMap<VoterUrl, Option<NodeName>>,
 }
 
 impl KnownVoters {
-    /// Replaces the addresses of seeds. The voters that have answered there stay known.
+    /// Replaces the addresses of seeds. Voters that answered at earlier ones stay known.
     pub(super) fn seek(&mut self, seeds: impl Iterator<Item = VoterUrl>) {
         let before = core::mem::take(&mut self.seeds);
         let found = |url: &VoterUrl| before.get(url).cloned().flatten();
@@ -73,7 +73,7 @@ impl KnownVoters {
         }
     }
 
-    /// The seeds behind which neither this voter nor another one that answers is known.
+    /// The seeds at which neither this voter nor another voter with recent answers is known.
     pub(super) fn open_seeds(&self, me: &NodeName) -> impl Iterator<Item = &VoterUrl> {
         let answers = move |id: &NodeName| id == me || !self.is_unknown(id);
         let at = move |url: &VoterUrl| self.shown().any(|known| known.url() == url);
@@ -84,7 +84,7 @@ impl KnownVoters {
         open.map(|(url, _)| url)
     }
 
-    /// A voter has sent a message.
+    /// Notes a message of a voter, and compares its run and identity with the known ones.
     pub(super) fn meet(&mut self, header: &Header, now: Time, room: usize) -> Meeting {
         let (id, full) = (&header.sender.id, self.voters.len() >= room);
         let Some(known) = self.voters.get_mut(id) else {
@@ -114,8 +114,8 @@ impl KnownVoters {
         Meeting::Known
     }
 
-    /// A run that was taken for over has answered: it is there, and the run that was heard after it
-    /// was an echo, or is another pod.
+    /// Restores a run that counted as ended and has answered: the run after it was an echo, or is
+    /// another pod.
     pub(super) fn take_back(&mut self, header: &Header, now: Time) {
         let run = header.sender.incarnation;
         let Some(known) = self.voters.get_mut(&header.sender.id) else { return };
@@ -148,14 +148,14 @@ impl KnownVoters {
         self.voters.get(id).is_none_or(|known| known.dropped.is_some())
     }
 
-    /// Another voter does not reach this one either. Returns whether this one is known.
+    /// Notes that another voter does not reach the voter `id`. Returns whether `id` is known.
     pub(super) fn doubt(&mut self, id: &NodeName, now: Time) -> bool {
         let known = self.voters.get_mut(id);
         known.map(|known| known.doubted = Some(now)).is_some()
     }
 
-    /// Drops a voter that does not answer this one, if another voter has doubted it lately. Returns
-    /// whether it was dropped.
+    /// Drops a voter that does not answer, if another voter has recently not reached it either.
+    /// Returns whether it was dropped.
     pub(super) fn drop_if_lost(
         &mut self,
         id: &NodeName,
@@ -192,7 +192,7 @@ impl KnownVoters {
         }
     }
 
-    /// The voters of a region, which vote with `available`: this voter, and each known one that has
+    /// The electorate of a ballot with `available`: this voter, and each known one that has
     /// answered.
     pub(super) fn region(&self, answered: &BTreeSet<NodeName>, me: &Participant) -> Electorate {
         let known = answered.iter().filter_map(|id| self.get(id));
@@ -237,13 +237,13 @@ impl Neighbour {
         &self.header.url
     }
 
-    /// Whether the voter has answered one of the last so many requests.
+    /// Whether the voter has answered one of the last `tolerance` requests.
     pub(super) const fn is_on_line(&self, tolerance: u32) -> bool {
         self.misses <= tolerance
     }
 
-    /// Whether the voter calls this one, or has not answered for so long that its calls may be
-    /// late.
+    /// Whether the voter sends heartbeats to this one. A voter that does not answer counts as
+    /// sending: its heartbeats may be late.
     pub(super) fn calls(&self, now: Time, silence: Duration) -> bool {
         now.since(self.uncalled) <= silence
     }

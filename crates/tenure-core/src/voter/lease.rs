@@ -1,5 +1,5 @@
-//! The candidacy of one voter: its campaign, its lease out of promises, and the release of a
-//! leadership that is over (V5, V6, V8).
+//! The candidacy of one voter: its campaign, its lease, which rests on promises, and the release of
+//! an ended leadership (V5, V6, V8).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ use crate::waiting::Waiting;
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Candidacy {
     pub(super) campaign: Option<Campaign>,
-    /// The last leadership, until every member has heard of its end.
+    /// The last leadership, until every member knows of its end.
     pub(super) releasing: Option<EndedLeadership>,
 }
 
@@ -29,30 +29,31 @@ pub(super) struct Campaign {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Lease {
     pub(super) leadership: Leadership,
-    /// The electorate of the ballot: with `available` the leader shows this one, with `majority`
+    /// The electorate of the ballot. With `available` the leader reports this one; with `majority`
     /// the document in the memory counts.
     pub(super) electorate: Electorate,
-    /// E, on the own clock.
+    /// E, the end of the lease, on this voter's clock.
     pub(super) ends: Time,
-    /// s + D(p) of each voter, on the own clock: until then that voter endorses no other.
+    /// The end of each voter's promise, s + D(p) on this voter's clock: before it that voter
+    /// endorses no other.
     pub(super) promises: BTreeMap<NodeName, Time>,
-    /// The voters that have stored the current document under this counter.
+    /// Voters that have stored the current document of this counter.
     stored: BTreeSet<NodeName>,
-    /// The other voters that have heard the certificate.
+    /// The other voters that have received the certificate.
     informed: BTreeSet<NodeName>,
     pub(super) certificate: ElectionDto,
     pub(super) settled: bool,
-    /// A voter or an operator has asked this leader to let others draw.
+    /// Whether a voter or an operator has asked this leader to let others draw.
     pub(super) gives_way: bool,
 }
 
-/// A leadership that is over, while other voters are informed.
+/// An ended leadership, while other voters are informed of its end.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct EndedLeadership {
     pub(super) leadership: Leadership,
-    /// The voters that have not heard of the end.
+    /// Voters that do not know of the end yet.
     pub(super) to: BTreeSet<NodeName>,
-    /// The leadership binds no voter after this time.
+    /// The time after which the leadership binds no voter.
     pub(super) until: Time,
 }
 
@@ -65,7 +66,7 @@ impl Candidacy {
         self.campaign.as_mut()?.lease.as_mut()
     }
 
-    /// E of the lease, whether it has passed or not.
+    /// E, the end of the lease, even if it has passed.
     pub(super) fn ends(&self) -> Option<Time> {
         self.lease().map(|lease| lease.ends)
     }
@@ -82,13 +83,12 @@ impl Candidacy {
         Some(lease)
     }
 
-    /// Ends the leadership; the campaign goes on.
+    /// Removes the lease; the campaign goes on.
     pub(super) fn take_lease(&mut self) -> Option<Lease> {
         self.campaign.as_mut()?.lease.take()
     }
 
-    /// Another voter has heard of the end of this leadership. Returns whether all have heard of it
-    /// now.
+    /// Notes that another voter knows of the end. Returns whether all know of it now.
     pub(super) fn is_released_by(&mut self, id: &NodeName, leadership: &Leadership) -> bool {
         self.releasing.as_mut().is_some_and(|releasing| {
             let is_news = releasing.leadership == *leadership && releasing.to.remove(id);
@@ -98,7 +98,7 @@ impl Candidacy {
 }
 
 impl Lease {
-    /// The lease of the winner of a ballot. `settled`: no acknowledgement is needed.
+    /// The lease of the winner of a ballot. With `settled` it needs no acknowledgement.
     pub(super) fn won(
         round: &Round,
         winner: &Participant,
@@ -119,8 +119,8 @@ impl Lease {
         }
     }
 
-    /// E grows only while it has not passed, and while the leader does not give way (V6). Returns
-    /// whether it has grown.
+    /// Moves E later, if it has not passed and the leader does not give way (V6). Returns whether E
+    /// has moved.
     pub(super) fn grow(&mut self, ends: Time, now: Time) -> bool {
         if ends <= self.ends || now >= self.ends || self.gives_way {
             return false;
@@ -133,8 +133,8 @@ impl Lease {
         qth_largest(&self.promises, electorate)
     }
 
-    /// Another voter has promised until this time, and has `stored` the current document. A late
-    /// answer takes no promise back.
+    /// Notes another voter's promise until `until`, and whether it has `stored` the current
+    /// document. A late answer shortens no promise.
     pub(super) fn acknowledge(&mut self, id: &NodeName, until: Time, stored: bool) {
         let promised = self.promises.entry(id.clone()).or_insert(Time::ZERO);
         *promised = until.max(*promised);
@@ -144,22 +144,22 @@ impl Lease {
         }
     }
 
-    /// Whether the lease has its full length by now, and had not before: a quorum has acknowledged
-    /// this leadership.
+    /// Returns `true` once: when a quorum has acknowledged this leadership, so that its lease has
+    /// full length.
     pub(super) fn settles(&mut self, quorum: usize) -> bool {
         self.informed.len() + 1 >= quorum && !core::mem::replace(&mut self.settled, true)
     }
 
-    /// The document has changed, and only the leader has stored it yet. The promise of a removed
-    /// member is dropped, because another memory of its id begins anew.
+    /// Notes a change of the document, which only the leader has stored yet. Drops the promise of a
+    /// removed member: another identity of its id begins without a promise.
     pub(super) fn change_document(&mut self, me: &NodeName, others: &[NodeName]) {
         self.stored = [me.clone()].into();
         self.promises.retain(|id, _| id == me || others.contains(id));
         self.informed.retain(|id| others.contains(id));
     }
 
-    /// Whether a quorum of the current document has stored it under this counter, and has promised
-    /// to the end of the claim.
+    /// Whether a quorum of the current document has stored it in this counter, and has promised
+    /// until the end of the claim.
     pub(super) fn is_stored(&self, electorate: &Electorate) -> bool {
         let members = electorate.members.iter();
         let stored = members.filter(|member| self.stored.contains(&member.id)).count();
@@ -173,7 +173,7 @@ impl Lease {
     }
 }
 
-/// The q-th largest of these promises, over an electorate.
+/// The q-th largest of these promises, q the quorum of an electorate.
 pub(super) fn qth_largest(
     promises: &BTreeMap<NodeName, Time>,
     electorate: &Electorate,

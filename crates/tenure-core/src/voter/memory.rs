@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 use super::electorate::Electorate;
 use super::identity::{Identity, Leadership};
 
-/// The content of a state directory: one document, replaced whole.
+/// The content of a state directory: one document, which each write replaces completely.
 ///
-/// A driver flushes the memory before it carries out the next effect, so that no message rests on a
-/// memory that could be lost.
+/// A driver flushes the memory before it carries out the next effect, so that no message depends on
+/// a memory that could be lost.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Memory {
-    /// The identity of this memory: drawn with the directory.
+    /// The identity of the voter, drawn with its state directory.
     pub identity: Identity,
-    /// The longest promise that was ever possible: after a restart the voter promises nothing for
-    /// so long.
+    /// The longest promise that this voter could ever have given. After a restart it promises
+    /// nothing for this time.
     pub lease_max: Duration,
-    /// The leadership of the highest counter that was endorsed or acknowledged.
+    /// The leadership with the highest counter that this voter has endorsed or acknowledged.
     pub endorsed: Option<Leadership>,
-    /// The electorate; before the founding the one set of voters that was accepted. After that only
-    /// an electorate of a network that a member of this set has founded.
+    /// The electorate. Before the founding: the set of voters that this voter has accepted. After
+    /// it: an electorate of a network that a member of this set has founded.
     pub electorate: Option<Electorate>,
-    /// Whether all members of that set have accepted it.
+    /// Whether all members of the accepted set have accepted it.
     pub founded: bool,
 }
 
@@ -41,7 +41,7 @@ impl Memory {
         }
     }
 
-    /// The highest counter that was endorsed or acknowledged; zero without one.
+    /// The highest counter that this voter has endorsed or acknowledged; zero without one.
     #[must_use]
     pub fn counter(&self) -> u64 {
         self.endorsed.as_ref().map_or(0, Leadership::counter)

@@ -6,7 +6,7 @@
 //! each other, that share one task.
 //!
 //! Source: *Leader Election for Regionally Distributed Message Processing* (an unpublished page of
-//! a home library; its published code never elects anybody). "The text" is this one throughout.
+//! a home library; its published code never elects anybody), called "the text" throughout.
 //! Where the text is wrong or silent a *ruling* decides, V1 to V12 [below](#rulings).
 //! `mutants/voter` breaks each ruling on which safety or the election of any leader rests; a test
 //! must notice.
@@ -16,8 +16,8 @@
 //! # What is not guaranteed
 //!
 //! - **No overlap in `available`.** Each region that can reach its own voters has a leader, without
-//!   end and without a fence: two regions that cannot reach each other have two. Use this mode only
-//!   for work that may be done twice.
+//!   end and without a fence: two regions that cannot reach each other have two leaders. Use this
+//!   mode only for work that may be done twice.
 //! - **Safety against voters that lie.** A forged acknowledgement is a second leader. Requests and
 //!   answers are authenticated (V11); each holder of the key, or of a certificate, takes part.
 //! - **Safety when state directories are lost or copied.** A voter whose directory is lost has
@@ -32,19 +32,21 @@
 //! # Guarantees
 //!
 //! H is the [heartbeat](Config::heartbeat), m the [tolerance](Config::tolerance), t the
-//! [request timeout](Config::request_timeout), L the [lease](Config::lease).
+//! [request timeout](Config::request_timeout), L the [lease](Config::lease), E the end of a
+//! leader's lease, D(p) the part of a promise p that [counts](Config::counted), q the quorum of an
+//! electorate of N voters.
 //!
 //! - **(a)** `majority`: at most one leader at any instant, as long as clocks drift at most by ρ,
 //!   no voter lies, and directories are neither lost nor copied. Messages may be lost, late,
 //!   repeated or misrouted, and processes may stop.
 //! - **(b)** `majority`: fences, the election counters, strictly increase.
-//! - **(c)** `majority`: after a heal of a majority a leader within
-//!   (L + spread + k·(t + cast + result))·(1 + ρ)/(1 − ρ) of true time, k the number of draws: one
-//!   without loss and ties ([`Config::failover`]).
-//! - **(d)** `available`: of two leaders that can reach each other, one of which knows the other,
-//!   only one is left within (H + t + spread + k·(t + cast + result))·(1 + ρ)/(1 − ρ). A voter that
-//!   was not reached for longer than [`Config::forget_after`] is known again when a seed, or a
-//!   voter that both know, names it.
+//! - **(c)** `majority`: once a majority is connected, it has a leader within
+//!   (L + spread + k·(t + cast + result))·(1 + ρ)/(1 − ρ) of true time. k is the number of draws:
+//!   one without loss and ties ([`Config::failover`]).
+//! - **(d)** `available`: if two leaders can reach each other, and one knows the other, only one is
+//!   left within (H + t + spread + k·(t + cast + result))·(1 + ρ)/(1 − ρ). A voter that was not
+//!   reached for longer than [`Config::forget_after`] is forgotten, until a seed, or a voter that
+//!   both know, names it.
 //! - **(e)** Memory is bounded by [`Config::voters`] and [`MEMBERS_MAX`], and so is the work of
 //!   one request.
 //!
@@ -52,10 +54,10 @@
 //!
 //! | | assumed for (a), (b) | not assumed |
 //! |---|---|---|
-//! | network | the voter that was asked answers, or the mistake is found (V10, V11) | may lose, delay, repeat, reorder, cut one way; an answer may come after its timeout, or be lost after the request was carried out |
+//! | network | an answer comes from the asked voter, or the mistake is found (V10, V11) | may lose, delay, repeat, reorder, cut one way; an answer may come after its timeout, or be lost after the request was carried out |
 //! | CLOCK_BOOTTIME | runs at 1 ± ρ, counts suspend | clocks are never compared |
 //! | processes | | may stop at any point, and begin again |
-//! | directories | what was flushed is found again | writes may fail |
+//! | directories | keep flushed content | writes may fail |
 //!
 //! # States
 //!
@@ -88,28 +90,28 @@
 //! | `reconcile` | a voter that was sent another list | the sender of the list | done |
 //! | `remove` | a voter that cannot reach one of that list | the sender of the list | done |
 //! | `election/start` | an operator, a member | any voter | started, or the leader |
-//! | `election/cast` | each in a ballot | each | the own cast of the recipient, if there is one |
+//! | `election/cast` | each in a ballot | each | the recipient's cast, if it has one |
 //! | `election/result` | each in a ballot | each | whether the ballot goes on |
 //! | `election/certify` | the winner | each | as of a heartbeat |
-//! | `election/release` | a voter that led, or was endorsed in vain | each | done |
+//! | `election/release` | a voter that led, or was endorsed but did not win | each | done |
 //! | `electorate` | an operator | the leader | done, or the leader |
 //!
 //! # Timers
 //!
 //! | timer | default | why |
 //! |---|---|---|
-//! | H | 1 s | [`Config::heartbeat`]; also between tries to register |
+//! | H | 1 s | [`Config::heartbeat`]; also the pause before another attempt to register |
 //! | t | 300 ms | an answer; a region that hangs delays no other |
-//! | t/2 | 150 ms | a suspect is asked on behalf of another |
-//! | L = ⌈(m + 1)·H·(1 + ρ)/(1 − ρ)⌉ | 4.008 s | a promise; (m + 1)·H of it is left by the worst clocks |
+//! | t/2 | 150 ms | wait for a suspect's answer on behalf of another voter |
+//! | L = ⌈(m + 1)·H·(1 + ρ)/(1 − ρ)⌉ | 4.008 s | a promise, of which (m + 1)·H counts with the worst clocks |
 //! | E − (rest of the lease) | | the leader stops: its lease is over |
 //! | cast timeout | 600 ms | two one-way trips, and a slow region |
-//! | result timeout | 600 ms | then a ballot without a leader is given up |
-//! | spread | 500 ms | voters do not start at once |
-//! | (m + 1)·H | 4 s | a leader that is not heard is suspected, with `available` |
+//! | result timeout | 600 ms | the end of a ballot without a leader |
+//! | spread | 500 ms | voters do not start together |
+//! | (m + 1)·H | 4 s | with `available`: a leader that was not heard for this long is suspected |
 //! | lease-max | L | silence after a restart (V8) |
-//! | forget after | 10 min | a dropped voter is looked for |
-//! | a second | | a directory that could not be written is tried again |
+//! | forget after | 10 min | a dropped voter is searched for |
+//! | 1 s | | a failed write is attempted again |
 //!
 //! # Rulings
 //!
@@ -119,41 +121,45 @@
 //! - **V2. Founding.** A voter accepts one set of N identities, ever, durably: the voters of its
 //!   list, or the N voters that it knows. The network is founded when all N have accepted the same
 //!   set. Each header has the [`Fingerprint`] of the set; both voters refuse and report a mismatch.
-//!   A set binds its voters no more when one of them has founded another network, as the set can
-//!   never be founded.
+//!   When a member of the set has founded another network, the set can never be founded, and binds
+//!   its voters no more.
 //! - **V3. Casting.** A voter casts once in a ballot, joins ballots in increasing order, and never
-//!   joins again a ballot that it has left. A cast promises nothing. With `available`, a voter that
-//!   refuses a number because it draws in another ballot is waited for, and a leader that is heard
-//!   ends ballots of its counter: otherwise both ballots would have a winner.
-//! - **V4. Endorsing.** A voter endorses by sending its result: after the quarantine, without a
-//!   running promise, with a counter above `endorsed` and an electorate not below the own one;
-//!   durable before the result leaves; once for each counter. A tie endorses no voter.
+//!   joins again a ballot that it has left. A cast promises nothing. With `available` a voter may
+//!   refuse a number because it draws in another ballot: the sender then waits for that voter's
+//!   number, and a leader that is heard ends ballots of its counter. Otherwise both ballots would
+//!   have a winner.
+//! - **V4. Endorsing.** A voter endorses by sending its result. The voter must have no quarantine
+//!   and no running promise; the counter must be above `endorsed`, and the electorate not below the
+//!   voter's. The endorsement is durable before the result leaves, and happens once for each
+//!   counter. A tie endorses no voter.
 //! - **V5. Certificate.** The winner holds results of ≥ q members that name its run and its ballot,
 //!   while E is ahead, and has joined no higher ballot. Voters report sets of votes that differ,
-//!   and two results of one voter as an equivocation.
-//! - **V6. Lease.** A voter that endorses or acknowledges promises: until C + p I endorse and
-//!   acknowledge no other; C is read after receipt, p = min(asked L, own lease-max). The leader
-//!   counts the promise to s + D(p), where s is read before its request; for an endorsement, before
-//!   its own cast. E is the q-th largest of these, grows only while now < E, and ends the lease.
+//!   and report two results of one voter as an equivocation.
+//! - **V6. Lease.** Each endorsement and each acknowledgement is a promise: "until C + p I endorse
+//!   and acknowledge no other". C is read after receipt; p = min(asked L, the voter's lease-max).
+//!   The leader counts the promise to s + D(p), where s is read before its request; for an
+//!   endorsement, before its own cast. E is the q-th largest of these times. E moves later only
+//!   while now < E, and ends the lease.
 //! - **V7. Acknowledging.** A voter acknowledges the leadership that it has endorsed, or one of a
 //!   higher counter when no promise runs, durably first.
 //! - **V8. Restart, release, giving way.** After a restart a voter casts, endorses and acknowledges
 //!   nothing for its longest promise ever. A release names one leadership exactly, follows the end
-//!   of the work, and is remembered. On `election/start` a leader lets its lease run out, releases,
-//!   and the draw follows; a starter first finds ≥ q members free.
+//!   of the work, and is remembered. On `election/start` a leader lets its lease run out and
+//!   releases; then the draw follows. A voter starts a ballot only once ≥ q members are free.
 //! - **V9. Changes.** The leader writes the document anew as (n, 0) when it has won. The leader
 //!   changes the document by one identity, never its own, when ≥ q of its members have stored it
 //!   and acknowledged n. The promises of a removed member no longer count. By itself the leader
 //!   adds only a voter that it can spare.
-//! - **V10. Two pods of one id.** A message of another identity, or of a run that was over, does
-//!   not count, and is a breach. The run that answers is there.
-//! - **V11. Authentication.** The driver authenticates; a core takes an answer from the voter that
-//!   it has asked, and no heartbeat twice. [`Caller`] says whether the sender has authenticated.
+//! - **V10. Two pods of one id.** A message of another identity, or of an ended run, does not
+//!   count, and is a breach. A run that answers has not ended.
+//! - **V11. Authentication.** The driver authenticates. A core takes an answer only from the voter
+//!   that it has asked, and no heartbeat twice. [`Caller`] says whether the sender has
+//!   authenticated.
 //! - **V12. Bounds.** A voter suspects its leader after max(m misses, the end of the promise) +
 //!   spread. The poll permits nothing by itself. A voter drops another that it has failed to reach
-//!   when a third one agrees. A voter that cannot write its directory says so, is not free, draws
-//!   no number and tries again every second; it still acknowledges the leadership that is written.
-//!   A voter that no quorum answers draws no number: it would lead for one lease without
+//!   when a third one agrees. A voter that cannot write its directory reports that, is not free,
+//!   draws no number and tries again every second; it still acknowledges the leadership that is
+//!   written. A voter that no quorum answers draws no number: it would lead for one lease without
 //!   acknowledgements.
 //!
 //! # The sentences of the text
@@ -188,24 +194,22 @@
 //! - *A quorum decides*, and not all known voters (V1), except with `available`.
 //! - *A number is optional*: a voter whose application does not campaign endorses others and draws
 //!   none.
-//! - *A winner that gives up says so* to the voters that have endorsed it, so that a failed ballot
-//!   does not cost a lease; the release names the ballot.
+//! - *A winner that gives up reports that* to the voters that have endorsed it, so that a failed
+//!   ballot does not cost a lease; the release names the ballot.
 //! - *A leader that is asked to let others draw leads to the end of its lease*: its work must have
-//!   ended before others are free, and only the end of the lease says so.
+//!   ended before others are free, and only the end of the lease proves that.
 //! - More in `docs/decisions/voter.md`, `voter-who-can-lead.md` and `voter-who-is-there.md`.
 //!
 //! # Invariants
 //!
 //! - **R1** A claim never lasts beyond E; until E, by any clock, ≥ q members of the electorate have
 //!   promised to endorse no other voter.
-//! - **R2** No message that rests on the memory is sent before the memory is written.
+//! - **R2** No message that depends on the memory is sent before the memory is written.
 //! - **R3** While a promise or the quarantine runs, the voter endorses and acknowledges no other
 //!   voter.
 //! - **R4** The claim is lowered before its release is sent.
 //! - **R5** A timeout leaves no action overdue.
 //! - **R6** The changes and the messages that one request causes are bounded.
-
-#![allow(missing_docs, reason = "fields whose names say enough")]
 
 mod asker;
 mod beat;
@@ -217,6 +221,7 @@ mod event;
 mod founding;
 mod free;
 mod identity;
+mod json;
 mod known;
 mod lease;
 mod memory;
@@ -237,6 +242,7 @@ pub use config::{
 pub use electorate::{Change, Electorate, ElectorateId, Fingerprint, MEMBERS_MAX, Member};
 pub use event::{Breach, Event, Ignored, OwnEvent};
 pub use identity::{Ballot, Identity, Leadership, Participant, UrlError, VoterUrl};
+pub use json::{known_voters, parse_hex};
 pub use memory::Memory;
 pub use message::*;
 pub use node::Voter;

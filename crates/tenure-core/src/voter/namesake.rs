@@ -10,7 +10,7 @@ pub(super) struct Namesake {
     pub(super) mixed: Option<Time>,
     url: Option<VoterUrl>,
     heard: Time,
-    /// The first time at which another voter said that this run is over.
+    /// The first time at which another voter reported that this run has ended.
     told_over: Option<Time>,
 }
 
@@ -22,13 +22,13 @@ impl Namesake {
         (self.url, self.heard) = (Some(url.clone()), now);
     }
 
-    /// The address of that process, if it was heard lately.
+    /// The address of that process, if it was heard recently.
     pub(super) fn url(&self, now: Time, lately: Duration) -> Option<&VoterUrl> {
         self.url.as_ref().filter(|_| now.since(self.heard) <= lately)
     }
 
-    /// Another voter has heard a later run of this one. Returns whether that is a sign of two
-    /// processes: an echo says so only once.
+    /// Notes another voter's report that it has heard a later run of this voter. Returns whether
+    /// the report is a sign of two processes: an echo causes a single report only.
     pub(super) fn is_told_again(
         &mut self,
         now: Time,

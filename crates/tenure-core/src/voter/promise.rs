@@ -5,14 +5,14 @@ use alloc::vec::Vec;
 use super::identity::Leadership;
 use crate::time::Time;
 
-/// The number of leaderships that are remembered as released. A message about an earlier one comes
-/// long after its timeout.
+/// The number of released leaderships that are remembered. A message about an earlier one would be
+/// far beyond its timeout.
 const RELEASED_MAX: usize = 8;
 
 /// The promise of one voter, and its silence after a restart.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Promise {
-    /// Until this time the voter promises nothing, because an earlier run may have promised.
+    /// The time before which the voter promises nothing, because an earlier run may have promised.
     pub(super) quarantine: Time,
     given: Option<(Leadership, Time)>,
     /// The last time at which a release cleared a running promise.
@@ -31,12 +31,12 @@ impl Promise {
         now < self.quarantine
     }
 
-    /// Whether this voter could promise.
+    /// Whether this voter may promise now.
     pub(super) fn is_free(&self, now: Time) -> bool {
         !self.is_quarantined(now) && self.running(now).is_none()
     }
 
-    /// The time since which this voter is free without a break, if it is free now.
+    /// The begin of the time without a promise, if none runs now.
     pub(super) fn free_since(&self, now: Time) -> Time {
         let lapsed = self.given.as_ref().map_or(Time::ZERO, |(_, until)| *until);
         self.quarantine.max(lapsed).max(self.cleared).min(now)
@@ -49,7 +49,8 @@ impl Promise {
         self.given = Some((to, until));
     }
 
-    /// This leadership is over, or will never be. Returns whether a promise to it ran.
+    /// Ends the promise to this leadership, and remembers it as released. Returns whether a promise
+    /// ran.
     pub(super) fn release(&mut self, leadership: &Leadership, now: Time) -> bool {
         if !self.released.contains(leadership) {
             self.released.truncate(RELEASED_MAX - 1);

@@ -1,5 +1,5 @@
-//! A ballot: the votes, the results, and the winner; and what remains of the ballots before it (V3,
-//! V4, V5).
+//! A ballot: the votes, the results, and the winner; and what is kept of earlier ballots (V3, V4,
+//! V5).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -12,15 +12,15 @@ use super::message::{ElectionDto, PromiseDto, Refusal, VoteDto};
 use crate::name::NodeName;
 use crate::time::Time;
 
-/// The ballots of one voter: the current one, and what remains of those before.
+/// The ballots of one voter: the current one, and the memory of earlier ones.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Ballots {
     pub(super) round: Option<Round>,
     pub(super) last: Option<ElectionDto>,
     joined: Option<Ballot>,
-    /// The highest counter in a message of a voter.
+    /// The highest counter that voters have named.
     highest: u64,
-    /// This voter has reported that no counter is left.
+    /// Whether this voter has reported that no counter is left.
     used_up: bool,
 }
 
@@ -28,59 +28,59 @@ pub(super) struct Ballots {
 pub(super) struct Cast {
     pub(super) who: Participant,
     pub(super) vote: Option<i64>,
-    /// L, as the voter would ask for it if it won.
+    /// L, the lease that the voter would ask for as the winner.
     pub(super) lease: Duration,
 }
 
-/// The ballot that a voter takes part in. Its times are on the own clock.
+/// The ballot in which this voter takes part. Times are on this voter's clock.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Round {
     pub(super) ballot: Ballot,
     pub(super) electorate: Electorate,
-    /// The clock before the own vote was sent.
+    /// The time before this voter's vote was sent.
     pub(super) cast: Time,
-    /// This voter counts the votes that are there at this time.
+    /// The time at which this voter counts the votes, even if some are missing.
     counts: Time,
     pub(super) ends: Time,
     pub(super) votes: BTreeMap<NodeName, Cast>,
-    /// The voters that the own vote did not reach.
+    /// Voters that this voter's vote did not reach.
     pub(super) silent: BTreeSet<NodeName>,
-    /// The result of each voter, the own one among them.
+    /// The result of each voter, this voter among them.
     pub(super) results: BTreeMap<NodeName, (Participant, ElectionDto)>,
     pub(super) counted: bool,
 }
 
-/// The winner by the votes that are there.
+/// The winner by the received votes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
     Nobody,
-    /// Two or more votes are the highest.
+    /// At least two votes are the highest.
     Tie,
     Winner(Cast),
 }
 
-/// A message in a ballot, compared with an earlier message of the same voter.
+/// The comparison of a message with an earlier message of the same voter in this ballot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Entry {
     New,
-    /// The ballot has this message, or does not need it any more.
+    /// The message is a repetition, or is not needed any more.
     Known,
     Contradiction,
 }
 
 impl Ballots {
-    /// A new ballot goes beyond all counters in messages.
+    /// Notes a counter in a message: new ballots take a higher one.
     pub(super) fn hear_counter(&mut self, counter: u64) {
         self.highest = self.highest.max(counter.min(Ballot::COUNTER_MAX));
     }
 
-    /// The counter of a new ballot, beyond the endorsed one, too.
+    /// Takes the counter of a new ballot, which exceeds the endorsed one, too.
     pub(super) fn next_counter(&self, endorsed: u64) -> u64 {
         let joined = self.joined.as_ref().map_or(0, |joined| joined.counter);
         endorsed.max(joined).max(self.highest) + 1
     }
 
-    /// No counter is left. Returns whether that is news.
+    /// Notes that no counter is left. Returns whether that is new.
     pub(super) fn use_up(&mut self) -> bool {
         !core::mem::replace(&mut self.used_up, true)
     }
@@ -137,10 +137,10 @@ impl Round {
         if self.counted { self.ends } else { self.counts }
     }
 
-    /// Adds the vote of a member. Votes that were counted stay as they are.
+    /// Adds the vote of a member. Votes that were counted do not change.
     pub(super) fn add_vote(&mut self, by: &Participant, vote: &VoteDto) -> Result<Entry, Refusal> {
         self.must_have(by)?;
-        // A ballot has one electorate, but two runs of its initiator may have had two.
+        // A ballot has one electorate; only two runs of its initiator can have used two.
         if self.electorate != vote.electorate {
             return Err(Refusal::Malformed("another electorate than that of this ballot"));
         }
@@ -179,7 +179,7 @@ impl Round {
         }
     }
 
-    /// Whether no more votes can come: each member has cast a vote, or has not heard of the own
+    /// Whether no more votes can come: each member has voted, or was not reached by this voter's
     /// vote.
     pub(super) fn is_complete(&self) -> bool {
         let mut members = self.electorate.members.iter();
@@ -187,7 +187,7 @@ impl Round {
             .all(|member| self.votes.contains_key(&member.id) || self.silent.contains(&member.id))
     }
 
-    /// The highest vote wins. `Voter::count` recasts a tie in another attempt of the ballot.
+    /// Finds the highest vote. `Voter::count` draws again after a tie.
     pub(super) fn outcome(&self) -> Outcome {
         let numbers = || self.votes.values().filter(|cast| cast.vote.is_some());
         let Some(highest) = numbers().max_by_key(|cast| cast.vote) else { return Outcome::Nobody };

@@ -13,9 +13,9 @@ use crate::view::View;
 pub(super) struct Watch {
     pub(super) followed: Option<FollowedLeader>,
     pub(super) observed: Option<Observation>,
-    /// With `available`, this voter has heard of any leader by this time.
+    /// With `available`: the time by which this voter would have heard of a leader.
     informed_at: Time,
-    /// The last leader whose lease differs from the own one, and that lease.
+    /// The last leader with another lease than this voter's, and that lease.
     other_times: Option<(NodeName, Duration)>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct FollowedLeader {
     value: Value,
     url: VoterUrl,
     heard: Time,
-    /// The leader leads until this time at least, unless it gives up.
+    /// The time until which the leader certainly leads, unless it gives up.
     certain: Option<Time>,
 }
 
@@ -35,12 +35,12 @@ pub(super) struct Observation {
 }
 
 impl Watch {
-    /// A process begins, and hears of any leader within `silence`.
+    /// Begins to listen: a leader would be heard within `silence`.
     pub(super) fn begin(&mut self, now: Time, silence: Duration) {
         self.informed_at = now.after(silence);
     }
 
-    /// A heartbeat was answered: all other voters were asked, and answer by this time.
+    /// Notes that a heartbeat was answered: other voters would name a leader by `time`.
     pub(super) fn answered_by(&mut self, time: Time) {
         self.informed_at = self.informed_at.min(time);
     }
@@ -58,7 +58,7 @@ impl Watch {
             Some(FollowedLeader { leadership, value, url: url.clone(), heard: now, certain });
     }
 
-    /// A leader has answered, and leads until `certain` at least.
+    /// Follows a leader that has answered; it certainly leads until `certain`.
     pub(super) fn hear_answer(&mut self, leader: &LeaderDto, certain: Option<Time>, now: Time) {
         match &mut self.followed {
             Some(known) if known.leadership == leader.leadership => {
@@ -73,13 +73,13 @@ impl Watch {
         }
     }
 
-    /// This leadership is over. Returns whether this voter has followed it.
+    /// Forgets an ended leadership. Returns whether this voter has followed it.
     pub(super) fn forget(&mut self, leadership: &Leadership) -> bool {
         self.followed.take_if(|followed| followed.leadership == *leadership).is_some()
     }
 
-    /// The time until which the followed leader counts, if it does now: the end of the own promise
-    /// to it, and of the longest silence.
+    /// The end of the time for which the followed leader counts, if it counts now: the later of
+    /// this voter's promise to it and the longest silence.
     pub(super) fn follows_until(
         &self,
         promise: &Promise,
@@ -106,11 +106,12 @@ impl Watch {
         self.followed.as_ref().map(|followed| followed.heard)
     }
 
-    /// A leader asks for another lease than this voter would. Returns whether that is news.
+    /// Notes a leader that asks for another lease than this voter would. Returns whether that is
+    /// new.
     pub(super) fn note_other_times(&mut self, leader: &NodeName, theirs: Duration) -> bool {
-        let told = Some((leader.clone(), theirs));
-        let is_news = self.other_times != told;
-        self.other_times = told;
+        let times = Some((leader.clone(), theirs));
+        let is_news = self.other_times != times;
+        self.other_times = times;
         is_news
     }
 
@@ -134,7 +135,7 @@ impl Observation {
         }
     }
 
-    pub(super) fn is_news(&self, view: &View) -> bool {
-        self.shown.as_ref().is_none_or(|shown| !shown.is_same(view))
+    pub(super) fn is_news(&self, view: &View, every: Duration) -> bool {
+        self.shown.as_ref().is_none_or(|shown| shown.is_outdated_by(view, every))
     }
 }

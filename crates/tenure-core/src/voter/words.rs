@@ -7,14 +7,14 @@ use super::event::Event;
 use super::identity::VoterUrl;
 use super::memory::Memory;
 use super::message::Message;
-use crate::name::ElectionName;
+pub(super) use crate::contract::emit;
 
 /// The other end of an HTTP exchange.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Peer {
-    /// The voter at this URL: requests go there, and their answers come from there.
+    /// The voter at this URL: requests go to it, answers come from it.
     At(VoterUrl),
-    /// The caller of a request, by the driver's number: answers go there.
+    /// The caller of a request, by the driver's number: answers go to it.
     Caller(u64),
 }
 
@@ -30,16 +30,16 @@ impl fmt::Display for Peer {
 /// The first input of a process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
-    /// 128 random bits that each process draws, after any fork.
+    /// 128 random bits, drawn by each process after its last fork.
     pub incarnation: u128,
-    /// The seed of draws and votes: random for each process.
+    /// The seed of draws and votes, random for each process.
     pub seed: u64,
-    /// The memory of the state directory, or [`Memory::begin`].
+    /// The content of the state directory, or [`Memory::begin`] for a new one.
     pub memory: Memory,
 }
 
-/// A request of the application. The protocol hands nothing over on request, and a draw decides in
-/// place of a campaign's `priority`.
+/// A request of the application. The core hands nothing over on request, and ignores a campaign's
+/// `priority`: a draw decides.
 pub type Command = crate::Command<Infallible>;
 
 /// The types of the inputs and effects of [`Voter`](super::Voter).
@@ -59,7 +59,3 @@ impl crate::contract::Words for Words {
 /// An effect for the driver to carry out.
 pub type Effect = crate::contract::Effect<Words>;
 pub(super) type Out = crate::contract::Effects<Words>;
-
-pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
-    out.push(Effect::Emit { election: election.cloned(), event: event.into() });
-}

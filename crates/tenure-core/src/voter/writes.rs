@@ -1,7 +1,8 @@
-//! Durable changes of the memory, and how a failed write undoes them.
+//! Durable changes of the memory, and the undoing of a failed write.
 //!
-//! Each input writes once, where it first changes the memory, so that every later effect of that
-//! input rests on the whole (R2). A driver carries out no effect after a failed write.
+//! Each input writes at most once, at its first change of the memory, and writes all its changes
+//! there: so every later effect of the input depends on a complete write (R2). After a failed write
+//! a driver carries out no later effect.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -13,28 +14,28 @@ use super::promise::Promise;
 use super::words::{Effect, Out};
 use crate::time::Time;
 
-/// The pause between tries to write the directory.
+/// The pause between attempts to write the directory.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// The write of the current input, and whether writes succeed.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Writes {
-    /// The state before the last write.
+    /// The state from before the last write.
     before: Option<Before>,
     /// The place of the write among the effects of this input.
     place: Option<usize>,
-    /// The ends of a leadership or a view after the write of this input: they stay even if the
-    /// write fails.
+    /// Effects of this input, after its write, that end a leadership or a view. They are carried
+    /// out even if the write fails.
     pub(super) ended: Vec<Effect>,
-    /// This voter has won by this input: no voter has heard of that if the write fails.
+    /// Whether this voter has won by this input. If the write fails, no voter has heard of that.
     pub(super) winning: bool,
-    /// The directory cannot be written; the next try is at this time.
+    /// The time of the next attempt, while the directory cannot be written.
     pub(super) due: Option<Time>,
-    /// The write of this input is a try, and no effect rests on it.
+    /// Whether this input's write is only an attempt: no effect depends on it.
     tried: bool,
 }
 
-/// The state that a failed write restores.
+/// The state to which a failed write returns.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Before {
     pub(super) memory: Memory,
@@ -47,15 +48,15 @@ impl Writes {
         self.place.is_some()
     }
 
-    /// Opens the write at the first change of the memory by this input. [`close`](Self::close) puts
-    /// the changed memory into the effect.
+    /// Opens a write, at the input's first change of the memory. [`close`](Self::close) completes
+    /// its effect with the changed memory.
     pub(super) fn open(&mut self, before: Before, out: &mut Out) {
         self.place = Some(out.len());
         out.push(Effect::Persist(before.memory.clone()));
         self.before = Some(before);
     }
 
-    /// Closes the write with the memory as it is now: the effects of this input are complete.
+    /// Completes the write with the memory as it is now, after all effects of this input.
     pub(super) fn close(&mut self, memory: &Memory, out: &mut Out) {
         self.ended.clear();
         if let Some(place) = self.place.take() {
@@ -65,7 +66,7 @@ impl Writes {
         }
     }
 
-    /// Another input follows: the last write has succeeded.
+    /// Notes that the last write has succeeded, because another input follows.
     pub(super) fn succeed(&mut self) {
         if core::mem::take(&mut self.tried) || self.before.is_some() {
             self.due = None;
@@ -73,12 +74,12 @@ impl Writes {
         (self.before, self.winning) = (None, false);
     }
 
-    /// The last write has failed. Returns whether it was only a try.
+    /// Returns whether the write that has failed was only an attempt.
     pub(super) fn take_tried(&mut self) -> bool {
         core::mem::take(&mut self.tried)
     }
 
-    /// The state before the last write.
+    /// Takes the state from before the last write.
     pub(super) fn undo(&mut self) -> Option<Before> {
         self.before.take()
     }
@@ -87,12 +88,12 @@ impl Writes {
         self.due = Some(now.after(AGAIN));
     }
 
-    /// The driver says that the directory may be writable again.
+    /// Plans an attempt now, because the driver reports that the directory may be writable again.
     pub(super) fn look(&mut self, now: Time) {
         self.due = self.due.map(|_| now);
     }
 
-    /// Tries to write the directory, after every other effect of this input.
+    /// Attempts to write the directory, after every other effect of this input.
     pub(super) fn try_again(&mut self, now: Time, memory: &Memory, out: &mut Out) {
         if self.due.is_none_or(|due| due > now) {
             return;

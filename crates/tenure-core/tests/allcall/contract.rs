@@ -7,7 +7,7 @@ use tenure_core::allcall::{
 };
 use tenure_core::{ElectionName, NodeName, Time};
 use tenure_testkit::Rng;
-use tenure_testkit::arbitrary::allcall::packet;
+use tenure_testkit::allcall::arbitrary::packet;
 use tenure_testkit::contract::Subject;
 
 const NODES: usize = 3;

@@ -126,6 +126,35 @@ fn new_campaign_is_announced_first() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
+/// Several servers lose nothing, each packet takes at most 200 ms, and clocks are right. A
+/// candidate withdraws, answers an observer that it is not eligible, and campaigns again, all in
+/// one round. By the announcement of that round it would stand at its next beat. The other
+/// candidate has heard the answer, and stands at its own beat; each would hear its own claim first.
+#[test]
+fn withdrawal_takes_announcement_back() {
+    let mut stage = Stage::new(4);
+    stage.delay = ms(10);
+    stage.own.route = ms(190);
+    (0..4).for_each(|node| stage.join(node));
+    // In each heartbeat the candidate calls first, then the leader, then the other candidate.
+    for (node, pause) in [(1, 10), (0, 40), (2, 0)] {
+        stage.campaign(node, X);
+        stage.pass(ms(pause));
+    }
+    // The candidate has called 20 ms ago, and answers the question together with the third call.
+    stage.pass(ms(14_981));
+    assert_eq!(stage.leaders(X), [0]);
+    stage.observe(3, X);
+    stage.pass(ms(130));
+    stage.command(1, X, Command::Resign);
+    stage.pass(ms(450));
+    stage.campaign(1, X);
+    stage.pass(ms(100));
+    stage.command(0, X, Command::Resign);
+    stage.pass(ms(10_000));
+    assert_eq!(stage.overlap(), Duration::ZERO);
+}
+
 /// The better candidate gives up again and again before it leads, and campaigns anew, like an
 /// application that waits for the lead with a deadline.
 #[test]

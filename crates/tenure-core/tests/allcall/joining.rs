@@ -79,6 +79,29 @@ fn a_newcomer_with_other_times_refuses_to_start() {
     assert_eq!(stage.told(0, other), 0, "the one that was there first goes on");
 }
 
+/// A newcomer observes, so that its rounds are valid while it listens, and its first call announces
+/// it. The newcomer hears of others at the end of its wait, and decides 1.5 H later.
+#[test]
+fn undecided_newcomer_does_not_lead() {
+    let mut stage = Stage::with(vec![config(0), Config { lease: ms(11_900), ..config(1) }]);
+    stage.join(0);
+    stage.campaign(0, X);
+    stage.pass(ms(15_312));
+    stage.partition(&[0]);
+    stage.join(1);
+    stage.observe(1, X);
+    stage.campaign(1, X);
+    // The newcomer listens for 12.9 s. A call reaches it in the last fourth of a second.
+    stage.pass(ms(12_200));
+    stage.heal();
+    stage.pass(ms(1_888));
+    assert_eq!((stage.calls(1) > 0, stage.ended(1, X)), (true, None));
+    assert_eq!(stage.leaders(X), [0]);
+    stage.pass(ms(1_000));
+    assert!(matches!(stage.ended(1, X), Some(End::Refused { .. })), "{:?}", stage.ended(1, X));
+    assert_eq!(stage.overlap(), Duration::ZERO);
+}
+
 /// Both participants start at once, and the first has listened a second before the other.
 #[test]
 fn first_newcomer_decides_the_times() {

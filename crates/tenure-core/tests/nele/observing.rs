@@ -58,6 +58,16 @@ fn observer_joins_no_group() {
     assert_eq!(stage.nodes[2].core.seen().count(), 1, "as it was");
 }
 
+#[test]
+fn view_shows_last_record() {
+    let mut stage = looked_at(Mode::AtMostOne);
+    stage.observe(2, X);
+    stage.pass(ms(1_000));
+    let before = leader(&stage, 2).heard.unwrap();
+    stage.pass(ms(5_000));
+    assert!(leader(&stage, 2).heard.unwrap() > before.after(ms(3_000)));
+}
+
 /// A client that begins to read before the end that it found hands on old records.
 #[test]
 fn records_before_end_show_no_leader() {

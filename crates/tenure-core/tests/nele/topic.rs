@@ -74,7 +74,7 @@ fn a_process_that_counts_other_partitions_ends_everything() {
         other.group = "g".parse().unwrap();
         stage.append(0, Said::Entry(other));
         stage.pass(ms(100));
-        is_over(&mut stage, "goes by 4 partitions, and this process by 2");
+        is_over(&mut stage, "counts 4 partitions, and this process counts 2");
     }
 }
 

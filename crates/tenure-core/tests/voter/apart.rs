@@ -21,12 +21,12 @@ fn founders_that_have_accepted_other_sets_are_told() {
     let mut stage = founding(vec![list(&[0, 1]), list(&[0, 1, 2]), list(&[0, 1, 2])]);
     stage.pass(ms(20_000));
     assert!(stage.leaders(X).is_empty());
-    let anew = "then end all of them, remove their state directories, and start them again: what \
-                a voter has accepted stays";
+    let anew = "then end all of them, remove their state directories, and start them again: no \
+                voter accepts a second set";
     let other = |me: &str, theirs: &str, ours: &str| {
         format!(
             "it has accepted other first voters: it begins with {theirs}, and {me} with {ours}: \
-             give all the same list, or number, {anew}"
+             give all voters the same list, or number, {anew}"
         )
     };
     let of_n0 = |me: &str| format!("refused by n0: {}", other(me, "n0, n1", "n0, n1, n2"));
@@ -51,7 +51,7 @@ fn more_voters_than_are_expected_are_told() {
     for node in 0..4 {
         let told = waits(&stage, node);
         let part = match stage.memory(node).electorate {
-            Some(_) => "let no more start than are expected to begin with",
+            Some(_) => "start no more voters than expected",
             None => "4 voters are there, and 3 are expected to begin with",
         };
         assert!(told.contains(part), "n{node}: {told}");

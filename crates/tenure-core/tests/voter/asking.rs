@@ -134,6 +134,21 @@ fn leader_counts_while_lease_runs() {
     assert!(matches!(scene.said[..], [View::Unknown { .. }]), "{:?}", scene.said);
 }
 
+/// The leader renews between the two answers.
+#[test]
+fn view_shows_present_lease() {
+    let mut scene = Scene::begin(Mode::Majority);
+    for pause in [SECOND, Duration::ZERO] {
+        let leader = Some(led_by("b", 5, Some(3 * SECOND)));
+        scene.answers("a", StatusDto { leader, ..status("a") });
+        scene.pass(pause);
+    }
+    let [View::Leader(before), View::Leader(now)] = &scene.said[..] else {
+        panic!("{:?}", scene.said)
+    };
+    assert!(now.until > before.until && now.heard > before.heard, "{now}");
+}
+
 /// A follower that does not know the rest of the lease makes no leader, and a single free voter no
 /// vacancy.
 #[test]

@@ -327,7 +327,7 @@ fn removed_member_stays_out() {
     assert_eq!(stage.electorate(0).members.len(), 5);
     // The leader would give the voter its vote back at once.
     let answer = change(&mut stage, Change::Remove(id(4)));
-    assert_eq!(answer, Some(Answer::Refused(Refusal::NoChange(Unchanged::Returns))));
+    assert_eq!(answer, Some(Answer::Refused(Unchanged::Returns.into())));
     stage.kill(4);
     stage.pass(ms(1_500));
     assert_eq!(change(&mut stage, Change::Remove(id(4))), Some(Answer::Done));

@@ -204,7 +204,7 @@ fn there_is_no_electorate_to_change() {
     let (mut stage, leader) = led(2);
     let change = Ask::Change(Change::Remove(id(1 - leader)));
     let refused = refusal(stage.ask(leader, Caller::Operator, change));
-    assert!(matches!(refused, Refusal::NotLeading(_)));
+    assert!(matches!(refused, Refusal::NotLeading { .. }));
     assert!(stage.status(leader).electorate.is_none());
     assert!(stage.memory(leader).electorate.is_none());
 }
@@ -215,6 +215,9 @@ fn an_observer_sees_the_leader_without_an_end() {
     let (mut stage, leader) = led(3);
     let observer = (leader + 1) % 3;
     stage.command(observer, X, Command::Observe { every: Duration::ZERO });
-    let Some(View::Leader(seen)) = stage.view(observer, X) else { panic!("no leader") };
+    let Some(View::Leader(seen)) = stage.view(observer, X).cloned() else { panic!("no leader") };
     assert_eq!((&*seen.id, seen.until, seen.fence), (&*format!("n{leader}"), None, None));
+    stage.pass(ms(5_000));
+    let Some(View::Leader(now)) = stage.view(observer, X) else { panic!("no leader") };
+    assert!(now.heard > seen.heard, "the leader was heard again");
 }

@@ -102,19 +102,17 @@ fn a_winner_writes_the_electorate_anew() {
 #[test]
 fn leader_alone_changes_the_electorate() {
     let mut stage = with_two_more();
-    assert_eq!(
-        refusal(change(&mut stage, Change::Remove(id(0)))),
-        Refusal::NoChange(Unchanged::Leads)
-    );
+    let leader = change(&mut stage, Change::Remove(id(0)));
+    assert_eq!(refusal(leader), Refusal::from(Unchanged::Leads));
     let add = change(&mut stage, Change::Add(id(1)));
-    assert_eq!(refusal(add), Refusal::NoChange(Unchanged::HasVote));
+    assert_eq!(refusal(add), Refusal::from(Unchanged::HasVote));
     let none = change(&mut stage, Change::Remove(id(3)));
-    assert_eq!(refusal(none), Refusal::NoChange(Unchanged::HasNone));
+    assert_eq!(refusal(none), Refusal::from(Unchanged::HasNone));
     assert_eq!(refusal(change(&mut stage, Change::Remove(id(9)))), Refusal::UnknownVoter);
     assert_eq!(refusal(change(&mut stage, Change::Add(id(9)))), Refusal::UnknownVoter);
     let ask = || Ask::Change(Change::Add(id(3)));
     let refused = refusal(stage.ask(1, Caller::Operator, ask()));
-    assert!(matches!(refused, Refusal::NotLeading(Some(_))), "{refused}");
+    assert!(matches!(refused, Refusal::NotLeading { leader: Some(_) }), "{refused}");
     let caller = stage.voter(1);
     assert_eq!(refusal(stage.ask(0, caller, ask())), Refusal::NotAllowed);
     assert_eq!(refusal(stage.ask(0, Caller::Anybody, ask())), Refusal::NotAllowed);

@@ -135,8 +135,8 @@ fn second_process_hears_of_first() {
     stage.pass(ms(3_000));
     assert_eq!(
         waits(&stage, 3),
-        "refused by n1: another process, at http://n1, has the id n1 and its vote: give this one \
-         an id of its own, or end one of the two"
+        "refused by n1: another process, at http://n1, has the id n1 and its vote: give this \
+         process another id, or end one of the two"
     );
     // After the end of the first process a mistyped id looks like a lost directory.
     stage.kill(1);
@@ -221,7 +221,7 @@ pub(crate) fn list(nodes: &[usize]) -> Founding {
 fn differing_founding_lists_are_named() {
     let mut stage = founding(vec![list(&[0, 1, 2]), list(&[0, 1, 2, 3]), list(&[0, 1, 2])]);
     assert!(stage.leaders(X).is_empty());
-    let same = "give all the same list, or number, of first voters";
+    let same = "give all voters the same list, or number, of first voters";
     assert_eq!(
         waits(&stage, 0),
         format!("refused by n1: it begins with n0, n1, n2, n3, and n0 with n0, n1, n2: {same}")
@@ -256,8 +256,8 @@ fn lonely_founder_is_reported() {
     stage.pass(ms(6_000));
     assert_eq!(
         waits(&stage, 1),
-        "refused by n0: its network was founded without n1: add n1 to the members, or, where n0 \
-         should not have begun without it, end that one, and remove its state directory"
+        "refused by n0: its network was founded without n1: add n1 to the members; or, if n0 \
+         should have waited for n1, end n0 and remove its state directory"
     );
 }
 

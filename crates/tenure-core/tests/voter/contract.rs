@@ -8,10 +8,10 @@ use tenure_core::voter::{
     Voter, VoterUrl,
 };
 use tenure_testkit::Rng;
-use tenure_testkit::arbitrary::voter::{
+use tenure_testkit::contract::Subject;
+use tenure_testkit::voter::arbitrary::{
     ask, exchange, header, known_id, known_identity, known_run, known_url,
 };
-use tenure_testkit::contract::Subject;
 
 const NODES: usize = 3;
 

@@ -268,9 +268,9 @@ fn uncalled_candidate_reports_it() {
     stage.campaign(0, X);
     stage.pass(ms(30_000));
     assert!(stage.leaders(X).is_empty());
-    let why = "it answers, and has not called for 4s: either http://n0 cannot be reached from \
-               there, or is not what the certificate is for, or its requests are refused here, \
-               which the log says";
+    let why = "it answers, but has not called for 4s: it cannot reach http://n0, or the \
+               certificate there has another name, or this voter refuses its requests (see the \
+               log)";
     assert_eq!(waits(&stage, 0), format!("refused by n1: {why}; n2: {why}"));
     stage.own.uncalled.clear();
     stage.until(ms(10_000), |stage| stage.leaders(X) == [0]);

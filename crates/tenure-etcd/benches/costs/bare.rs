@@ -28,14 +28,14 @@ pub(crate) async fn first(client: &mut Client, prefix: &str) -> Result<i64> {
     Ok(found.header().ok_or("no header")?.revision())
 }
 
-/// Waits until this number of keys is there.
+/// Waits until the prefix has this number of keys.
 pub(crate) async fn count(client: &mut Client, prefix: &str, count: i64) -> Result<()> {
     let options = GetOptions::new().with_prefix().with_count_only();
     while client.get(prefix, Some(options.clone())).await?.count() != count {}
     Ok(())
 }
 
-/// A stream for watches, with a watch without events.
+/// Opens a stream for watches, with a watch without events.
 pub(crate) async fn stream(client: &mut Client) -> Result<WatchStream> {
     let mut stream = client.watch("nothing", None).await?;
     stream.message().await?;
@@ -49,7 +49,7 @@ pub(crate) async fn watch(stream: &mut WatchStream, key: &str, from: i64) -> Res
     if opened.created() { Ok(()) } else { Err("the watch did not open".into()) }
 }
 
-/// Waits until the watched key is deleted, then makes sure that the own key is the first.
+/// Waits until the watched key is deleted, then makes sure that this party's key is the first.
 pub(crate) async fn follow(
     client: &mut Client,
     stream: &mut WatchStream,
@@ -65,7 +65,7 @@ pub(crate) async fn follow(
     if won.succeeded() { Ok(()) } else { Err("the own key is gone".into()) }
 }
 
-/// A transaction that reads the own key, the first key, and the key just before.
+/// A transaction that reads this party's key, the first key, and the key just before this party's.
 fn sure(key: &str, revision: i64, prefix: &str) -> Txn {
     let all = || GetOptions::new().with_prefix().with_limit(1);
     let first = all().with_sort(SortTarget::Create, SortOrder::Ascend);

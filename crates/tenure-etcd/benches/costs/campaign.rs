@@ -13,7 +13,8 @@ use crate::{Result, bare};
 /// A pause in which background work ends.
 const IDLE: Duration = Duration::from_millis(5);
 
-/// In turn: the bare requests, ours, etcd's own; with a new lease each time, then all on one lease.
+/// Measures in turn the bare requests, Tenure's and etcd's own: with a new lease each time, then
+/// all on one lease.
 pub(crate) async fn measure(quick: bool) -> Result<()> {
     let rounds = if quick { 100 } else { 500 };
     let cluster = stage::start()?;
@@ -32,7 +33,7 @@ pub(crate) async fn measure(quick: bool) -> Result<()> {
         ],
     )
     .await?;
-    // A lease stays as long as an election needs it.
+    // Leads another election, so that the node keeps its lease.
     let held = node.election("held")?.campaign("10.0.0.7:8080").await?;
     let lease = bare::grant(&mut party.client.clone()).await?;
     series(

@@ -1,8 +1,8 @@
 //! The cost for etcd of real candidates that wait in one election, as many as 5,000.
 //!
-//! Each candidate has a session of its own, as a key is named by its lease, and so a thread and a
-//! connection. Several processes share the candidates, as a single process may not have enough file
-//! descriptors.
+//! Each candidate has a session, a thread and a connection of its own, because the lease is a part
+//! of a key's name. Several processes share the candidates, as a single process may not have enough
+//! file descriptors.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -24,7 +24,7 @@ const CROWDS: [usize; 2] = [1_000, 5_000];
 const TOGETHER: usize = 1_000;
 /// The most candidates that start at once in one process.
 const AT_ONCE: usize = 10;
-/// With our default of 10 s the renewals of all would take two cores of etcd.
+/// With the default of 10 s the renewals of all candidates would take two cores of etcd.
 const LEASE: Duration = Duration::from_secs(60);
 /// The argument of a process of candidates, before an endpoint and their number.
 pub(crate) const MEMBER: &str = "--crowd";
@@ -49,7 +49,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
             members.ready()?;
         }
         let came = clock::now().since(began);
-        // All candidates wait now, and the renewals are theirs.
+        // All candidates wait now: every request from here on is a renewal.
         tokio::time::sleep(LEASE / 3).await;
         bare::count(&mut client, "queue/", i64::try_from(crowd)?).await?;
         let all = taken(&cluster, LEASE).await?;
@@ -115,7 +115,7 @@ pub(crate) async fn wait(endpoint: &str, number: usize) -> Result<()> {
         }
     }
     println!("all wait");
-    // The first candidate leads, and holds its leadership.
+    // The first candidate leads until the process ends.
     let held = tokio::spawn(async move { campaigns.join_all().await });
     tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await??;
     held.abort();
@@ -128,7 +128,7 @@ async fn is_queued(node: &Node) -> Result<bool> {
     Ok(counters.requests.get("watch").is_some_and(|watches| *watches > 0))
 }
 
-/// Requests to etcd in a second, and their cost.
+/// Measures the requests to etcd in a second, and their cost.
 async fn taken(cluster: &Cluster, window: Duration) -> Result<Cost> {
     let began = clock::now();
     let messages = messages(cluster)?;
@@ -139,7 +139,7 @@ async fn taken(cluster: &Cluster, window: Duration) -> Result<Cost> {
     Ok(Cost { messages: (self::messages(cluster)? - messages) / seconds, time })
 }
 
-/// The messages of clients by etcd's own count: calls, and messages on streams.
+/// Messages of clients by etcd's own count: calls, and messages on streams.
 fn messages(cluster: &Cluster) -> Result<f64> {
     let mut messages = 0.0;
     for line in metrics(cluster)?.lines() {
@@ -165,7 +165,7 @@ fn used(cluster: &Cluster) -> Result<Duration> {
     let pid = cluster.member(0).pid().ok_or("etcd has ended")?;
     let mut used = 0;
     for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
-        // A thread that has just ended is not counted.
+        // A thread that has just ended has no such file, and is not counted.
         if let Ok(told) = std::fs::read_to_string(thread?.path().join("schedstat")) {
             used += told.split_whitespace().next().ok_or("an empty line")?.parse::<u64>()?;
         }

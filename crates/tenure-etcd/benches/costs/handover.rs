@@ -1,4 +1,4 @@
-//! A hand-over from a leader that resigns to a candidate that has only just come.
+//! A hand-over from a leader that resigns to a candidate whose key is new.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{Result, bare};
 /// Ages of the waiting candidate's key when the leader resigns.
 const JUST: [Duration; 2] = [Duration::ZERO, Duration::from_millis(10)];
 
-/// In turn: the bare requests, ours, etcd's own. All leases are there before and after.
+/// Measures in turn the bare requests, Tenure's and etcd's own. All leases exist before and after.
 pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 50 } else { 200 };
     let cluster = stage::start()?;
@@ -50,7 +50,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
 struct Bare {
     leader: Party,
     waiter: Party,
-    /// The waiter's stream; at its thread within a round.
+    /// The waiter's stream; its thread has the stream within a round.
     stream: Option<WatchStream>,
     lease: i64,
     rounds: u32,
@@ -92,7 +92,7 @@ impl Bare {
     }
 }
 
-/// Resolves when a second candidate's key has been there for `just`.
+/// Waits until a second candidate's key has existed for `just`.
 async fn came(watcher: &mut Client, prefix: &str, just: Duration) -> Result<()> {
     bare::count(watcher, prefix, 2).await?;
     tokio::time::sleep(just).await;
@@ -101,7 +101,7 @@ async fn came(watcher: &mut Client, prefix: &str, just: Duration) -> Result<()> 
 
 struct Ours {
     watcher: Client,
-    /// The party of the next turn.
+    /// The election of the party that leads next.
     next: Election<AtMostOne>,
     after: Election<AtMostOne>,
     leadership: Leadership<AtMostOne>,

@@ -1,4 +1,4 @@
-//! Many candidates that wait in one election, and the number that a departure wakes up.
+//! Many candidates that wait in one election, and how many of them a departure wakes up.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +21,8 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let (count, departures) = if quick { (200, 20) } else { (1_000, 100) };
     let cluster = stage::start()?;
     let mut client = Party::start(&cluster).await?.client;
-    // A key is named by its lease, so each candidate has one, and a connection of its own.
+    // The lease is a part of a key's name, so each candidate needs a lease, and a connection of its
+    // own.
     let mut nodes = BTreeMap::from([(0, stage::node(&cluster, LONG)?)]);
     let mut leadership = nodes[&0].election("queue")?.campaign("10.0.0.7:8080").await?;
     let mut leader = 0;
@@ -43,7 +44,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let mut handovers = Samples::new();
     for departure in 0..departures {
         let before = heard(&nodes).await?;
-        // The leader leaves, and then a candidate from the middle of the queue, by turns.
+        // By turns the leader leaves, and a candidate from the middle of the queue.
         if departure % 2 == 0 {
             let (next, won) = campaigns.pop_first().ok_or("nobody waits")?;
             let began = clock::now();

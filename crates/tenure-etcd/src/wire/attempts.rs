@@ -21,7 +21,7 @@ pub(super) struct Attempts<'a> {
 
 pub(super) enum After {
     Answer(Reply),
-    /// Nothing was carried out: try again.
+    /// etcd carried nothing out: try again.
     Again,
     /// The outcome of the request is unknown, for this reason.
     Unsure(Arc<str>),
@@ -32,7 +32,7 @@ impl<'a> Attempts<'a> {
         Self { links, under, newer_than: 0, logged_in_again: false }
     }
 
-    /// The link for the next attempt, see [`Links::get`].
+    /// Waits for the link of the next attempt, see [`Links::get`].
     pub(super) async fn link(&mut self) -> Result<Arc<Link>, Reply> {
         *self.under = None;
         let link = self.links.get(self.newer_than).await.map_err(Reply::Refused)?;

@@ -30,8 +30,8 @@ struct Beats {
 /// handed in.
 const LEASES: usize = 4;
 
-/// Answers each request, those of different leases side by side. A new lease takes the room of the
-/// lease without a renewal for the longest time.
+/// Answers all requests; those of different leases run side by side. A new lease beyond the limit
+/// replaces the lease whose last renewal is the longest ago.
 pub(super) async fn run(
     links: Links,
     mut requests: mpsc::UnboundedReceiver<Request>,
@@ -58,8 +58,8 @@ pub(super) async fn run(
     }
 }
 
-/// Answers the requests of one lease. The core asks again only when it waits no longer for the
-/// former answer: so a newer request ends an older one, and the stream of its answer.
+/// Answers the requests of one lease. The core asks again only when it has given up the earlier
+/// answer, so a newer request ends the older one and its stream.
 async fn renew(
     links: Links,
     mut requests: mpsc::UnboundedReceiver<Request>,
@@ -103,7 +103,7 @@ async fn renew(
 
 type Exchange = (Option<Header>, Reply, Option<Beats>);
 
-/// Repeats the renewal while there is time, which does no harm.
+/// Repeats the renewal while there is time: a second renewal does no harm.
 async fn attempt(
     links: &Links,
     lease: LeaseId,
@@ -130,8 +130,8 @@ async fn beat(link: &Arc<Link>, lease: LeaseId, beats: Option<Beats>) -> Result<
     let usable = beats.filter(|beats| beats.lease == lease && beats.link == link.number);
     let mut beats = match usable {
         Some(beats) => beats,
-        // Opening the stream renews the lease, and swallows the answer: the answer that counts
-        // comes next.
+        // The client library renews the lease when it opens the stream, and drops that answer. Only
+        // the next answer counts.
         None => match link.client.clone().lease_keep_alive(lease.0).await {
             Ok((keeper, answers)) => Beats { lease, link: link.number, keeper, answers },
             Err(Error::LeaseKeepAliveError(said)) if said == GONE => {

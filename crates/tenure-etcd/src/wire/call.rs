@@ -12,13 +12,14 @@ use super::limits;
 use super::links::Links;
 use super::turns::TimedRequest;
 
-/// The most bytes of an answer about own keys. Another client may have written a value, as large as
-/// the server takes; the value must be read to be mended, and all other keys of the process are
-/// confirmed with it. Only observers read values of others: they report a value that is too large.
+/// The most bytes of an answer about this process's keys. Another client may have written a value
+/// as large as the server takes; the driver must read that value to mend it, and the same answer
+/// confirms all other keys of the process. Only observers read values of other processes: they
+/// report a value that is too large.
 const OWN_MAX: usize = 64 << 20;
 
-/// Carries a request out within its time, counted from when it was handed over, and returns the
-/// outcome.
+/// Carries a request out within its time, which counts from the hand-over to the wire, and returns
+/// the outcome.
 pub(super) async fn carry_out(links: &Links, (handed, request): TimedRequest) -> Answer {
     let Request { call, within, op } = request;
     let mut under: Placement = None;
@@ -32,7 +33,7 @@ pub(super) async fn carry_out(links: &Links, (handed, request): TimedRequest) ->
                 None => shorten(&format!("no endpoint was found within {within:?}")),
             };
             if let Some((link, sent)) = under
-                && link.line.is_silent_since(sent)
+                && link.connection.is_silent_since(sent)
             {
                 links.lost(&link, &why);
             }
@@ -102,8 +103,8 @@ fn misfit(what: &str) -> Reply {
     Reply::Unknown { why: shorten(&format!("the answer does not fit the request: {what}")) }
 }
 
-/// Whether a repetition does no harm. A repeated grant would get the answer that the lease exists,
-/// as if it were foreign.
+/// Whether a repetition does no harm. A repeated grant would be answered as if the lease belonged
+/// to another process.
 fn is_repeatable(op: &Op) -> bool {
     let reads = |acts: &[Act]| acts.iter().all(|act| matches!(act, Act::Read(_)));
     match op {

@@ -23,7 +23,6 @@ pub(crate) struct Connection {
     pub(crate) status: Status,
 }
 
-/// The status of a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
     pub version: Version,
@@ -38,15 +37,14 @@ pub struct Status {
     pub alarms: Vec<String>,
 }
 
-/// The reason for which an endpoint cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ConnectError {
     #[error("{endpoint} cannot be reached: {why}")]
     NotReached { endpoint: Endpoint, why: Arc<str> },
-    /// A member is there, and gives the reason why it cannot be used at the moment.
+    /// A member answers, and says why it cannot be used at the moment.
     #[error("{endpoint} cannot be used now: {said}")]
     NotReady { endpoint: Endpoint, said: Arc<str> },
-    #[error("{endpoint} closed the connection as soon as it was made ({why})")]
+    #[error("{endpoint} closes each new connection at once ({why})")]
     Closed { endpoint: Endpoint, why: Arc<str> },
     #[error("{endpoint} did not answer within {within:?}")]
     TimedOut { endpoint: Endpoint, within: Duration },
@@ -56,7 +54,7 @@ pub enum ConnectError {
     SpeaksNoTls { endpoint: Endpoint },
     #[error("{endpoint}: a certificate has expired ({why})")]
     Expired { endpoint: Endpoint, why: Arc<str> },
-    #[error("{endpoint}: no trust: {why}")]
+    #[error("{endpoint}: the certificate is not trusted: {why}")]
     NoTrust { endpoint: Endpoint, why: Arc<str> },
     #[error("{endpoint} wants a client certificate that it trusts: {why}")]
     NotTrusted { endpoint: Endpoint, why: Arc<str> },
@@ -69,8 +67,8 @@ pub enum ConnectError {
     #[error("{endpoint} runs etcd {version}; elections need {} or newer", Version::OLDEST)]
     TooOld { endpoint: Endpoint, version: Version },
     #[error(
-        "{endpoint} is an etcd grpc-proxy, which renews leases by itself and answers with what it \
-         asked for earlier, so that the end of a lease is not known"
+        "{endpoint} is an etcd grpc-proxy, which answers a renewal with the result of an earlier \
+         renewal, so that the end of a lease is not known"
     )]
     GrpcProxy { endpoint: Endpoint },
     #[error(transparent)]
@@ -100,7 +98,7 @@ impl ConnectError {
         }
     }
 
-    /// Whether the error may pass by itself: the service is not there yet, or something between is
+    /// Whether the error may pass by itself: the service is not up yet, or a proxy on the way is
     /// not ready.
     #[must_use]
     pub const fn passes(&self) -> bool {
@@ -123,21 +121,19 @@ impl ConnectError {
             | Self::Login { .. }
             | Self::Options(_) => return None,
             Self::Closed { endpoint, .. } if endpoint.is_secure() => {
-                "give --cert and --key, or others, or write http:// in --endpoints"
+                "give --cert and --key that etcd trusts, or write http:// in --endpoints"
             }
             Self::Closed { .. } => "write https:// in --endpoints if etcd speaks TLS",
             Self::SpeaksTls { .. } => "write https:// instead of http://",
             Self::SpeaksNoTls { .. } => "write http:// instead of https://",
-            Self::Expired { .. } => "renew it, or look at the clocks",
+            Self::Expired { .. } => "renew the certificate, or set the clocks right",
             Self::NoTrust { .. } => {
-                "give --cacert with the issuer of etcd's certificates, and endpoints that these \
-                 are good for"
+                "give --cacert with the issuer of etcd's certificates, and --endpoints with names \
+                 from these certificates"
             }
-            Self::NotTrusted { .. } => {
-                "give --cert and --key that are signed by one whom etcd trusts"
-            }
+            Self::NotTrusted { .. } => "give --cert and --key of an authority that etcd trusts",
             Self::Handshake { .. } => tenure_tls::HANDSHAKE_CURE,
-            Self::Refused { .. } => "look at the roles of the user",
+            Self::Refused { .. } => "check the roles of the user",
             Self::TooOld { .. } => "upgrade etcd, best to 3.6 or newer",
             Self::GrpcProxy { .. } => "name the members of etcd in --endpoints",
         })
@@ -185,8 +181,7 @@ async fn in_time<T>(
     done.unwrap_or_else(|_| Err(ConnectError::TimedOut { endpoint: endpoint.clone(), within }))
 }
 
-/// Whether an endpoint that hangs up would do so with the other scheme, too. The attempts send
-/// nothing secret.
+/// Whether an endpoint that hangs up works with the other scheme. The attempt sends nothing secret.
 pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -> bool {
     let other = endpoint.other_scheme();
     let bare = Options { credentials: None, ..options.clone() };
@@ -211,10 +206,9 @@ pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -
     }
 }
 
-/// Finds the reason for which a server that speaks TLS hangs up. The server sends an alert, which
-/// is lost if this client is about to write and finds the connection closed: so the client repeats
-/// until an alert comes in time. If either side stands still for a moment, the client tries once
-/// more.
+/// Finds the reason why a server that speaks TLS hangs up. The server sends an alert, but the alert
+/// is lost if this client writes into the closed connection: so the client connects again until an
+/// alert comes. If either side stands still for a moment, the client tries once more.
 pub(crate) async fn why_closed(options: &Options, endpoint: &Endpoint) -> Option<ConnectError> {
     let mut late = 0;
     for _ in 0..ALERTS {
@@ -227,7 +221,7 @@ pub(crate) async fn why_closed(options: &Options, endpoint: &Endpoint) -> Option
                 | ConnectError::Handshake { .. }
                 | ConnectError::Expired { .. }),
             ) => return Some(error),
-            // The server may be another one by now, or gone.
+            // Another server may have this address now, or none.
             _ => return None,
         }
     }
@@ -241,13 +235,14 @@ async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, C
     let answer = login.client.maintenance_client().status().await;
     let answer = answer.map_err(|error| explain(&error, endpoint))?.0;
     let version: Version = answer.version.parse().map_err(|()| {
-        let why = shorten(&format!("it calls its version {:?}", answer.version));
+        let why =
+            shorten(&format!("its version is {:?}, which is no version of etcd", answer.version));
         ConnectError::NotReached { endpoint: endpoint.clone(), why }
     })?;
     if version < Version::OLDEST {
         return Err(ConnectError::TooOld { endpoint: endpoint.clone(), version });
     }
-    // A call of etcd's own comes first, as its error explains a broken connection best.
+    // etcd's own call comes before this one, as its error explains a broken connection best.
     let is_proxy = grpc_proxy::is_there(login.channel.clone()).await;
     if is_proxy.map_err(|error| explain(&error, endpoint))? {
         return Err(ConnectError::GrpcProxy { endpoint: endpoint.clone() });
@@ -331,7 +326,7 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
 /// The number of attempts to get an alert, and the pause between them.
 const ALERTS: u32 = 40;
 const ALERT_PAUSE: Duration = Duration::from_millis(10);
-/// The most of these attempts that may take longer than a connection may.
+/// The most attempts that may exceed the time of a connection.
 const LATE: u32 = 2;
 
 /// Bytes that are no record of TLS.

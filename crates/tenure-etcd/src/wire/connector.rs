@@ -1,10 +1,10 @@
 //! Makes a link when a task wants one, and keeps its login good.
 //!
-//! The connector replaces a login with a known end when between half and three quarters of its time
-//! are over, at a random point: clients that logged in together, when a member had failed, do not
-//! come back together. The earlier login serves until then, and if the new login fails. A login
-//! without a known end shows its end in the first request that fails, which waits for another
-//! login. In both cases no connection is closed.
+//! The connector replaces a login with a known end at a random point between half and three
+//! quarters of its time: clients that logged in together, after a member failed, do not log in
+//! together again. The earlier login stays in use until the new one succeeds. A login without a
+//! known end is replaced after the first request that fails; this request waits for the new login.
+//! The connection stays open in both cases.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, watch};
 use super::Incoming;
 use super::connect::{ConnectError, Connection, Status, connect, log_in_again};
 use super::fault::shorten;
-use super::links::{BrokenLinks, Line, Link, Links, State, Waiters};
+use super::links::{BrokenLinks, Link, LinkConnection, Links, State, Waiters};
 use super::login::Login;
 use super::race::{RaceResult, race};
 use crate::notice::Notice;
@@ -39,15 +39,15 @@ pub(super) struct Connector {
     options: CheckedOptions,
     incoming: mpsc::Sender<Incoming>,
     state: watch::Sender<State>,
-    sick: watch::Receiver<BrokenLinks>,
+    broken: watch::Receiver<BrokenLinks>,
     waiters: Arc<Waiters>,
     draw: Draw,
     /// Index of the endpoint in use, or of the next to try.
     index: usize,
-    /// The last endpoint failed: from now on the others are asked side by side.
+    /// The last endpoint failed: the next attempt asks the other endpoints side by side.
     has_failed: bool,
     round: Round,
-    lines: u64,
+    connections: u64,
     links: u64,
     /// Failures in a row to connect, or of a connection soon after its start.
     failures: u32,
@@ -58,10 +58,10 @@ pub(super) struct Connector {
 
 pub(super) fn new(options: CheckedOptions, incoming: mpsc::Sender<Incoming>) -> (Links, Connector) {
     let (state, receiver) = watch::channel(State::Away);
-    let (sick, sick_receiver) = watch::channel(BrokenLinks::default());
+    let (broken, broken_receiver) = watch::channel(BrokenLinks::default());
     let waiters = Arc::new(Waiters::default());
     let has_login = options.credentials.is_some();
-    let links = Links::new(receiver, sick, waiters.clone(), has_login);
+    let links = Links::new(receiver, broken, waiters.clone(), has_login);
     let mut seed = [0; 8];
     // Without randomness many processes may come back at the same time, which only costs time.
     let _ = getrandom::fill(&mut seed);
@@ -69,13 +69,13 @@ pub(super) fn new(options: CheckedOptions, incoming: mpsc::Sender<Incoming>) -> 
         options,
         incoming,
         state,
-        sick: sick_receiver,
+        broken: broken_receiver,
         waiters,
         draw: Draw::new(u64::from_le_bytes(seed)),
         index: 0,
         has_failed: false,
         round: Round::default(),
-        lines: 0,
+        connections: 0,
         links: 0,
         failures: 0,
         logins: 0,
@@ -85,7 +85,7 @@ pub(super) fn new(options: CheckedOptions, incoming: mpsc::Sender<Incoming>) -> 
 }
 
 /// Errors of the endpoints since the last one that worked. An endpoint that refuses the login may
-/// be of another cluster, so its refusal counts only when no other can be used.
+/// be of another cluster, so its refusal counts only when no other endpoint can be used.
 #[derive(Default)]
 struct Round {
     tried: usize,
@@ -122,7 +122,7 @@ impl Connector {
             if let Some((index, connection)) = used {
                 self.index = index;
                 self.round = Round::default();
-                self.use_until_sick(connection).await;
+                self.use_until_broken(connection).await;
             } else if let Some(refusal) = refused {
                 // All tasks that ask before the next attempt get the refusal.
                 self.state.send_replace(State::Refused(refusal));
@@ -148,12 +148,12 @@ impl Connector {
         self.round.refused(error, self.options.endpoints.len())
     }
 
-    async fn use_until_sick(&mut self, connection: Connection) {
+    async fn use_until_broken(&mut self, connection: Connection) {
         let Some(endpoint) = self.options.endpoints.get(self.index).cloned() else { return };
         self.has_failed = false;
-        self.lines += 1;
+        self.connections += 1;
         let Connection { login, left, status } = connection;
-        let line = Arc::new(Line::new(self.lines, endpoint.clone()));
+        let connection = Arc::new(LinkConnection::new(self.connections, endpoint.clone()));
         let since = clock::now();
         let Status { cluster, member, version, .. } = status;
         let used = endpoint.clone();
@@ -162,7 +162,8 @@ impl Connector {
         let why = loop {
             self.links += 1;
             let client = login.client.clone();
-            let link = Arc::new(Link { number: self.links, client, line: line.clone() });
+            let link =
+                Arc::new(Link { number: self.links, client, connection: connection.clone() });
             self.state.send_replace(State::Up(link.clone()));
             match self.until_login(&link, &login, until).await {
                 Ok(next) => until = next,
@@ -176,8 +177,8 @@ impl Connector {
         self.turn();
     }
 
-    /// Resolves when there is a newer login on the line of this link, with the end of that login if
-    /// it is known; or with the reason for which to give the line up.
+    /// Waits for a newer login on the connection of this link, and returns the end of that login if
+    /// it is known; or fails with the reason to give the connection up.
     async fn until_login(
         &mut self,
         link: &Link,
@@ -185,15 +186,15 @@ impl Connector {
         until: Option<Time>,
     ) -> Result<Option<Time>, Arc<str>> {
         let since = clock::now();
-        let endpoint = &link.line.endpoint;
+        let endpoint = &link.connection.endpoint;
         loop {
             let ahead = until.and_then(|until| self.ahead(until.since(clock::now())));
             let stale = tokio::select! {
-                stale = stale_or_lost(&mut self.sick, link) => Some(stale?),
+                stale = stale_or_lost(&mut self.broken, link) => Some(stale?),
                 () = tokio::time::sleep(ahead.unwrap_or_default()), if ahead.is_some() => None,
             };
-            if stale.is_none() && link.line.is_silent_since(since) {
-                // A link may never be needed again.
+            if stale.is_none() && link.connection.is_silent_since(since) {
+                // The login is not renewed: the idle link may never be needed again.
                 continue;
             }
             let pause = stale.as_ref().and_then(|_| self.pause_before_login(since));
@@ -203,7 +204,7 @@ impl Connector {
                 (clock::now(), log_in_again(&options, endpoint, login).await)
             };
             let (sent, done) = tokio::select! {
-                why = lost(&mut self.sick, link) => return Err(why),
+                why = lost(&mut self.broken, link) => return Err(why),
                 done = logging_in => done,
             };
             let endpoint = endpoint.clone();
@@ -246,7 +247,8 @@ impl Connector {
         self.index = (self.index + 1) % self.options.endpoints.len();
     }
 
-    /// The pause before the next endpoint: only after all were tried, as any of them may work.
+    /// The pause before the next endpoint; `None` until all endpoints were tried, as any of them
+    /// may work.
     fn pause(&mut self) -> Option<Duration> {
         let endpoints = u32::try_from(self.options.endpoints.len()).unwrap_or(u32::MAX);
         let rounds = self.failures / endpoints;
@@ -267,24 +269,26 @@ impl Connector {
     }
 }
 
-/// Resolves with etcd's text when the login of this link is not good any more, or with the reason
-/// for which to give its line up.
+/// Waits until the login of this link is not good any more, and returns etcd's text; or fails with
+/// the reason to give the connection up.
 async fn stale_or_lost(
-    sick: &mut watch::Receiver<BrokenLinks>,
+    broken: &mut watch::Receiver<BrokenLinks>,
     link: &Link,
 ) -> Result<Arc<str>, Arc<str>> {
-    let is_it = |sick: &BrokenLinks| sick.line >= link.line.number || sick.link >= link.number;
-    match sick.wait_for(is_it).await {
-        Ok(sick) if sick.line >= link.line.number => Err(sick.lost.clone()),
-        Ok(sick) => Ok(sick.stale.clone()),
-        Err(_) => Err("nobody uses it any more".into()),
+    let is_it = |broken: &BrokenLinks| {
+        broken.connection >= link.connection.number || broken.link >= link.number
+    };
+    match broken.wait_for(is_it).await {
+        Ok(broken) if broken.connection >= link.connection.number => Err(broken.lost.clone()),
+        Ok(broken) => Ok(broken.stale.clone()),
+        Err(_) => Err("no task uses the connection any more".into()),
     }
 }
 
-/// Resolves with the reason for which to give the line of this link up.
-async fn lost(sick: &mut watch::Receiver<BrokenLinks>, link: &Link) -> Arc<str> {
-    match sick.wait_for(|sick| sick.line >= link.line.number).await {
-        Ok(sick) => sick.lost.clone(),
-        Err(_) => "nobody uses it any more".into(),
+/// Waits for the reason to give up the connection of this link.
+async fn lost(broken: &mut watch::Receiver<BrokenLinks>, link: &Link) -> Arc<str> {
+    match broken.wait_for(|broken| broken.connection >= link.connection.number).await {
+        Ok(broken) => broken.lost.clone(),
+        Err(_) => "no task uses the connection any more".into(),
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn signed(revision: Revision) -> i64 {
     i64::try_from(revision).unwrap_or(i64::MAX)
 }
 
-/// A TTL in seconds; `None` for none. Counting on less than there is does no harm.
+/// A TTL in seconds; `None` without one. A TTL above `u32` is cut: a shorter time does no harm.
 pub(super) fn ttl(ttl: i64) -> Option<u32> {
     (ttl > 0).then(|| u32::try_from(ttl).unwrap_or(u32::MAX))
 }
@@ -134,7 +134,7 @@ pub(super) fn change(event: PbEvent) -> Option<(Revision, Change)> {
     Some((revision, change))
 }
 
-/// The memory of an event, in bytes.
+/// The size of an event in memory, in bytes.
 pub(super) fn size(change: &Change) -> usize {
     match change {
         Change::Put(stored) => stored.key.as_slice().len() + stored.value.as_slice().len(),

@@ -1,9 +1,9 @@
 //! The channel to one endpoint, which connects when it is used.
 //!
-//! The library below connects anew whenever a call finds the connection closed, to any server that
-//! is at the address by then. The driver must not follow once it has checked the server: the driver
-//! would use a proxy that has taken a member's place. So a channel is sealed after the check, and
-//! ends with its connection.
+//! The client library reconnects whenever a call finds the connection closed, to the server that
+//! has the address at that moment. This may be a proxy in the place of the member that the driver
+//! has checked. So the driver seals a channel after the check; a sealed channel ends with its
+//! connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ impl Seal {
     }
 }
 
-/// A channel to `url`, for which TLS is given if it is `https`.
+/// Makes a channel to `url`; `tls` is given for `https`.
 pub(super) fn channel(
     url: &str,
     tls: Option<TlsOptions>,
@@ -44,7 +44,7 @@ pub(super) fn channel(
     seal: Seal,
 ) -> Result<Channel, Error> {
     let mut tcp = HttpConnector::new();
-    // The TLS layer comes on top.
+    // The caller adds the TLS layer.
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(within));

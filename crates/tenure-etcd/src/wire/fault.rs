@@ -16,8 +16,8 @@ const TOO_LARGE: &str = "decoded message length too large";
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// The answer of etcd itself, which is certain; or an answer above the limit, which shows
-    /// neither the outcome nor a broken link.
+    /// etcd itself has answered. Or an answer above the limit came: the outcome is unknown, and the
+    /// link is good.
     Answer(Reply),
     /// etcd does not accept the login, or misses one; nothing was carried out.
     Login(Arc<str>),
@@ -58,8 +58,8 @@ impl Fault {
         }
     }
 
-    /// The meaning of the reason for which etcd ends a watch, which comes without a code, and with
-    /// words of gRPC before it in some versions.
+    /// The meaning of etcd's reason to end a watch. The reason has no code, and begins with words
+    /// of gRPC in some versions.
     pub(super) fn of_cancelled(reason: &str) -> Self {
         let said = reason.find("etcdserver: ").map_or(reason, |at| &reason[at..]);
         let code = if said.contains("permission denied") {
@@ -72,8 +72,8 @@ impl Fault {
     }
 
     /// The meaning of errors after which etcd has certainly carried nothing out. The codes alone do
-    /// not show that: the layers below use them, too, sometimes for requests that *were* carried
-    /// out.
+    /// not show that: gRPC and proxies use the same codes, sometimes for requests that *were*
+    /// carried out.
     fn known(code: i32, message: &str) -> Option<Self> {
         let what = message.strip_prefix("etcdserver: ")?;
         let said = shorten(message);
@@ -124,7 +124,7 @@ pub(crate) fn words(error: &Error) -> Arc<str> {
     shorten(&said)
 }
 
-/// The layers' text for a connection that ended, in plain words: perhaps a server was killed.
+/// The text for a connection that ended, in plain words: perhaps a server was killed.
 fn plain(said: &str) -> String {
     match said.strip_prefix("h2 protocol error: ") {
         Some(rest) => format!("the connection was lost: {rest}"),
@@ -132,7 +132,7 @@ fn plain(said: &str) -> String {
     }
 }
 
-/// A text of at most a line or two.
+/// Cuts a text to `SAID_MAX` bytes.
 pub(crate) fn shorten(said: &(impl Display + ?Sized)) -> Arc<str> {
     let mut said = said.to_string();
     if said.len() > SAID_MAX {

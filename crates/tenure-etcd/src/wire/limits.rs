@@ -1,16 +1,15 @@
 //! The most unary calls under way at once, by classes that do not wait for each other.
 
 use tenure_core::etcd::{Act, Keys, Op, Read, Txn};
-/// Calls of candidates.
 const CANDIDATES: usize = 64;
-/// Looks of observers under way, including looks whose callers are gone: others must not wait for
-/// them.
+/// The most queries of observers under way. Queries whose callers are gone count, too: other calls
+/// must not wait behind them.
 const OBSERVERS: usize = 32;
 /// Calls of the lease: the core has one of each kind, and few leases to revoke.
 const LEASE: usize = 8;
 
-/// Classes of calls. All elections stand on one lease, so its calls never wait behind those of
-/// elections; nor do candidates wait behind observers.
+/// Classes of calls. All elections share one lease: calls of the lease never wait behind calls of
+/// elections, and calls of candidates never wait behind those of observers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Lease,
@@ -48,9 +47,9 @@ pub(super) fn kind(op: &Op) -> Kind {
     }
 }
 
-/// Whether the call confirms a renewal, or looks up the term of etcd. Only the first deletes a key
-/// that is not there, and only the second reads a single key, without a condition. Candidates have
-/// a condition, and observers read all keys of an election.
+/// Whether the call confirms a renewal, or reads the term of etcd. Only a confirmation deletes a
+/// key that does not exist. Only a read of the term reads single keys without a condition:
+/// candidates have a condition, and observers read all keys of an election.
 fn is_confirmation(txn: &Txn) -> bool {
     let is_single = |act: &Act| matches!(act, Act::Read(Read { keys: Keys::One(_), .. }));
     let Txn { when, then, otherwise } = txn;
@@ -77,7 +76,7 @@ mod tests {
             Txn { when, then, otherwise: vec![one(), one()] }
         };
         assert_eq!(kind(&Op::Txn(confirms(0, "e/1"))), Kind::Lease);
-        // A candidate that leaves, with a transaction that must not be repeated.
+        // A leaving candidate's transaction, which must not be repeated.
         assert_eq!(kind(&Op::Txn(confirms(7, "e/1"))), Kind::Candidate);
         assert!(!confirms(0, "e/2").deletes_nothing());
         let there = Compare::Created { key: "e/1".into(), revision: 0 };

@@ -11,28 +11,28 @@ use tokio::sync::{Notify, watch};
 
 use crate::endpoint::Endpoint;
 
-/// A login on a line. Calls under way on a link go on when there is a newer link on its line.
+/// A login on a connection. Calls under way on a link go on when its connection gets a newer link.
 pub(super) struct Link {
     /// The number grows from one link to the next.
     pub(super) number: u64,
     pub(super) client: Client,
-    pub(super) line: Arc<Line>,
+    pub(super) connection: Arc<LinkConnection>,
 }
 
-pub(super) struct Line {
-    /// The number grows from one line to the next.
+pub(super) struct LinkConnection {
+    /// The number grows from one connection to the next.
     pub(super) number: u64,
     pub(super) endpoint: Endpoint,
-    /// The last answer of the store on this line.
+    /// Time of the store's last answer on this connection, in nanoseconds of `CLOCK_BOOTTIME`.
     answered: AtomicU64,
 }
 
-impl Line {
+impl LinkConnection {
     pub(super) fn new(number: u64, endpoint: Endpoint) -> Self {
         Self { number, endpoint, answered: AtomicU64::new(clock::now().as_nanos()) }
     }
 
-    /// Whether the store has not answered since then.
+    /// Whether the store has not answered since `sent`.
     pub(super) fn is_silent_since(&self, sent: Time) -> bool {
         self.answered.load(Ordering::Relaxed) < sent.as_nanos()
     }
@@ -41,7 +41,7 @@ impl Line {
 impl Link {
     /// Notes an answer of the store.
     pub(super) fn has_answered(&self) {
-        self.line.answered.store(clock::now().as_nanos(), Ordering::Relaxed);
+        self.connection.answered.store(clock::now().as_nanos(), Ordering::Relaxed);
     }
 }
 
@@ -53,17 +53,17 @@ pub(super) enum State {
     Refused(Refusal),
 }
 
-/// The line and the link that must not be used any more.
+/// The connection and the link that must not be used any more, by their numbers, with the reasons.
 #[derive(Clone, Default)]
 pub(super) struct BrokenLinks {
-    pub(super) line: u64,
+    pub(super) connection: u64,
     pub(super) lost: Arc<str>,
     /// The number of the last link whose login is not good any more.
     pub(super) link: u64,
     pub(super) stale: Arc<str>,
 }
 
-/// Tasks that wait for a link: without any, the connector does not connect.
+/// The tasks that wait for a link. The connector connects only while a task waits.
 #[derive(Default)]
 pub(super) struct Waiters {
     count: AtomicUsize,
@@ -71,7 +71,7 @@ pub(super) struct Waiters {
 }
 
 impl Waiters {
-    /// Resolves when a task waits.
+    /// Waits until a task waits for a link.
     pub(super) async fn any(&self) {
         while self.count.load(Ordering::Relaxed) == 0 {
             self.came.notified().await;
@@ -99,7 +99,7 @@ impl Drop for Waiter<'_> {
 #[derive(Clone)]
 pub(super) struct Links {
     state: watch::Receiver<State>,
-    sick: Arc<watch::Sender<BrokenLinks>>,
+    broken: Arc<watch::Sender<BrokenLinks>>,
     waiters: Arc<Waiters>,
     pub(super) has_login: bool,
 }
@@ -107,11 +107,11 @@ pub(super) struct Links {
 impl Links {
     pub(super) fn new(
         state: watch::Receiver<State>,
-        sick: watch::Sender<BrokenLinks>,
+        broken: watch::Sender<BrokenLinks>,
         waiters: Arc<Waiters>,
         has_login: bool,
     ) -> Self {
-        Self { state, sick: Arc::new(sick), waiters, has_login }
+        Self { state, broken: Arc::new(broken), waiters, has_login }
     }
 
     /// The link in use if its number is above `newer_than`, else the next one, however long it
@@ -137,45 +137,46 @@ impl Links {
         }
     }
 
-    /// Whether there is a newer login on the line of that link, or another line.
+    /// Whether the connection of that link has a newer login, or another connection is in use.
     pub(super) fn is_newer_than(&self, link: &Link) -> bool {
         matches!(&*self.state.borrow(), State::Up(up) if up.number > link.number)
     }
 
-    /// Resolves once the line of that number is not in use any more.
-    pub(super) async fn gone(&self, line: u64) {
+    /// Waits until the connection of that number is not in use any more.
+    pub(super) async fn gone(&self, number: u64) {
         let mut state = self.state.clone();
         let is_other =
-            |state: &State| !matches!(state, State::Up(link) if link.line.number == line);
+            |state: &State| !matches!(state, State::Up(link) if link.connection.number == number);
         let _ = state.wait_for(is_other).await;
     }
 
-    /// Leaves the line in use, for the next endpoint.
+    /// Gives up the connection in use: the connector tries the next endpoint.
     pub(super) fn leave(&self, why: &Arc<str>) {
         if let State::Up(link) = &*self.state.borrow() {
             self.lost(link, why);
         }
     }
 
-    /// Leaves the broken line of this link, for the next endpoint.
+    /// Gives up the broken connection of this link: the connector tries the next endpoint.
     pub(super) fn lost(&self, link: &Link, why: &Arc<str>) {
-        self.sick.send_if_modified(|sick| {
-            let newer = sick.line < link.line.number;
+        self.broken.send_if_modified(|broken| {
+            let newer = broken.connection < link.connection.number;
             if newer {
-                sick.line = link.line.number;
-                sick.lost = why.clone();
+                broken.connection = link.connection.number;
+                broken.lost = why.clone();
             }
             newer
         });
     }
 
-    /// The login of this link is not good any more: the connector makes a new one on its line.
+    /// Marks the login of this link as not good any more: the connector logs in again on the same
+    /// connection.
     pub(super) fn stale(&self, link: &Link, said: &Arc<str>) {
-        self.sick.send_if_modified(|sick| {
-            let newer = sick.link < link.number;
+        self.broken.send_if_modified(|broken| {
+            let newer = broken.link < link.number;
             if newer {
-                sick.link = link.number;
-                sick.stale = said.clone();
+                broken.link = link.number;
+                broken.stale = said.clone();
             }
             newer
         });

@@ -26,7 +26,7 @@ const HEADER: &str = "token";
 #[derive(Clone)]
 pub(crate) struct Login {
     pub(crate) client: Client,
-    /// The channel below the client, for calls that the client does not have.
+    /// The channel below the client, for calls that the client library does not offer.
     pub(super) channel: Channel,
     token: Token,
 }
@@ -79,7 +79,7 @@ impl Login {
     }
 }
 
-/// Puts the token beside each request.
+/// Adds the token to each request.
 fn bearing(plain: Plain, token: Token) -> Channel {
     let bearing = plain.map_err(BoxError::from).map_request(
         move |mut request: http::Request<tonic::body::Body>| {
@@ -96,7 +96,8 @@ fn bearing(plain: Plain, token: Token) -> Channel {
 
 #[expect(clippy::disallowed_methods, reason = "etcd says in wall time when a token ends")]
 fn wall_time() -> SystemTime {
-    // With different clocks the login is made anew too early, or when etcd refuses the token.
+    // If the two clocks differ, the driver logs in too early, or only after etcd has refused the
+    // token.
     SystemTime::now()
 }
 
@@ -109,7 +110,7 @@ fn left(token: &str, now: SystemTime) -> Option<Duration> {
     if signature.is_empty() || parts.next().is_some() {
         return None;
     }
-    // Within a text the quotes would have backslashes before them.
+    // The pattern is no part of a JSON string: there, a backslash precedes each quote.
     let claims = String::from_utf8(decoded(claims)?).ok()?;
     let (_, said) = claims.split_once(r#""exp":"#)?;
     let said = said.trim_start();

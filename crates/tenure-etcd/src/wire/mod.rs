@@ -12,11 +12,11 @@
 //! - *Refused* means that etcd itself has refused (`fault`), or that the request was not sent: then
 //!   nothing was carried out.
 //! - *A login that is not good any more* is replaced on the same connection, and the request that
-//!   failed by it is tried once more; as often as its time allows when users or rights have changed
-//!   again since. A login with a known end is replaced before (`connector`). Open watches go on,
-//!   and new watches are opened on another stream (`streams`).
-//! - *Bounds*: a number of unary calls of each kind at once (`limits`), the others wait in order
-//!   (`turns`), for half of their time at most; then they are refused, because they were not sent.
+//!   failed is sent once more; as often as its time allows while users or rights change again. A
+//!   login with a known end is replaced before that end (`connector`). Open watches go on, and new
+//!   watches are opened on another stream (`streams`).
+//! - *Bounds*: a bounded number of unary calls of each kind is under way at once (`limits`). The
+//!   others wait in order (`turns`), for half of their time at most, and are then refused unsent.
 //!   The calls of the lease (grants, renewals, confirmations, revocations) never wait behind those
 //!   of elections, nor do their answers. Messages are received only as fast as [`Wire::next`] is
 //!   called.
@@ -72,7 +72,7 @@ pub struct Wire {
     calls: [mpsc::UnboundedSender<TimedRequest>; 3],
     beats: mpsc::UnboundedSender<Request>,
     watches: mpsc::UnboundedSender<Request>,
-    /// Answers to calls of the lease, and rare ones.
+    /// Answers that go first: to calls of the lease, and to rare calls.
     first: Lane,
     then: Lane,
     tasks: [AbortHandle; 3],

@@ -1,8 +1,8 @@
-//! Several endpoints are asked side by side, when the endpoint in use has failed.
+//! Asks several endpoints side by side, when the endpoint in use has failed.
 //!
-//! In a series of questions, each member that stands still, or that has not noticed yet that etcd's
-//! leader does, costs a good part of the lease, and so a leadership although two members of three
-//! would serve.
+//! Asking endpoints one by one costs a good part of the lease for each member that hangs, or that
+//! does not know yet that the leader hangs. The leadership is then lost although two of three
+//! members would serve.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::connect::{ConnectError, Connection, connect};
 use super::fault::Fault;
 use crate::options::CheckedOptions;
 
-/// The time of an endpoint before the next one is asked, too.
+/// The time after which the next endpoint is asked, too.
 const AHEAD: Duration = Duration::from_millis(200);
 /// The pause before another question to a store without a leader.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
@@ -36,23 +36,24 @@ impl RaceResult {
     }
 }
 
-/// Connects to all endpoints, beginning with this one, a little later to each after it. The first
-/// whose store answers wins; if none does in time, the first that could be reached.
+/// Connects to all endpoints: first to `first`, then to each next one a little later. Returns the
+/// first endpoint whose store answers; if no store answers in time, the first that could be
+/// reached.
 pub(super) async fn race(options: &CheckedOptions, first: usize) -> RaceResult {
     let all = options.endpoints.len();
     let mut waiting: VecDeque<usize> = (0..all).map(|nth| (first + nth) % all).collect();
-    let mut asked = JoinSet::new();
+    let mut attempts = JoinSet::new();
     let mut found = RaceResult { used: None, errors: Vec::new() };
     loop {
         if let Some(index) = waiting.pop_front() {
             let options = options.clone();
             // A single endpoint has no rival, so its store is not asked.
-            asked.spawn(async move { (index, ask(&options, index, all > 1).await) });
-        } else if asked.is_empty() {
+            attempts.spawn(async move { (index, ask(&options, index, all > 1).await) });
+        } else if attempts.is_empty() {
             return found;
         }
         tokio::select! {
-            Some(told) = asked.join_next() => match told {
+            Some(attempt) = attempts.join_next() => match attempt {
                 // The remaining attempts end with this return.
                 Ok((index, Ok((connection, true)))) => {
                     found.used = Some((index, connection));

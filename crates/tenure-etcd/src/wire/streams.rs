@@ -1,8 +1,8 @@
 //! The streams of watches on one connection.
 //!
-//! etcd looks at a stream's token when a watch is opened on it, and not later. So watches are
-//! opened on the stream of the newest login, and watches on older streams go on there until they
-//! end. When there are too many streams, the watches of the oldest move.
+//! etcd checks a stream's token only when a watch is opened on that stream. So watches are opened
+//! on the stream of the newest login, and watches on older streams go on there until they end. When
+//! there are too many streams, the watches of the oldest stream move to the newest.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::pin::{Pin, pin};
@@ -28,7 +28,7 @@ pub(super) struct Streams {
     pub(super) newest: Stage,
     /// Streams without new watches, the oldest first.
     older: VecDeque<Live>,
-    /// The stream that was read first the last time.
+    /// Index of the stream that is read first next time.
     turn: usize,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Live {
     pub(super) link: Arc<Link>,
     orders: mpsc::UnboundedSender<Order>,
     answers: WatchResponseStream,
-    /// The first request since the last answer on it.
+    /// Time of the first request since the last answer on this stream.
     silent: Option<Time>,
     /// Watches without an answer, in the order of the requests: etcd answers in that order, and not
     /// every refusal names its watch.
@@ -68,7 +68,7 @@ pub(super) enum Step {
     Linked(Result<Arc<Link>, Refusal>),
     Opened(Result<WatchStream, Error>),
     /// A message on the stream of the link with this number.
-    Said(u64, Result<Option<WatchResponse>, Error>),
+    Received(u64, Result<Option<WatchResponse>, Error>),
     /// The connection of all streams was given up.
     Gone,
 }
@@ -116,12 +116,13 @@ impl Streams {
         self.live().find(|live| live.link.number == link)
     }
 
-    /// The line that all streams share.
-    pub(super) fn line(&self) -> Option<u64> {
-        self.links().next().map(|link| link.line.number)
+    /// Number of the connection that all streams share.
+    pub(super) fn connection(&self) -> Option<u64> {
+        self.links().next().map(|link| link.connection.number)
     }
 
-    /// The link on which a watch was asked for, or is to be, and the start of its stream's silence.
+    /// The link on which a watch was or will be asked for, and the time since which its stream is
+    /// silent.
     pub(super) fn silent(&mut self, asked_on: Option<u64>) -> Option<(Arc<Link>, Time)> {
         match (&self.newest, asked_on) {
             (Stage::Opening { link, since, .. }, on) if on.is_none_or(|on| on == link.number) => {
@@ -176,9 +177,9 @@ impl Streams {
         self.older.iter().map(|live| &live.link).chain(newest)
     }
 
-    /// The next step. Cancel safe: pending messages stay here.
+    /// Waits for the next step. Cancel safe: pending messages stay here.
     pub(super) async fn next(&mut self, links: &Links) -> Step {
-        let line = self.line();
+        let connection = self.connection();
         let Self { newest, older, turn } = self;
         let mut streams = older.iter_mut().collect::<Vec<_>>();
         let mut pending = None;
@@ -188,14 +189,14 @@ impl Streams {
             Stage::Live(live) => streams.push(live),
         }
         let gone = async {
-            match line {
-                Some(line) => links.gone(line).await,
+            match connection {
+                Some(connection) => links.gone(connection).await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
             step = coming(pending) => step,
-            said = said(&mut streams, turn) => said,
+            received = receive(&mut streams, turn) => received,
             () = gone => Step::Gone,
         }
     }
@@ -209,7 +210,7 @@ impl Streams {
     }
 }
 
-/// The next step of a stage without an open stream.
+/// Waits for the next step of a stage without an open stream.
 async fn coming(stage: Option<&mut Stage>) -> Step {
     match stage {
         Some(Stage::Linking(linked)) => Step::Linked(linked.await),
@@ -218,8 +219,8 @@ async fn coming(stage: Option<&mut Stage>) -> Step {
     }
 }
 
-/// The next message of etcd on one of the streams, each in its turn.
-async fn said(streams: &mut [&mut Live], turn: &mut usize) -> Step {
+/// Waits for the next message of etcd on any stream; the streams take turns.
+async fn receive(streams: &mut [&mut Live], turn: &mut usize) -> Step {
     std::future::poll_fn(|context| {
         for nth in 0..streams.len() {
             let nth = (nth + *turn) % streams.len();
@@ -227,7 +228,7 @@ async fn said(streams: &mut [&mut Live], turn: &mut usize) -> Step {
             if let Poll::Ready(answer) = pin!(answers.message()).poll(context) {
                 *turn = nth + 1;
                 *silent = None;
-                return Poll::Ready(Step::Said(link.number, answer));
+                return Poll::Ready(Step::Received(link.number, answer));
             }
         }
         Poll::Pending

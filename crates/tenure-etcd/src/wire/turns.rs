@@ -1,13 +1,12 @@
-//! Unary calls take turns: a bounded number of a kind is under way, and the others wait in order. A
-//! waiting call is no task, so that thousands of them cost the calls under way nothing.
+//! Unary calls take turns: a bounded number of a kind is under way, and the others wait in order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use tenure::clock;
 use tenure_core::Time;
 use tenure_core::etcd::{Answer, Refusal, Reply, Request};
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::timeout;
 
 use super::limits::Kind;
 use super::links::Links;
@@ -23,118 +22,38 @@ pub(super) async fn run(
     mut requests: mpsc::UnboundedReceiver<TimedRequest>,
     incoming: mpsc::Sender<Incoming>,
 ) {
-    let mut waiting = Queue::default();
-    let mut calls = JoinSet::new();
-    loop {
-        while calls.len() < kind.most()
-            && let Some(handed) = waiting.first()
-        {
-            let links = links.clone();
-            let incoming = incoming.clone();
-            calls.spawn(async move {
-                let answer = call::carry_out(&links, handed).await;
-                // The send fails when the driver is gone; ignore it.
-                let _ = incoming.send(Incoming::Answer(answer)).await;
-            });
-        }
-        let due = waiting.due();
-        let rest = due.map_or_else(Default::default, |due| due.since(clock::now()));
-        tokio::select! {
-            Some(_) = calls.join_next() => {}
-            () = tokio::time::sleep(rest), if due.is_some() => {
-                while let Some((handed, request)) = waiting.take_due(clock::now()) {
-                    let refused = refused(handed, &request, calls.len());
-                    let _ = incoming.send(Incoming::Answer(refused)).await;
-                }
-            }
-            handed = requests.recv() => match handed {
-                Some(handed) => waiting.put(handed),
-                // Calls under way go on.
-                None => return calls.detach_all(),
-            },
-        }
+    let turns = Arc::new(Semaphore::new(kind.most()));
+    while let Some((handed, request)) = requests.recv().await {
+        let links = links.clone();
+        let turns = turns.clone();
+        let incoming = incoming.clone();
+        tokio::spawn(async move {
+            // A call with a turn has the other half of its time.
+            let wait = (request.within / 2).saturating_sub(clock::now().since(handed));
+            let turn = match timeout(wait, turns.acquire()).await {
+                Ok(Ok(turn)) => Some(turn),
+                Ok(Err(_)) => return,
+                Err(_) => None,
+            };
+            let answer = match &turn {
+                // The box keeps the tasks of waiting calls small.
+                Some(_) => Box::pin(call::carry_out(&links, (handed, request))).await,
+                None => refused(handed, &request, kind.most()),
+            };
+            // The send fails when the driver is gone; ignore it.
+            let _ = incoming.send(Incoming::Answer(answer)).await;
+        });
     }
+    // Calls under way go on.
+    turns.close();
 }
 
 /// Refuses a call without a turn before the core stops waiting for it: the call certainly did
 /// nothing, so the core need not look for its effects.
 fn refused(handed: Time, request: &Request, busy: usize) -> Answer {
     let waited = clock::now().since(handed).as_secs_f32();
-    let said = format!("it waited {waited:.1} s for its turn: {busy} requests are under way");
-    let reply = Reply::Refused(Refusal::Other { said: said.into() });
+    let reason =
+        format!("the request waited {waited:.1} s for its turn: {busy} requests are under way");
+    let reply = Reply::Refused(Refusal::Other { said: reason.into() });
     Answer { call: request.call, header: None, reply }
-}
-
-#[derive(Debug, Default)]
-struct Queue {
-    requests: BTreeMap<u64, TimedRequest>,
-    /// The time at which each call is given up: after half of its time, so that a call with a turn
-    /// has the other half.
-    dues: BTreeSet<(Time, u64)>,
-    last: u64,
-}
-
-impl Queue {
-    fn put(&mut self, (handed, request): TimedRequest) {
-        self.last += 1;
-        self.dues.insert((given_up(handed, &request), self.last));
-        self.requests.insert(self.last, (handed, request));
-    }
-
-    fn first(&mut self) -> Option<TimedRequest> {
-        let (number, (handed, request)) = self.requests.pop_first()?;
-        self.dues.remove(&(given_up(handed, &request), number));
-        Some((handed, request))
-    }
-
-    fn due(&self) -> Option<Time> {
-        self.dues.first().map(|(due, _)| *due)
-    }
-
-    /// Takes a call that is given up by now.
-    fn take_due(&mut self, now: Time) -> Option<TimedRequest> {
-        let (_, number) = self.dues.first().copied().filter(|(due, _)| *due <= now)?;
-        self.dues.pop_first();
-        self.requests.remove(&number)
-    }
-}
-
-fn given_up(handed: Time, request: &Request) -> Time {
-    handed.after(request.within / 2)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use tenure_core::etcd::{CallId, LeaseId, Op};
-
-    use super::*;
-
-    fn at(seconds: u64) -> Time {
-        Time::from_nanos(seconds * 1_000_000_000)
-    }
-
-    fn handed(call: u64, seconds: u64, within: u64) -> TimedRequest {
-        let op = Op::Revoke { lease: LeaseId(1) };
-        (at(seconds), Request { call: CallId(call), within: Duration::from_secs(within), op })
-    }
-
-    #[test]
-    fn turns_keep_request_order() {
-        let mut waiting = Queue::default();
-        let requests = [(1, 0, 20), (2, 1, 4), (3, 2, 20), (4, 2, 4)];
-        requests.into_iter().for_each(|(call, at, within)| waiting.put(handed(call, at, within)));
-        let call = |one: Option<TimedRequest>| one.map(|(_, request)| request.call.0);
-        assert_eq!(waiting.due(), Some(at(3)));
-        assert_eq!(call(waiting.take_due(at(2))), None);
-        assert_eq!(call(waiting.first()), Some(1));
-        assert_eq!(call(waiting.take_due(at(3))), Some(2));
-        assert_eq!(call(waiting.take_due(at(3))), None);
-        assert_eq!(call(waiting.first()), Some(3));
-        assert_eq!(waiting.due(), Some(at(4)));
-        assert_eq!(call(waiting.first()), Some(4));
-        assert_eq!((call(waiting.first()), waiting.due()), (None, None));
-        assert!(waiting.dues.is_empty(), "nothing is left");
-    }
 }

@@ -1,8 +1,8 @@
 //! All watches of the process, on the streams of one connection (`streams`).
 //!
-//! A watch that is not open yet may be asked for again on another link while its time lasts; an
-//! open watch ends with its connection, and the core reads the changes that it may have missed. On
-//! the same connection a watch goes on after its last event if its stream must make room.
+//! A watch that is not open yet may be asked for again on another link while its time lasts. An
+//! open watch ends with its connection, and the core reads the missed changes. If the stream of a
+//! watch must end, the watch resumes after its last event on another stream of the same connection.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use super::streams::{Live, Stage, Step, Streams, id};
 /// etcd warns of servers that take values above 10 MB.
 const EVENT_MAX: usize = 64 << 20;
 
-/// The part of a watch's time that is left when it is given up: the core gives it up at the end of
-/// that, in the same words as an unwanted watch.
+/// The wire gives a watch up when this part of its time (1/8) is left. The core gives the watch up
+/// at the end of the time, with the same `Unwatch` as for a watch that is not wanted any more.
 const EARLIER: u32 = 8;
 
-/// The reason for which a watch cannot go on after its last event.
-const OTHER_LINE: &str = "the connection was given up";
+/// The reason why a watch cannot resume.
+const GIVEN_UP: &str = "the connection was given up";
 
 /// The most bytes of one revision that are kept until all of it has come.
 const REVISION_MAX: usize = 16 << 20;
@@ -61,7 +61,7 @@ struct Watches {
     watches: BTreeMap<CallId, Watch>,
     /// Watches to ask for, in this order; some may be given up already.
     waiting: VecDeque<CallId>,
-    /// The time at which a watch that is not open is given up.
+    /// Watches that are not open, with their give-up times.
     dues: BTreeSet<(Time, CallId)>,
     streams: Streams,
     /// The number of the last link that failed.
@@ -73,7 +73,8 @@ struct Watch {
     phase: Phase,
     /// The link on whose stream the watch is or was asked for last.
     stream: u64,
-    /// The watch was open on this line, and goes on after its last event.
+    /// Number of the connection on which the watch was open, and on which it resumes after its last
+    /// event.
     resumes: Option<u64>,
     due: Time,
     within: Duration,
@@ -115,13 +116,13 @@ impl Watches {
                 Wake::Due => self.on_due().await,
                 Wake::Streams(Step::Linked(linked)) => self.on_linked(linked).await,
                 Wake::Streams(Step::Opened(opened)) => self.on_opened(opened).await,
-                Wake::Streams(Step::Said(on, Ok(Some(answer)))) => {
+                Wake::Streams(Step::Received(on, Ok(Some(answer)))) => {
                     self.on_answer(on, answer.0).await;
                 }
-                Wake::Streams(Step::Said(on, Ok(None))) => {
+                Wake::Streams(Step::Received(on, Ok(None))) => {
                     self.on_stream_end(on, Fault::Lost("the watch stream has ended".into())).await;
                 }
-                Wake::Streams(Step::Said(on, Err(error))) => {
+                Wake::Streams(Step::Received(on, Err(error))) => {
                     self.on_stream_end(on, of_stream(&error)).await;
                 }
                 Wake::Streams(Step::Gone) => self.on_gone().await,
@@ -152,7 +153,8 @@ impl Watches {
                 self.ask_waiting().await;
             }
             Op::Unwatch { watch } => {
-                // The request may come because the time of the watch is over.
+                // This request may come because the watch's time is over: handle the end of that
+                // time first.
                 self.on_due().await;
                 self.forget(watch);
             }
@@ -189,8 +191,8 @@ impl Watches {
     async fn next_waiting(&mut self, link: &Link) -> Option<(CallId, WatchRange)> {
         while let Some(call) = self.waiting.pop_front() {
             let Some(watch) = self.watches.get_mut(&call) else { continue };
-            if watch.resumes.is_some_and(|line| line != link.line.number) {
-                self.end(call, None, Reply::Unknown { why: OTHER_LINE.into() }).await;
+            if watch.resumes.is_some_and(|number| number != link.connection.number) {
+                self.end(call, None, Reply::Unknown { why: GIVEN_UP.into() }).await;
                 continue;
             }
             watch.phase = Phase::Asked;
@@ -200,13 +202,13 @@ impl Watches {
         None
     }
 
-    /// Moves the watches of a stream that has to end: they go on after their last events.
+    /// Moves the watches of a stream that must end: each resumes after its last event.
     fn make_room(&mut self) {
-        let line = self.streams.line();
+        let connection = self.streams.connection();
         for call in self.streams.crowded_out() {
             let Some(watch) = self.watches.get_mut(&call) else { continue };
             if watch.phase == Phase::Open {
-                watch.resumes = line;
+                watch.resumes = connection;
                 watch.due = clock::now().after(watch.within);
                 self.dues.insert((watch.due, call));
             }
@@ -218,12 +220,11 @@ impl Watches {
         }
     }
 
-    /// No watch waits for a stream any more. Without a stream no watch is open.
+    /// Stops the wait for a stream if no watch is left, and removes watches that were given up.
     fn rest(&mut self) {
         if matches!(self.streams.newest, Stage::Linking(_)) && self.watches.is_empty() {
             self.streams.newest = Stage::Idle;
         }
-        // Most of these watches were given up.
         if self.waiting.len() > 2 * self.watches.len() {
             self.waiting.retain(|call| self.watches.contains_key(call));
         }
@@ -243,8 +244,9 @@ impl Watches {
         Some(watch)
     }
 
-    /// Gives up the line of a stream on which a watch does not open, as for any other request;
-    /// later if only the stream is silent, as it may be slow.
+    /// Gives up watches whose time is over. Gives up their connection, too, if the store does not
+    /// answer on it, as for any other request; or later, if only the stream is silent, which may
+    /// just be slow.
     async fn on_due(&mut self) {
         let now = clock::now();
         while let Some((_, call)) = self.dues.first().copied().filter(|(due, _)| *due <= now) {
@@ -255,8 +257,8 @@ impl Watches {
             let why = shorten(&format!("the watch did not open within {:?}", watch.within));
             let asked_on = (watch.phase != Phase::Waiting).then_some(watch.stream);
             if let Some((link, since)) = self.streams.silent(asked_on) {
-                let patience = if link.line.is_silent_since(since) {
-                    // A part of its time went by before the watch could be asked for.
+                let patience = if link.connection.is_silent_since(since) {
+                    // The watch may have waited for a part of its time before it was asked for.
                     watch.within - watch.within / 4
                 } else {
                     2 * watch.within
@@ -280,7 +282,7 @@ impl Watches {
                 return;
             }
         };
-        if self.streams.line().is_some_and(|line| line != link.line.number) {
+        if self.streams.connection().is_some_and(|number| number != link.connection.number) {
             self.on_gone().await;
         }
         let Some((first, watched)) = self.next_waiting(&link).await else { return };
@@ -312,14 +314,14 @@ impl Watches {
         self.on_fault(&link, fault).await;
     }
 
-    /// All streams of the connection are over, and so is the one that was about to open.
+    /// Ends all streams of the connection that was given up, and the stream that is about to open.
     async fn on_gone(&mut self) {
         for link in self.streams.links().cloned().collect::<Vec<_>>() {
             self.on_fault(&link, Fault::Lost("the connection was given up".into())).await;
         }
     }
 
-    /// The stream of this link is over, or did not open.
+    /// Ends the stream of this link, which failed or did not open.
     async fn on_fault(&mut self, link: &Link, fault: Fault) {
         self.streams.end(link.number);
         let why: Arc<str> = match &fault {
@@ -387,8 +389,8 @@ impl Watches {
     async fn on_created(&mut self, on: u64, header: Option<Header>, answer: &PbWatchResponse) {
         let Some(live) = self.streams.of(on) else { return };
         let link = live.link.clone();
-        let told = CallId(convert::unsigned(answer.watch_id));
-        let at = live.creating.iter().position(|call| *call == told);
+        let named = CallId(convert::unsigned(answer.watch_id));
+        let at = live.creating.iter().position(|call| *call == named);
         let call = match at {
             Some(at) => live.creating.remove(at),
             None if answer.canceled => live.creating.pop_front(),
@@ -477,14 +479,14 @@ impl Watches {
         }
     }
 
-    /// The watches on the stream of that link. An open watch stays open as long as the line lasts.
+    /// The watches in this phase on the stream of that link.
     fn of(&self, link: &Link, phase: Phase) -> Vec<CallId> {
         let is_it = |watch: &Watch| watch.phase == phase && watch.stream == link.number;
         let watches = self.watches.iter().filter(|(_, watch)| is_it(watch));
         watches.map(|(call, _)| *call).collect()
     }
 
-    /// The last answer of a watch that etcd has ended.
+    /// Removes a watch that has ended, and passes its last answer to the driver.
     async fn end(&mut self, call: CallId, header: Option<Header>, reply: Reply) {
         if let Some(watch) = self.watches.remove(&call) {
             self.dues.remove(&(watch.due, call));
@@ -506,7 +508,7 @@ fn of_stream(error: &Error) -> Fault {
     match Fault::of(error) {
         // An event above the limit ends the stream; the link is good.
         large @ Fault::Answer(Reply::Unknown { .. }) => large,
-        // The error concerns the stream, and no watch of it.
+        // The error concerns the whole stream.
         Fault::Answer(_) => Fault::Lost(words(error)),
         fault => fault,
     }

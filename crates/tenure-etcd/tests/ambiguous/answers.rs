@@ -1,4 +1,4 @@
-//! An answer is lost, at each of the requests, on both versions; or the request itself, which looks
+//! Loses an answer at each of the requests, on both versions; or the request itself, which looks
 //! the same.
 
 use std::fmt;
@@ -36,13 +36,13 @@ enum Target {
     Revoke,
 }
 
-/// The way in which the driver misses the answer.
+/// How the driver misses the answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Miss {
     Cut,
-    /// No message comes any more, neither on this call nor on another one of the connection.
+    /// Neither this call nor another one of the connection gets any further message.
     Silence,
-    /// The connection is closed before the request has arrived: it was not carried out.
+    /// The connection is closed before the request arrives: etcd did not carry it out.
     Lost,
 }
 
@@ -50,8 +50,8 @@ impl Target {
     const ALL: [Self; 6] =
         [Self::Term, Self::Grant, Self::Create, Self::Win, Self::Leave, Self::Revoke];
 
-    /// The number of the call in a campaign, or else in a resignation. The observer has shown the
-    /// term before, so that one read establishes it.
+    /// The number of the call in a campaign, or else in a resignation. The observer has read the
+    /// term before, so that one more read establishes the term.
     const fn call(self) -> (Option<u32>, Option<u32>) {
         match self {
             Self::Term => (Some(1), None),
@@ -63,7 +63,8 @@ impl Target {
         }
     }
 
-    /// Notices of the node. A harmless request is repeated as long as there is time.
+    /// The words of the node's notice about the unknown outcome; `None` for a harmless request,
+    /// which is repeated while there is time.
     const fn unsure(self, how: Miss) -> Option<&'static str> {
         match (self, how) {
             (Self::Grant, _) => Some("asking for a lease"),
@@ -99,7 +100,7 @@ fn each_request(version: Version, how: Miss) {
     }
 }
 
-/// A busy etcd has not answered another call in time, so that other calls were sent.
+/// A busy etcd was late with the answer to another call, so that the node sent more calls.
 struct Delay;
 
 struct Case<'a> {
@@ -245,7 +246,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// The value that keeps the connection open.
+    /// The value that keeps the connection open; `None` if the connection is to close.
     fn decide(&self, caught: Catch) -> Option<Catch> {
         match self.how {
             Miss::Silence => Some(caught),
@@ -256,7 +257,8 @@ impl Case<'_> {
         }
     }
 
-    /// Our candidate contends again, behind the other one, and leads after it.
+    /// Lets the node's candidate contend again, behind the other candidate, and lead after that
+    /// one.
     async fn goes_on(&mut self, ours: &Node, successor: Leadership<AtMostOne>) {
         let again = campaigning(&self.election(ours), "ours");
         soon(successor.resign()).await;
@@ -266,8 +268,8 @@ impl Case<'_> {
         assert!(leader.is_current());
     }
 
-    /// Waits until the node has reported the request without a certain outcome, and given the
-    /// connection up.
+    /// Waits until the node has reported the request without a certain outcome, and has given up
+    /// the connection.
     async fn told(&self, notices: &mut Notices) {
         let mut expected = self.at.unsure(self.how);
         let mut connected = true;
@@ -284,8 +286,8 @@ impl Case<'_> {
         }
     }
 
-    /// The node was unsure of no other request, and needed one more connection; more if the machine
-    /// stood still for the time of a call.
+    /// Asserts that the node reported no other uncertain request, and needed one more connection;
+    /// more if the machine stood still for the time of a call.
     async fn told_no_more(&self, ours: &Node, notices: &mut Notices) -> Result<(), Delay> {
         self.heard_no_more(notices)?;
         let connections = soon(ours.counters()).await.unwrap().connections;
@@ -299,9 +301,8 @@ impl Case<'_> {
             let Notice::Protocol { event: OwnEvent::Unsure { doing, why }, .. } = notice else {
                 continue;
             };
-            // The watches end with the connection, which does not matter here. A connection is
-            // given up after silence for the whole time of a call: if the end of a watch has come
-            // in that time, the next call finds out.
+            // The watches end with the connection, which does not matter here. The node gives a
+            // connection up after silence for the whole time of a call.
             let is_known = doing.starts_with("watching") || Some(doing) == self.at.unsure(self.how);
             // A renewal that was under way on the silent connection has no answer either.
             let renews = matches!(self.how, Miss::Silence) && doing.contains("renew");

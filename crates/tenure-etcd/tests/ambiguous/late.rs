@@ -53,7 +53,7 @@ fn a_late_key(version: Version) {
             }
         })
         .await;
-        // The key was there: every new key takes a revision.
+        // The key existed for a while: every new key takes a revision.
         let leader = soon(rival.election("late").unwrap().campaign("rival")).await.unwrap();
         assert!(leader.fence().number() > beside.fence().number() + 2, "created, deleted, ours");
         assert!(beside.is_current());
@@ -95,7 +95,7 @@ fn lost_deletion_heals(version: Version) {
     });
 }
 
-/// The session has given the lease back by then: no key can be made on it any more.
+/// The session gives the lease back before the create arrives: no key can be made on it any more.
 fn a_late_key_without_a_lease(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
@@ -113,7 +113,7 @@ fn a_late_key_without_a_lease(version: Version) {
         let late = ours.election("late").unwrap();
         let campaign = tokio::spawn(async move { late.campaign("late").await });
         let held = held.await;
-        // The node has repeated a call without an answer in time: the trap caught another one.
+        // The node has repeated a call whose answer was late: the trap caught another call.
         if unknown().await > before {
             return;
         }
@@ -126,7 +126,7 @@ fn a_late_key_without_a_lease(version: Version) {
         gone(&mut store).await;
         let before = store.revision().await;
         held.deliver();
-        // Any effect of the create comes by then; and the election can be won at once.
+        // The create has had any effect before this win, and the election can be won at once.
         let leader = soon(rival.election("late").unwrap().campaign("rival")).await.unwrap();
         assert_eq!(leader.fence().number(), before + 1, "nothing was made before it");
         drop(leader);

@@ -16,8 +16,8 @@ use tenure_etcd::Node;
 
 use crate::common::{seen, seen_after, soon};
 
-/// Makes `ours` connect and open the stream of its watches, so that calls can be counted from then
-/// on, as long as the observer is kept. `rival` only leads to be observed, and leaves no key.
+/// Makes `ours` connect and open the stream of its watches, so that calls can be counted as long as
+/// the observer is kept. `rival` only leads to be observed, and leaves no key.
 async fn connected(ours: &Node, rival: &Node) -> Observer {
     let mut observer = ours.election("elsewhere").unwrap().observe();
     assert_eq!(seen(&mut observer).await, View::Vacant);

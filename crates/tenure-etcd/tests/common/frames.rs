@@ -43,7 +43,7 @@ impl Frames {
         Self { half, bytes: Vec::new(), preface }
     }
 
-    /// The next frame, or `None` at the end. Cancel safe.
+    /// Reads the next frame; `None` at the end. Cancel safe.
     pub(crate) async fn next(&mut self) -> Option<Frame> {
         loop {
             let needed = match (self.preface, self.bytes.get(..3)) {

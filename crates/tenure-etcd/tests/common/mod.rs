@@ -36,7 +36,7 @@ pub(crate) fn node(options: &CheckedOptions, seconds: u64) -> Node {
     Node::builder(config.check().unwrap(), options.clone()).start().unwrap()
 }
 
-/// The values of the keys that begin with `election` and a slash, the leader's first.
+/// The values of an election's keys (`election`, a slash, a name), the leader's value first.
 pub(crate) fn stored(cluster: &Cluster, election: &str) -> Vec<String> {
     try_stored(cluster, election).unwrap()
 }
@@ -48,8 +48,8 @@ fn try_stored(cluster: &Cluster, election: &str) -> Result<Vec<String>, Error> {
     Ok(said.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 
-/// Waits until these values are stored: other processes make and delete keys without notice. A
-/// question without an answer of a busy etcd is repeated.
+/// Waits until these values are stored: other processes make and delete keys without notice. Asks a
+/// busy etcd again if it does not answer.
 pub(crate) async fn until_stored(cluster: &Cluster, election: &str, expected: &[&str]) {
     soon(async {
         while !try_stored(cluster, election).is_ok_and(|stored| stored == expected) {
@@ -80,8 +80,8 @@ pub(crate) async fn renewed_twice(leader: &Leadership<AtMostOne>) {
     }
 }
 
-/// The next view of an observer other than `Unknown`, which a machine that stands still may cause
-/// in between.
+/// Waits for the next view other than `Unknown`, which a machine that stands still may cause in
+/// between.
 pub(crate) async fn seen(observer: &mut Observer) -> View {
     loop {
         match soon(observer.next()).await.unwrap() {
@@ -92,8 +92,8 @@ pub(crate) async fn seen(observer: &mut Observer) -> View {
     }
 }
 
-/// The next view of an observer with another leader than `last`, or none. The view before returns
-/// after an `Unknown`.
+/// Waits for the next view with another leader than `last`, or without a leader. The same view may
+/// come again after an `Unknown`.
 pub(crate) async fn seen_after(last: &View, observer: &mut Observer) -> View {
     let leader = |view: &View| view.leader().map(|one| (one.id.clone(), one.value.clone()));
     loop {
@@ -132,11 +132,11 @@ pub(crate) async fn until_empty(cluster: &Cluster) {
     .await;
 }
 
-/// A wire that sends one request after the other.
+/// A wire that sends one request after the other, and sorts the answers.
 pub(crate) struct Line {
     pub(crate) wire: Wire,
     calls: u64,
-    /// Input that came during the wait for another.
+    /// Input that came while the test waited for other input.
     came: VecDeque<Incoming>,
 }
 
@@ -171,7 +171,8 @@ impl Line {
         self.came.iter().filter(|incoming| matches!(incoming, Incoming::Answer(_))).count()
     }
 
-    /// Whether no other answer has come, and none comes for so long. Connections do not count.
+    /// Whether no other answer has come, and none comes within `long`. Changes of the connection do
+    /// not count.
     pub(crate) async fn is_silent(&mut self, long: Duration) -> bool {
         let more = async {
             while self.waiting() == 0 {

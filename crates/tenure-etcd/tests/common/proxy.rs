@@ -1,9 +1,9 @@
 //! A proxy between a driver and a server, which loses an answer, holds a request back, or loses or
 //! delays all messages on some streams.
 //!
-//! The proxy knows only the frames of HTTP/2: each call opens a stream with a number above all
-//! before, and the frames of an answer carry the number of the call's stream. Any answer shows that
-//! the request was carried out.
+//! The proxy knows only the frames of HTTP/2: each call opens a stream with a higher number than
+//! all earlier ones, and the frames of an answer carry the number of the call's stream. Any answer
+//! shows that the request was carried out.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -32,7 +32,7 @@ pub(crate) enum CallPart {
     Request,
 }
 
-/// A connection that passes nothing on any more, in either direction, since the caught message. The
+/// A connection that passes nothing on after the caught message, in either direction. The
 /// connection stays open until this value is dropped or used.
 pub(crate) struct Catch {
     verdict: oneshot::Sender<Verdict>,
@@ -55,14 +55,14 @@ impl Catch {
     }
 }
 
-/// Answers that are lost, until another loss is set.
+/// Which answers are lost, until the test sets another loss.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lost {
     Nothing,
     /// Events of streams on which the client may still send requests: watches.
     Streams,
-    /// The same messages, which are only late: they come with the first message of the client after
-    /// another loss is set.
+    /// The same messages, but only delayed: they come with the client's first message after the
+    /// test sets another loss.
     Late,
     /// The answers to all calls.
     Calls,
@@ -118,7 +118,7 @@ impl Proxy {
         .await;
     }
 
-    /// Catches a message of the `nth` call from now on.
+    /// Catches the message of the `nth` call that follows.
     pub(crate) fn trap(&self, what: CallPart, nth: u32) -> impl Future<Output = Catch> + use<> {
         let (caught, comes) = oneshot::channel();
         let trap = Trap { what, calls: nth, caught };
@@ -205,7 +205,7 @@ impl Connection {
         passed && (!asks || self.tell_late().await)
     }
 
-    /// Passes on what is late: all of it comes before the answer to the client's last message.
+    /// Passes on all delayed messages, before the answer to the client's last message.
     async fn tell_late(&mut self) -> bool {
         if self.rules.lock().unwrap().lost == Lost::Late {
             return true;
@@ -249,7 +249,7 @@ impl Connection {
         is_lost && frame.stream() > 0
     }
 
-    /// The trap, if it waits for this call.
+    /// Takes the trap if it waits for this call.
     fn spring(&self) -> Option<Trap> {
         let mut rules = self.rules.lock().unwrap();
         let set = rules.trap.as_mut()?;
@@ -260,7 +260,7 @@ impl Connection {
         rules.trap.take()
     }
 
-    /// Keeps a whole request from the server.
+    /// Keeps a complete request from the server.
     async fn hold(&mut self, first: Frame, caught: oneshot::Sender<Catch>) {
         let stream = first.stream();
         let mut held = vec![first];
@@ -274,7 +274,7 @@ impl Connection {
         for frame in held {
             self.to_server.write_all(&frame.0).await.unwrap();
         }
-        // The server's answer comes from here, and must find a reader.
+        // The server's answer is read here and dropped.
         while self.from_server.next().await.is_some() {}
     }
 

@@ -21,7 +21,8 @@ const REIGNS_FOR_A_QUITTER: usize = 5;
 const CONTENDERS: usize = 7;
 /// The longest wait, the end of a dead candidate's lease included.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The longest time of the whole, below the limit of nextest, which ends it without a report.
+/// The longest time of an election, below nextest's limit, which would end the test without a
+/// report.
 const LIMIT: Duration = Duration::from_secs(480);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
@@ -46,10 +47,11 @@ struct Company<'a> {
     observers: Observers,
     contenders: Vec<Participant>,
     departed: Vec<Participant>,
-    /// The values of leaders that led and knew it, in order.
+    /// Values of the leaders that reported their leadership, in order.
     reigns: Vec<String>,
     led: BTreeSet<Kind>,
-    /// The number of candidates that were told to quit while others waited before and behind them.
+    /// The number of candidates that were ordered to quit while others waited before and behind
+    /// them.
     quitters: usize,
 }
 
@@ -84,7 +86,7 @@ impl<'a> Company<'a> {
         }
     }
 
-    /// No process comes any more, and all processes go: none is left behind.
+    /// Lets no more processes come and all processes go; asserts that no key is left.
     async fn dissolve(&mut self) {
         while !self.contenders.is_empty() {
             let leader = self.settled().await;
@@ -126,8 +128,8 @@ impl<'a> Company<'a> {
         self.contenders.push(Participant::join(self.cluster, ELECTION, nth, kind, fate));
     }
 
-    /// Waits until the first candidate in etcd says so itself, and all others agree; returns its
-    /// key.
+    /// Waits until the first candidate in etcd reports its leadership, and all observers agree;
+    /// returns its key.
     async fn settled(&mut self) -> Key {
         let mut found = None;
         self.wait("a leader that everybody knows", |company| {
@@ -136,7 +138,7 @@ impl<'a> Company<'a> {
             let leader = company.contenders.iter_mut().find(is_first);
             let settled = leader.is_some_and(Participant::look)
                 && company.observers.agree_on(&first.key)
-                // The history comes last: no other candidate came in between.
+                // The history comes last, so that no other candidate can have come in between.
                 && company.history.queue().first() == Some(&first);
             found = settled.then_some(first);
             settled
@@ -151,8 +153,8 @@ impl<'a> Company<'a> {
         leader
     }
 
-    /// A candidate in the middle leaves by itself, once all are in the queue. Returns when its key
-    /// is gone.
+    /// Lets a candidate in the middle of the queue leave, once all candidates are in it. Returns
+    /// when its key is gone.
     async fn one_quits(&mut self) {
         self.wait("everybody is in the queue", |company| {
             let queue = company.queue();
@@ -177,7 +179,8 @@ impl<'a> Company<'a> {
         self.wait("who quit is gone", |company| !company.queue().contains(&value)).await;
     }
 
-    /// No candidate quits before one of its kind has led, so that each kind leads with any seed.
+    /// Whether a candidate of this kind has led: no candidate quits earlier, so that each kind
+    /// leads with any seed.
     fn may_quit(&self, one: &Participant) -> bool {
         self.led.contains(&one.kind)
     }
@@ -187,8 +190,8 @@ impl<'a> Company<'a> {
         self.history.queue().into_iter().map(|key| key.value).collect()
     }
 
-    /// The leader departs more often than not, and sometimes some of the waiting candidates, in any
-    /// order.
+    /// Lets the leader depart more often than not, and sometimes some of the waiting candidates, in
+    /// any order.
     fn some_depart(&mut self, leader: Key) {
         let goes = !self.rng.once_in(4);
         let waiting = self.queue();
@@ -242,7 +245,7 @@ fn is_in_the_middle(queue: &[String], value: &str) -> bool {
     queue.iter().position(|one| one == value).is_some_and(|nth| 0 < nth && nth + 1 < queue.len())
 }
 
-/// A client for direct looks at etcd.
+/// A client that reads etcd directly.
 pub(crate) async fn client(cluster: &Cluster) -> Client {
     Client::connect([cluster.member(0).endpoint()], None).await.unwrap()
 }

@@ -83,7 +83,8 @@ impl Observers {
         ours && self.told().iter().all(|(_, told)| told.last().is_some_and(|told| told == key))
     }
 
-    /// Whether our observer reported a vacancy last; the others do not report it.
+    /// Whether our observer's last report is a vacancy; the other observers do not report
+    /// vacancies.
     pub(crate) fn is_vacant(&self) -> bool {
         matches!(self.told.lock().unwrap().last(), Some(None))
     }

@@ -35,7 +35,7 @@ pub(crate) enum Fate {
 pub(crate) struct Claim {
     pub(crate) value: String,
     pub(crate) key: String,
-    /// The create revision of its key, if it reports one.
+    /// The create revision of the process's key, if the process reports one.
     pub(crate) fence: Option<u64>,
     pub(crate) since: Time,
     /// The process took itself for the leader until this time at least.
@@ -57,7 +57,7 @@ pub(crate) struct Participant {
     /// The time at which `etcdctl`'s report of its leadership was seen, as it does not give the
     /// start.
     seen: Option<Time>,
-    /// The time of the order to go.
+    /// The time of the order to quit.
     told: Option<Time>,
 }
 
@@ -87,7 +87,7 @@ impl Participant {
         Self { kind, fate, value, process, log, seen: None, told: None }
     }
 
-    /// Orders the process to go, or kills it. The process may lead until then.
+    /// Orders the process to go, or kills it. The process may lead until that time.
     pub(crate) fn depart(&mut self) {
         self.look();
         self.told = Some(clock::now());
@@ -106,7 +106,7 @@ impl Participant {
         said(&self.log)
     }
 
-    /// Whether the process would obey SIGINT by now. etcdctl does not show that.
+    /// Whether the process obeys SIGINT already. etcdctl does not show that.
     pub(crate) fn is_ready(&self) -> bool {
         self.said().starts_with("ready\n")
     }
@@ -122,7 +122,7 @@ impl Participant {
         self.seen.is_some()
     }
 
-    /// Asserts that the process ended as it should, once it has.
+    /// Asserts that the process ended as expected, once it has ended.
     pub(crate) fn farewell(&self) -> Result<(), String> {
         let said = fs::read_to_string(&self.log).unwrap();
         let status = self.process.ended().unwrap();

@@ -11,7 +11,7 @@ use crate::company::client;
 use crate::history::Key;
 use crate::participant::{Claim, Kind, Participant};
 
-/// A wait for the end of every lease but those of etcdctl.
+/// The longest wait until all leases but etcdctl's have ended.
 const LEASES_END: Duration = Duration::from_secs(60);
 
 /// Each participant contended in this election, by a key of its own, and ended as it should.
@@ -23,7 +23,7 @@ pub(crate) fn on_history(keys: &[Key], departed: &[Participant]) {
     assert!(values.is_subset(&known), "strangers: {:?}", values.difference(&known));
 }
 
-/// Each kind led, and a candidate went that never led, from between others that waited.
+/// Each kind led, and a candidate that never led went while others waited before and behind it.
 pub(crate) fn on_variety(keys: &[Key], leaders: &[Key], departed: &[Participant]) {
     let led: BTreeSet<_> =
         departed.iter().filter(|one| one.claim().is_some()).map(|one| one.kind).collect();
@@ -39,9 +39,9 @@ pub(crate) fn on_variety(keys: &[Key], leaders: &[Key], departed: &[Participant]
     assert!(keys.iter().any(quit_in_the_middle), "nobody quit in the middle");
 }
 
-/// Never two leaders: a process that took itself for the leader was the first in etcd; none did so
-/// before another had ceased to, on the one clock of the machine, nor after its key was known to be
-/// gone; and fences grew with time.
+/// Never two leaders. A process that believed in its leadership was the first in etcd; it did so
+/// neither before the earlier leader had ceased to, on the one clock of the machine, nor after its
+/// key was known to be gone. Fences grew with time.
 pub(crate) fn on_leaders(leaders: &[Key], departed: &[Participant]) {
     let mut claims: Vec<_> = departed.iter().filter_map(Participant::claim).collect();
     claims.sort_by_key(|claim| claim.since);

@@ -172,7 +172,7 @@ fn a_lease_revoked_by_hand() {
     });
 }
 
-/// etcdctl's candidates and ours stand in one line.
+/// etcdctl's candidates and ours wait in one queue.
 #[test]
 fn etcdctl_stands_in_the_same_line() {
     let cluster = Cluster::start(Version::Oldest, 1).unwrap();

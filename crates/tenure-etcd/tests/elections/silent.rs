@@ -16,8 +16,8 @@ const TRIALS: usize = 12;
 
 /// etcd's leader stands still just before a renewal, and the member that is asked has not noticed:
 /// the renewal hangs for a quarter of the lease. The next two endpoints are addresses of that
-/// leader. The others elect a new leader before the lease ends, and the leadership stays. In a
-/// series of questions, these two endpoints would cost another quarter each.
+/// leader. The others elect a new leader before the lease ends, and the leadership stays. Asked one
+/// by one, these two endpoints would cost another quarter each.
 fn a_silent_member(version: Version) {
     let cluster = ClusterConfig::new(version, 3)
         .argument("--heartbeat-interval=50")

@@ -10,9 +10,9 @@ use tokio::task::JoinSet;
 
 use crate::common::{all, node, run, soon};
 
-/// All elections of a node stand on one lease, and its calls do not wait behind those of campaigns.
-/// If etcd has no time even for a client that only keeps a lease, the trial is void, and repeated
-/// with a longer lease.
+/// All elections of a node share one lease, and the lease's calls do not wait behind those of
+/// campaigns. If etcd has no time even for a client that only keeps a lease, the trial is void, and
+/// repeated with a longer lease.
 #[test]
 fn leader_survives_campaign_storm() {
     let cluster = Cluster::start(Version::Newest, 3).unwrap();
@@ -58,7 +58,7 @@ async fn storm(cluster: &Cluster, seconds: u64) -> Result<(), ExpiredLease> {
                 Ok(renewed) => until = renewed,
                 Err(_) => return Err(ExpiredLease { bare: unanswered.get() }),
             },
-            // A lost leadership goes with the lease of all.
+            // A lost leadership means that the shared lease is lost.
             Some(leader) = campaigns.join_next() => won.extend(leader.unwrap()),
             () = &mut bare => {}
         }

@@ -58,8 +58,9 @@ fn is_trouble(notice: &Notice) -> bool {
     }
 }
 
-/// Neither the link nor a stream is lost, and the process's other elections go on without notice. A
-/// candidate behind that leader waits, and follows it. An observer reports the value as unreadable.
+/// Neither the connection nor a stream is lost, and the process's other elections go on
+/// undisturbed. A candidate behind that leader waits, and follows it. An observer reports the value
+/// as unreadable.
 fn a_large_value(version: Version) {
     let config = ClusterConfig::new(version, 1).argument("--max-request-bytes=16777216");
     let cluster = config.start().unwrap();

@@ -67,7 +67,7 @@ impl Stage {
         shared(&self.scenes.minority, || quorum::minority(self.version()))
     }
 
-    /// An own member, for a fact that restores it.
+    /// A cluster of one member for this fact alone, which restores it.
     pub(crate) fn own(&self) -> Result<Cluster, tenure_services::Error> {
         Cluster::start(self.version(), 1)
     }

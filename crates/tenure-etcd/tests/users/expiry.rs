@@ -38,7 +38,7 @@ fn expired_tokens(version: Version) {
         assert!(line.is_silent(expired).await);
         let (_, alive) = line.ask(Op::KeepAlive { lease }).await;
         assert_eq!(alive, Reply::Alive { ttl: Some(60) });
-        // Watches that were opened with tokens that are over go on.
+        // Open watches go on, although their tokens have expired.
         line.ask(then(vec![put("poor/a", "", lease), put("poor/b", "", lease)])).await;
         for watch in [first, second] {
             let told = line.answer(watch).await.reply;
@@ -190,7 +190,7 @@ fn signed_tokens_are_made_anew_in_time(version: Version) {
     outlived(&cluster, |told| told.ahead >= 2 && told.behind == 0);
 }
 
-/// The former login serves until then, and no connection is closed.
+/// The former login serves until a new one succeeds, and no connection is closed.
 #[test]
 fn failed_early_login_is_repeated() {
     let (cluster, _folder) = with_signed_tokens(Version::Newest, ",ttl=30s");

@@ -1,7 +1,7 @@
 //! A process leads in several elections, and loses its right to the keys of one of them.
 //!
-//! All elections stand on one lease, and etcd asks for the right to all keys of a lease, or the
-//! process does: `docs/operations.md` has the consequences under *Permissions*.
+//! All elections share one lease. Either etcd or the process itself demands the right to all keys
+//! of a lease: `docs/operations.md` has the consequences under *Permissions*.
 
 use std::collections::BTreeSet;
 
@@ -69,8 +69,8 @@ fn lost_right_ends_one_election(version: Version) {
         };
         assert!(told.contains(&format!("etcd refuses {doing}: {DENIED}")), "{told:?}");
 
-        // The other election gets a lease of its own: it stands behind the key on the old lease, if
-        // that is there.
+        // The other election gets a new lease: its key waits behind the key on the old lease, if
+        // that still exists.
         let again = soon(election(&us, "one").campaign("us again")).await.unwrap();
         assert!(again.fence() > one.fence());
         assert_ne!(again.id(), one.id());
@@ -102,7 +102,7 @@ fn reader_on_debians_etcd() {
         let one = soon(us.election("one").unwrap().campaign("us")).await.unwrap();
         let two = soon(us.election("two").unwrap().campaign("us")).await.unwrap();
         only_read(&cluster);
-        // etcd asks for no right to renew, and the process reads.
+        // etcd needs no right for a renewal, and the process only reads.
         renewed_twice(&one).await;
         assert!(two.is_current());
         assert_eq!(obstacles(&mut notices), BTreeSet::new());

@@ -43,7 +43,7 @@ fn large_answer_breaks_no_link() {
         let told = line.answer(watch).await;
         assert!(matches!(told.reply, Reply::Changed(_)), "the watch goes on: {told}");
         assert!(!line.was_disconnected());
-        // A look at keys succeeds all the same; 3.7 leaves out the lease, too.
+        // A read of keys succeeds all the same; 3.7 leaves out the lease, too.
         let keys = Keys::Prefix("s/".into());
         let key = Act::Read(Read { keys, pick: Pick::First, keys_only: true });
         let key = found(line.reply(then(vec![key])).await).unwrap();
@@ -68,7 +68,7 @@ fn large_answer_breaks_no_link() {
     });
 }
 
-/// Every request has one answer, in its time, and no late answer counts for a later request.
+/// Every request has one answer in its time, and no late answer counts for a later request.
 #[test]
 fn a_member_that_stands_still() {
     let cluster = Cluster::start(Version::Oldest, 1).unwrap();
@@ -141,7 +141,7 @@ fn the_next_endpoint_is_used() {
     });
 }
 
-/// In a series of questions, each silent endpoint would take as long as the call.
+/// Asked one by one, each silent endpoint would take the whole time of the call.
 #[test]
 fn endpoints_are_asked_side_by_side() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

@@ -49,7 +49,7 @@ async fn opens(line: &mut Line, reads: bool) {
     }
 }
 
-/// The stream is not open yet when other requests find the line silent.
+/// The stream is not open yet when other requests find the connection silent.
 #[test]
 fn lost_line_moves_its_stream() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -64,7 +64,7 @@ fn lost_line_moves_its_stream() {
     });
 }
 
-/// Only watches are asked for, so only watches find out.
+/// Only watches are requested, so only watches notice the silence.
 #[test]
 fn silent_member_loses_its_watches() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -76,7 +76,7 @@ fn silent_member_loses_its_watches() {
     });
 }
 
-/// All other requests have answers, so the line is good for them.
+/// All other requests have answers, so the connection counts as good for them.
 #[test]
 fn streamless_member_is_left() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

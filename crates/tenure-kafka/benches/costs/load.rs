@@ -84,7 +84,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     Ok(())
 }
 
-/// The cost of 256 partitions, against that of 16.
+/// Compares the cost of 256 partitions with that of 16.
 fn compare(targets: &mut Targets, all: &[[f64; 5]]) {
     let ratio = |nth: usize| all[1][nth] / all[0][nth];
     println!(

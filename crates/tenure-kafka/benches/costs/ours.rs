@@ -11,14 +11,14 @@ use crate::stage::node;
 use crate::take_over::{Departure, moment};
 
 pub(crate) struct Measurement {
-    /// From the leader's end to the start of the next.
+    /// The time from the end of the leadership to the start of the next.
     pub(crate) after: Duration,
     /// Whether the leader still led when the next began.
     pub(crate) without_gap: bool,
 }
 
-/// Measures the time until the other process leads. With `leaves` a process leaves, and leads on if
-/// it can.
+/// Measures the time until the other process leads. With `leaves` the leader leaves its group, and
+/// leads on if its mode allows that.
 pub(crate) async fn round<C: Class>(
     cluster: &Cluster,
     way: usize,

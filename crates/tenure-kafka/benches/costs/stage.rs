@@ -9,12 +9,12 @@ use crate::Result;
 
 pub(crate) const VERSION: Version = Version::Newest;
 
-/// A broker with this number of addresses that can be cut.
+/// Starts a broker with this number of addresses that can be cut off.
 pub(crate) fn start(ways: usize) -> Result<Cluster> {
     Ok(ClusterConfig::new(VERSION, 1).ways(ways).start()?)
 }
 
-/// A process with the defaults of the mode. Each mode has a topic of its own, which is made if
+/// Starts a process with the defaults of the mode. Each mode has its own topic, which is made if
 /// necessary.
 pub(crate) async fn node<C: Class>(
     addresses: &str,

@@ -1,5 +1,5 @@
-//! The time without a leader after one has ended, beside a plain consumer group whose owner ends in
-//! the same way at the same time.
+//! The time without a leader after a leadership has ended, beside a plain consumer group whose
+//! owner ends in the same way at the same time.
 
 use std::time::Duration;
 
@@ -28,7 +28,8 @@ pub(crate) enum Departure {
 
 const BARE: &str = "bare";
 
-/// A wait of more than two heartbeats, in which the second member joins, to no particular moment.
+/// Waits more than two heartbeats, so that the second member has joined, until no particular
+/// moment.
 pub(crate) async fn moment(number: u32) {
     tokio::time::sleep(Duration::from_secs(4) + Duration::from_millis(370) * number).await;
 }
@@ -85,10 +86,10 @@ fn judge(
         let each = all.iter().copied().map(seconds).collect::<Vec<_>>().join(", ");
         println!("    {name:14} {each}; mean {}", seconds(mean(all)));
     }
-    // A member hears of a change with its heartbeat, so the median of few rounds would be one of
+    // A member learns of a change with its heartbeat: the median of a few rounds would be one of
     // two extremes.
     let [bare, least, most] = [0, 1, 2].map(|nth| mean(&all[nth]).as_secs_f64());
-    // The rest after the group's own time: a record is written then, and read.
+    // The rest after the group's own time: a record is written and read.
     let read = (times.publish_interval + times.fetch_wait).as_secs_f64();
     let grace = exact.grace_period().as_secs_f64();
     println!(
@@ -102,7 +103,7 @@ fn judge(
     targets.at_most(&sum("at-least-one"), least / (bare + read), 1.2, " ×");
     targets.at_most(&sum("at-most-one"), most / (bare + read + grace), 1.2, " ×");
     if goes == Departure::Lost {
-        // The bound for a single failure, though T has room for the coordinator's, too.
+        // The bound for a single failure; T (`takeover`) has room for a failed coordinator, too.
         let config = Config { failover: false, ..times.clone() };
         let bound = config.handover().as_secs_f64();
         let longest = |nth: usize| all[nth].iter().max().map_or(0.0, Duration::as_secs_f64);
@@ -111,7 +112,7 @@ fn judge(
     }
 }
 
-/// A process that leaves and leads on.
+/// Measures a process that leaves its group and leads on.
 async fn without_gap(cluster: &Cluster, rounds: u32, targets: &mut Targets) -> Result<()> {
     let mut all: Vec<Measurement> = Vec::new();
     for number in 0..rounds {

@@ -15,7 +15,7 @@ use tenure_core::nele::Change;
 
 use crate::client_log::{ClientLog, LOG, Reason};
 
-/// A change of partitions that a member must carry out.
+/// A change of the assignment that a member must carry out.
 pub(super) struct PartitionChange {
     pub(super) change: Change,
     pub(super) partitions: Vec<i32>,
@@ -24,8 +24,8 @@ pub(super) struct PartitionChange {
 #[derive(Default)]
 pub(super) struct Context {
     changes: Mutex<VecDeque<PartitionChange>>,
-    told: ClientLog,
-    /// From now on partitions are given back at once, without a report.
+    log: ClientLog,
+    /// Whether the member leaves: revoked partitions are then given back at once, without a report.
     leaves: AtomicBool,
 }
 
@@ -36,7 +36,7 @@ impl Context {
 
     /// The reason of the last failure since the last call.
     pub(super) fn reason(&self) -> Option<Reason> {
-        self.told.reason()
+        self.log.reason()
     }
 
     pub(super) fn leave(&self) {
@@ -50,17 +50,17 @@ impl Context {
 
 impl ClientContext for Context {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        self.told.log(level, facility, message);
+        self.log.log(level, facility, message);
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
-        self.told.error(error, reason);
+        self.log.error(error, reason);
     }
 }
 
 impl ConsumerContext for Context {
-    /// Takes an assignment at once, without reading; the member asks later for each reading. The
-    /// poller answers a revocation, and this method a loss, at once.
+    /// Accepts an assignment at once, without reading: the protocol asks for each reading later.
+    /// The poller answers a revocation; this method answers a loss at once.
     fn rebalance(
         &self,
         consumer: &BaseConsumer<Self>,
@@ -88,8 +88,8 @@ impl ConsumerContext for Context {
     }
 }
 
-/// Gives partitions back. The library refuses a call about partitions that it does not read, and
-/// waits for the call all the same.
+/// Gives partitions back. Leaves out partitions that the library does not read: it refuses a call
+/// about these, and yet waits for such a call.
 pub(super) fn give_back(
     consumer: &BaseConsumer<Context>,
     list: &TopicPartitionList,

@@ -1,5 +1,5 @@
-//! Look-ups of the ends of partitions, on a thread of their own: an answer may take long, and the
-//! polling thread must not wait.
+//! Queries the ends of partitions, on a thread of its own: an answer may take long, and the polling
+//! thread must not wait.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,14 +22,15 @@ use crate::explain;
 /// An end, or the reason for its absence.
 pub(super) type FoundEnd = (Partition, Reading, Result<u64, NoEnd>);
 
-/// The reason for which an end was not found.
+/// The reason why an end was not found.
 #[derive(Clone, Debug)]
 pub(super) struct NoEnd {
     pub(super) why: Cause,
     pub(super) denied: bool,
 }
 
-/// Finds the ends of partitions. A drop ends the thread after the answer for which it waits.
+/// Finds the ends of partitions. A drop ends the thread after the answer for which the thread
+/// waits.
 pub(super) struct Ends {
     ask: Sender<(Partition, Reading)>,
     stops: Arc<AtomicBool>,
@@ -41,8 +42,8 @@ pub(super) struct EndQuery {
     pub(super) topic: String,
     /// The longest wait for the answer about an end or the topic.
     pub(super) within: Duration,
-    /// The queue for the topic, which is looked up before each answer, because a claimant must know
-    /// the topic. `None`: no claimant.
+    /// The queue for the topic's identity, which a claimant must know: the topic is queried before
+    /// each end is passed on. `None`: no claimant.
     pub(super) tells_topic: Option<Queue>,
 }
 
@@ -54,7 +55,7 @@ impl Ends {
         let stopped = Arc::clone(&stops);
         let run = move || asks.run(&asked, &stopped, tell);
         let spawned = thread::Builder::new().name("tenure-ends".into()).spawn(run);
-        // Without a thread no end is ever found, and no process leads.
+        // If no thread starts, no end is ever found, and this process never leads.
         Self { ask, stops, thread: spawned.ok() }
     }
 
@@ -65,11 +66,11 @@ impl Ends {
 
     pub(super) fn stop(&mut self) {
         self.stops.store(true, Ordering::SeqCst);
-        // A thread that waits for a question sees the closed channel.
+        // The closed channel wakes a thread that waits for a question.
         self.ask = channel().0;
     }
 
-    /// Stops, and waits until the thread holds the consumer no more.
+    /// Stops the thread, and waits until the thread no longer holds the consumer.
     pub(super) fn end(&mut self) {
         self.stop();
         let _ = self.thread.take().map(thread::JoinHandle::join);
@@ -117,12 +118,12 @@ impl EndQuery {
 
     fn ask(&self, all: &[(Partition, Reading)]) -> Answer {
         let found = match self.find(all) {
-            // The topic is looked up after the end, which is the end of this topic, or of one that
-            // is gone.
-            Ok(found) => self.look().map(|()| found),
-            // The library knows no topic that it was once refused, and gives no reason.
+            // Query the topic after the end: the end belongs to this topic, or to an earlier one
+            // that is gone.
+            Ok(found) => self.query_topic().map(|()| found),
+            // The library treats a topic that was once refused as unknown, and gives no reason.
             Err(error) if error.rdkafka_error_code().is_some_and(is_unknown) => {
-                let refused = self.look().err().filter(|missed| missed.denied);
+                let refused = self.query_topic().err().filter(|missed| missed.denied);
                 Err(refused.unwrap_or_else(|| NoEnd::because(&error)))
             }
             Err(error) => Err(NoEnd::because(&error)),
@@ -130,17 +131,17 @@ impl EndQuery {
         Answer(found)
     }
 
-    fn look(&self) -> Result<(), NoEnd> {
+    fn query_topic(&self) -> Result<(), NoEnd> {
         let Some(queue) = &self.tells_topic else { return Ok(()) };
         let until = now().after(self.within);
-        match topic::look(&self.consumer, &self.topic, until) {
+        match topic::query(&self.consumer, &self.topic, until) {
             Ok((id, partitions)) => {
                 queue.put(Report::Topic { id, partitions });
                 Ok(())
             }
             Err(error) => {
                 let NoEnd { why: Cause { what, fix }, denied } = NoEnd::because(&error);
-                let what = format!("which topic it is cannot be found out: {what}").into();
+                let what = format!("the identity of the topic cannot be read: {what}").into();
                 Err(NoEnd { why: Cause { what, fix }, denied })
             }
         }
@@ -175,12 +176,12 @@ fn is_unknown(code: RDKafkaErrorCode) -> bool {
     matches!(code, RDKafkaErrorCode::UnknownPartition | RDKafkaErrorCode::UnknownTopic)
 }
 
-/// The most partitions in a row that no broker answers for.
+/// After this number of partitions in a row without an answer, the remaining ones are not asked.
 const MISSES: usize = 3;
 
-/// Asks about each partition alone, as a silent broker fails a question about all partitions.
-/// Partitions that failed before come last. A partition that is left out after so many failures in
-/// a row is asked again soon.
+/// Asks about each partition alone: one silent broker fails a question about all partitions.
+/// Partitions that failed earlier come last. A partition that is left out is asked about again
+/// soon.
 fn one_by_one<R>(
     failed: &mut BTreeSet<Partition>,
     mut all: Vec<(Partition, R)>,
@@ -215,7 +216,7 @@ impl Answer {
             Offset::Offset(offset) => {
                 u64::try_from(offset).map_err(|_| NoEnd::new("the answer has a negative offset"))
             }
-            // The broker's answer for a missing end.
+            // The broker answers so when the end is missing.
             other => Err(NoEnd::new(format!("the answer is {other:?}, and no offset"))),
         }
     }
@@ -251,7 +252,7 @@ mod tests {
         for (partition, reading) in all(1) {
             ends.find(partition, reading);
         }
-        // The thread has begun to ask, and more questions wait.
+        // The thread has asked once, and more questions wait.
         heard.recv().unwrap();
         all(2).for_each(|(partition, reading)| ends.find(partition, reading));
         let asked = heard.try_iter().count();
@@ -279,7 +280,7 @@ mod tests {
             assert_eq!(found, 8, "round {round}");
             assert_eq!(asked, if round == 0 { 16 } else { 8 + MISSES });
         }
-        // The brokers stop answering, and then all of them answer again.
+        // The brokers stop answering, and later all of them answer again.
         let mut asked = 0;
         one_by_one(&mut failed, all.clone(), |_| {
             asked += 1;

@@ -25,10 +25,10 @@ use super::topic::Watch;
 use crate::client_log::LOG;
 use crate::{explain, keeper};
 
-/// The longest wait of a poll, and so of an order to a member.
+/// The longest wait of a poll, and so the longest wait of an order.
 const POLL: Duration = Duration::from_millis(20);
 
-/// A refusal counts for this time, as the library asks again by itself.
+/// The time after which a refusal counts, unless the library has succeeded with another attempt.
 const REFUSED: Duration = Duration::from_secs(2);
 
 pub(super) enum Ask {
@@ -46,8 +46,8 @@ pub(super) struct MemberSetup {
     pub(super) config: ClientConfig,
     pub(super) topic: String,
     pub(super) protocol: Checked,
-    /// In the newer protocol a member gets no notice that it has no partition: after this time
-    /// without an assignment it counts as having none.
+    /// In the newer protocol a member without a partition gets no notice. After this time without
+    /// an assignment, the member counts as having none.
     pub(super) silence: Option<Duration>,
     pub(super) rebalances: Arc<std::sync::atomic::AtomicU64>,
     pub(super) queue: Queue,
@@ -74,7 +74,7 @@ impl Member {
             silent_until: begin.silence.map(|silence| now().after(silence)),
             refused: None,
             over: None,
-            lasts: false,
+            wait_queried: false,
             begin,
         };
         let spawned = thread::Builder::new().name("tenure-member".into()).spawn(|| running.run());
@@ -84,25 +84,26 @@ impl Member {
         }
     }
 
-    /// Sends an order. A member that has ended has reported the reason.
+    /// Sends an order to the member's thread. An order to a member that has ended is dropped: the
+    /// member has reported its end.
     pub(super) fn ask(&self, ask: Ask) {
         let _ = self.asks.send(ask);
     }
 }
 
 impl MemberSetup {
-    /// A client that is no member yet, and the look-up of ends that uses it.
+    /// Makes a client that is no member yet, and the query of ends that uses this client.
     fn client(&self, asks: &Sender<Ask>) -> KafkaResult<(Arc<BaseConsumer<Context>>, Ends)> {
         let consumer: BaseConsumer<Context> = self.config.create_with_context(Context::default())?;
         let consumer = Arc::new(consumer);
-        let looks = EndQuery {
+        let query = EndQuery {
             consumer: Arc::clone(&consumer),
             topic: self.topic.clone(),
             within: self.protocol.seek,
             tells_topic: Some(self.queue.clone()),
         };
         let found = asks.clone();
-        let ends = Ends::start(looks, move |(partition, reading, end)| {
+        let ends = Ends::start(query, move |(partition, reading, end)| {
             // The send fails if the member has left; ignore it.
             let _ = found.send(Ask::Found(partition, reading, end));
         });
@@ -117,13 +118,13 @@ struct Revocation {
     until: Time,
 }
 
-/// A right that was refused, and may have been given since.
+/// A refused right, which may have been granted again.
 struct Denial {
     right: Right,
     why: Cause,
-    /// The refusal counts from this time.
+    /// Time from which the refusal counts, on `CLOCK_BOOTTIME`.
     at: Time,
-    told: bool,
+    reported: bool,
 }
 
 struct MemberLoop {
@@ -139,14 +140,14 @@ struct MemberLoop {
     revoking: Option<Revocation>,
     /// Ends that were found during a revocation.
     deferred: VecDeque<(Partition, Reading, u64)>,
-    /// The member reports at this time that it gets no partition, unless it has reported an
+    /// Time at which the member reports that it gets no partition, unless it has reported an
     /// assignment.
     silent_until: Option<Time>,
     refused: Option<Denial>,
-    /// The reason for which the process is no member any more.
+    /// The reason why the process is no member any more.
     over: Option<Cause>,
-    /// The reason of the wait was looked up.
-    lasts: bool,
+    /// Whether the topic was queried because of a long wait for an assignment.
+    wait_queried: bool,
 }
 
 impl MemberLoop {
@@ -168,13 +169,13 @@ impl MemberLoop {
                 self.changed(changed);
             }
             let silent = self.silent_until.is_some_and(|until| until <= now());
-            // A member without the right gets no assignment either.
+            // A refused member gets no assignment, either, but must not report so.
             if silent && self.refused.is_none() {
                 self.changed(PartitionChange { change: Change::Assigned, partitions: Vec::new() });
             }
             self.take_for_refused();
-            if !self.lasts {
-                self.lasts = self.begin.watch.joins_too_long();
+            if !self.wait_queried {
+                self.wait_queried = self.begin.watch.joins_too_long();
             }
             if let Some(why) = self.over.take() {
                 self.begin.queue.put(Report::Fatal { why });
@@ -199,10 +200,9 @@ impl MemberLoop {
     }
 
     fn failed(&mut self, error: &KafkaError) {
-        // A lost connection causes most failures, and the next connection may lead to another
-        // topic.
-        self.begin.watch.look_soon();
-        let why = self.said(error);
+        // Most failures are lost connections, and the next connection may show another topic.
+        self.begin.watch.query_soon();
+        let why = self.cause(error);
         let dead = self.consumer.client().fatal_error();
         let right = match dead {
             Some((code, _)) => rights::of(code),
@@ -226,7 +226,7 @@ impl MemberLoop {
         }
     }
 
-    /// Notes a refusal, for a moment or for good.
+    /// Notes a refusal: ends the membership if the refusal is for good, otherwise waits a moment.
     fn refuse(&mut self, right: Right, why: Cause) {
         let now = now();
         if self.begin.rights.is_refused(right, now) {
@@ -234,44 +234,45 @@ impl MemberLoop {
             return;
         }
         tracing::warn!(target: LOG, "{why}");
-        // A member may stay one for as long as a session without contact to its coordinator.
+        // A member may stay in its group without its coordinator for the time of a session.
         let stays = right == Right::Group && !self.is_dead() && !self.assigned.is_empty();
         let session = self.begin.protocol.session_timeout + REFUSED;
         let at = now.after(if stays { session } else { REFUSED });
-        self.refused = Some(match self.refused.take().filter(|before| !before.told) {
+        self.refused = Some(match self.refused.take().filter(|before| !before.reported) {
             Some(Denial { right: before, at: sooner, .. }) => {
-                Denial { right: right.max(before), why, at: at.min(sooner), told: false }
+                Denial { right: right.max(before), why, at: at.min(sooner), reported: false }
             }
-            None => Denial { right, why, at, told: false },
+            None => Denial { right, why, at, reported: false },
         });
     }
 
-    /// Treats a recent refusal as lasting.
+    /// Treats a refusal as lasting once its time has come.
     fn take_for_refused(&mut self) {
         let now = now();
         let due = |refused: &mut Denial| refused.at <= now;
         let Some(refused) = self.refused.take_if(due) else { return };
         let stays = !self.is_dead() && !self.assigned.is_empty();
-        // The classic client ends its session by itself: a client that outlived it had an answer.
+        // The classic client ends its own session in time: if it has not, its coordinator has
+        // answered.
         if stays && refused.right == Right::Group && self.begin.silence.is_none() {
             return self.begin.rights.has(Right::Group);
         }
         if refused.right == Right::Group || !stays {
             return self.begin_anew();
         }
-        if !refused.told {
+        if !refused.reported {
             self.all_broken(&refused.why.to_string());
         }
-        self.refused = Some(Denial { at: now.after(REFUSED), told: true, ..refused });
+        self.refused = Some(Denial { at: now.after(REFUSED), reported: true, ..refused });
     }
 
-    /// Whether this client of the library can be no member any more.
+    /// Whether this client of the library can never be a member again.
     fn is_dead(&self) -> bool {
         self.consumer.client().fatal_error().is_some()
     }
 
-    /// Becomes another member, by another client: the former client may still be a member, or may
-    /// never ask again.
+    /// Joins again with another client: the earlier client may still be a member, or may never ask
+    /// again.
     fn begin_anew(&mut self) {
         let (consumer, ends) = match self.begin.client(&self.asks) {
             Ok(client) => client,
@@ -293,7 +294,7 @@ impl MemberLoop {
     }
 
     /// The error in words, with its remedy.
-    fn said(&self, error: &KafkaError) -> Cause {
+    fn cause(&self, error: &KafkaError) -> Cause {
         explain::error(error, self.consumer.context().reason().as_ref())
     }
 
@@ -319,7 +320,7 @@ impl MemberLoop {
         let named = partitions.iter().copied().filter_map(|one| u32::try_from(one).ok());
         let named = named.map(Partition).collect();
         if change == Change::Revoked {
-            // A quarter of the time is left for the way back.
+            // A quarter of the time is left to give the partitions back.
             let until = now().after(self.begin.protocol.max_poll_interval * 3 / 4);
             self.revoking = Some(Revocation { rebalance: id, partitions, until });
         }
@@ -329,7 +330,7 @@ impl MemberLoop {
     }
 
     fn read(&mut self, partition: Partition, reading: Reading) {
-        // An assignment that is over has no readings.
+        // Ignore a reading of an assignment that has ended.
         if self.assigned.get(&partition.0) == Some(&reading.rebalance) {
             self.readings.want(partition, reading);
             self.ends.find(partition, reading);
@@ -341,7 +342,7 @@ impl MemberLoop {
             return;
         }
         match end {
-            // The library would take a pause of reading for an answer to the revocation.
+            // The library would count this pause of reading as the answer to the revocation.
             Ok(end) if self.revoking.is_some() => {
                 self.deferred.push_back((partition, reading, end));
             }
@@ -371,7 +372,7 @@ impl MemberLoop {
         self.begin.queue.put(Report::Position { partition, reading, end });
     }
 
-    /// Has the library read a partition from an offset on, and drop its records of it.
+    /// Makes the library read a partition from an offset on, and drop earlier records of it.
     fn assign(&self, partition: Partition, end: u64) -> KafkaResult<()> {
         let topic = self.begin.topic.as_str();
         let number = partition.0.cast_signed();
@@ -385,7 +386,7 @@ impl MemberLoop {
         self.consumer.incremental_assign(&list)
     }
 
-    /// Gives back the revoked partitions, of this rebalance if `by` is set.
+    /// Gives back the revoked partitions; with `by`, only those of that rebalance.
     fn give_back(&mut self, by: Option<RebalanceId>) {
         let is_it =
             |revoking: &mut Revocation| by.is_none_or(|rebalance| revoking.rebalance == rebalance);
@@ -395,7 +396,7 @@ impl MemberLoop {
             list.add_partition(&self.begin.topic, partition);
         }
         if let Err(error) = give_back(&self.consumer, &list) {
-            tracing::warn!(target: LOG, "not given back: {error}");
+            tracing::warn!(target: LOG, "revoked partitions were not given back: {error}");
         }
         while let Some((partition, reading, end)) = self.deferred.pop_front() {
             self.begin_at(partition, reading, end);
@@ -420,12 +421,12 @@ impl MemberLoop {
     }
 }
 
-/// Makes a member leave, even if its questions about ends and its look-ups of names still wait. The
-/// client ends when these are over.
+/// Makes a member leave, even while its queries of ends and its look-ups of names wait. The client
+/// ends after these queries.
 fn close(consumer: Arc<BaseConsumer<Context>>, mut ends: Ends) {
     consumer.context().leave();
     ends.stop();
-    // The coordinator hears of it now, as other brokers may not answer.
+    // Leave now: only the coordinator must answer, and other brokers may never do so.
     consumer.unsubscribe();
     // A client that has failed for good is not closed. `rdkafka` closes a dropped consumer again,
     // and logs the failure.
@@ -441,7 +442,7 @@ fn close(consumer: Arc<BaseConsumer<Context>>, mut ends: Ends) {
     });
 }
 
-/// Errors that last. A missing right may come later.
+/// Whether an error lasts. A missing right may be granted later.
 fn is_for_good(code: RDKafkaErrorCode) -> bool {
     matches!(
         code,

@@ -6,14 +6,14 @@
 //! | `tenure-member` | polls the member of the group, answers rebalances | the next event |
 //! | `tenure-ends` | looks up the ends of partitions, and the topic | answers, as long as a seek may take |
 //! | `tenure-observer` | polls a reader outside the group | the next event |
-//! | `tenure-topic` | looks whether the topic is still the same | an answer |
+//! | `tenure-topic` | queries whether the topic is still the same | an answer |
 //! | `tenure-end` | ends a client | its look-ups of names |
 //! | the producer's | takes the outcomes of records | the next event |
 //!
-//! The member takes an assignment without reading. When the protocol asks for a partition, its end
-//! is looked up, and only then the library reads from exactly there. The member answers a
-//! revocation when the protocol says so, and in any case before `max.poll.interval.ms` is over; it
-//! goes on polling until then, and so stays a member.
+//! The member accepts an assignment without reading. When the protocol asks for a partition, the
+//! ledger queries the partition's end, and the library reads from exactly that offset. The member
+//! answers a revocation when the protocol says so, and always before `max.poll.interval.ms` is
+//! over; the member polls all the time, and so stays a member.
 
 mod context;
 mod ends;
@@ -47,7 +47,6 @@ use crate::notice::Notice;
 use crate::options::{CheckedOptions, GroupProtocol};
 use crate::{explain, keeper, settings};
 
-/// The ledger of one process.
 pub struct Ledger {
     protocol: Checked,
     topic: String,
@@ -69,14 +68,14 @@ impl fmt::Debug for Ledger {
     }
 }
 
-/// The reason for which there is no ledger.
+/// The reason why there is no ledger.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum LedgerError {
     #[error(transparent)]
     Login(#[from] LoginError),
     #[error("the client cannot be set up: {why}")]
     Client {
-        /// The words of the client without values of properties, which may be secrets.
+        /// The library's words, without values of properties, which may be secrets.
         why: String,
     },
 }
@@ -88,7 +87,8 @@ impl From<KafkaError> for LedgerError {
 }
 
 impl Ledger {
-    /// This user may read the topic, as brokers have said: a later refusal takes the right away.
+    /// Notes that this user may read the topic, as brokers have said: a later refusal withdraws the
+    /// right.
     pub fn may_read(&self) {
         self.rights.has(Right::Topic);
     }
@@ -135,7 +135,7 @@ impl Ledger {
         })
     }
 
-    /// Carries out a request. Waits for no broker; making a client takes milliseconds.
+    /// Carries out a request. Waits for no broker; a new client takes some milliseconds.
     pub fn request(&mut self, request: &Request) {
         match request {
             Request::Join(membership) => self.join(*membership),
@@ -171,7 +171,7 @@ impl Ledger {
         self.queue.take()
     }
 
-    /// The phase in which a member without an assignment has been for long.
+    /// The reason why the member has had no assignment for a long time.
     pub(crate) fn joining(&self) -> watch::Receiver<Option<Arc<str>>> {
         self.watch.phases()
     }
@@ -195,7 +195,7 @@ impl Ledger {
             watch: self.watch.clone(),
         };
         match Member::join(membership, begin) {
-            // An earlier member leaves that got no order to leave.
+            // An earlier member without an order to leave leaves now.
             Ok(member) => {
                 if let Some(earlier) = self.member.replace(member) {
                     earlier.ask(Ask::Leave);

@@ -1,4 +1,4 @@
-//! Reads a partition in a process that is no member of the group.
+//! Reads a partition for a process that is no member of the group.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, TryRecvError, channel};
@@ -20,7 +20,7 @@ use crate::explain;
 /// The longest wait of a poll.
 const POLL: Duration = Duration::from_millis(100);
 
-/// The most readings of one client: a client without records may be broken.
+/// The most readings of one client. A client whose readings bring no records may be broken.
 const READINGS: u32 = 16;
 
 enum Ask {
@@ -37,7 +37,7 @@ pub(super) struct Observer {
 }
 
 impl Observer {
-    /// Looks up the end of the partition, and reads on from there, with a client of its own.
+    /// Queries the end of the partition, and reads on from there, with a client of its own.
     pub(super) fn start(
         config: &ClientConfig,
         topic: &str,
@@ -50,14 +50,14 @@ impl Observer {
         let consumer = Arc::new(consumer);
         let (asks, asked) = channel();
         let found = asks.clone();
-        let looks = EndQuery {
+        let query = EndQuery {
             consumer: consumer.clone(),
             topic: topic.to_owned(),
             within: protocol.seek,
             // An observer claims nothing.
             tells_topic: None,
         };
-        let mut ends = Ends::start(looks, move |end| {
+        let mut ends = Ends::start(query, move |end| {
             // The send fails if the observer was stopped; ignore it.
             let _ = found.send(Ask::Found(end));
         });
@@ -68,7 +68,7 @@ impl Observer {
             loop {
                 match asked.try_recv() {
                     Ok(Ask::Read(partition, reading)) => {
-                        // No record of the former reading comes any more.
+                        // No more records of the earlier reading come after this.
                         if let Err(error) = consumer.unassign() {
                             tracing::debug!(target: LOG, "{error}");
                         }
@@ -102,8 +102,8 @@ impl Observer {
         Ok(observer)
     }
 
-    /// Reads this partition from now on, in place of the former one. Returns `false` if another
-    /// client is to be made, as happens from time to time.
+    /// Reads this partition next, instead of the earlier one. Returns `false` if the caller must
+    /// make another client, as happens from time to time.
     pub(super) fn read(&mut self, partition: Partition, reading: Reading) -> bool {
         self.reading = reading;
         self.begun += 1;

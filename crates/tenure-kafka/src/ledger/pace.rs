@@ -9,17 +9,18 @@ const FIRST: Duration = Duration::from_millis(500);
 
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// The first client is made at once, and later ones at growing intervals as long as none works:
-/// each is a connection and a few threads, and a missing right stays missing for a moment.
+/// The pace of new clients: the first comes at once, later ones at growing intervals while none
+/// works. Each client costs a connection and some threads, and a missing right stays missing for a
+/// while.
 #[derive(Default)]
 pub(super) struct Pace {
     pause: Duration,
-    /// The next client is made at this time, on `CLOCK_BOOTTIME`.
+    /// Time at which the next client may be made, on `CLOCK_BOOTTIME`.
     next: Time,
 }
 
 impl Pace {
-    /// Whether a client may be made now. Counts it as made.
+    /// Whether a client may be made now. Counts the client as made.
     pub(super) fn may(&mut self, now: Time) -> bool {
         let may = self.next <= now;
         if may {
@@ -29,7 +30,7 @@ impl Pace {
         may
     }
 
-    /// The last client has worked: the next one is made at once.
+    /// Notes that the last client has worked: the next one may be made at once.
     pub(super) fn worked(&mut self) {
         *self = Self::default();
     }

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 /// The most records that wait. A process that is further behind has lost its claims anyway.
 const RECORDS_MAX: usize = 65_536;
 
-/// The most bytes of these records: a record may be as large as brokers allow.
+/// The most bytes of these records: one record may be as large as brokers allow.
 const BYTES_MAX: usize = 32 << 20;
 
 #[derive(Default)]
@@ -36,13 +36,13 @@ impl Queue {
         self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a report without records: there are as many as requests of the process.
+    /// Adds a report without records: the process's own requests bound their number.
     pub(crate) fn put(&self, report: Report) {
         self.waiting().reports.push_back(report);
         self.shared.more.notify_one();
     }
 
-    /// Puts a record, unless too many wait.
+    /// Adds a record, unless too many records wait.
     #[must_use]
     pub(crate) fn put_record(
         &self,
@@ -96,7 +96,7 @@ impl Queue {
     }
 }
 
-/// The bytes of memory of a record, nearly.
+/// The approximate bytes of a record in memory.
 fn weight(record: &Record) -> usize {
     let Said::Entry(entry) = &record.said else { return size_of::<Record>() };
     let Entry { election, group, sender, host, .. } = entry;

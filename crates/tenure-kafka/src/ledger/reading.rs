@@ -10,10 +10,10 @@ use tenure_core::nele::{Checked, Partition, Reading, Record};
 use super::queue::Queue;
 use crate::{native, wire};
 
-/// Partitions that are read, and readings that were asked for.
+/// The readings that the protocol has asked for.
 pub(super) struct Readings {
     ours: Checked,
-    /// By partition: the reading that was asked for last, and whether it has begun.
+    /// The most recent reading of each partition, and whether the reading has begun.
     all: BTreeMap<u32, (Reading, bool)>,
 }
 
@@ -23,12 +23,12 @@ impl Readings {
         Self { ours, all: BTreeMap::new() }
     }
 
-    /// A reading is asked for: earlier records of its partition belong to none.
+    /// Asks for a reading: earlier records of its partition belong to no reading.
     pub(super) fn want(&mut self, partition: Partition, reading: Reading) {
         self.all.insert(partition.0, (reading, false));
     }
 
-    /// Whether the reading was asked for last, and has not begun.
+    /// Whether the reading is the most recent of its partition, and has not begun.
     pub(super) fn is_wanted(&self, partition: Partition, reading: Reading) -> bool {
         self.all.get(&partition.0) == Some(&(reading, false))
     }
@@ -45,14 +45,13 @@ impl Readings {
         self.all.clear();
     }
 
-    /// Forgets the readings that have begun.
     pub(super) fn clear(&mut self) -> Vec<(Partition, Reading)> {
         let begun = self.all.extract_if(.., |_, (_, begun)| *begun);
         begun.map(|(partition, (reading, _))| (Partition(partition), reading)).collect()
     }
 
-    /// Puts records into the queue that belong to a reading. Returns the reading that has ended for
-    /// want of room.
+    /// Puts a record of a reading into the queue. Returns the reading if it ends because the queue
+    /// is full.
     pub(super) fn take(
         &mut self,
         message: &BorrowedMessage<'_>,
@@ -74,8 +73,9 @@ impl Readings {
     }
 }
 
-/// Whether a reader stops until it gets a new offset: out of range, or truncated, which the library
-/// reports once; or at a batch that it cannot unpack, which it reports again and again.
+/// Whether a reader stops until it gets a new offset. Its offset is out of range or truncated,
+/// which the library reports once; or the library cannot unpack a batch, which it reports again and
+/// again.
 pub(super) fn is_broken(error: &KafkaError) -> bool {
     matches!(
         error.rdkafka_error_code(),

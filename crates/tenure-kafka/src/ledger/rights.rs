@@ -9,11 +9,11 @@ use tenure::Time;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Right {
     Topic,
-    /// To be a member of the group.
+    /// The right to be a member of the group.
     Group,
 }
 
-/// The right that an error says is missing.
+/// The right that is missing according to the error.
 pub(super) fn missing(error: &KafkaError) -> Option<Right> {
     of(error.rdkafka_error_code()?)
 }
@@ -21,19 +21,19 @@ pub(super) fn missing(error: &KafkaError) -> Option<Right> {
 pub(super) fn of(code: Code) -> Option<Right> {
     match code {
         Code::TopicAuthorizationFailed => Some(Right::Topic),
-        // A member that could not leave keeps its static id for as long as a session.
+        // A member that could not leave keeps its static id for the time of a session.
         Code::GroupAuthorizationFailed | Code::UnreleasedInstanceId => Some(Right::Group),
         _ => None,
     }
 }
 
-/// Refusals that are further apart count anew, as the right may have been there in between.
+/// Refusals further apart than this count anew: the right may have been granted in between.
 const APART: Duration = Duration::from_secs(30);
 
-/// The rights of a process, by the answers of brokers. Clones share them.
+/// The rights of a process, according to brokers. Clones share them.
 #[derive(Clone)]
 pub(super) struct Rights {
-    /// The longest absence of a right that was there.
+    /// The longest absence of a right that the process has had.
     patience: Duration,
     known: Arc<Mutex<[RightState; 2]>>,
 }
@@ -41,7 +41,7 @@ pub(super) struct Rights {
 #[derive(Clone, Copy, Default)]
 struct RightState {
     had: bool,
-    /// The first and the last refusal since then, on `CLOCK_BOOTTIME`.
+    /// Times of the first and the last refusal after the right was there, on `CLOCK_BOOTTIME`.
     refused: Option<(Time, Time)>,
 }
 
@@ -50,13 +50,13 @@ impl Rights {
         Self { patience, known: Arc::default() }
     }
 
-    /// Notes that a right is there.
+    /// Notes that the process has a right.
     pub(super) fn has(&self, right: Right) {
         self.with(right, |known| *known = RightState { had: true, refused: None });
     }
 
-    /// A right is refused now. Returns whether for good: it was never there, or has been missing
-    /// for too long.
+    /// Notes a refusal at `now`. Returns whether the refusal is for good: the process never had the
+    /// right, or has lacked it for too long.
     pub(super) fn is_refused(&self, right: Right, now: Time) -> bool {
         self.with(right, |known| {
             let apart = APART.max(self.patience);

@@ -1,4 +1,4 @@
-//! Looks again and again whether the topic has changed.
+//! Queries again and again whether the topic has changed.
 
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,23 +20,23 @@ use crate::explain;
 use crate::notice::Notice;
 use crate::topic::{ANSWER, id, shape};
 
-/// The number of publish intervals between two looks: a look costs less than an interval.
+/// The number of publish intervals between two queries: a query costs less than an interval.
 const INTERVALS: u32 = 30;
 
-/// The longest pause between two looks.
+/// The longest pause between two queries.
 const MOST: Duration = Duration::from_secs(15);
 
-/// The topic counts as gone after this number of looks in a row: a broker may not have heard of it
-/// yet.
+/// The topic counts as gone after this number of queries in a row without it: a single broker may
+/// not know the topic yet.
 const GONE: u32 = 2;
 
-/// The shortest pause between two looks, on request, too.
+/// The shortest pause between two queries, also on request.
 const LEAST: Duration = Duration::from_millis(500);
 
-/// A member without an assignment for this time is reported.
+/// The wait for an assignment after which the member is reported.
 const JOINING: Duration = Duration::from_secs(5);
 
-/// Looks at the topic, on a thread of its own. Dropping all clones ends the thread.
+/// Queries the topic, on a thread of its own. The thread ends when all clones are dropped.
 #[derive(Clone)]
 pub(super) struct Watch {
     soon: SyncSender<()>,
@@ -59,19 +59,20 @@ impl Watch {
         let since = Arc::clone(&joining);
         let (tell, phases) = watch::channel(None);
         let run = move || {
-            let mut gone = MissingTopic { topic, looks: 0, phase: tell, notices };
+            let mut gone = MissingTopic { topic, misses: 0, phase: tell, notices };
             let mut reason = None;
             while wait(&client, &asked, every) {
-                let seen = look(&client, &gone.topic, now().after(ANSWER));
-                gone.look(&seen);
-                // The library names each reason once in half a minute.
-                reason = Reason::last(client.context().reason(), reason.filter(|_| seen.is_err()));
-                let failed = seen.map(|(id, partitions)| {
+                let answer = query(&client, &gone.topic, now().after(ANSWER));
+                gone.on_answer(&answer);
+                // The library logs each reason only once in half a minute.
+                reason =
+                    Reason::last(client.context().reason(), reason.filter(|_| answer.is_err()));
+                let failed = answer.map(|(id, partitions)| {
                     queue.put(Report::Topic { id, partitions });
                 });
                 let since = *since.lock().unwrap_or_else(PoisonError::into_inner);
-                let lasts = since.is_some_and(|since| now().since(since) >= JOINING);
-                gone.joins(lasts.then(|| phase(&client, failed.err(), reason.clone())));
+                let is_long = since.is_some_and(|since| now().since(since) >= JOINING);
+                gone.on_wait(is_long.then(|| phase(&client, failed.err(), reason.clone())));
             }
         };
         thread::Builder::new()
@@ -81,56 +82,57 @@ impl Watch {
         Ok(Self { soon, joining, phases })
     }
 
-    /// The phase in which a member without an assignment has been for long.
+    /// The reason why the member has had no assignment for a long time.
     pub(super) fn phases(&self) -> watch::Receiver<Option<Arc<str>>> {
         self.phases.clone()
     }
 
-    /// The member has been without an assignment since then, or has one.
+    /// Records since when the member has no assignment; `None` if it has one.
     pub(super) fn joins(&self, since: Option<Time>) {
         *self.joining.lock().unwrap_or_else(PoisonError::into_inner) = since;
     }
 
-    /// Asks for a look if the member has been joining for too long. Returns whether it has.
+    /// Triggers a topic query if the member has waited longer than `JOINING` for an assignment;
+    /// returns whether it has waited that long.
     pub(super) fn joins_too_long(&self) -> bool {
         let since = *self.joining.lock().unwrap_or_else(PoisonError::into_inner);
-        let lasts = since.is_some_and(|since| now().since(since) >= JOINING);
-        if lasts {
-            self.look_soon();
+        let is_long = since.is_some_and(|since| now().since(since) >= JOINING);
+        if is_long {
+            self.query_soon();
         }
-        lasts
+        is_long
     }
 
-    /// Asks for a look soon: another topic may be there after a lost connection.
-    pub(super) fn look_soon(&self) {
-        // An error means that a look was asked for already.
+    /// Triggers a topic query: after a lost connection there may be another topic.
+    pub(super) fn query_soon(&self) {
+        // The send fails if a query was requested already; ignore it.
         let _ = self.soon.try_send(());
     }
 }
 
-/// Notices about a topic that is gone.
+/// Reports whether the topic is gone, and why a member waits.
 struct MissingTopic {
     topic: String,
-    /// The number of looks in a row that did not find the topic.
-    looks: u32,
-    /// The phase in which a member has been without an assignment for long.
+    /// Queries in a row that did not find the topic.
+    misses: u32,
+    /// The reason why the member has had no assignment for a long time.
     phase: watch::Sender<Option<Arc<str>>>,
     notices: Option<Sender<Notice>>,
 }
 
 impl MissingTopic {
     /// Reports that the topic is gone, and that it is back.
-    fn look(&mut self, seen: &KafkaResult<(TopicId, u32)>) {
-        match seen {
+    fn on_answer(&mut self, answer: &KafkaResult<(TopicId, u32)>) {
+        match answer {
             Ok(_) => {
-                if self.looks >= GONE {
+                if self.misses >= GONE {
                     self.tell(Notice::TopicBack { topic: self.topic.clone() });
                 }
-                self.looks = 0;
+                self.misses = 0;
             }
             Err(error) if is_unknown(error) => {
-                self.looks = self.looks.saturating_add(1);
-                if self.looks == GONE {
+                self.misses = self.misses.saturating_add(1);
+                if self.misses == GONE {
                     self.tell(Notice::TopicGone { topic: self.topic.clone() });
                 }
             }
@@ -138,8 +140,8 @@ impl MissingTopic {
         }
     }
 
-    /// Reports the wait of a member that joins for long, and its end.
-    fn joins(&self, phase: Option<String>) {
+    /// Reports why a member waits for its assignment, and the end of a wait.
+    fn on_wait(&self, phase: Option<String>) {
         let phase: Option<Arc<str>> = phase.map(Into::into);
         let before = self.phase.send_replace(phase.clone());
         match phase {
@@ -158,24 +160,24 @@ impl MissingTopic {
     }
 }
 
-/// The topic whose partitions show brokers the coordinator of a group.
+/// The topic whose partitions show which brokers coordinate groups.
 const OFFSETS: &str = "__consumer_offsets";
 
-/// The phase that keeps a member from its assignment. When the look `failed`, silent brokers are
-/// not asked a second time: looks at the topic would come half as often.
+/// The phase that keeps a member from its assignment. If the query of the topic met silent brokers
+/// (`failed`), they are not asked a second time: topics would be queried half as often.
 fn phase(
     client: &BaseConsumer<ClientLog>,
     failed: Option<KafkaError>,
     reason: Option<Reason>,
 ) -> String {
     let silence = failed.filter(explain::is_silence);
-    let asked = silence.map_or_else(|| client.fetch_metadata(Some(OFFSETS), ANSWER), Err);
-    let metadata = match asked {
+    let answer = silence.map_or_else(|| client.fetch_metadata(Some(OFFSETS), ANSWER), Err);
+    let metadata = match answer {
         Ok(metadata) => metadata,
         Err(error) => {
             let reason = Reason::last(client.context().reason(), reason);
             let why = explain::error(&error, reason.as_ref());
-            return format!("brokers tell no metadata: {why}");
+            return format!("brokers give no metadata: {why}");
         }
     };
     let brokers = metadata.brokers().len();
@@ -185,8 +187,8 @@ fn phase(
     let leaderless = topic.partitions().iter().filter(|partition| partition.leader() < 0).count();
     match topic.error().map(RDKafkaErrorCode::from) {
         Some(RDKafkaErrorCode::TopicAuthorizationFailed) => format!(
-            "its coordinator or its other members do not answer; this user may not describe \
-             {OFFSETS}, which would tell"
+            "the group's coordinator or other members do not answer; give this user the right to \
+             describe {OFFSETS}, which shows the coordinators"
         ),
         _ if topic.partitions().is_empty() => no_offsets(brokers),
         _ if leaderless > 0 => format!(
@@ -194,18 +196,18 @@ fn phase(
              coordinator: start the brokers that hold them",
             topic.partitions().len()
         ),
-        _ => "partitions are being assigned, and another member of the group does not answer, or \
-              its coordinator: a member that stands still holds that up until its session timeout \
-              or its max.poll.interval.ms"
+        _ => "the group is assigning partitions, and its coordinator or another member does not \
+              answer: a member that hangs delays the assignment until its session timeout or its \
+              max.poll.interval.ms"
             .to_owned(),
     }
 }
 
 fn no_offsets(brokers: usize) -> String {
     format!(
-        "it has no coordinator, as there is no topic {OFFSETS}: brokers cannot make it \
-         where offsets.topic.replication.factor (3 by default) is above the number of brokers, \
-         which is {brokers}: lower it at the brokers, or start more of them"
+        "the group has no coordinator, because there is no topic {OFFSETS}: brokers cannot make \
+         this topic while offsets.topic.replication.factor (3 by default) is above the number of \
+         brokers, which is {brokers}; lower the factor at the brokers, or start more brokers"
     )
 }
 
@@ -217,8 +219,8 @@ fn is_unknown(error: &KafkaError) -> bool {
     )
 }
 
-/// Waits for the time to look, or for a request. Returns whether to look. Logs the client's events
-/// in the meantime, so that they do not pile up.
+/// Waits for the next regular query, or for a requested one. Returns `false` when the thread is to
+/// end. Logs the client's events in the meantime, so that they do not pile up.
 fn wait(client: &BaseConsumer<ClientLog>, asked: &Receiver<()>, every: Duration) -> bool {
     let begin = now();
     let mut wanted = false;
@@ -239,17 +241,17 @@ fn wait(client: &BaseConsumer<ClientLog>, asked: &Receiver<()>, every: Duration)
     }
 }
 
-/// The identity and the number of partitions of a topic, answered by `until`.
-pub(super) fn look<C: ConsumerContext>(
+/// Queries the identity and the number of partitions of a topic, with an answer by `until`.
+pub(super) fn query<C: ConsumerContext>(
     client: &BaseConsumer<C>,
     topic: &str,
     until: Time,
 ) -> KafkaResult<(TopicId, u32)> {
     // A zero timeout would give up an answer that may still come.
     let left = || until.since(now()).max(Duration::from_millis(1));
-    // A broker that has not heard of a topic yet answers like one whose topic is gone.
+    // A broker that does not know a topic yet answers like one whose topic is gone.
     let unknown = KafkaError::MetadataFetch(RDKafkaErrorCode::UnknownTopicOrPartition);
-    // This question comes first, because it chooses the broker for the next one.
+    // Ask this first: the answer chooses the broker for the next question.
     let (partitions, _) = shape(client, topic, left())?.ok_or(unknown)?;
     Ok((id(client.client(), topic, left)?, partitions))
 }
@@ -266,8 +268,8 @@ mod tests {
             config.create_with_context(ClientLog::default()).unwrap();
         let silence = KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut);
         let said = explain::error(&silence, None);
-        // A silence of the port itself would give another error.
+        // If the port itself were silent, the error would differ.
         let phase = phase(&client, Some(silence), None);
-        assert_eq!(phase, format!("brokers tell no metadata: {said}"));
+        assert_eq!(phase, format!("brokers give no metadata: {said}"));
     }
 }

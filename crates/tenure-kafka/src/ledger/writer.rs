@@ -1,4 +1,4 @@
-//! Writes records at once, to the named partitions, with neither key nor value.
+//! Writes records at once, each to the named partition, with neither key nor value.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,47 +20,47 @@ use super::queue::Queue;
 use crate::client_log::ClientLog;
 use crate::{explain, keeper, wire};
 
-/// A producer counts as stuck after this number of delivery timeouts since the first failed record
-/// of a partition.
+/// A producer counts as stuck when a partition has failed for this number of delivery timeouts.
 const STUCK: u32 = 4;
 
-/// A producer counts as stuck no sooner than this: a new one needs as long to find the brokers
-/// while they elect.
+/// A producer counts as stuck no sooner than this: a new producer may need as long to find the
+/// brokers during their elections.
 const STUCK_MIN: Duration = Duration::from_secs(5);
 
 /// A record on its way to the broker.
 struct EntryInFlight {
     number: EntryNumber,
     partition: Partition,
-    /// Whether success is reported in any case.
-    told: bool,
+    /// Whether the record is a claim: then the driver reports every outcome.
+    is_claim: bool,
 }
 
 /// Receives the outcomes of records, on the producer's own thread.
 struct Outcomes {
-    told: ClientLog,
+    log: ClientLog,
     reports: Reports,
-    /// Brokers refuse all records of this producer.
+    /// Whether brokers refuse all records of this producer.
     over: AtomicBool,
     worked: AtomicBool,
 }
 
-/// Reports the outcomes of records: every outcome of a claim, each failure of another record, and
-/// the first success after a failure, so that the next failure is news.
+/// Reports the outcomes of records: every outcome of a claim, each failure of any other record, and
+/// the first success after a failure.
 #[derive(Clone)]
 struct Reports {
     queue: Queue,
-    /// Partitions whose last record failed, and the first failure in a row.
+    /// Partitions whose last record failed, each with the time of its first failure in a row, on
+    /// `CLOCK_BOOTTIME`.
     failing: Arc<Mutex<BTreeMap<Partition, Time>>>,
 }
 
 impl ClientContext for Outcomes {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        self.told.log(level, facility, message);
+        self.log.log(level, facility, message);
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
-        self.told.error(error, reason);
+        self.log.error(error, reason);
     }
 }
 
@@ -73,21 +73,21 @@ impl ProducerContext for Outcomes {
             Err((error, _)) => drop(self.over.fetch_or(is_over(error), Ordering::Relaxed)),
         }
         let outcome = match result {
-            // A record that was written already, and was sent twice, has an earlier offset: the
-            // reader learns the offset of a claim, and other records need none.
+            // The library may have written a record twice: it then returns an earlier offset, or
+            // none. The reader learns the offset of a claim, and other records need none.
             Ok(message) => match u64::try_from(message.offset()) {
-                Err(_) if sent.told => return,
+                Err(_) if sent.is_claim => return,
                 offset => Ok(offset.unwrap_or_default()),
             },
-            Err((error, _)) => Err(self.said(error)),
+            Err((error, _)) => Err(self.cause(error)),
         };
         self.reports.became(&sent, outcome, now());
     }
 }
 
 impl Outcomes {
-    fn said(&self, error: &KafkaError) -> Arc<str> {
-        explain::error(error, self.told.reason().as_ref()).into()
+    fn cause(&self, error: &KafkaError) -> Arc<str> {
+        explain::error(error, self.log.reason().as_ref()).into()
     }
 }
 
@@ -97,7 +97,7 @@ impl Reports {
     }
 
     fn became(&self, sent: &EntryInFlight, outcome: Result<u64, Arc<str>>, now: Time) {
-        let EntryInFlight { number, partition, told } = *sent;
+        let EntryInFlight { number, partition, is_claim } = *sent;
         let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
         let news = match outcome {
             Ok(_) => failing.remove(&partition).is_some(),
@@ -106,14 +106,14 @@ impl Reports {
                 true
             }
         };
-        // The queue has a lock of its own.
+        // The queue has its own lock: release this one first.
         drop(failing);
-        if told || news {
+        if is_claim || news {
             self.queue.put(Report::Published { number, partition, outcome });
         }
     }
 
-    /// The first failure in a row of the partition that has failed for longest.
+    /// The time of the earliest failure that still lasts, of any partition.
     fn failing(&self) -> Option<Time> {
         let failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
         failing.values().min().copied()
@@ -126,25 +126,26 @@ pub(super) struct Writer {
     partitions: u32,
     reports: Reports,
     producer: ThreadedProducer<Outcomes>,
-    /// The pace at which producers replace refused ones.
+    /// The pace at which new producers replace refused ones.
     pace: Pace,
     stuck: StuckCheck,
 }
 
-/// Finds a stuck producer: the library has let record after record of a partition run out of time,
-/// while another producer could write them.
+/// Finds a stuck producer: the library lets every record of a partition run out of time, while
+/// another producer could write them.
 struct StuckCheck {
-    /// The longest failure of a partition.
+    /// The time for which a partition may fail.
     patience: Duration,
-    /// The start of the producer, on `CLOCK_BOOTTIME`.
+    /// Start of the producer, on `CLOCK_BOOTTIME`.
     since: Time,
-    /// The pace slows down where another producer cannot write either: the partition may have no
-    /// leader.
+    /// The pace of new producers, which slows down if these cannot write, either: the partition may
+    /// have no leader.
     pace: Pace,
 }
 
 impl StuckCheck {
-    /// Whether to make another producer now, as a partition has failed since `failing`.
+    /// Whether to make another producer at `now`; `failing` is the time of the earliest failure
+    /// that still lasts.
     fn is_due(&mut self, failing: Option<Time>, now: Time) -> bool {
         let Some(failing) = failing else {
             self.pace.worked();
@@ -187,9 +188,9 @@ impl Writer {
             Target::Every => 0..self.partitions,
             Target::One(partition) => partition.0..partition.0.saturating_add(1),
         };
-        let told = entry.kind == Kind::Claim;
+        let is_claim = entry.kind == Kind::Claim;
         for partition in partitions.map(Partition) {
-            let sent = Box::new(EntryInFlight { number: entry.number, partition, told });
+            let sent = Box::new(EntryInFlight { number: entry.number, partition, is_claim });
             self.send(partition, headers.clone(), sent);
         }
     }
@@ -200,14 +201,15 @@ impl Writer {
             .headers(headers);
         let Err((error, record)) = self.producer.send(record) else { return };
         let outcomes = self.producer.context();
-        self.reports.became(&record.delivery_opaque, Err(outcomes.said(&error)), now());
+        self.reports.became(&record.delivery_opaque, Err(outcomes.cause(&error)), now());
         if is_over(&error) {
             self.begin_anew();
         }
     }
 
-    /// Replaces the producer. Refused records are written again with the next heartbeat. A producer
-    /// that is refused everything stays for a while, and reports each record as failed at once.
+    /// Replaces the producer. Refused records are written again with the next heartbeat. If every
+    /// producer is refused, the last one stays for a while, and reports each record as failed at
+    /// once.
     fn begin_anew(&mut self) {
         if self.producer.context().worked.load(Ordering::Relaxed) {
             self.pace.worked();
@@ -220,15 +222,15 @@ impl Writer {
     fn replace(&mut self) {
         if let Ok(producer) = producer(&self.config, &self.reports) {
             let before = std::mem::replace(&mut self.producer, producer);
-            // A dropped producer waits for its records, and no other thread must.
+            // The drop waits for the producer's records: let no other thread wait.
             drop(keeper::end(|| drop(before)));
         }
     }
 }
 
-/// Whether a producer can write no more: the library refuses all records after a log was truncated,
-/// and brokers do when its epoch has wrapped around, which each second without a reachable
-/// partition brings nearer.
+/// Whether the producer can never write again. The library refuses all records after a log was
+/// truncated. Brokers refuse all records when the producer's epoch has wrapped around; each second
+/// without a reachable partition raises that epoch.
 fn is_over(error: &KafkaError) -> bool {
     matches!(
         error.rdkafka_error_code(),
@@ -244,7 +246,7 @@ fn is_over(error: &KafkaError) -> bool {
 
 fn producer(config: &ClientConfig, reports: &Reports) -> KafkaResult<ThreadedProducer<Outcomes>> {
     config.create_with_context(Outcomes {
-        told: ClientLog::default(),
+        log: ClientLog::default(),
         reports: reports.clone(),
         over: AtomicBool::new(false),
         worked: AtomicBool::new(false),
@@ -274,7 +276,7 @@ mod tests {
         let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
         let became = |partition: u32, works: bool, now: u64| {
             let partition = Partition(partition);
-            let sent = EntryInFlight { number: EntryNumber(1), partition, told: false };
+            let sent = EntryInFlight { number: EntryNumber(1), partition, is_claim: false };
             reports.became(&sent, if works { Ok(1) } else { Err("no".into()) }, at(now));
             reports.failing()
         };
@@ -290,12 +292,12 @@ mod tests {
         let queue = Queue::default();
         let reports = Reports::new(queue.clone());
         let mut number = 0;
-        let mut became = |partition: u32, told: bool, works: bool| {
+        let mut became = |partition: u32, is_claim: bool, works: bool| {
             number += 1;
             let sent = EntryInFlight {
                 number: EntryNumber(number),
                 partition: Partition(partition),
-                told,
+                is_claim,
             };
             let outcome = if works { Ok(number) } else { Err("no".into()) };
             reports.clone().became(&sent, outcome, Time::ZERO);

@@ -1,4 +1,4 @@
-//! Requirements of a topic, and the commands that meet them, without questions to brokers.
+//! Requirements on a topic, and the commands that meet them. Asks no broker.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,17 +8,18 @@ use std::time::Duration;
 pub struct Needs {
     pub topic: String,
     pub partitions: u32,
-    /// The least time for which records are kept.
+    /// The least retention time of records.
     pub retention: Duration,
-    /// Whether acknowledged records must survive a broker (`at_most_one`, unless the user accepts
-    /// losses).
+    /// Whether acknowledged records must survive the loss of a broker (`at_most_one`, unless the
+    /// user accepts losses).
     pub replicated: bool,
-    /// The number of copies of a topic that is made.
+    /// The number of copies of each partition in a new topic.
     pub copies: u32,
-    /// Whether the process only asks: an error then says what candidates need.
+    /// Whether the process only queries leaders: an error then names the settings of the
+    /// candidates.
     pub only_asks: bool,
-    /// Whether roles have no leader while no record can be written (`at_most_one`), so that the
-    /// loss of one broker must not stop writes.
+    /// Whether the loss of one broker must not stop writes, because roles have no leader while no
+    /// record can be written (`at_most_one`).
     pub strict: bool,
     /// Bytes of the largest record that a process may write.
     pub largest: u32,
@@ -28,15 +29,15 @@ pub struct Needs {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
     pub partitions: u32,
-    /// The copies of the partition with the fewest.
+    /// The copies of the partition with the fewest copies.
     pub replication: u32,
     /// Settings by name, in the form of the broker; `None` without a value.
     pub settings: Vec<(String, Option<String>)>,
 }
 
-/// The least copies of a partition.
+/// The fewest copies of a partition.
 pub(super) const REPLICATION_MIN: u32 = 3;
-/// The least copies that have an acknowledged record.
+/// The fewest copies that must hold an acknowledged record.
 pub(super) const IN_SYNC_MIN: u32 = 2;
 
 /// A requirement that a topic does not meet.
@@ -45,10 +46,11 @@ pub enum Wrong {
     /// The number of partitions, on which the leaders of roles depend.
     Partitions { found: u32, needed: u32 },
     Replication {
-        /// The copies of the partition with the fewest.
+        /// The copies of the partition with the fewest copies.
         found: u32,
     },
-    /// More copies must have a record than there are, or than one broker less has.
+    /// `min.insync.replicas` exceeds the number of copies, or the copies that are left without one
+    /// broker.
     InSync { found: u32, copies: u32, needed: u32 },
     Setting {
         name: &'static str,
@@ -94,8 +96,8 @@ impl Needs {
         Err(WrongTopic { needs, brokers, copies, wrong })
     }
 
-    /// The setting for the largest record. A topic is made without it, as brokers allow more by
-    /// default.
+    /// The setting for the largest record. A new topic is made without this setting, as the
+    /// brokers' default allows more.
     fn room(&self) -> Setting {
         Setting {
             name: "max.message.bytes",
@@ -119,10 +121,9 @@ impl Needs {
         (found > needed).then_some(Wrong::InSync { found, copies, needed })
     }
 
-    /// The settings with which a topic is made.
     pub(super) fn made_with(&self) -> Vec<(&'static str, String)> {
         let settings = self.settings().into_iter().map(|setting| (setting.name, setting.needed));
-        // The brokers' default may be more than the number of copies.
+        // The brokers' default may exceed the number of copies.
         let one = ("min.insync.replicas", "1".to_owned());
         settings.chain((!self.replicated).then_some(one)).collect()
     }
@@ -181,7 +182,7 @@ impl Needs {
     }
 }
 
-/// Settings on which safety rests: a process that cannot read them must not assume them.
+/// Settings on which safety depends: a process that cannot read them assumes the worst.
 const SAFETY: [&str; 2] = ["min.insync.replicas", "unclean.leader.election.enable"];
 
 pub(super) struct Setting {
@@ -193,8 +194,8 @@ pub(super) struct Setting {
 
 impl Found {
     fn setting(&self, name: &str) -> Option<&str> {
-        let told = self.settings.iter().find(|(found, _)| found == name);
-        told.and_then(|(_, value)| value.as_deref())
+        let setting = self.settings.iter().find(|(found, _)| found == name);
+        setting.and_then(|(_, value)| value.as_deref())
     }
 }
 
@@ -204,7 +205,7 @@ impl Setting {
         let found = match found.setting(name) {
             Some(value) if is_right(value, &needed) => return None,
             Some(value) => value.to_owned(),
-            None if SAFETY.contains(&name) => "not told by the broker".to_owned(),
+            None if SAFETY.contains(&name) => "not shown by the broker".to_owned(),
             None => return None,
         };
         Some(Wrong::Setting { name, found, needed, why })
@@ -235,8 +236,8 @@ impl fmt::Display for Wrong {
         match self {
             Self::Partitions { found, needed } => write!(
                 f,
-                "the topic has {found} partitions, and {needed} are set: partition j mod M decides \
-                 role j, so all processes must use one M"
+                "the topic has {found} partitions, and --partitions is {needed}: partition j mod M \
+                 of M partitions decides role j, so all processes must use the same M"
             ),
             Self::Replication { found } => write!(
                 f,
@@ -251,7 +252,7 @@ impl fmt::Display for Wrong {
             Self::InSync { found, copies, needed } => write!(
                 f,
                 "min.insync.replicas is {found} of {copies} copies, it must be at most {needed}: \
-                 nothing can be written, and so nobody leads, while one broker is down"
+                 while one broker is down nothing can be written, and no process leads"
             ),
             Self::Setting { name, found, needed, why } => {
                 let least = if needed.parse::<u64>().is_ok() { "at least " } else { "" };
@@ -299,16 +300,16 @@ impl WrongTopic {
             let partitions = needs.partitions;
             write!(
                 f,
-                "With all processes stopped, make it anew, or take another one with --topic:\n    \
+                "Stop all processes, and make the topic anew, or give another --topic:\n    \
                  kafka-topics.sh --bootstrap-server {brokers} --delete --topic {topic} &&\n    \
                  kafka-topics.sh --bootstrap-server {brokers} --create --topic {topic} \
                  --partitions {partitions} --replication-factor {copies}{settings}"
             )?;
-            // Records begin at the first one of the new topic.
+            // The records of the new topic begin at offset 0.
             return if needs.strict {
                 f.write_str(
-                    "\nFences begin again there: start all with a --fence-base above every one \
-                     before and every leader epoch",
+                    "\nFences begin again with the new topic: start all processes with a \
+                     --fence-base above every earlier one and every leader epoch",
                 )
             } else {
                 Ok(())
@@ -324,13 +325,14 @@ impl WrongTopic {
             .collect();
         write!(
             f,
-            "This mends it:\n    kafka-configs.sh --bootstrap-server {brokers} --alter \
-             --entity-type topics --entity-name {topic} --add-config {}",
+            "This command mends the topic:\n    kafka-configs.sh --bootstrap-server {brokers} \
+             --alter --entity-type topics --entity-name {topic} --add-config {}",
             settings.join(",")
         )
     }
 
-    /// Advice for a process that only asks: candidates use the topic as it is.
+    /// Writes the advice for a process that only queries leaders: candidates use the topic as it
+    /// is.
     fn ask_otherwise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let instead = self.wrong.iter().filter_map(|wrong| match wrong {
             Wrong::Partitions { found, .. } => Some(format!("--partitions {found}")),
@@ -386,7 +388,7 @@ mod tests {
     fn unreported_safety_setting_is_wrong() {
         let said = needs(true).check(&found(&[]), "b:1").unwrap_err().to_string();
         for setting in SAFETY {
-            assert!(said.contains(&format!("{setting} is not told by the broker")), "{said}");
+            assert!(said.contains(&format!("{setting} is not shown by the broker")), "{said}");
         }
         needs(false).check(&found(&[]), "b:1").unwrap();
     }
@@ -411,7 +413,7 @@ mod tests {
              this time, and the clock of one process must not delete the claims of others\n  \
              - min.insync.replicas is 1, it must be at least 2: an acknowledged record must be in \
              more than one copy\n\
-             This mends it:\n    \
+             This command mends the topic:\n    \
              kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
              prices --add-config cleanup.policy=delete,retention.ms=600000,\
              message.timestamp.type=LogAppendTime,min.insync.replicas=2"
@@ -431,9 +433,9 @@ mod tests {
         assert_eq!(
             told(&strict, topic(3, "3")),
             "topic prices cannot be used:\n  \
-             - min.insync.replicas is 3 of 3 copies, it must be at most 2: nothing can be written, \
-             and so nobody leads, while one broker is down\n\
-             This mends it:\n    \
+             - min.insync.replicas is 3 of 3 copies, it must be at most 2: while one broker is \
+             down nothing can be written, and no process leads\n\
+             This command mends the topic:\n    \
              kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
              prices --add-config min.insync.replicas=2"
         );
@@ -461,7 +463,7 @@ mod tests {
              - max.message.bytes is 5999, it must be at least 6000: each record lists all roles \
              that its writer leads; the broker rejects a record that is too large, and the \
              heartbeat is lost\n\
-             This mends it:\n    \
+             This command mends the topic:\n    \
              kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
              prices --add-config max.message.bytes=6000"
         );
@@ -473,8 +475,8 @@ mod tests {
         let said = needs(true).check(&found, "b:1").unwrap_err().to_string();
         for part in [
             "If the other processes use 8 partitions, give --partitions 8. Otherwise:",
-            "Fences begin again there: start all with a --fence-base",
-            "the topic has 8 partitions, and 16 are set",
+            "Fences begin again with the new topic: start all processes with a --fence-base",
+            "the topic has 8 partitions, and --partitions is 16",
             "a partition has 1 of at least 3 copies",
             "--create --topic prices --partitions 16 --replication-factor 3 --config \
              cleanup.policy=delete --config retention.ms=600000",

@@ -1,8 +1,9 @@
-//! The topic: made as the protocol needs it, or checked, with all faults at once (ruling 6).
+//! The topic: makes it as the protocol needs it, or checks it and reports all faults at once
+//! (ruling 6).
 
 mod checks;
-mod look;
+mod query;
 
 pub use checks::{Found, Needs, Wrong, WrongTopic};
-pub(crate) use look::{ANSWER, Tell, ensure_aloud, id, shape};
-pub use look::{Made, TopicError, ensure};
+pub(crate) use query::{ANSWER, Tell, ensure_aloud, id, shape};
+pub use query::{Made, TopicError, ensure};

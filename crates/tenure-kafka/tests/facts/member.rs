@@ -1,5 +1,5 @@
-//! Members of groups: plain `rdkafka` that prints its events; each in a process of its own, which
-//! can be stopped.
+//! Members of groups: plain `rdkafka` clients that print their events, each in its own process,
+//! which a test can stop.
 
 use std::fmt::Arguments;
 use std::io::Write as _;
@@ -16,7 +16,7 @@ use tenure_testkit::facts::Failure;
 
 use crate::stage::SOON;
 
-/// Set for a member, to its topic and its settings: see [`run`].
+/// The environment variable of a member's process: its topic and settings, see [`run`].
 pub(crate) const ROLE: &str = "TENURE_FACTS_MEMBER";
 
 pub(crate) fn settings(brokers: &str, group: &str) -> ClientConfig {
@@ -37,7 +37,7 @@ pub(crate) fn classic(config: &mut ClientConfig, session: &str, poll: &str) {
         .set("max.poll.interval.ms", poll);
 }
 
-/// The newer protocol, whose times belong to the group.
+/// Sets the newer protocol, in which the session timeout belongs to the group.
 pub(crate) fn newer(config: &mut ClientConfig, poll: &str) {
     config.set("group.protocol", "consumer").set("max.poll.interval.ms", poll);
 }
@@ -65,12 +65,12 @@ impl Member {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Whether the member has printed a line that begins so.
+    /// Whether the member has printed a line that begins with `begins`.
     pub(crate) fn has_said(&self, begins: &str) -> bool {
         self.said().lines().any(|line| line.starts_with(begins))
     }
 
-    /// Waits for a line of the member that begins so.
+    /// Waits until the member prints a line that begins with `begins`.
     pub(crate) async fn wait(&self, begins: &str) -> Result<(), Failure> {
         let heard = async {
             while !self.has_said(begins) {
@@ -116,7 +116,7 @@ fn tell(line: Arguments<'_>) {
     std::io::stdout().flush().unwrap();
 }
 
-/// A member: the first line of its order has its topic, the other lines its settings.
+/// Runs a member: the first line of `order` is its topic, the other lines are its settings.
 pub(crate) fn run(order: &str) -> ExitCode {
     let mut lines = order.lines();
     let topic = lines.next().unwrap_or_default();

@@ -30,7 +30,7 @@ async fn stopped(stage: &Stage, brokers: &str, config: &ClientConfig) -> Seen {
     first.wait("assigned [0]").await?;
     let second = Member::join(config, stage.name())?;
     let producer = producer(brokers)?;
-    // Each begins at the end, wherever that is at its look: the story waits until it reads.
+    // Each member begins at the end that it finds: wait until the member reads.
     let until_it_reads = async |one: &Member| {
         while !one.has_said("read 0 ") {
             append(&producer, stage.name(), 0)?;

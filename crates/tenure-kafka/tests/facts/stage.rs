@@ -103,7 +103,7 @@ pub(crate) async fn create(brokers: &str, name: &str, count: i32) -> Result<(), 
     for result in admin(brokers)?.create_topics(&[topic], &options).await? {
         result.map_err(|(name, code)| format!("{name}: {code}"))?;
     }
-    // Brokers hear of it a moment later.
+    // Other brokers learn of the topic a moment later.
     let asks: BaseConsumer = client(brokers).create()?;
     let is_there = || {
         let metadata = asks.fetch_metadata(Some(name), SOON).ok()?;

@@ -10,8 +10,8 @@ use tenure_testkit::handles::soon;
 
 pub(crate) type Tests = &'static [(&'static str, fn())];
 
-/// Lists the tests of a part, each in a runtime of its own. Tests before the semicolon run with
-/// each group protocol, under two names: the protocols may differ in them, and other tests may use
+/// Lists the tests of a part, each in its own runtime. Tests before the semicolon run twice, under
+/// two names: once with each group protocol, as the protocols may differ, and other tests may use
 /// the same broker.
 macro_rules! tests {
     ($($name:ident),* $(,)?) => {
@@ -47,13 +47,13 @@ pub(crate) fn quick() -> ClusterConfig {
     kafka::quick(SHARED_VERSION)
 }
 
-/// Three brokers of a test's own. A broker counts as gone after 9 s, Kafka's default, so that a
+/// Three brokers for one test. A broker counts as gone after 9 s, Kafka's default, so that a short
 /// standstill does not count.
 pub(crate) fn three() -> Cluster {
     Cluster::start(SHARED_VERSION, 3).unwrap()
 }
 
-/// Replaces a topic by another one of the same name, with one partition.
+/// Replaces a topic by a new one of the same name, with one partition.
 pub(crate) async fn make_anew(addresses: &str, name: &str) {
     let admin: AdminClient<DefaultClientContext> =
         ClientConfig::new().set("bootstrap.servers", addresses).create().unwrap();

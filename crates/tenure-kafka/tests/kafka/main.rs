@@ -9,13 +9,13 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 
-/// Tests mostly wait, so more run at once than there are processors.
+/// Tests mostly wait: run more at once than there are processors.
 const AT_ONCE: usize = 12;
 
-/// Tests in which members give partitions to each other by the newer group protocol, which the soak
-/// plays: the client library can leave a revocation unanswered, and a rebalance stands still until
-/// the rebalance timeout. Tests of a single member, of a session that ends, and of the facts, which
-/// choose their own rebalance timeout, are for the gate as well.
+/// Tests in which members pass partitions to each other by the newer group protocol. Only the soak
+/// runs these: the client library can leave a revocation unanswered, and a rebalance then hangs
+/// until the rebalance timeout. The gate runs the tests of a single member and of a session that
+/// ends, and the facts, which choose their own rebalance timeout.
 const NEWER: [&str; 2] = ["::consumer", "by_the_newer_protocol"];
 
 fn main() -> ExitCode {

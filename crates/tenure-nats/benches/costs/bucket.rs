@@ -1,7 +1,7 @@
 //! An election by a key of NATS's own key-value store, as people write it today: the candidate that
-//! creates the key leads, puts it again before its time is over, and deletes it in the end. The
-//! others try to create it now and then. Such elections need JetStream, and a leader learns too
-//! late that it has lost.
+//! creates the key leads, puts the key again before its time to live ends, and deletes the key in
+//! the end. The other candidates try to create the key now and then. Such elections need JetStream,
+//! and a leader learns too late that it has lost.
 //!
 //! The requests are those of client libraries for `create`, `update` and `delete`.
 
@@ -19,9 +19,9 @@ use crate::stage::{VERSION, seconds};
 
 /// The time to live of the key: our lease.
 const TTL: Duration = Duration::from_secs(10);
-/// The leader puts the key again after this time.
+/// The interval at which the leader puts the key again.
 const RENEWED: Duration = Duration::from_secs(5);
-/// The others try after this time: our heartbeat.
+/// The interval at which other candidates try: our heartbeat.
 const TRIED: Duration = Duration::from_secs(1);
 
 pub(crate) async fn measure(quick: bool) -> Result<()> {
@@ -88,7 +88,7 @@ async fn create_bucket(cluster: &Cluster) -> Result<()> {
     if said["error"].is_null() { Ok(()) } else { Err(said["error"].to_string().into()) }
 }
 
-/// Puts the key if its last revision is this. Returns the new revision, or `None` if it is not.
+/// Puts the key if `after` is its last revision. Returns the new revision; `None` if it is not.
 async fn put(client: &Client, after: u64) -> Option<u64> {
     let mut headers = HeaderMap::new();
     headers.insert("Nats-Expected-Last-Subject-Sequence", after.to_string());
@@ -98,7 +98,7 @@ async fn put(client: &Client, after: u64) -> Option<u64> {
     said["seq"].as_u64().filter(|_| said["error"].is_null())
 }
 
-/// Deletes the key. A deleted key is a marker, after which `create` puts.
+/// Deletes the key. A deleted key is a marker, after which `create` puts the key.
 async fn delete(client: &Client) {
     let mut headers = HeaderMap::new();
     headers.insert("KV-Operation", "PURGE");

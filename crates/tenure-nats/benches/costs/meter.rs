@@ -12,7 +12,7 @@ use crate::used_by::used_by;
 #[derive(Clone, Copy)]
 pub(crate) struct Meter {
     at: Time,
-    /// Messages and bytes that came to the server.
+    /// Messages and bytes that reached the server.
     came: [f64; 2],
     left: [f64; 2],
     own: Duration,
@@ -23,7 +23,7 @@ pub(crate) struct Meter {
 pub(crate) struct Rates {
     pub(crate) came: [f64; 2],
     pub(crate) left: [f64; 2],
-    /// Processor time of this process and of the server, of one core.
+    /// Processor time of this process and of the server, as a part of one core.
     pub(crate) own: f64,
     pub(crate) server: f64,
 }
@@ -45,7 +45,7 @@ impl Meter {
         })
     }
 
-    /// Counts of the next `span`.
+    /// Measures the next `span`.
     pub(crate) async fn over(span: Duration, cluster: &Cluster) -> Result<Rates> {
         let before = Self::read(cluster)?;
         tokio::time::sleep(span).await;

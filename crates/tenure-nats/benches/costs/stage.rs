@@ -25,8 +25,8 @@ pub(crate) fn node(config: Config, url: &str) -> Result<Node> {
     Ok(Node::builder(config.check()?, options).start()?)
 }
 
-/// Participants with these settings, all of which campaign. The best leads when this returns, and
-/// the others wait; a drop ends them.
+/// Participants with these settings, all of which campaign. When `start` returns, the best leads
+/// and the others wait; a drop ends them all.
 pub(crate) struct Company {
     pub(crate) leadership: Leadership<MayOverlap>,
     waiting: Vec<tokio::task::JoinHandle<()>>,
@@ -45,7 +45,8 @@ impl Company {
         for node in &nodes[1..] {
             let election = node.election(ELECTION)?;
             waiting.push(tokio::spawn(async move {
-                // The leader holds until the end: the best leads at last.
+                // Each leadership is held until its end, so that the best participant leads in the
+                // end.
                 while let Ok(leadership) = election.campaign("v").await {
                     leadership.lost().await;
                 }

@@ -11,7 +11,7 @@ use crate::Result;
 use crate::stage::{self, ELECTION, seconds};
 use crate::target::Targets;
 
-/// Measures with the defaults: L = 10 s, K = 1 s, H = 1 s.
+/// Measures with the defaults: L (`lease`) is 10 s, K (`max_clock_skew`) 1 s, H (`heartbeat`) 1 s.
 pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 1 } else { 3 };
     for count in [3, 50] {
@@ -35,7 +35,7 @@ struct RoundTimes {
 impl RoundTimes {
     fn judge(&self, config: &Config, who: &str, targets: &mut Targets) {
         let Self { first, after_stop, after_loss } = self;
-        // The initial wait, and at most three heartbeats to call, to announce and to elect.
+        // The initial wait, and at most three heartbeats: a call, an announcement, the election.
         let begins = config.lease + config.max_clock_skew + 3 * config.heartbeat;
         // The bound in true time.
         let bound = config.lease + 3 * config.max_clock_skew + 2 * config.heartbeat;
@@ -55,7 +55,7 @@ impl RoundTimes {
     }
 }
 
-/// The first leader stops, and the second one is cut off. All others wait.
+/// The first leader stops, and the second leader is cut off. All others wait.
 async fn round(count: u64, took: &mut RoundTimes) -> Result<()> {
     let cluster = stage::start()?;
     // A relay before the second participant can be cut.
@@ -81,7 +81,7 @@ async fn round(count: u64, took: &mut RoundTimes) -> Result<()> {
         _ = &mut third => return Err("the third best leads".into()),
     };
     took.first.push(clock::now().since(began));
-    // A stop at no particular moment of a round.
+    // Stop at no particular moment of a round.
     tokio::time::sleep(Duration::from_millis(4_321)).await;
     let stopped = clock::now();
     leadership.resign().await;

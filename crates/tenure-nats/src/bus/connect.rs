@@ -10,6 +10,7 @@ use async_nats::{
     Auth, AuthError, Client, ConnectErrorKind, ConnectOptions, Event, ServerInfo, Subscriber,
 };
 use tenure_core::allcall::MAX_PAYLOAD_MIN;
+use tenure_tls::TlsCause;
 use tokio::sync::mpsc;
 
 use crate::login::{Login, LoginError};
@@ -22,12 +23,18 @@ const UNSENT_MAX: usize = 1_024;
 
 /// The most messages that the client library keeps until our own queue takes them over, after each
 /// read.
-const UNREAD_MAX: usize = 65_536;
+pub(super) const UNREAD_MAX: usize = 65_536;
+
+/// The most unread events. The end of a connection shows without its event, too.
+const EVENTS_MAX: usize = 1_024;
 
 pub(super) struct Connection {
     pub(super) client: Client,
     pub(super) subscriber: Subscriber,
-    pub(super) events: mpsc::UnboundedReceiver<Event>,
+    /// Events, except for lost messages.
+    pub(super) events: mpsc::Receiver<Event>,
+    /// Whether the library has lost messages since this was last set to false.
+    pub(super) has_lost: Arc<AtomicBool>,
     pub(super) info: ServerInfo,
 }
 
@@ -42,7 +49,7 @@ pub enum ConnectError {
     #[error("{why}")]
     Login { why: Arc<str> },
     #[error("TLS did not come about: {why}")]
-    Tls { why: Arc<str> },
+    Tls { why: TlsCause },
     #[error("the server speaks no TLS")]
     NoTls,
     #[error(
@@ -93,7 +100,9 @@ pub(super) async fn connect(
     let within = options.connect_within;
     let joining = async {
         let (connected, signs) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
-        let (tell, events) = mpsc::unbounded_channel();
+        let (tell, events) = mpsc::channel(EVENTS_MAX);
+        let has_lost: Arc<AtomicBool> = Arc::default();
+        let losing = has_lost.clone();
         let login = with_login(options.login.clone(), &connected, &signs)
             .name(name)
             .connection_timeout(within)
@@ -104,8 +113,15 @@ pub(super) async fn connect(
             // The client must not reconnect, but 0 means no limit here: see `with_login`.
             .max_reconnects(1)
             .event_callback(move |event| {
-                // The send fails when the node has left the connection; ignore it.
-                let _ = tell.send(event);
+                match event {
+                    // The library says so of each lost message.
+                    Event::SlowConsumer(_) => losing.store(true, Ordering::Release),
+                    event => {
+                        // The send fails without room, or when the node has left the connection;
+                        // ignore it.
+                        let _ = tell.try_send(event);
+                    }
+                }
                 std::future::ready(())
             });
         let made = with_tls(login, options.tls.as_ref(), server)?;
@@ -119,13 +135,15 @@ pub(super) async fn connect(
         // Subscribe before the first message on this connection: a server handles messages in
         // order.
         let subscriber = subscribed.map_err(|error| failed(error.to_string()))?;
+        // The flush ends when the bytes are written; the library tells nobody of the server's PONG.
+        client.flush().await.map_err(|error| failed(error.to_string()))?;
         let info = client.server_info();
         let max_payload = info.max_payload;
         let needed = MAX_PAYLOAD_MIN;
         if max_payload < needed {
             return Err(ConnectError::PayloadTooSmall { max_payload, needed });
         }
-        Ok(Connection { client, subscriber, events, info })
+        Ok(Connection { client, subscriber, events, has_lost, info })
     };
     tokio::time::timeout(within, joining).await.unwrap_or(Err(ConnectError::Silent { within }))
 }
@@ -161,7 +179,8 @@ fn with_tls(
         None => (None, None, false),
     };
     let config = tenure_tls::client_config(authority, identity);
-    let config = config.map_err(|error| ConnectError::Tls { why: error.to_string().into() })?;
+    let config =
+        config.map_err(|error| ConnectError::Tls { why: TlsCause::other(error.to_string()) })?;
     let made = made.tls_client_config(config).require_tls(server.is_secure());
     Ok(if first { made.tls_first() } else { made })
 }
@@ -175,7 +194,7 @@ fn why(error: &async_nats::ConnectError, options: &CheckedOptions, asks: Asks) -
         if tenure_tls::is_no_tls(tls) {
             return ConnectError::NoTls;
         }
-        return ConnectError::Tls { why: tenure_tls::words(tls).into() };
+        return ConnectError::Tls { why: TlsCause::of(tls) };
     }
     let said: Arc<str> = said.into();
     match error.kind() {
@@ -187,7 +206,7 @@ fn why(error: &async_nats::ConnectError, options: &CheckedOptions, asks: Asks) -
             ConnectError::Login { why }
         }
         ConnectErrorKind::TimedOut => ConnectError::Silent { within: options.connect_within },
-        ConnectErrorKind::Tls => ConnectError::Tls { why: said },
+        ConnectErrorKind::Tls => ConnectError::Tls { why: TlsCause::other(said) },
         _ => ConnectError::Failed { why: said },
     }
 }

@@ -10,17 +10,19 @@ mod queue;
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use async_nats::{Client, Event, ServerError as Said};
+use async_nats::{Client, Event, Message, ServerError as Said, Subscriber};
+use tenure::{Time, clock};
 use tenure_core::Backoff;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::StreamExt as _;
 
 pub use self::connect::{Asks, ConnectError};
-use self::connect::{Connection, connect};
+use self::connect::{Connection, UNREAD_MAX, connect};
 pub use self::queue::Delivery;
 use self::queue::{Queue, Reader};
 use crate::notice::Notice;
@@ -32,6 +34,12 @@ use crate::server::Server;
 const BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(2) };
 
+/// The most unread changes of the connection. Notices beyond are dropped.
+const NEWS_MAX: usize = 256;
+
+/// Lost messages are reported again when none was lost for so long.
+const QUIET: Duration = Duration::from_secs(10);
+
 /// Changes of the connection.
 #[derive(Debug)]
 pub enum News {
@@ -40,7 +48,6 @@ pub enum News {
     Notice(Notice),
 }
 
-/// A new connection.
 #[derive(Debug)]
 pub struct Up {
     client: Client,
@@ -49,7 +56,6 @@ pub struct Up {
     number: u64,
 }
 
-/// The outcome of publishing a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Published {
     /// The connection has the message, which may still be lost.
@@ -71,7 +77,7 @@ pub enum Incoming {
 
 /// The bus for packets of one cluster.
 pub struct Bus {
-    news: mpsc::UnboundedReceiver<News>,
+    news: mpsc::Receiver<News>,
     heard: Reader,
     up: Option<Up>,
     task: JoinHandle<()>,
@@ -94,7 +100,7 @@ impl Bus {
     /// silent for about three times `silence`. Must be called in a runtime with I/O and time.
     #[must_use]
     pub fn new(options: CheckedOptions, subject: String, name: String, silence: Duration) -> Self {
-        let (tell, news) = mpsc::unbounded_channel();
+        let (tell, news) = mpsc::channel(NEWS_MAX);
         let (queue, heard) = queue::new();
         let keeper = Keeper { options, subject, name, silence, tell, queue };
         let task = tokio::spawn(keeper.run());
@@ -131,12 +137,6 @@ impl Bus {
     /// Stops using the connection.
     pub fn forget_connection(&mut self) {
         self.up = None;
-    }
-
-    /// Whether a connection is in use.
-    #[must_use]
-    pub const fn is_up(&self) -> bool {
-        self.up.is_some()
     }
 
     /// Whether the message came on the connection in use.
@@ -176,8 +176,22 @@ struct Keeper {
     subject: String,
     name: String,
     silence: Duration,
-    tell: mpsc::UnboundedSender<News>,
+    tell: mpsc::Sender<News>,
     queue: Queue,
+}
+
+/// Lost messages of one connection.
+#[derive(Default)]
+struct Losses {
+    last: Option<Time>,
+}
+
+impl Losses {
+    /// Messages were lost now. Returns whether that is reported.
+    fn are_news(&mut self, now: Time) -> bool {
+        let last = self.last.replace(now);
+        last.is_none_or(|last| now.since(last) >= QUIET)
+    }
 }
 
 /// The reason for which a connection is left.
@@ -201,7 +215,7 @@ impl Keeper {
                 {
                     Ok(connection) => {
                         let left = self.keep(server, connection, number).await;
-                        if self.say_left(server, left) { break server } else { return }
+                        if self.say_left(server, left).await { break server } else { return }
                     }
                     Err(error) => {
                         self.say(Notice::Unreachable { server: server.clone(), error });
@@ -232,12 +246,12 @@ impl Keeper {
     }
 
     fn say(&self, notice: Notice) {
-        // The send fails when the node has ended; ignore it.
-        let _ = self.tell.send(News::Notice(notice));
+        // The send fails without room, or when the node has ended; ignore it.
+        let _ = self.tell.try_send(News::Notice(notice));
     }
 
     /// Whether to go on with the next server.
-    fn say_left(&self, server: &Server, left: Reason) -> bool {
+    async fn say_left(&self, server: &Server, left: Reason) -> bool {
         let server = server.clone();
         let notice = match left {
             Reason::Lost(why) => Notice::Disconnected { server, why },
@@ -245,37 +259,62 @@ impl Keeper {
             Reason::LameDuck => Notice::Leaving { server },
             Reason::Closed => return false,
         };
-        let _ = self.tell.send(News::Down);
+        let _ = self.tell.send(News::Down).await;
         self.say(notice);
         true
     }
 
     /// Passes inputs on, until the connection is left.
     async fn keep(&self, server: &Server, connection: Connection, number: u64) -> Reason {
-        let Connection { client, mut subscriber, mut events, info } = connection;
+        let Connection { client, mut subscriber, mut events, has_lost, info } = connection;
         let name = info.server_name.as_str().into();
         let version = info.version.as_str().into();
         self.say(Notice::Connected { server: server.clone(), name, version });
         let up = Up { client, max_payload: info.max_payload, number };
-        if self.tell.send(News::Up(up)).is_err() {
+        if self.tell.send(News::Up(up)).await.is_err() {
             return Reason::Closed;
         }
+        let mut losses = Losses::default();
         loop {
-            tokio::select! {
+            let event = tokio::select! {
                 biased;
-                event = events.recv() => match event {
-                    Some(event) => if let Some(left) = self.on_event(server, event) {
-                        return left;
-                    },
-                    None => return Reason::Lost("the connection has ended".into()),
-                },
                 message = subscriber.next() => match message {
-                    Some(message) => self.queue.put(number, message),
-                    None => return Reason::Lost("the connection has ended".into()),
+                    Some(message) => {
+                        let all = self.take_over(number, &message, &mut subscriber);
+                        let lost = has_lost.swap(false, Ordering::AcqRel) || !all;
+                        if lost && losses.are_news(clock::now()) {
+                            self.say(Notice::Overrun { server: server.clone() });
+                        }
+                        continue;
+                    }
+                    // Events of before say why.
+                    None => events.recv().await,
                 },
+                event = events.recv() => event,
                 () = self.tell.closed() => return Reason::Closed,
+            };
+            let Some(event) = event else {
+                return Reason::Lost("the connection has ended".into());
+            };
+            if let Some(left) = self.on_event(server, event) {
+                return left;
             }
         }
+    }
+
+    /// Keeps a message, and all that came with it: the library loses messages, questions and calls
+    /// alike, when those before them are not taken over. Within the runtime's budget a flood would
+    /// leave most of them there. Returns whether all are kept.
+    fn take_over(&self, number: u64, first: &Message, subscriber: &mut Subscriber) -> bool {
+        let mut all = self.queue.put(number, first);
+        for _ in 1..UNREAD_MAX {
+            let next = pin!(tokio::task::unconstrained(subscriber.next()));
+            match next.poll(&mut Context::from_waker(Waker::noop())) {
+                Poll::Ready(Some(message)) => all &= self.queue.put(number, &message),
+                Poll::Ready(None) | Poll::Pending => break,
+            }
+        }
+        all
     }
 
     fn on_event(&self, server: &Server, event: Event) -> Option<Reason> {
@@ -288,7 +327,6 @@ impl Keeper {
             }
             // A server is used until it ends if there is no other.
             Event::LameDuckMode if self.options.servers.len() > 1 => return Some(Reason::LameDuck),
-            Event::SlowConsumer(_) => self.say(Notice::Overrun { server }),
             Event::ServerError(Said::SlowConsumer(_)) => self.say(Notice::Overrun { server }),
             Event::ServerError(said) if is_about_the_login(&said) => {
                 return Some(Reason::LoggedOut(said.to_string().into()));
@@ -301,7 +339,12 @@ impl Keeper {
                     Notice::Complains { server, said: text }
                 });
             }
-            Event::Connected | Event::LameDuckMode | Event::Draining | Event::ClientError(_) => {}
+            // Lost messages are noticed beside the events.
+            Event::Connected
+            | Event::LameDuckMode
+            | Event::Draining
+            | Event::SlowConsumer(_)
+            | Event::ClientError(_) => {}
         }
         None
     }
@@ -329,6 +372,15 @@ fn is_about_a_right(said: &Said) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_run_of_losses_is_news_once() {
+        let mut losses = Losses::default();
+        let begin = clock::now();
+        let at = [0, 1, 10, 19, 30, 31].map(|second| begin.after(Duration::from_secs(second)));
+        let news = at.map(|now| losses.are_news(now));
+        assert_eq!(news, [true, false, false, false, true, false]);
+    }
 
     #[test]
     fn refused_login_is_no_missing_right() {

@@ -77,37 +77,36 @@ pub(super) fn new() -> (Queue, Reader) {
     (Queue { asks: put_asks, others: put_others }, Reader { asks, others })
 }
 
-/// Whether the subject is that of questions.
 fn is_question(subject: &str) -> bool {
     subject.rsplit('.').next() == Some(Kind::Ask.word())
 }
 
 impl Queue {
-    /// Keeps a message, or loses it without room, as any bus does.
-    pub(super) fn put(&self, connection: u64, message: Message) {
-        // A message that is too long for a packet is cut just behind the limit. The bytes are
-        // copied, because the client library's buffer holds all bytes of the same read.
+    /// Keeps a message, or loses it without room, as any bus does. Returns whether it is kept.
+    pub(super) fn put(&self, connection: u64, message: &Message) -> bool {
+        // A message that is too long for a packet is cut just behind the limit.
         let length = message.payload.len().min(PACKET_BYTES_MAX + 1);
-        let payload = Bytes::copy_from_slice(message.payload.get(..length).unwrap_or_default());
-        let subject = message.subject.as_str().into();
         let lane = if is_question(&message.subject) { &self.asks } else { &self.others };
-        lane.put(Delivery { connection, subject, payload });
+        lane.put(message.subject.len() + length, || {
+            // The bytes are copied, because the client library's buffer holds all bytes of the
+            // same read.
+            let payload = Bytes::copy_from_slice(message.payload.get(..length).unwrap_or_default());
+            Delivery { connection, subject: message.subject.as_str().into(), payload }
+        })
     }
 }
 
 impl Put {
-    fn put(&self, heard: Delivery) {
-        let size = heard.size();
+    fn put(&self, size: usize, heard: impl FnOnce() -> Delivery) -> bool {
         let Counts { bytes, lost } = &*self.counts;
-        if bytes.load(Ordering::Relaxed) + size > self.bytes_max {
+        let fits = bytes.load(Ordering::Relaxed) + size <= self.bytes_max;
+        let Some(room) = self.heard.try_reserve().ok().filter(|_| fits) else {
             lost.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
+            return false;
+        };
         bytes.fetch_add(size, Ordering::Relaxed);
-        if self.heard.try_send(heard).is_err() {
-            bytes.fetch_sub(size, Ordering::Relaxed);
-            lost.fetch_add(1, Ordering::Relaxed);
-        }
+        room.send(heard());
+        true
     }
 }
 
@@ -171,6 +170,11 @@ mod tests {
         }
     }
 
+    /// Returns the number of messages that are kept.
+    fn put(queue: &Queue, number: usize, subject: &str, size: usize) -> usize {
+        (0..number).filter(|_| queue.put(1, &message(subject, size))).count()
+    }
+
     fn read(reader: &mut Reader) -> usize {
         std::iter::from_fn(|| reader.take()).count()
     }
@@ -178,12 +182,12 @@ mod tests {
     #[test]
     fn flood_is_bounded() {
         let (queue, mut reader) = new();
-        (0..MESSAGES_MAX + 10).for_each(|_| queue.put(1, message(CALL, 1)));
+        assert_eq!(put(&queue, MESSAGES_MAX + 10, CALL, 1), MESSAGES_MAX);
         assert_eq!((reader.lost(), read(&mut reader)), (10, MESSAGES_MAX));
         let large = BYTES_MAX / (PACKET_BYTES_MAX + CALL.len());
-        (0..large + 3).for_each(|_| queue.put(1, message(CALL, PACKET_BYTES_MAX)));
+        assert_eq!(put(&queue, large + 3, CALL, PACKET_BYTES_MAX), large);
         assert_eq!((reader.lost(), read(&mut reader)), (13, large));
-        queue.put(1, message(CALL, 8 * 1024 * 1024));
+        assert_eq!(put(&queue, 1, CALL, 8 * 1024 * 1024), 1);
         let cut = reader.take().unwrap();
         assert_eq!(cut.payload.len(), PACKET_BYTES_MAX + 1, "still too long");
         assert_eq!(reader.others.counts.bytes.load(Ordering::Relaxed), 0);
@@ -193,15 +197,15 @@ mod tests {
     fn questions_are_read_last() {
         let (queue, mut reader) = new();
         let ask = "tenure.prod.ask";
-        (0..2 * MESSAGES_MAX).for_each(|_| queue.put(1, message(ask, 0)));
-        queue.put(1, message(CALL, 1));
+        assert_eq!(put(&queue, 2 * MESSAGES_MAX, ask, 0), ASKS_MAX);
+        assert_eq!(put(&queue, 1, CALL, 1), 1);
         assert_eq!(reader.lost(), (2 * MESSAGES_MAX - ASKS_MAX) as u64);
         assert_eq!(&*reader.take().unwrap().subject, CALL);
         assert_eq!(read(&mut reader), ASKS_MAX);
         // A subject of a stranger counts, too.
         let long = format!("tenure.{}.ask", "x".repeat(64 * 1024));
-        (0..ASKS_MAX).for_each(|_| queue.put(1, message(&long, 0)));
-        assert_eq!(read(&mut reader), ASKS_BYTES_MAX / long.len());
+        let kept = ASKS_BYTES_MAX / long.len();
+        assert_eq!((put(&queue, ASKS_MAX, &long, 0), read(&mut reader)), (kept, kept));
         assert_eq!(reader.asks.counts.bytes.load(Ordering::Relaxed), 0);
     }
 }

@@ -1,13 +1,12 @@
 //! Fields without a type in JSON.
 
-use std::borrow::Cow;
 use std::fmt::{self, LowerHex};
 use std::time::{Duration, SystemTime};
 
-use serde::de::{Error as _, Unexpected, Visitor};
+use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tenure_core::allcall::Participant;
-use tenure_core::{NodeName, Value, WallTime};
+use tenure_core::{NodeName, WallTime};
 
 /// A number in all its hexadecimal digits.
 pub(super) struct Hex<T>(pub(super) T);
@@ -15,14 +14,10 @@ pub(super) struct Hex<T>(pub(super) T);
 /// `NAME~INCARNATION`.
 pub(super) struct ParticipantField(pub(super) Participant);
 
-/// An instant in UTC.
 pub(super) struct Instant(pub(super) WallTime);
 
 /// A span, as `1s 500ms`.
 pub(super) struct Span(pub(super) Duration);
-
-/// A text that may hold characters that JSON escapes.
-pub(super) struct Text(pub(super) Value);
 
 impl<T: LowerHex> Serialize for Hex<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -48,12 +43,6 @@ impl Serialize for Instant {
 impl Serialize for Span {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&humantime::format_duration(self.0))
-    }
-}
-
-impl Serialize for Text {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.0.as_str())
     }
 }
 
@@ -119,12 +108,5 @@ impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let read = |text: &str| humantime::parse_duration(text).ok().map(Self);
         deserializer.deserialize_str(TextVisitor(read, "a span as 1s 500ms"))
-    }
-}
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<'_, str>::deserialize(deserializer)?;
-        Value::new(&text).map(Self).map_err(D::Error::custom)
     }
 }

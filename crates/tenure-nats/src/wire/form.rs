@@ -1,22 +1,19 @@
 //! The objects of a packet, field by field.
 
-use std::marker::PhantomData;
-
 use serde::{Deserialize, Serialize};
 use tenure_core::allcall::{
     Answered, Ask, Body, Call, Digest, Entry, Header, LeaderClaim, Packet, Part, Rank, Reply,
     Resign, Round, Times, Tombstone, VERSION,
 };
-use tenure_core::{ClusterName, ElectionName};
+use tenure_core::{ClusterName, ElectionName, Value};
 
-use super::fields::{Hex, Instant, ParticipantField, Span, Text};
+use super::fields::{Hex, Instant, ParticipantField, Span};
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Form<'a> {
+pub(super) struct Form {
     pub(super) v: u32,
-    #[serde(borrow)]
-    cluster: Name<'a, ClusterName>,
+    cluster: ClusterName,
     from: ParticipantField,
     rank: u64,
     tie: Hex<u128>,
@@ -25,53 +22,39 @@ pub(super) struct Form<'a> {
     lease: Span,
     skew: Span,
     established: bool,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    ask: Option<AskForm<'a>>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    call: Option<CallForm<'a>>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    reply: Option<ReplyForm<'a>>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    resign: Option<ResignForm<'a>>,
-}
-
-/// A name, which is read without a copy.
-#[derive(Serialize, Deserialize)]
-#[serde(transparent, bound(deserialize = "'de: 'a, T: Deserialize<'de>"))]
-struct Name<'a, T>(T, #[serde(skip)] PhantomData<&'a ()>);
-
-impl<T> Name<'_, T> {
-    const fn new(name: T) -> Self {
-        Self(name, PhantomData)
-    }
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ask: Option<AskForm>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    call: Option<CallForm>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reply: Option<ReplyForm>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resign: Option<ResignForm>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct AskForm<'a> {
+struct AskForm {
     round: u64,
     part: u16,
     of: u16,
-    #[serde(borrow)]
-    elections: Vec<Name<'a, ElectionName>>,
+    elections: Vec<ElectionName>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CallForm<'a> {
+struct CallForm {
     round: u64,
     part: u16,
     of: u16,
-    #[serde(borrow)]
-    entries: Vec<EntryForm<'a>>,
+    entries: Vec<EntryForm>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ReplyForm<'a> {
+struct ReplyForm {
     answers: Vec<AnswerForm>,
-    #[serde(borrow)]
-    entries: Vec<EntryForm<'a>>,
+    entries: Vec<EntryForm>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -83,16 +66,14 @@ struct AnswerForm {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ResignForm<'a> {
-    #[serde(borrow)]
-    ended: Vec<EndedForm<'a>>,
+struct ResignForm {
+    ended: Vec<EndedForm>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EntryForm<'a> {
-    #[serde(borrow)]
-    election: Name<'a, ElectionName>,
+struct EntryForm {
+    election: ElectionName,
     eligible: bool,
     digest: Hex<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,7 +90,7 @@ struct ClaimForm {
     tie: Hex<u128>,
     term: u64,
     until: Instant,
-    value: Text,
+    value: Value,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -124,9 +105,8 @@ struct TombstoneForm {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EndedForm<'a> {
-    #[serde(borrow)]
-    election: Name<'a, ElectionName>,
+struct EndedForm {
+    election: ElectionName,
     leader: ParticipantField,
     term: u64,
     until: Instant,
@@ -134,12 +114,12 @@ struct EndedForm<'a> {
     to: Option<ParticipantField>,
 }
 
-impl<'a> Form<'a> {
+impl Form {
     pub(super) fn of(packet: &Packet) -> Self {
         let Header { cluster, sender, rank, sent, times, established } = &packet.header;
         let mut form = Self {
             v: VERSION,
-            cluster: Name::new(cluster.clone()),
+            cluster: cluster.clone(),
             from: ParticipantField(sender.clone()),
             rank: rank.number,
             tie: Hex(rank.tie),
@@ -155,7 +135,7 @@ impl<'a> Form<'a> {
         };
         match &packet.body {
             Body::Ask(Ask { round, part, elections }) => {
-                let elections = elections.iter().cloned().map(Name::new).collect();
+                let elections = elections.clone();
                 let Part { number, of } = *part;
                 form.ask = Some(AskForm { round: round.0, part: number, of, elections });
             }
@@ -187,7 +167,7 @@ impl<'a> Form<'a> {
             (Some(ask), None, None, None) => Body::Ask(Ask {
                 round: Round(ask.round),
                 part: Part { number: ask.part, of: ask.of },
-                elections: ask.elections.into_iter().map(|name| name.0).collect(),
+                elections: ask.elections,
             }),
             (None, Some(call), None, None) => Body::Call(Call {
                 round: Round(call.round),
@@ -210,7 +190,7 @@ impl<'a> Form<'a> {
             _ => return None,
         };
         let header = Header {
-            cluster: self.cluster.0,
+            cluster: self.cluster,
             sender: self.from.0,
             rank: Rank { number: self.rank, tie: self.tie.0 },
             sent: self.sent.0,
@@ -225,11 +205,11 @@ impl<'a> Form<'a> {
     }
 }
 
-impl EntryForm<'_> {
+impl EntryForm {
     fn of(entry: &Entry) -> Self {
         let Entry { election, eligible, digest, claim, tombstones } = entry;
         Self {
-            election: Name::new(election.clone()),
+            election: election.clone(),
             eligible: *eligible,
             digest: Hex(digest.0),
             claim: claim.as_ref().map(ClaimForm::of),
@@ -239,7 +219,7 @@ impl EntryForm<'_> {
 
     fn entry(self) -> Entry {
         Entry {
-            election: self.election.0,
+            election: self.election,
             eligible: self.eligible,
             digest: Digest(self.digest.0),
             claim: self.claim.map(ClaimForm::claim),
@@ -257,7 +237,7 @@ impl ClaimForm {
             tie: Hex(rank.tie),
             term: *term,
             until: Instant(*until),
-            value: Text(value.clone()),
+            value: value.clone(),
         }
     }
 
@@ -267,7 +247,7 @@ impl ClaimForm {
             rank: Rank { number: self.rank, tie: self.tie.0 },
             term: self.term,
             until: self.until.0,
-            value: self.value.0,
+            value: self.value,
         }
     }
 }
@@ -290,14 +270,14 @@ impl TombstoneForm {
     }
 }
 
-impl EndedForm<'_> {
+impl EndedForm {
     fn of((election, tombstone): &(ElectionName, Tombstone)) -> Self {
         let TombstoneForm { leader, term, until, to } = TombstoneForm::of(tombstone);
-        Self { election: Name::new(election.clone()), leader, term, until, to }
+        Self { election: election.clone(), leader, term, until, to }
     }
 
     fn ended(self) -> (ElectionName, Tombstone) {
         let Self { election, leader, term, until, to } = self;
-        (election.0, TombstoneForm { leader, term, until, to }.tombstone())
+        (election, TombstoneForm { leader, term, until, to }.tombstone())
     }
 }

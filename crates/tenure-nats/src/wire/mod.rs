@@ -50,15 +50,14 @@ use tenure_core::allcall::{PACKET_BYTES_MAX, Packet, VERSION};
 use self::form::Form;
 use crate::subject::Kind;
 
-/// The reason for which a message is no packet. Each is counted, and none is logged for each
-/// message.
+/// The reason why a message is no packet. Each reason has a counter, and no message is logged.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Unread {
     TooLarge,
-    /// On a foreign subject, or on that of another kind: a client that may publish only questions
-    /// must not be able to publish claims.
+    /// The message is on a foreign subject, or on that of another kind. A client with the right to
+    /// publish only questions must not be able to publish claims.
     Subject,
-    /// Another version, of newer participants.
+    /// The packet has another version, of newer participants.
     Version,
     /// Any other defect.
     Malformed,
@@ -77,7 +76,6 @@ impl Unread {
     }
 }
 
-/// The bytes of a packet.
 #[must_use]
 pub fn write(packet: &Packet) -> Vec<u8> {
     // Writing to memory cannot fail, and no key is anything but text.
@@ -93,7 +91,7 @@ pub fn read(kind: Kind, payload: &[u8]) -> Result<Packet, Unread> {
     if payload.len() > PACKET_BYTES_MAX {
         return Err(Unread::TooLarge);
     }
-    let form: Form<'_> = serde_json::from_slice(payload).map_err(|_| why(payload))?;
+    let form: Form = serde_json::from_slice(payload).map_err(|_| why(payload))?;
     if form.v != VERSION {
         return Err(Unread::Version);
     }
@@ -101,8 +99,8 @@ pub fn read(kind: Kind, payload: &[u8]) -> Result<Packet, Unread> {
     if Kind::of(&packet.body) == kind { Ok(packet) } else { Err(Unread::Subject) }
 }
 
-/// The reason for which a message is no packet: another version may have other fields, and differs
-/// from nonsense.
+/// The reason why a message is no packet. Another version may have other fields, and must be told
+/// from garbage.
 fn why(payload: &[u8]) -> Unread {
     #[derive(serde::Deserialize)]
     struct Any {

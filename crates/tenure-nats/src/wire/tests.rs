@@ -5,13 +5,13 @@ use proptest::prelude::*;
 use tenure_core::WallTime;
 use tenure_core::allcall::*;
 use tenure_testkit::Rng;
-use tenure_testkit::arbitrary::allcall;
+use tenure_testkit::allcall::arbitrary;
 
 use super::*;
 
 /// Packets of the source that contract tests draw from.
 fn packet() -> impl Strategy<Value = Packet> {
-    any::<u64>().prop_map(|seed| allcall::packet(&mut Rng::new(seed), some_call().header.times))
+    any::<u64>().prop_map(|seed| arbitrary::packet(&mut Rng::new(seed), some_call().header.times))
 }
 
 proptest! {

@@ -10,9 +10,9 @@ use tenure_services::nats::Cluster;
 
 pub(crate) use tenure_testkit::handles::{PATIENCE, run, soon};
 
-/// Rounds of 2 s and a lease of 24 s. A message may take a second. A renewal begins with at least
-/// 10 s of the lease left, the handle ends 2.1 s before the lease, and a standstill costs two more
-/// rounds: the machine may stand still for 3.9 s at any moment of a term.
+/// Rounds of 2 s and a lease of 24 s. A message may take a second. A renewal begins while at least
+/// 10 s of the lease are left, the handle ends 2.1 s before the lease, and a standstill costs two
+/// more rounds. So the machine may stand still for 3.9 s at any moment of a term.
 pub(crate) fn config(id: &str) -> Config {
     Config {
         heartbeat: Duration::from_secs(2),
@@ -69,7 +69,7 @@ pub(crate) async fn hears(node: &Node, calls: u64) {
 /// The election of all these tests.
 pub(crate) const ELECTION: &str = "billing";
 
-/// The leader that a node follows, and the number of other known leaders.
+/// The leader that a node follows, and the number of other leaders that the node knows.
 pub(crate) fn seen(view: &View) -> Option<(String, usize)> {
     let leader = view.leader()?;
     Some((leader.value.text().into_owned(), view.others().len()))

@@ -35,9 +35,9 @@ async fn overheard(stranger: &Client, count: usize) -> Vec<async_nats::Message> 
     all
 }
 
-/// Garbage, messages of a megabyte, forgeries in shape, and old packets, again and again: each is
-/// counted, and the leader leads on. Without authentication a stranger can lie in a packet that is
-/// right in every way; the documents say so, and this test does not try it.
+/// Garbage, messages of a megabyte, malformed forgeries and old packets, again and again: each is
+/// counted, and the leader leads on. Without authentication a stranger can send a valid packet with
+/// false content; the documents say so, and this test does not try it.
 #[test]
 fn flood_changes_no_leader() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -66,7 +66,7 @@ fn flood_changes_no_leader() {
             stranger.publish(subject, payload).await.unwrap();
             if number % 500 == 0 {
                 stranger.flush().await.unwrap();
-                // A participant that cannot keep up hears itself too late.
+                // A participant that cannot keep up receives its own packets too late.
                 is_idle(&one).await;
             }
             assert!(leadership.is_current(), "after {number} messages");
@@ -162,7 +162,7 @@ fn indented(text: &str) -> String {
 tenure_services::on_each_version!(asker_rights_elect_no_leader);
 
 /// A user that may only ask, by the permissions of the documentation, sends questions in the names
-/// of the two participants, of later rounds than theirs: they make no call late.
+/// of the two participants, with rounds later than theirs. No question delays a call.
 fn asker_rights_elect_no_leader(version: Version) {
     let cluster = ClusterConfig::new(version, 1).settings(PERMISSIONS).start().unwrap();
     run(async {

@@ -11,9 +11,9 @@ use crate::common::{ELECTION, config, leads, ranked, renewed, run, soon, start, 
 
 tenure_services::on_each_version!(late_claims_are_not_believed);
 
-/// The leader's connection stands still with a thousand of its claims, and another participant
-/// leads. Then all claims arrive, long after the leader has left that connection, and no
-/// participant believes them.
+/// A thousand claims of the leader wait in its connection, which stands still, and another
+/// participant leads. Then all claims arrive, long after the leader has left that connection, and
+/// no participant believes them.
 fn late_claims_are_not_believed(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     let relay = Relay::start(cluster.server(0).address()).unwrap();

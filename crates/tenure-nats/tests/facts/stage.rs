@@ -10,7 +10,7 @@ use tokio_stream::StreamExt as _;
 
 /// A wait that is long enough for any message that comes.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
-/// A wait that is mostly long enough.
+/// A wait that is long enough in most cases.
 pub(crate) const A_WHILE: Duration = Duration::from_millis(100);
 
 /// A server that facts of one version share, started by the first that needs it.
@@ -63,7 +63,7 @@ impl Stage {
         self.scenes.single.get_or_init(start).as_ref().map_err(Clone::clone)
     }
 
-    /// Own servers, for a fact that kills them.
+    /// Starts servers for one fact, which kills them.
     pub(crate) fn own(&self, servers: usize) -> Result<Cluster, tenure_services::Error> {
         Cluster::start(self.version(), servers)
     }
@@ -77,7 +77,7 @@ pub(crate) async fn connect(url: &str) -> Result<Client, Failure> {
     Ok(ConnectOptions::new().connection_timeout(SOON).connect(url).await?)
 }
 
-/// A subscription that its server knows of: later messages on that connection come after it.
+/// Subscribes, and waits until the server knows the subscription.
 pub(crate) async fn subscribe(client: &Client, subject: &str) -> Result<Subscriber, Failure> {
     let subscriber = client.subscribe(subject.to_owned()).await?;
     let inbox = client.new_inbox();
@@ -87,7 +87,7 @@ pub(crate) async fn subscribe(client: &Client, subject: &str) -> Result<Subscrib
     Ok(subscriber)
 }
 
-/// The next message as text; `None` if no message comes in time.
+/// Waits for the next message as text; `None` if no message comes in time.
 pub(crate) async fn heard(subscriber: &mut Subscriber, within: Duration) -> Option<String> {
     let message = tokio::time::timeout(within, subscriber.next()).await.ok()??;
     Some(String::from_utf8_lossy(&message.payload).into_owned())

@@ -246,12 +246,6 @@ impl Keys {
         }
     }
 
-    /// Whether these are keys of a member.
-    #[must_use]
-    pub const fn is_cluster(&self) -> bool {
-        matches!(self.held, HeldKeys::Cluster(_))
-    }
-
     /// The grant of the application; `None` for keys of a member.
     #[must_use]
     pub fn application(&self) -> Option<&Grant> {

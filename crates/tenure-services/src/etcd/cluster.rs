@@ -18,7 +18,7 @@ use crate::{place, port};
 pub struct Cluster {
     shared: Arc<Shared>,
     members: Vec<Member>,
-    /// The last field: removed when the members are gone.
+    /// The last field, so that the folder is removed after the members are gone.
     folder: TempDir,
 }
 
@@ -64,7 +64,8 @@ impl Cluster {
                 format!("--advertise-client-urls={url}"),
                 format!("--listen-peer-urls={peer}"),
                 format!("--initial-cluster-token={}", token(folder.path())),
-                // A login hashes its password: at the default cost a busy machine needs seconds.
+                // A login hashes its password: with the default cost, that takes seconds on a busy
+                // machine.
                 "--bcrypt-cost=4".to_owned(),
             ];
             let tls = tls.as_ref().map(Tls::of_member).unwrap_or_default();
@@ -104,7 +105,7 @@ impl Cluster {
         &self.members[index]
     }
 
-    /// The member that takes itself for the leader; `None` for a moment, or without a quorum.
+    /// The member that claims to be the leader; `None` for a moment, or without a quorum.
     pub fn leader(&self) -> Result<Option<&Member>, Error> {
         let mut answered = Ok(None);
         for member in self.members() {
@@ -122,12 +123,12 @@ impl Cluster {
         self.members().try_for_each(Member::wait_ready)
     }
 
-    /// A folder for files of this cluster, removed with it.
+    /// A folder for files of this cluster. The folder is removed with the cluster.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The token that keeps clusters apart if they find each other's ports.
+    /// The token that keeps clusters apart whose members find each other's ports.
     pub(super) fn token(&self) -> String {
         token(self.folder())
     }
@@ -137,14 +138,15 @@ impl Cluster {
         self.members[0].control(&self.endpoints().join(","), arguments)
     }
 
-    /// Starts `etcdctl` (as `elect NAME VALUE`) to run beside us, its output appended to `log`.
+    /// Starts `etcdctl` (as `elect NAME VALUE`), which runs beside this process and appends its
+    /// output to `log`.
     pub fn etcdctl_beside(&self, arguments: &[&str], log: &Path) -> Result<Process, Error> {
         let words = self.members[0].control_words(&self.endpoints().join(","), arguments);
         Process::start("env".as_ref(), &words, log)
     }
 
-    /// Makes a user `root` with this password and switches authentication on. [`Self::etcdctl`]
-    /// is `root` from then on.
+    /// Makes a user `root` with this password and switches authentication on. Later calls of
+    /// [`Self::etcdctl`] log in as `root`.
     pub fn enable_auth(&self, password: &str) -> Result<(), Error> {
         let user = format!("root:{password}");
         self.etcdctl(&["user", "add", &user])?;
@@ -154,7 +156,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Writes a snapshot of the first member that answers to `file`.
+    /// Writes a snapshot to `file`, from the first member that answers.
     pub fn save(&self, file: &Path) -> Result<(), Error> {
         let file = file.display().to_string();
         // Ask the endpoints one at a time: the tool may refuse several.

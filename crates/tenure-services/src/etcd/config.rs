@@ -21,8 +21,8 @@ pub struct ClusterConfig {
 pub struct Host {
     /// Address for clients and for the other members.
     pub address: Ipv4Addr,
-    /// Prefix of its command, such as `ip netns exec NAME`; the prefix must become the command, not
-    /// start it. The client asks this member with the same prefix.
+    /// Prefix of the member's command, such as `ip netns exec NAME`; the prefix must become the
+    /// command, not start it as a child. The client asks this member with the same prefix.
     pub wrapper: Vec<String>,
 }
 
@@ -33,11 +33,10 @@ pub struct Tls {
     pub certificate: PathBuf,
     pub key: PathBuf,
     pub authority: PathBuf,
-    /// Certificate of clients: with it, members refuse clients that show none.
+    /// Certificate of clients. If set, members refuse clients without a certificate.
     pub client: Option<ClientCertificate>,
 }
 
-/// The certificate of a client.
 #[derive(Clone, Debug)]
 pub struct ClientCertificate {
     pub certificate: PathBuf,
@@ -51,15 +50,15 @@ impl ClusterConfig {
         Self { version, hosts: vec![host; members], arguments: Vec::new(), tls: None }
     }
 
-    /// Adds an argument for every member: `--max-txn-ops=16`. The argument comes after our own, so
-    /// it wins.
+    /// Adds an argument for every member: `--max-txn-ops=16`. The argument follows the default
+    /// arguments, so it overrides them.
     #[must_use]
     pub fn argument(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
         self
     }
 
-    /// The size of the database in bytes from which on writes are refused with `NOSPACE`.
+    /// Sets the size of the database, in bytes, above which writes are refused with `NOSPACE`.
     #[must_use]
     pub fn quota(self, bytes: u64) -> Self {
         self.argument(format!("--quota-backend-bytes={bytes}"))

@@ -7,8 +7,8 @@ use crate::port;
 
 impl Cluster {
     /// Starts a proxy on loopback, in front of all members, with more arguments
-    /// (`--namespace=shop/`), and waits until a read is answered through it. Only for clusters
-    /// without TLS and wrappers. A drop kills the proxy by pid.
+    /// (`--namespace=shop/`), and waits until the proxy answers a read. Only for clusters without
+    /// TLS and wrappers. A drop kills the proxy by pid.
     pub fn grpc_proxy(&self, arguments: &[&str]) -> Result<Daemon, Error> {
         let ready = |proxy: &Daemon| proxy.wait(|| self.member(0).answers_at(proxy.url()));
         on_free_ports(|| self.launch_grpc_proxy(arguments), ready)

@@ -22,7 +22,7 @@ pub(super) struct Shared {
     pub(super) version: Version,
     pub(super) binaries: Binaries,
     pub(super) tls: Option<Tls>,
-    /// `name:password`, once authentication is on.
+    /// `name:password` of the user, once authentication is on.
     pub(super) user: Mutex<Option<String>>,
 }
 
@@ -31,9 +31,10 @@ pub(super) struct Shared {
 pub struct Member {
     pub(super) daemon: Daemon,
     pub(super) shared: Arc<Shared>,
-    /// Prefix of its command, and of the command of its client.
+    /// Prefix of the member's command, and of the command of its client.
     pub(super) wrapper: Vec<String>,
-    /// Arguments about the founding: the same for a new member and for a restored one.
+    /// Arguments about the founding of the cluster: the same for a new member and for a restored
+    /// one.
     pub(super) founding: [String; 3],
     pub(super) data: PathBuf,
 }
@@ -46,18 +47,17 @@ impl Deref for Member {
     }
 }
 
-/// The status of a member, by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status {
     pub member: u64,
-    /// The id of its leader; 0 without one.
+    /// The id of the member's leader; 0 without a leader.
     pub leader: u64,
     pub term: u64,
     pub revision: u64,
 }
 
 impl Status {
-    /// Whether the member takes itself for the leader.
+    /// Whether the member claims to be the leader.
     pub fn leads(self) -> bool {
         self.member == self.leader
     }
@@ -73,7 +73,7 @@ impl Member {
         self.wait(|| self.answers_at(self.url()))
     }
 
-    /// Whether a linearizable read has an answer there; the error says why not.
+    /// Whether the member at `url` answers a linearizable read; the error says why not.
     pub(super) fn answers_at(&self, url: &str) -> Result<(), String> {
         let ask = ["--command-timeout=2s", "get", "tenure-services-ready"];
         let answer = self.control(url, &ask);
@@ -106,7 +106,7 @@ impl Member {
 
     pub(super) fn control(&self, endpoints: &str, arguments: &[&str]) -> Result<String, Error> {
         // The tool's own timeouts of 5 s, and of 2 s for a login, are too short for a slow machine,
-        // and some commands have none. The last timeout counts, if there are several.
+        // and some commands have none. The tool uses the last of several timeouts.
         let bounded = [&[COMMAND_TIMEOUT, LOGIN_TIMEOUT][..], arguments].concat();
         let mut command = Command::new("env");
         command.args(self.control_words(endpoints, &bounded));
@@ -119,7 +119,7 @@ impl Member {
     pub(super) fn control_words(&self, endpoints: &str, arguments: &[&str]) -> Vec<String> {
         let Shared { version, binaries, tls, user } = &*self.shared;
         let mut words = Vec::new();
-        // Newer versions speak nothing else, and complain about the variable.
+        // Newer versions use only this API, and complain about the variable.
         if *version == Version::Oldest {
             words.push("ETCDCTL_API=3".to_owned());
         }

@@ -44,13 +44,13 @@ pub static SERVICE: Service = Service {
 pub struct Binaries {
     pub etcd: PathBuf,
     pub etcdctl: PathBuf,
-    /// The tool that restores snapshots; before 3.5 the client does.
+    /// The tool that restores snapshots; before 3.5 `etcdctl` does this.
     pub etcdutl: Option<PathBuf>,
 }
 
-/// Gets `version` into the user's cache of services, unless it is there: seconds for Debian's, a
-/// minute or two for the newest. Two processes may run at once. The error says what is missing,
-/// with the remedy.
+/// Gets `version` into the user's cache of services, unless the cache has it: takes seconds for
+/// Debian's version, a minute or two for the newest. Two processes may call this at once. The error
+/// says what is missing, with the remedy.
 pub fn install(version: Version) -> Result<Binaries, Error> {
     let number = SERVICE.number(version);
     let folder = place::once(&format!("etcd-{number}"), |folder| match version {

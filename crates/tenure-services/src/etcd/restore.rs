@@ -11,15 +11,15 @@ use crate::place::file_error;
 use crate::process::clean_environment;
 use crate::tool;
 
-/// The way to restore a snapshot. The default is that of a hurried operator: the tool of the same
+/// How to restore a snapshot. The default is that of a hurried operator: the tool of the same
 /// version, and the same token.
 #[derive(Clone, Default, Debug)]
 pub struct Restore {
-    /// The version of the tool; `None`: that of the cluster.
+    /// The version of the tool; `None`: the cluster's version.
     pub tool: Option<Version>,
     /// More arguments: `--bump-revision=1000000`, `--mark-compacted`.
     pub arguments: Vec<String>,
-    /// A token for the restored cluster; `None`: the former token.
+    /// The token of the restored cluster; `None`: the former token.
     pub token: Option<String>,
 }
 

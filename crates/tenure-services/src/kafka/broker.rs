@@ -7,7 +7,8 @@ use super::wire;
 use crate::daemon::Daemon;
 use crate::error::Error;
 
-/// Java's options for a broker: little memory, no optimization that pays only after minutes.
+/// Java's options for a broker: little memory, and no optimization that pays off only after
+/// minutes.
 pub(super) const JAVA: [&str; 6] = [
     "-Xmx256m",
     "-XX:+UseSerialGC",
@@ -43,12 +44,12 @@ impl Broker {
         self.id
     }
 
-    /// Waits until the broker takes clients.
+    /// Waits until the broker accepts clients.
     pub fn wait_ready(&self) -> Result<(), Error> {
         self.wait_brokers(|ids| ids.contains(&self.id))
     }
 
-    /// Waits until the broker knows the right brokers that take clients.
+    /// Waits until the broker knows the right brokers as ready for clients.
     pub(super) fn wait_brokers(&self, are_right: impl Fn(&[i32]) -> bool) -> Result<(), Error> {
         self.wait(|| match wire::brokers(self.internal) {
             Ok(ids) if are_right(&ids) => Ok(()),

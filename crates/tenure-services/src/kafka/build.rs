@@ -12,7 +12,7 @@ const PACKAGES: [&str; 4] = ["g++", "libssl-dev", "make", "pkg-config"];
 const MISSING: &str =
     "rdkafka is built with make, a C and a C++ compiler, and OpenSSL; one is missing";
 
-/// Makes sure of all of them; if a tool is missing, root installs Debian's packages.
+/// Makes sure that all these tools exist; if one is missing, root installs Debian's packages.
 pub(super) fn ensure() -> Result<(), Error> {
     debian::ensure(works, &PACKAGES, MISSING)
 }

@@ -22,12 +22,12 @@ use crate::relay::Relay;
 pub struct Cluster {
     brokers: Vec<Broker>,
     relays: Vec<Vec<Relay>>,
-    /// The last field: removed when the brokers are gone.
+    /// The last field, so that the folder is removed after the brokers are gone.
     folder: TempDir,
 }
 
-/// A way to all brokers of a cluster that can be cut, for clients that are to be cut off while
-/// others are not. On this way brokers name each other by addresses on the same way.
+/// A way to all brokers of a cluster. A test can cut the way, and so cut off some clients and not
+/// others. Brokers name each other to these clients by addresses on the same way.
 #[derive(Clone, Copy, Debug)]
 pub struct Way<'a> {
     relays: &'a [Relay],
@@ -39,7 +39,7 @@ impl Way<'_> {
         list(self.relays.iter().map(Relay::address))
     }
 
-    /// Closes its connections, and new ones, until the way is opened.
+    /// Closes the way's connections, and new ones, until the way is opened.
     pub fn cut(self) {
         self.relays.iter().for_each(Relay::cut);
     }

@@ -29,7 +29,8 @@ pub enum Security {
     Tls {
         /// The brokers' key and certificate, good for their addresses, in one file.
         identity: PathBuf,
-        /// The authority of the clients' certificates: brokers refuse clients without one.
+        /// The authority of the clients' certificates: brokers refuse clients without such a
+        /// certificate.
         clients: PathBuf,
     },
     /// A name and its password, by SASL's mechanism PLAIN.
@@ -37,9 +38,9 @@ pub enum Security {
 }
 
 impl ClusterConfig {
-    /// Brokers of `version` on loopback, without TLS and without logins. Only defaults that cost
-    /// time or memory are changed: internal topics are small, and the first members of a group do
-    /// not wait.
+    /// Brokers of `version` on loopback, without TLS and without logins. Settings differ from the
+    /// defaults only where these cost time or memory: internal topics are small, and the first
+    /// members of a group do not wait.
     pub fn new(version: Version, brokers: usize) -> Self {
         let settings = String::new();
         let security = Security::Plain;
@@ -47,7 +48,7 @@ impl ClusterConfig {
     }
 
     /// Adds a line to the configuration of every broker: `group.min.session.timeout.ms=1000`. The
-    /// line comes after our own, so it wins.
+    /// line follows the default lines, so it overrides them.
     #[must_use]
     pub fn setting(mut self, line: &str) -> Self {
         self.settings.push_str(line);
@@ -67,7 +68,7 @@ impl ClusterConfig {
     }
 
     /// Installs the version if necessary, starts the brokers on free ports, and waits until each
-    /// knows all others. Takes a few seconds.
+    /// broker knows all others. Takes a few seconds.
     pub fn start(self) -> Result<Cluster, Error> {
         let installed = install(self.version)?;
         on_free_ports(|| Cluster::launch(&self, &installed), Cluster::wait_ready)

@@ -23,11 +23,11 @@ pub use crate::service::Version;
 use crate::service::{Service, Started};
 use crate::{maven, place};
 
-/// The classes of a broker that has started, which halve the start of the next one.
+/// Archive of the classes of a started broker. With the archive a start takes half the time.
 const CLASSES: &str = "classes.jsa";
 
 const BROKER: &str = "org.apache.kafka:kafka_2.13";
-/// The smallest implementation of Kafka's logging interface that writes.
+/// The smallest implementation of Kafka's logging interface that writes anything.
 const LOGGER: &str = "org.slf4j:slf4j-simple:1.7.36";
 
 /// Kafka: both from Maven Central.
@@ -37,7 +37,7 @@ pub static SERVICE: Service = Service {
     newest: "4.4.0",
     newest_variable: "TESTS_KAFKA_NEWEST",
     takes: "a minute",
-    // Kafka itself reads none, but every `java` does.
+    // Kafka reads no variables, but every `java` reads this one.
     variables: "JDK_JAVA",
     install: |version| Ok(install(Version::ALL[version])?.folder),
     start: |version, brokers| start(Version::ALL[version], brokers),
@@ -49,13 +49,13 @@ pub static SERVICE: Service = Service {
 #[derive(Clone, Debug)]
 pub(crate) struct Installation {
     folder: PathBuf,
-    /// An archive of classes that were loaded before.
+    /// The archive of loaded classes.
     classes: Option<PathBuf>,
 }
 
 impl Installation {
-    /// The class path for `java`: each jar by its name, as an archive of classes fits exactly this
-    /// list.
+    /// The class path for `java`. Each jar is named, because an archive of classes fits exactly one
+    /// list of jars.
     pub(crate) fn classes(&self) -> Result<Vec<String>, Error> {
         let jars = self.jars();
         let entries = fs::read_dir(&jars).and_then(|entries| {
@@ -72,17 +72,18 @@ impl Installation {
         self.folder.join("jars")
     }
 
-    /// A formatted storage, of which each broker gets a copy.
+    /// A formatted storage, which is copied for each broker.
     pub(crate) fn template(&self) -> PathBuf {
         self.folder.join("storage")
     }
 }
 
-/// Gets the jars of `version` into the user's cache of services, unless they are there, formats a
-/// storage, and returns the place: a minute, with Java and Maven. Two processes may run at once.
-/// The error says what is missing, with the remedy.
+/// Gets the jars of `version` into the user's cache of services, unless the cache has them, formats
+/// a storage, and returns the place. Takes a minute, with Java and Maven. Two processes may call
+/// this at once. The error says what is missing, with the remedy.
 fn install(version: Version) -> Result<Installation, Error> {
-    // A process that shares a broker has looked, and a look starts one more Java.
+    // Checks Java here only: a process that shares a broker need not check, and each check starts
+    // one more Java.
     if std::env::var_os(SHARED_VARIABLE).is_none() {
         maven::ensure_java()?;
     }
@@ -94,7 +95,7 @@ fn install(version: Version) -> Result<Installation, Error> {
     };
     let folder = place::once(&format!("kafka-{number}"), fill)?;
     let installed = Installation { folder, classes: None };
-    // The archive has a folder of its own, as the jars must stay in their place.
+    // The archive has its own folder, because the jars must stay in their place.
     let fill = |folder: &Path| Cluster::archive(version, &installed, &folder.join(CLASSES));
     let classes = place::once(&format!("kafka-{number}-classes"), fill)?.join(CLASSES);
     let classes = Some(classes).filter(|file| file.is_file());

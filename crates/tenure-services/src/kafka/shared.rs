@@ -1,4 +1,4 @@
-//! A broker for many tests, each with names of its own.
+//! A broker for many tests, each with its own names.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,14 +7,14 @@ use super::{Cluster, ClusterConfig, Security, Version, wire};
 use crate::error::Error;
 use crate::process::since_boot;
 
-/// The variable that names a [`Shared`] broker by its two addresses, with a comma between them:
-/// tests that disturb no broker take it from [`shared`], and start none.
+/// The variable that names a [`Shared`] broker by its two addresses, with a comma between them.
+/// Tests that disturb no broker take the broker from [`shared`], and start none.
 pub const SHARED_VARIABLE: &str = "TESTS_KAFKA";
 
 pub const SHARED_VERSION: Version = Version::Oldest;
 
-/// A broker that allows short sessions, and long ones. Sessions of the newer protocol last 45 s,
-/// Kafka's default, unless [another](Shared::set_of_group) is set for a group.
+/// A broker that allows short and long sessions. Sessions of the newer protocol last 45 s, Kafka's
+/// default, unless the group has [another setting](Shared::set_of_group).
 pub fn quick(version: Version) -> ClusterConfig {
     ClusterConfig::new(version, 1)
         .setting("group.min.session.timeout.ms=1000")
@@ -24,19 +24,20 @@ pub fn quick(version: Version) -> ClusterConfig {
         .setting("group.consumer.heartbeat.interval.ms=300")
 }
 
-/// A broker that tests share: no test stops it, and all names on it are [`unique`]. The broker has
-/// the settings of [`quick`], and two addresses: at one each client has all rights, and at the
-/// other `ann`, whose password is `secret`, has the rights that she is [given](Shared::allow).
+/// A broker that tests share: no test stops the broker, and all names on it are [`unique`]. The
+/// broker has the settings of [`quick`], and two addresses. At one address each client has all
+/// rights; at the other the user `ann`, whose password is `secret`, has the rights that a test
+/// [gives](Shared::allow).
 #[derive(Clone, Debug)]
 pub struct Shared {
     pub(super) open: SocketAddr,
     guarded: SocketAddr,
-    /// Kept until the last test of this process drops it.
+    /// The broker of this process, kept until the last test of this process drops it.
     own: Option<Arc<Cluster>>,
 }
 
-/// The broker that [`SHARED_VARIABLE`] names, or else a broker for all tests of this process that
-/// run at the same time, which ends with the last of them.
+/// The broker that [`SHARED_VARIABLE`] names. Without that variable, a broker for all tests of this
+/// process that run at the same time; the broker ends with the last of them.
 pub fn shared() -> Result<Shared, Error> {
     static CLUSTER: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
     if let Ok(named) = std::env::var(SHARED_VARIABLE) {
@@ -54,7 +55,7 @@ pub fn shared() -> Result<Shared, Error> {
 /// A server that the tests of one run share. A drop ends the server.
 #[derive(Debug)]
 pub struct Sharing {
-    /// The variable that names the server to tests.
+    /// The variable that names the server to the tests.
     pub variable: &'static str,
     pub address: String,
     _broker: Shared,
@@ -67,14 +68,14 @@ pub fn share() -> Result<Sharing, Error> {
     Ok(Sharing { variable: SHARED_VARIABLE, address, _broker: broker })
 }
 
-/// A name for a topic, a group or a transactional id that no other test has, nor the same test in
+/// A name for a topic, a group or a transactional id that no other test uses, nor the same test in
 /// another run: at most 17 bytes longer than `name`.
 pub fn unique(name: &str) -> String {
     format!("{name}-{:x}-{:x}", std::process::id(), since_boot().as_millis())
 }
 
 impl Shared {
-    /// Starts a broker for others to share.
+    /// Starts a broker that others can share.
     pub fn start(version: Version) -> Result<Self, Error> {
         let login = Security::Login { name: "ann", password: "secret" };
         let authorizer = "org.apache.kafka.metadata.authorizer.StandardAuthorizer";
@@ -106,7 +107,7 @@ impl Shared {
         Ok(Self { open, guarded, own: None })
     }
 
-    /// Its address with all rights, in the form of clients.
+    /// The address at which clients have all rights, in the form of clients.
     pub fn addresses(&self) -> String {
         self.open.to_string()
     }

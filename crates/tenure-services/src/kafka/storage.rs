@@ -1,5 +1,5 @@
-//! The storage of a broker: formatted once for each version by Kafka's own tool, which takes a
-//! second; each broker gets a copy with ids of its own.
+//! The storage of a broker. Kafka's own tool formats one storage for each version, which takes a
+//! second; each broker gets a copy with its own ids.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -15,7 +15,7 @@ use crate::tool;
 
 const TOOL: &str = "kafka.tools.StorageTool";
 
-/// The file of a storage with its owner's ids.
+/// The file of a storage with the ids of cluster and broker.
 const IDS: &str = "meta.properties";
 
 /// An id in Kafka's form, 16 bytes in 22 letters of base64: 15 random letters, and `A`s, which are

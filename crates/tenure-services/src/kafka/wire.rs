@@ -1,5 +1,5 @@
 //! The part of Kafka's protocol that lists brokers, changes topics and gives rights, in place of a
-//! second client.
+//! second client library.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -10,32 +10,31 @@ use crate::daemon::PATIENCE;
 /// The most bytes of an answer.
 const LONGEST: usize = 1 << 20;
 
-/// A broker's time for a change, in milliseconds: as long as the wait for it.
+/// A broker's time limit for a change, in milliseconds: as long as this client waits.
 const TIME: i32 = 120_000;
 
-/// The ids of all brokers that take clients, as the broker at `address` knows them: the request
-/// "metadata" in its version 4, without a topic.
+/// The ids of all brokers that accept clients, as the broker at `address` knows them: the request
+/// "metadata" in version 4, without a topic.
 pub(super) fn brokers(address: SocketAddr) -> io::Result<Vec<i32>> {
     let answer = Request::new(3, 4).count(0).bytes(&[0]).ask(address)?;
     known(&answer).ok_or_else(cut_short)
 }
 
-/// Deletes a topic: the request "delete topics" in its version 1.
+/// Deletes a topic: the request "delete topics" in version 1.
 pub(super) fn delete_topic(address: SocketAddr, name: &str) -> io::Result<()> {
     Request::new(20, 1).count(1).text(name).int(TIME).done(address)
 }
 
 impl Shared {
-    /// Gives a topic this number of partitions in all: the request "create partitions" in its
-    /// version 0.
+    /// Sets the number of partitions of a topic: the request "create partitions" in version 0.
     pub fn set_partitions(&self, name: &str, partitions: i32) -> io::Result<()> {
-        // Any broker may have them: the array of assignments is missing.
+        // Without an array of assignments, the brokers choose the places of the partitions.
         let request = Request::new(37, 0).count(1).text(name).int(partitions).int(-1);
         request.int(TIME).bytes(&[0]).done(self.open)
     }
 
     /// Sets a setting of one group, such as `consumer.session.timeout.ms` of the newer protocol:
-    /// the request "incremental alter configs" in its version 0.
+    /// the request "incremental alter configs" in version 0.
     pub fn set_of_group(&self, group: &str, setting: &str, value: &str) -> io::Result<()> {
         // The resource is a group, and the operation is "set".
         let request = Request::new(44, 0).count(1).bytes(&[32]).text(group);
@@ -43,7 +42,7 @@ impl Shared {
         request.bytes(&[0]).accepted(self.open)
     }
 
-    /// Gives ann all rights on a topic or a group, or takes them back. The change takes effect a
+    /// Gives ann all rights on a topic or a group, or takes them away. The change takes effect a
     /// moment later.
     pub fn allow(&self, resource: Resource<'_>, allowed: bool) -> io::Result<()> {
         self.set_right(resource, Operation::All, allowed)
@@ -82,7 +81,7 @@ pub enum Resource<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
     All = 2,
-    /// To read records, or to be a member.
+    /// The right to read records, or to be a member.
     Read = 3,
     Write = 4,
     Describe = 8,
@@ -119,7 +118,8 @@ impl Request {
         self.short(i16::try_from(text.len()).unwrap_or(i16::MAX)).bytes(text.as_bytes())
     }
 
-    /// The answer of the broker. Only a request without any answer waits for the whole timeout.
+    /// Sends the request and returns the answer. Only a request without any answer waits for the
+    /// whole timeout.
     fn ask(self, address: SocketAddr) -> io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -137,12 +137,12 @@ impl Request {
         Ok(answer)
     }
 
-    /// Carries out a request about one topic, whose answer has the name before the error.
+    /// Carries out a request about one topic. In the answer, the name comes before the error.
     fn done(self, address: SocketAddr) -> io::Result<()> {
         refused(&self.ask(address)?, true)
     }
 
-    /// Carries out a request whose answer has the error first.
+    /// Carries out a request whose answer begins with the error.
     fn accepted(self, address: SocketAddr) -> io::Result<()> {
         refused(&self.ask(address)?, false)
     }

@@ -17,15 +17,15 @@ use crate::relay::Relay;
 
 /// Servers of one version. A drop kills them by pid and removes their files.
 ///
-/// Two relays stand between any two servers, one for each that may begin a route, so that a test
-/// can [`cut`](Self::cut) the routes of a pair.
+/// Two relays stand between any two servers, one for each direction in which a route may begin, so
+/// that a test can [`cut`](Self::cut) the routes of a pair.
 #[derive(Debug)]
 pub struct Cluster {
     servers: Vec<Server>,
-    /// By the server that begins the route, and the one to which it leads; `None` from a server to
-    /// itself.
+    /// Relays by the server that begins the route, then by the server at its end; `None` from a
+    /// server to itself.
     relays: Vec<Vec<Option<Relay>>>,
-    /// The last field: removed when the servers are gone.
+    /// The last field, so that the folder is removed after the servers are gone.
     folder: TempDir,
 }
 
@@ -80,18 +80,18 @@ impl Cluster {
         &self.servers[index]
     }
 
-    /// Waits until every server takes clients and has routes to all others.
+    /// Waits until every server accepts clients and has routes to all others.
     pub fn wait_ready(&self) -> Result<(), Error> {
         self.servers().try_for_each(Server::wait_ready)?;
         self.servers().try_for_each(|server| server.wait_routes(self.servers.len() - 1))
     }
 
-    /// A folder for files of this cluster, removed with it.
+    /// A folder for files of this cluster. The folder is removed with the cluster.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Cuts the routes between two servers, which both notice at once.
+    /// Cuts the routes between two servers. Both notice at once.
     pub fn cut(&self, one: usize, other: usize) {
         [&self.relays[one][other], &self.relays[other][one]]
             .into_iter()
@@ -99,13 +99,8 @@ impl Cluster {
             .for_each(Relay::cut);
     }
 
-    /// Cuts all routes of one server.
-    pub fn isolate(&self, server: usize) {
-        (0..self.servers.len()).for_each(|other| self.cut(server, other));
-    }
-
-    /// Lets servers make all routes again, which they try once a second.
-    /// [`wait_ready`](Self::wait_ready) waits for that.
+    /// Lets servers make all routes again. Servers try once a second;
+    /// [`wait_ready`](Self::wait_ready) waits for the routes.
     pub fn heal(&self) {
         self.relays.iter().flatten().flatten().for_each(Relay::open);
     }

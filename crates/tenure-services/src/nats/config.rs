@@ -23,20 +23,21 @@ pub struct Tls {
     /// The servers' certificate, good for their addresses.
     pub certificate: PathBuf,
     pub key: PathBuf,
-    /// The authority of the clients' certificates: with it, servers refuse clients without one.
+    /// The authority of the clients' certificates. If set, servers refuse clients without such a
+    /// certificate.
     pub clients: Option<PathBuf>,
-    /// TLS begins before the greeting: `handshake_first`, which only newer servers have.
+    /// Whether TLS begins before the greeting: `handshake_first`, which only newer servers have.
     pub first: bool,
 }
 
 impl ClusterConfig {
-    /// Servers of `version` on loopback, without TLS and without logins. A single server is no
-    /// cluster.
+    /// Servers of `version` on loopback, without TLS and without logins. A single server has no
+    /// cluster settings.
     pub fn new(version: Version, servers: usize) -> Self {
         Self { version, servers, settings: String::new(), tls: None }
     }
 
-    /// More lines for the configuration file of every server, such as `authorization { … }`.
+    /// Adds lines to the configuration file of every server, such as `authorization { … }`.
     #[must_use]
     pub fn settings(mut self, lines: &str) -> Self {
         self.settings.push_str(lines);
@@ -51,7 +52,7 @@ impl ClusterConfig {
     }
 
     /// Installs the version if necessary, starts the servers on free ports, and waits until each
-    /// takes clients and knows all others. Takes a second or two.
+    /// accepts clients and knows all others. Takes a second or two.
     pub fn start(self) -> Result<Cluster, Error> {
         let program = install(self.version)?;
         on_free_ports(|| Cluster::launch(&self, &program), Cluster::wait_ready)
@@ -62,8 +63,8 @@ impl ClusterConfig {
         self.tls.as_ref().is_none_or(|tls| !tls.first)
     }
 
-    /// The configuration file of one server: ports for clients, for its monitoring and for routes,
-    /// in this order, and relays to the other servers.
+    /// The configuration file of one server. `ports` are those for clients, for monitoring and for
+    /// routes; `others` are relays to the other servers.
     pub(super) fn file(&self, name: &str, ports: &[SocketAddr], others: &[SocketAddr]) -> String {
         let client = ports[0];
         let monitor = ports[1];
@@ -82,8 +83,8 @@ impl ClusterConfig {
             text.push_str(if *first { "  handshake_first: true\n}\n" } else { "}\n" });
         }
         if !others.is_empty() {
-            // Port 1 has no server: servers tell each other of a third, and would connect to it
-            // past the relay that a test has cut.
+            // Name a port without a server: servers tell each other the addresses of third servers,
+            // and would connect to those past a relay that a test has cut.
             let routes: Vec<_> =
                 others.iter().map(|other| format!("    \"nats-route://{other}\"\n")).collect();
             let _ = writeln!(

@@ -34,9 +34,9 @@ pub static SERVICE: Service = Service {
     build_tools: || Ok(()),
 };
 
-/// Gets the server of `version` into the user's cache of services, unless it is there, and returns
-/// its path: seconds for Debian's, half a minute for the newest. Two processes may run at once. The
-/// error says what is missing, with the remedy.
+/// Gets the server of `version` into the user's cache of services, unless the cache has it, and
+/// returns its path: takes seconds for Debian's version, half a minute for the newest. Two
+/// processes may call this at once. The error says what is missing, with the remedy.
 pub fn install(version: Version) -> Result<PathBuf, Error> {
     let number = SERVICE.number(version);
     let folder = place::once(&format!("nats-{number}"), |folder| match version {

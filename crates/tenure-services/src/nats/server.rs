@@ -37,15 +37,15 @@ impl Server {
         self.client
     }
 
-    /// Makes the server announce its end to its clients, and end half a minute later, as an
-    /// operator does before an upgrade (`nats-server --signal ldm`).
+    /// Makes the server announce its end to its clients, and end half a minute later, as before an
+    /// upgrade (`nats-server --signal ldm`).
     pub fn lame_duck(&self) -> Result<(), Error> {
         self.running(|process| process.signal(Signal::USR2))
     }
 
-    /// Makes the server read its configuration anew, with `new` in the place of `old`, as an
-    /// operator does to change a password (`nats-server --signal reload`). The server disconnects
-    /// clients whose login it refuses then.
+    /// Makes the server read its configuration again, with `new` instead of `old`, as after a
+    /// change of a password (`nats-server --signal reload`). The server disconnects clients whose
+    /// login the new configuration refuses.
     pub fn reload(&self, old: &str, new: &str) -> Result<(), Error> {
         let file = &self.file;
         let text = fs::read_to_string(file).map_err(file_error(file))?;
@@ -53,7 +53,7 @@ impl Server {
         self.running(|process| process.signal(Signal::HUP))
     }
 
-    /// Waits until the server takes clients.
+    /// Waits until the server accepts clients.
     pub fn wait_ready(&self) -> Result<(), Error> {
         self.wait(|| self.greeting().map_err(|error| format!("takes no clients: {error}")))
     }
@@ -66,7 +66,7 @@ impl Server {
         })
     }
 
-    /// The number of other servers to which it has routes.
+    /// The number of other servers to which this server has routes.
     pub fn routes(&self) -> io::Result<usize> {
         let said = self.monitor("/routez")?;
         let ids = said.split("\"remote_id\":").skip(1);
@@ -74,7 +74,7 @@ impl Server {
         Ok(ids.len())
     }
 
-    /// A page of its monitoring, such as `/connz`: JSON, after a header of HTTP.
+    /// Reads a page of the server's monitoring, such as `/connz`: JSON, after a header of HTTP.
     pub fn monitor(&self, path: &str) -> io::Result<String> {
         let mut stream = connect(self.monitor)?;
         write!(stream, "GET {path} HTTP/1.0\r\n\r\n")?;
@@ -83,7 +83,7 @@ impl Server {
         Ok(said)
     }
 
-    /// Reads the greeting; returns at once where TLS comes before.
+    /// Reads the greeting. Returns at once if TLS comes before the greeting.
     fn greeting(&self) -> io::Result<()> {
         let mut stream = connect(self.client)?;
         if self.greets {

@@ -13,7 +13,7 @@ use super::frame::{Frame, Out, Place, Words};
 
 /// The payload of NATS: a mebibyte.
 const PAYLOAD: usize = 1 << 20;
-/// The number of packets that are kept while disconnected.
+/// The number of packets that a disconnected client keeps.
 const KEPT: usize = 64;
 
 /// The behaviour of a client's connection.
@@ -21,13 +21,13 @@ const KEPT: usize = 64;
 pub struct Manner {
     /// Known servers, the preferred one first.
     pub stations: Vec<Place>,
-    /// A connection without traffic for this span is pinged; after the same span of silence it is
-    /// lost.
+    /// Span without traffic after which the client pings; after the same span of silence the
+    /// connection is lost.
     pub patience: Duration,
-    /// Whether the core hears of lost and new connections.
+    /// Whether the core learns of lost and new connections.
     pub tells: bool,
-    /// Whether packets are kept for the next connection: ruling 8 forbids it, but clients may do
-    /// it.
+    /// Whether packets are kept for the next connection: ruling 8 forbids this, but clients may do
+    /// so.
     pub keeps: bool,
 }
 
@@ -37,8 +37,8 @@ pub struct Client {
     core: Allcall,
     manner: Manner,
     retry: Duration,
-    /// Number of the present or attempted connection. Numbers begin at a drawn one, because servers
-    /// may still have one of an earlier life.
+    /// Number of the present or attempted connection. The first number is drawn, because servers
+    /// may still know one of an earlier life.
     number: u64,
     up: bool,
     /// Whether the core believes that it is connected.
@@ -170,7 +170,7 @@ impl Client {
         }
     }
 
-    /// End of the longest silence.
+    /// End of the longest allowed silence.
     fn silent(&self) -> Time {
         self.asked.map_or(Time::MAX, |asked| asked.after(self.manner.patience))
     }

@@ -14,7 +14,7 @@ pub use crate::world::nodes::Place;
 pub enum Frame {
     /// A client opens its connection with this number.
     Hello(u64),
-    /// The server has the subscriptions of this connection.
+    /// The server has subscribed this connection.
     Welcome(u64),
     /// A client asks whether its connection still exists.
     Ping(u64),

@@ -10,7 +10,7 @@ use super::client::Manner;
 use super::frame::Place;
 use crate::rng::Rng;
 use crate::scenario::plan::{MS, Outline, elections, known, one_way, partings, rate, repeatedly};
-use crate::world::conditions::Incident;
+use crate::world::conditions::{Delay, Incident};
 use crate::world::fault::Rates;
 use crate::world::nodes::bits;
 
@@ -26,7 +26,8 @@ const SECOND: u64 = 1_000 * MS;
 /// The fault on which a world concentrates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// No message is lost, and each takes less than H/2, on one server or on several: promise (a).
+    /// No message is lost, and each takes less than H/2 (H is `heartbeat`), on one server or on
+    /// several: promise (a).
     Connected,
     /// Only routes between servers are cut and mended: promise (b).
     Parted,
@@ -34,7 +35,8 @@ pub enum Kind {
     Lossy,
     /// One-way links; messages arrive more than a heartbeat late, repeatedly and out of order.
     Divided,
-    /// Wall clocks beyond K, some of them stepping, on a bus as in [`Connected`](Self::Connected).
+    /// Wall clocks off by more than K (`max_clock_skew`), some of them stepping, on a bus as in
+    /// [`Connected`](Self::Connected).
     Beyond,
 }
 
@@ -42,28 +44,30 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub kind: Kind,
-    /// H, in nanoseconds, like the spans below.
+    /// H, the heartbeat, in nanoseconds, like the spans below.
     pub heartbeat: u64,
     /// L.
     pub lease: u64,
     /// K.
     pub skew: u64,
-    /// d: the bound on a packet's way where no fault delays it.
+    /// The bound on a packet's way while no fault delays it (d).
     pub delay: u64,
     /// ρ.
     pub drift: Drift,
     /// The reaction of a leader to a greater claim.
     pub on_conflict: OnConflict,
-    /// Whether no participant stops, ends or leaves, so that spans are judged closely.
+    /// Whether no participant stops, ends or leaves, so that checks use close bounds.
     pub steady: bool,
-    /// The participants whose wall clocks are beyond K at times, a bit each, and whether they are
-    /// so far off that all others must notice.
+    /// The participants whose wall clocks are off by more than K at times, a bit each; and whether
+    /// so far that all others must notice.
     pub wrong: (u64, bool),
     /// The participant with other times, if any.
     pub odd: Option<usize>,
-    /// Whether a process with the right to ask does so under the names of others, and under many
-    /// more.
+    /// Whether a process with the right to ask sends questions under the names of others, and under
+    /// many more names.
     pub asker: bool,
+    /// Whether applications withdraw often, and campaign again within a round.
+    pub hasty: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -101,11 +105,12 @@ impl Settings {
             wrong: (0, false),
             odd: None,
             asker: false,
+            hasty: false,
         }
     }
 
     /// Promise (c): the longest vacancy in a part of the bus with a candidate, in true time: L + 3K
-    /// + 2H, by a slow clock, and a delay.
+    /// + 2H by a slow clock, and a delay (L is the lease).
     #[must_use]
     pub fn vacant_most(&self) -> u64 {
         self.slow(self.lease + 3 * self.skew + 2 * self.heartbeat) + self.delay
@@ -122,8 +127,8 @@ impl Settings {
 
     /// Promise (b): the span until the candidate of the best rank leads alone. With `serve-out`
     /// this candidate leads only after the leases of others end, L − K + d after the heal. Another
-    /// leader may renew until the candidate announces its rank again; that lease is served out,
-    /// too.
+    /// leader may renew until the candidate announces its rank again; the candidate waits for that
+    /// lease, too.
     #[must_use]
     pub fn best_most(&self) -> u64 {
         let span = match self.on_conflict {
@@ -133,7 +138,7 @@ impl Settings {
         self.slow(span) + 3 * self.delay
     }
 
-    /// The longest span of listening or deferring, in true time.
+    /// The longest span in which a participant listens or defers, in true time.
     #[must_use]
     pub fn listening(&self) -> u64 {
         self.slow(self.slow(self.lease + self.skew))
@@ -145,7 +150,7 @@ impl Settings {
         span + (span / 1_000_000) * u64::from(self.drift.parts_per_billion() / 400)
     }
 
-    /// Whether the wall clock of this participant keeps to K.
+    /// Whether the wall clock of this participant stays within K.
     #[must_use]
     pub const fn is_right(&self, node: usize) -> bool {
         self.wrong.0 >> node & 1 == 0
@@ -177,11 +182,12 @@ pub fn draw(seed: u64) -> Plan {
         Kind::Lossy | Kind::Divided => rng.choose(&[1, 1, 2, 3]),
     };
     if kind == Kind::Connected && stations > 1 {
-        // Delays of a network that splits: three hops, and less than H/2 in all.
+        // Delays of a network that splits: three hops take less than H/2 in all.
         own.delay = own.delay / 8 * 5;
     }
     let often = if stations > 1 { 2 } else { 8 };
     own.asker = matches!(kind, Kind::Connected | Kind::Beyond) && more.once_in(often);
+    own.hasty = own.asker && stations > 1 && more.once_in(2);
     if kind == Kind::Connected && participants > 2 && own.steady && rng.once_in(4) {
         own.odd = Some(participants - 1);
     }
@@ -199,6 +205,9 @@ pub fn draw(seed: u64) -> Plan {
     let outline = Outline { unit: own.lease, trip: own.delay / 3, drift: own.drift, settles };
     let mut plan = Plan::draw(seed, nodes, outline, own);
     plan.bend(&mut rng, participants);
+    if plan.own.hasty {
+        plan.conditions.pace = Delay::Between(plan.own.heartbeat / 8, plan.own.heartbeat);
+    }
     plan
 }
 
@@ -210,7 +219,7 @@ impl Plan {
         let skew = self.own.skew;
         let nodes = self.nodes.len();
         if rng.once_in(16) {
-            // Too large together for one packet.
+            // Elections whose entries are too large together for one packet.
             self.elections = (0..16).map(|number| known(&format!("e{number}"))).collect();
         } else {
             self.elections = elections(rng.choose(&[1, 1, 2, 3]));
@@ -261,7 +270,7 @@ impl Plan {
         }
     }
 
-    /// Moves a clock beyond K from the beginning or for a while, repeatedly until the storm ends.
+    /// Moves a clock beyond K, from the beginning or repeatedly for a while, until the storm ends.
     fn set_clocks_wrong(&mut self, rng: &mut Rng) {
         let Settings { heartbeat, lease, skew, wrong: (nodes, far), .. } = self.own;
         let node = nodes.trailing_zeros() as usize;
@@ -364,8 +373,8 @@ fn nodes(
     nodes
 }
 
-/// Repeatedly cuts servers with their clients off from each other, and mends all before the next
-/// cut.
+/// Repeatedly cuts servers with their clients off from each other. Each cut is mended before the
+/// next.
 fn parts(rng: &mut Rng, nodes: &[NodePlan], lease: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
     let first = rng.within(0..4 * lease);
     let is_station = |node: &NodePlan| matches!(node, NodePlan::Station(_));

@@ -24,11 +24,11 @@ use crate::world::nodes::Nodes;
 
 crate::tally! {
     Counts {
-        /// First void rounds of a row.
+        /// Rounds that became void after a valid round.
         void,
         /// Grants and renewals without effect.
         unconfirmed,
-        /// Leaders that heard of a greater claim.
+        /// Leaders that received a greater claim.
         beaten,
         /// Claims that ended too late for any right clock.
         far,
@@ -41,29 +41,30 @@ crate::tally! {
 pub struct LeasedLeaders {
     /// Rank of each participant, once it has started.
     pub ranks: Vec<Option<Rank>>,
-    /// Time of the last begin, end, arrival or departure in each election, except for a greater
-    /// claim.
+    /// Time of the last begin, end, arrival or departure in each election, except those caused by a
+    /// greater claim.
     pub stirred: Vec<u64>,
-    /// Time at which a leader gave way to a greater claim; its next steps belong to that.
+    /// Time at which a leader gave way to a greater claim, which also causes the leader's next
+    /// steps.
     beaten: BTreeMap<(usize, usize), u64>,
-    /// Present lead of each wall clock, and since when.
+    /// Present lead of each wall clock, and the time since which the clock has that lead.
     pub ahead: Vec<(u64, i64)>,
     /// Span for which each wall clock was within K before it left K.
     pub agreed: Vec<u64>,
     /// End of the span in which a participant may be alone with a clock that has moved by more than
-    /// K: no other may be left to confirm it.
+    /// K, because no other participant may be left to confirm the clock.
     doubted: Vec<u64>,
 }
 
 impl LeasedLeaders {
-    /// Whether a wall clock is beyond K, or was so since `then` or shortly before.
+    /// Whether a wall clock is off by more than K, or was so at `then` or later, or shortly before.
     fn was_wrong(&self, plan: &Plan, node: usize, then: u64) -> bool {
         let (since, ahead) = self.ahead[node];
         let heard = since + plan.own.slow(3 * plan.own.heartbeat);
         !plan.own.is_right(node) && (ahead.unsigned_abs() > plan.own.skew || then < heard)
     }
 
-    /// Time since which no participant began, ended, came or left in an election. A leader that
+    /// Time since which no participant has begun, ended, come or left in an election. A leader that
     /// gave way and did not come back counts as ended.
     pub fn settled(&self, election: usize) -> u64 {
         let gone = self.beaten.iter().filter(|((_, of), _)| *of == election);
@@ -184,6 +185,7 @@ impl Scenario for LeasedLeaders {
             1..=4 => observe?,
             5 if observe.is_some() => Command::Unobserve,
             6 if rng.once_in(4) => Command::Campaign { value: Default::default(), priority: 0 },
+            36.. if !calm && plan.own.hasty => Command::Resign,
             _ => return None,
         })
     }
@@ -202,7 +204,7 @@ impl Scenario for LeasedLeaders {
         }
         own.ahead[node] = (context.now, ahead);
         if before.abs_diff(ahead) > plan.own.skew {
-            // The participant now waits for a lease, and may lose its own.
+            // The participant now waits for a lease, and may lose its own leadership.
             own.stir(None, context.now + plan.own.listening());
             own.doubted[node] = context.now + plan.own.slow(plan.own.lease);
         }
@@ -237,7 +239,7 @@ impl Scenario for LeasedLeaders {
         match fact {
             Fact::Crashed { .. } => self.stir(None, now),
             Fact::Campaigns { node, election } => {
-                // The claim is heard before the other participant renews a second time.
+                // Others receive the claim before the other participant renews a second time.
                 let again = |at: u64| now - at + plan.own.delay <= plan.own.skew / 2;
                 if !self.beaten.remove(&(node, election)).is_some_and(again) {
                     self.stir(Some(election), now + plan.own.listening());
@@ -272,7 +274,7 @@ impl Scenario for LeasedLeaders {
         }
     }
 
-    /// Leaders end when they hear of a greater claim, when a better candidate has come, and when a
+    /// Leaders end when they receive a greater claim, when a better candidate has come, and when a
     /// better candidate left too late for the next renewal.
     fn may_lose(check: &Check<'_, Self>, node: usize, election: usize, loss: Loss) -> bool {
         let outranked = || was_outranked(check, node, election);

@@ -10,7 +10,7 @@ use tenure_core::{Deadline, Effect, Input, Time};
 use super::frame::{Frame, Out, Place, Words};
 use crate::world::node::Service;
 
-/// A server of the bus, with its clients' connections. A restarted server knows none.
+/// A server of the bus, with its clients' connections. A restarted server knows no connections.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Station {
     clients: BTreeMap<Place, u64>,
@@ -19,8 +19,8 @@ pub struct Station {
 }
 
 impl Station {
-    /// A server in a cluster with these others. With an `asker`, a process with the right to ask
-    /// does so before each call that is published here.
+    /// Makes a server in a cluster with these others. With an `asker`, a process with the right to
+    /// ask sends questions before each call that is published here.
     #[must_use]
     pub const fn new(others: Vec<Place>, asker: bool) -> Self {
         Self { clients: BTreeMap::new(), others, asker }

@@ -10,16 +10,16 @@ use super::records::Records;
 pub struct Elections {
     /// Contents of the store, and the requests of each life.
     pub records: Records,
-    /// Lease that names the keys of each life.
+    /// The lease in the names of the keys of each life.
     pub(super) names: Vec<Option<LeaseId>>,
     /// Loss of each process, until the process reports the leaderships that it ended.
     pub lost: Vec<Option<Lost>>,
-    /// Key of the claim that is being raised.
+    /// The key of the claim that a driver is raising.
     pub key: Bytes,
 }
 
 impl Elections {
-    /// The key of a node in an election, named by its core's lease.
+    /// The key of a node in an election. Its name holds the lease of the core.
     #[must_use]
     pub fn key_of(plan: &Plan, election: usize, id: &str) -> Bytes {
         format!("{}/{id}", plan.elections[election]).as_str().into()

@@ -8,9 +8,9 @@ use super::store::note::Note;
 /// A fact for properties. Elections and nodes have numbers.
 #[derive(Clone, Copy, Debug)]
 pub enum Own<'a> {
-    /// An ended claim's key is reported as gone.
+    /// A core reports that the key of an ended claim is gone.
     Released { node: usize, election: usize, key: &'a Bytes },
-    /// A process considers its lease over.
+    /// A core reports that its lease is over.
     Closed { node: usize, lease: LeaseId, lost: Option<Lost> },
     Sent {
         node: usize,
@@ -26,7 +26,7 @@ pub enum Own<'a> {
         /// Instant on the clock of the node.
         local: Time,
     },
-    /// A core was not waiting for the latest answer.
+    /// A core ignored the latest answer: it waited for no such answer.
     Unasked { node: usize },
     /// A change of the store.
     Stored(&'a Note),

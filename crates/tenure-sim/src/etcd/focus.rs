@@ -1,5 +1,5 @@
 //! The fault on which a world of etcd concentrates: several rare events in a row happen only where
-//! each is likely. The focus has a draw of its own, so that other draws do not depend on it.
+//! each is likely. The focus has its own draw, so that other draws do not depend on it.
 
 use crate::rng::mix;
 
@@ -11,13 +11,14 @@ const FOCUS: u64 = 0x6265_6e74;
 pub enum Focus {
     /// A little of every fault.
     Broad,
-    /// The beginning of leases: many grants are carried out and not answered. All else is calm.
+    /// The beginning of leases: many grants are carried out and not answered. No other fault is
+    /// frequent.
     Grants,
     /// Terms: etcd's leader changes all the time, also while a grant is under way.
     Terms,
     /// Restores of backups with revisions far above all earlier ones, as by `etcdutl snapshot
     /// restore --bump-revision`: no client can notice. A backup is made when a key is about to go,
-    /// and restored when one is about to come.
+    /// and restored when a key is about to come.
     Bumped,
     /// A stranger deletes the keys of an election and puts all of them back in one transaction,
     /// while our creates get no answer.
@@ -26,7 +27,7 @@ pub enum Focus {
     Compacted,
 }
 
-/// Sixteenths of the worlds with each focus; the rest is broad.
+/// Sixteenths of the worlds with each focus; the other worlds are broad.
 const FOCUSES: [Focus; 7] = [
     Focus::Terms,
     Focus::Terms,

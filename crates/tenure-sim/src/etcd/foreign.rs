@@ -1,7 +1,8 @@
 //! A foreign candidate, as `etcdctl elect` and Go's client leave it in the store.
 //!
-//! The candidate makes its key as they do, keeps it for a while, and leaves in any of the ways in
-//! which a program can end. Only its key counts, not its beliefs.
+//! The candidate makes its key as those programs do, keeps the key for a while, and leaves in any
+//! of the ways in which a program can end. Checks use only the key, and not the candidate's
+//! beliefs.
 
 use std::time::Duration;
 
@@ -110,7 +111,7 @@ impl Foreign {
                 let until = now.after(Duration::from_nanos(stays));
                 self.phase = Phase::Holding { created, until, beat: now.after(self.third()) };
             }
-            // The application restarts the candidate; the lease ends by itself.
+            // The application starts the candidate again; the lease ends without a revocation.
             _ => self.phase = Phase::Idle,
         }
     }

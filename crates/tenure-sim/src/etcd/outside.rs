@@ -9,7 +9,6 @@ use crate::world::node::Service;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Outside {
-    /// A foreign process.
     Foreign(Box<Foreign>),
     Store(Box<Cluster>),
 }

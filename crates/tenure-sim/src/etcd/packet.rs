@@ -20,8 +20,8 @@ pub enum Packet {
         /// Place of the answer in its watch stream, from one.
         nth: Option<u32>,
     },
-    /// Open streams of a process, each with the number of its last answer: a silent connection is
-    /// broken.
+    /// Open streams of a process, each with the number of its last answer: a stream without this
+    /// sign of life is broken.
     Streams { life: u64, open: Vec<(CallId, u32)> },
 }
 
@@ -48,7 +48,7 @@ pub enum Order {
 pub enum Report {
     /// An event of our core.
     Ours(Event),
-    /// A note of etcd, for judges only.
+    /// A note of etcd, for checks only.
     Store(Note),
 }
 

@@ -44,7 +44,7 @@ pub struct Settings {
     pub bounds: Bounds,
     /// Faults strike etcd at one command in this many; never, if zero.
     pub troubles: u64,
-    /// Whether backups are restored, which voids the promise.
+    /// Whether backups are restored: the promise then does not hold.
     pub restores: bool,
     /// Whether operators delete keys and revoke leases in use.
     pub meddling: bool,
@@ -70,10 +70,10 @@ pub enum NodePlan {
 pub struct OurProcess {
     pub config: Checked,
     pub campaigns: bool,
-    /// Elections in which it does not campaign after the storm.
+    /// Elections in which the process does not campaign after the storm.
     pub abstains: u64,
     pub observes: bool,
-    /// A lease from outside, for each of its lives.
+    /// A lease from outside, for each life of the process.
     pub lease: Option<LeaseId>,
 }
 
@@ -123,7 +123,7 @@ pub fn draw(seed: u64) -> Plan {
         plan.own.store.revision = FENCE_END - 5 - mix(seed) % 60;
     }
     plan.bend();
-    // Removed keys are noticed in rotation, and judges expect that all are read.
+    // The core checks its keys in rotation, and checks expect that it reads all of them.
     let foul = plan.own.restores || plan.own.meddling;
     if !foul && mix(seed ^ OPERATIONS).is_multiple_of(4) {
         plan.own.store.operations = 2;
@@ -171,8 +171,8 @@ impl Plan {
         }
     }
 
-    /// Makes every process campaign: a key of its own that was put back, or came back unnoticed, is
-    /// found only by a campaign in its election.
+    /// Makes every process campaign. A process's key that was put back, or came back unnoticed, is
+    /// found only by a campaign in that election.
     fn everybody_campaigns(&mut self) {
         for node in &mut self.nodes {
             if let NodePlan::Ours(ours) = node {
@@ -196,7 +196,7 @@ impl Plan {
     }
 
     /// Twice the longest way of news without faults, in true time: through a member and a watch,
-    /// and then two questions, the first of which came too early.
+    /// then two requests, the first of which came too early.
     #[must_use]
     pub fn news(&self) -> u64 {
         10 * (self.conditions.trip.longest() + self.own.store.latency)
@@ -220,8 +220,8 @@ impl Bounds {
         (u128::from(span) * 1_000_000_000 / u128::from(1_000_000_000 - parts)) as u64
     }
 
-    /// The longest life of an unrenewed lease: extended by the slow clock of a new leader, and
-    /// revoked late.
+    /// The longest life of an unrenewed lease: the slow clock of a new leader extends it, and its
+    /// revocation is late.
     #[must_use]
     pub fn lease(&self) -> u64 {
         self.slow(self.unit) + 1_000 * MS + self.late
@@ -244,7 +244,7 @@ impl Bounds {
     /// 3u + 2 s              the rest of the storm: late messages, pauses, restarts
     /// + 3·(u/(1−ρ) + 1 s + late)   unrenewed leases, of processes that died in turn
     /// + 3u                  a foreign candidate that stays
-    /// + 9/8·max(u, 10 s)/(1−ρ)     a silent watch: its candidate looks again
+    /// + 9/8·max(u, 10 s)/(1−ρ)     a silent watch: its candidate reads again
     /// + u + 12 s + 40·trip  pauses after failures, requests that hang, applications
     /// ```
     ///
@@ -260,8 +260,8 @@ impl Bounds {
             + 40 * self.trip
     }
 
-    /// Time from all resignations to an empty store: applications need a lease, and undeletable
-    /// keys last for one more.
+    /// Time from all resignations to an empty store: applications need a lease, and keys that
+    /// cannot be deleted last for one more.
     fn empty(&self) -> u64 {
         self.unit + 2 * self.lease() + 4_000 * MS + 40 * self.trip
     }
@@ -287,8 +287,8 @@ fn node_plans(rng: &mut Rng, lease: u32, drift: Drift) -> Vec<(String, NodePlan)
             lease: rng.once_in(6).then_some(LeaseId(0x1000 + n as i64)),
         };
         if ours.lease.is_some() {
-            // A lease keeps all its keys alive, also those of an earlier life, which only a
-            // campaign in their election finds.
+            // A lease keeps all its keys alive, also those of an earlier life: only a campaign in
+            // their election finds these keys.
             ours.campaigns = true;
             ours.abstains = 0;
         }

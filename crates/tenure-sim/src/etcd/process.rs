@@ -1,6 +1,6 @@
-//! Our process: the core, and the duties of its driver. The driver keeps one connection to one
-//! member, delivers each stream in order and without gaps, and ends everything that is silent for
-//! too long.
+//! A process of ours: the core, and the duties of its driver. The driver keeps one connection to
+//! one member, delivers each stream in order and without gaps, and ends every stream that is silent
+//! for too long.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const SILENCE: Duration = Duration::from_secs(3);
 /// A watch, as its driver sees it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Stream {
-    /// Request of the watch, repeated while the watch is not open and its time lasts.
+    /// Request of the watch, repeated until the watch opens or its time ends.
     request: Request,
     /// Number of attempts.
     asked: usize,
@@ -108,7 +108,7 @@ impl Process {
         &self.core
     }
 
-    /// Asks the next member for a watch that did not even open.
+    /// Sends the request again to the next member, for a watch that did not open.
     fn ask_again(&mut self, answer: &Answer, out: &mut Out) -> bool {
         let Reply::Unknown { .. } = answer.reply else { return false };
         let Some(stream) = self.streams.get_mut(&answer.call) else { return false };
@@ -124,7 +124,7 @@ impl Process {
         wants
     }
 
-    /// Passes an answer on, those of a stream in their order.
+    /// Passes an answer on; answers of a stream in their order.
     fn hear(
         &mut self,
         now: Time,
@@ -159,7 +159,7 @@ impl Process {
         self.core.handle(now, Input::Message { from: Store, message }, effects);
     }
 
-    /// Compares the streams with those that the store reports as open, and their answer counts.
+    /// Compares the streams with the open streams of the store, and with their numbers of answers.
     fn compare(&mut self, now: Time, open: &[(CallId, u32)], out: &mut Out) {
         for (call, told) in open {
             match self.streams.get_mut(call) {
@@ -226,7 +226,7 @@ impl Process {
                     Effect::Emit { election, event: Report::Ours(event) }
                 }
                 Effect::Persist(record) | Effect::Flush(_, record) => match record {},
-                // A core asks; it never answers.
+                // A core sends requests, and no answers.
                 Effect::Send { message: Message::Answer(_), .. } => continue,
             });
         }

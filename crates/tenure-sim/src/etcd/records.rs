@@ -1,5 +1,5 @@
 //! Contents of the store and requests of each life, in true time. The records are written after the
-//! checks have seen a fact, so that checks see the state before it.
+//! checks have seen a fact, so that checks see the state before the fact.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -17,7 +17,7 @@ use crate::scenario::{Fact, History, Leadership, Scenario};
 /// The number of past entries of each election.
 const PAST: usize = 256;
 
-/// The first key of an election since an instant.
+/// The first key of an election, and the time from which it is the first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct First {
     pub since: u64,
@@ -28,7 +28,7 @@ pub struct First {
 /// The history of the first keys of one election.
 #[derive(Clone, Debug)]
 pub struct Firsts {
-    /// Common prefix of its keys.
+    /// Common prefix of the election's keys.
     pub prefix: Bytes,
     /// First keys in order of time.
     pub firsts: VecDeque<First>,
@@ -52,8 +52,8 @@ impl Firsts {
 pub struct Details {
     /// Key of the leadership.
     pub key: Bytes,
-    /// Whether its key or lease was removed by an authorized stranger, or the store went back: both
-    /// are outside the promise.
+    /// Whether an authorized stranger removed the leadership's key or lease, or the store went
+    /// back: both are outside the promise.
     pub robbed: bool,
 }
 
@@ -63,7 +63,7 @@ pub struct Records {
     /// First keys, by the number of the election.
     pub firsts: Vec<Firsts>,
     pub keys: BTreeMap<Bytes, KeyValue>,
-    /// Due end of each lease.
+    /// Time at which each lease is due to end.
     pub leases: BTreeMap<LeaseId, u64>,
     /// Node and life that asked for each lease.
     pub owners: BTreeMap<LeaseId, (usize, u64)>,
@@ -79,7 +79,7 @@ pub struct Records {
     asking: Vec<BTreeMap<CallId, u64>>,
     /// Time of the last restore.
     pub restored: Option<u64>,
-    /// Whether no client can notice the restore: later claims are outside the promise.
+    /// Whether no client can notice the restore: later claims are then outside the promise.
     unnoticed: bool,
 }
 
@@ -125,10 +125,10 @@ impl Records {
             || !self.keys.contains_key(key) && (taken || self.restored.is_some())
     }
 
-    /// Whether a present claim with this key is outside the promise from the beginning.
+    /// Whether a present claim with this key was outside the promise from its beginning.
     #[must_use]
     pub fn is_robbed(&self, key: &Bytes, fence: Option<Fence>) -> bool {
-        // A restored key may have this name.
+        // A restored key may have the same name.
         let is_other = |kv: &KeyValue| Some(kv.created) != fence.map(Self::created);
         let older = self.restored.is_some() && self.keys.get(key).is_some_and(is_other);
         let unnoticed = self.unnoticed && self.restored.is_some();
@@ -143,7 +143,7 @@ impl Records {
         match fact {
             Fact::Crashed { node } => {
                 self.asking[node].clear();
-                // The next life may find the key by the given lease, and continue.
+                // The next life may find the key by its lease from outside, and go on.
                 for past in &mut history.elections {
                     let of_node = past.leaderships.iter_mut().filter(|led| led.node == node);
                     of_node.for_each(|led| led.until = led.until.min(now));
@@ -184,7 +184,7 @@ impl Records {
             Act::Read(read) => matches!(read.keys, Keys::One(_)),
             _ => true,
         };
-        // A claim on moved keys stands from then on, like one on confirmed keys.
+        // A claim on moved keys counts from this time, like a claim on confirmed keys.
         if matches!(txn.then.first(), Some(Act::Move { .. })) || txn.deletes_nothing() {
             self.asking[node].insert(call, now);
             return;
@@ -195,7 +195,7 @@ impl Records {
             }
             return;
         }
-        // A look without its condition.
+        // A read of the first keys, without the condition.
         if let [Act::Read(read), Act::Read(_)] = &txn.then[..]
             && let Keys::Prefix(prefix) = &read.keys
             && let Some(election) = self.election_of(prefix)
@@ -216,7 +216,7 @@ impl Records {
     fn stored(&mut self, history: &mut History<Details>, now: u64, note: &Note) {
         match note {
             Note::Put(kv) => {
-                // The key was removed and put back with others, in one transaction each.
+                // A stranger removed the key and put it back, with others, in one transaction each.
                 let back = self.gone.get(&kv.key) == Some(&(now, Cause::Meddled));
                 if kv.value == MEDDLED.into() || back {
                     self.overwritten.insert(kv.key.clone());
@@ -272,14 +272,13 @@ impl Records {
         self.owners.get(&kv.lease?)
     }
 
-    /// The create revision in a fence.
     #[must_use]
     pub const fn created(fence: Fence) -> Revision {
         fence.number() & (FENCE_END - 1)
     }
 }
 
-/// Marks these lasting leaderships as outside the promise.
+/// Marks lasting leaderships of these kinds as outside the promise.
 fn rob(history: &mut History<Details>, now: u64, is: impl Fn(&Leadership<Details>) -> bool) {
     for past in &mut history.elections {
         let held = past.leaderships.iter_mut().filter(|led| led.until > now && is(led));

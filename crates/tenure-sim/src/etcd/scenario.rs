@@ -1,8 +1,9 @@
 //! The scenario of elections on etcd: its nodes, and the state that its checks use.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
-use tenure_core::etcd::{Etcd, Event, Extra, Ignored, NoRecord, Op, OwnEvent, Refusal};
+use tenure_core::etcd::{Etcd, Event, Extra, Ignored, Op, OwnEvent, Refusal};
 use tenure_core::{Command, Effect, ElectionName, Input, Protocol};
 
 use super::elections::Elections;
@@ -100,7 +101,7 @@ impl Scenario for Elections {
         Ok(Begin { life: life as u64, node, lease })
     }
 
-    fn write((): &mut (), record: NoRecord) {
+    fn write((): &mut (), record: Infallible) {
         match record {}
     }
 
@@ -299,14 +300,15 @@ impl Scenario for Elections {
 
     /// A key or lease was removed, or the store went back.
     fn may_overlap(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<Details>) -> bool {
-        // Its process may have stopped between the win and the claim.
+        // The leader's process may have stopped between the win and the claim.
         let taken = || check.own.records.is_taken(&check.own.key);
         other.own.robbed || check.own(claim).map_or_else(taken, |own| own.own.robbed)
     }
 
     fn may_exceed(check: &Check<'_, Self>, _: &Claim, other: &Leadership<Details>) -> bool {
         let restored = check.own.records.restored;
-        // Its process may have stopped between the win and the claim, while the next candidate led.
+        // The other process may have stopped between its win and its claim, while the next
+        // candidate led.
         check.own.records.is_taken(&check.own.key)
             || restored.is_some_and(|back| other.from < back)
             // An answer from before the restore may still be on its way.
@@ -317,7 +319,7 @@ impl Scenario for Elections {
         older.own.robbed
     }
 
-    /// No node leads with revisions beyond the end.
+    /// No process leads with revisions beyond the end.
     fn can_lead(plan: &Plan, _: usize) -> bool {
         !plan.own.exhausts
     }
@@ -420,7 +422,7 @@ impl Run<Elections> {
         Ok(())
     }
 
-    /// Draws the first key of each election beside the claims: the create revision is the fence.
+    /// Draws the first key of each election beside the claims; its create revision is the fence.
     fn draw_firsts(&mut self, now: u64) {
         if !self.spans.are_kept() {
             return;

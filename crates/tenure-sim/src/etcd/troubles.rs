@@ -13,7 +13,8 @@ use crate::rng::{Rng, mix};
 /// Salt of the draw of an election below another one.
 const NESTS: u64 = 0x6e65_7374;
 
-/// Makes a leading application want an election whose keys would also be keys of its own.
+/// Makes a leading application campaign in an election whose keys would also be keys of its present
+/// election.
 pub(super) fn nested(
     plan: &Plan,
     now: u64,

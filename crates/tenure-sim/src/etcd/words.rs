@@ -1,7 +1,8 @@
 //! Types of the messages, commands and events of these worlds.
 
+use std::convert::Infallible;
+
 use tenure_core::contract;
-use tenure_core::etcd::NoRecord;
 
 use super::packet::{Begin, Order, Packet, Place, Report};
 
@@ -14,7 +15,7 @@ impl contract::Words for Words {
     type Sender = Place;
     type Address = Place;
     type Message = Packet;
-    type Record = NoRecord;
+    type Record = Infallible;
     type Command = Order;
     type Event = Report;
 }

@@ -21,7 +21,7 @@ const TRIAL_LEASES: u32 = 12_000;
 /// Drills of each kind in a trial.
 const TRIAL_DRILLS: u32 = 200;
 
-/// Variants of a question: other leases, and more nodes if more would help.
+/// Variants of a question: other leases, and more nodes if these would help.
 pub(super) fn questions(question: &Question, figures: &Figures) -> Vec<Question> {
     let nodes = question.nodes();
     let spare = if nodes < 3 { 3 } else { nodes };
@@ -62,7 +62,7 @@ fn with(question: &Question, nodes: usize, lease: Duration) -> Option<Question> 
         ..config.with_lease(lease)
     };
     if lease < old.lease {
-        // A first lease bridges three refreshes and two round trips.
+        // A first lease must last for three refreshes and two round trips.
         let longest = lease.saturating_sub(old.round_trip * 2) / 3;
         config.refresh = old.refresh.min(longest).max(old.round_trip * 2);
     }

@@ -41,22 +41,22 @@ pub struct Effort {
     pub trials: usize,
 }
 
-/// Frequency with which the rest of a leader's lease falls below the grace, although the leader and
-/// a quorum run: `tenure run` then stops its command, and another candidate takes over.
+/// How often the rest of a leader's lease falls below the grace, although the leader and a quorum
+/// run: `tenure run` then stops its command, and another candidate takes over.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Needless {
     /// Number of occurrences.
     pub seen: u64,
-    /// Number of these with a lapsed lease.
+    /// Number of these changes whose lease lapsed.
     pub lapsed: u64,
     /// Occurrences in 30 days, as counted.
     pub in_month: f64,
-    /// Largest plausible number in 30 days, with a confidence of 95 % (the rule of three if none
-    /// occurred).
+    /// Largest plausible number in 30 days, with a confidence of 95 % (by the rule of three, if
+    /// none occurred).
     pub in_month_at_most: f64,
-    /// Expected number in 30 days from the failure rate of single renewal attempts, if they fail
-    /// independently and all attempts before the grace must fail: an extrapolation for when none
-    /// occurred.
+    /// Expected number in 30 days, for the case that none occurred: extrapolated from the failure
+    /// rate of single renewal attempts, as if attempts failed independently and all attempts before
+    /// the grace had to fail.
     pub by_chance: f64,
 }
 
@@ -73,13 +73,13 @@ impl Needless {
         }
     }
 
-    /// The best estimate of their number in 30 days.
+    /// The best estimate of the number of needless changes in 30 days.
     #[must_use]
     pub fn estimate(&self) -> f64 {
         if self.seen > 0 { self.in_month } else { self.by_chance.min(self.in_month_at_most) }
     }
 
-    /// The probability of at least one in 30 days, by the best estimate.
+    /// The probability of at least one needless change in 30 days, by the best estimate.
     #[must_use]
     pub fn probability(&self) -> f64 {
         -(-self.estimate()).exp_m1()
@@ -108,15 +108,16 @@ fn by_chance(question: &Question, figures: &Figures) -> f64 {
 /// The share of the time with a leader.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Availability {
-    /// Expected share: crashes and restarts at their given rates, each as long as in the drills,
-    /// and everything else as counted.
+    /// Expected share. Crashes and restarts have their given rates and the lengths of the drills;
+    /// all other vacancies are as counted.
     pub expected: f64,
     /// Share in the simulated hours.
     pub seen: f64,
 }
 
 impl Availability {
-    /// The number of crashes from which their length is taken from calendar time.
+    /// The number of crashes above which the mean vacancy is taken from calendar time instead of
+    /// drills.
     const ENOUGH: usize = 100;
 
     pub(super) fn of(question: &Question, figures: &Figures, drills: &[Drill]) -> Self {
@@ -165,10 +166,10 @@ pub(super) struct Findings {
 
 #[derive(Clone, Debug, Default)]
 pub struct Advice {
-    /// Tried settings, those of the question among them, by nodes and lease.
+    /// Tried settings by nodes and lease, those of the question included.
     pub trials: Vec<Trial>,
-    /// Index of the best: with the given number of nodes, or three if those are too few, the
-    /// shortest lease that keeps needless changes at the target. `None` if no lease does.
+    /// Index of the best trial: the shortest lease that keeps needless changes at the target, with
+    /// the given number of nodes, or three if that number is too small. `None` if no lease does.
     pub best: Option<usize>,
     /// Warnings about the question's settings.
     pub notes: Vec<Note>,
@@ -177,7 +178,7 @@ pub struct Advice {
 /// Tried settings.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Whether they are the question's.
+    /// Whether these are the settings of the question.
     pub asked: bool,
     pub config: Checked,
     /// Simulated calendar time.
@@ -200,7 +201,7 @@ impl Trial {
 }
 
 impl Advice {
-    /// The better settings, unless the question has the best.
+    /// The better settings; `None` if the settings of the question are the best.
     #[must_use]
     pub fn better(&self) -> Option<&Trial> {
         self.trials.get(self.best?).filter(|trial| !trial.asked)
@@ -210,7 +211,7 @@ impl Advice {
 /// A note about the settings.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Note {
-    /// d is smaller than the network's round trips.
+    /// d (`delay`) is smaller than the network's round trips.
     RoundTrip {
         /// Set value.
         set: Duration,

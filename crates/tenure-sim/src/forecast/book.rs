@@ -25,7 +25,6 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// All causes.
     pub const ALL: [Self; 5] =
         [Self::Crash, Self::Resigned, Self::Pause, Self::NoQuorum, Self::Needless];
 }
@@ -40,8 +39,8 @@ pub struct Vacancy {
     pub cause: Cause,
 }
 
-/// Datagrams between nodes, counted while all were awake, without those of a node to itself. A
-/// datagram of one election has one message; datagrams of many elections share.
+/// Datagrams between nodes, counted while all nodes were awake, without those of a node to itself.
+/// A datagram of one election has one message; many elections share datagrams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
     /// Counted span.
@@ -50,11 +49,11 @@ pub struct Traffic {
     pub by_leader: u64,
     /// Number sent by all others together.
     pub by_others: u64,
-    /// Bytes of all, without the headers of UDP and IP.
+    /// Bytes of all datagrams, without the headers of UDP and IP.
     pub bytes: u64,
 }
 
-/// A claim to lead that was raised and not lowered since.
+/// A claim to lead that was raised and has not been lowered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim {
     pub(super) node: usize,
@@ -63,9 +62,8 @@ pub(super) struct Claim {
     pub(super) since: u64,
     /// Time of the last raise.
     pub(super) raised: u64,
-    /// End of the claim.
     pub(super) until: u64,
-    /// Whether its rest was below the grace already.
+    /// Whether the rest of the claim was below the grace already.
     close: bool,
 }
 
@@ -88,8 +86,8 @@ pub(super) struct Book {
     pub(super) vacancies: Vec<Vacancy>,
     /// Total vacancy within the window.
     pub(super) vacant_for: u64,
-    /// Leaderships that fell below the grace within the window, renewed later or not, although the
-    /// leader and a quorum ran.
+    /// Leaderships that fell below the grace within the window, although the leader and a quorum
+    /// ran; also those that were renewed later.
     pub(super) close_calls: u64,
     pub(super) renewals: u64,
     /// Renewals by number of attempts: one, two, … the last place is for more.
@@ -123,7 +121,7 @@ impl Book {
         }
     }
 
-    /// Begins the window: from now on events count.
+    /// Begins the window: later events count.
     pub(super) fn open(&mut self, now: u64) {
         self.window = (now, u64::MAX);
     }
@@ -152,7 +150,7 @@ impl Book {
         self.claim.filter(|claim| now < claim.until).map(|claim| claim.node)
     }
 
-    /// The earliest end of all nodes' grants, if the leader has them all.
+    /// The earliest end of all nodes' grants; `None` unless the leader has the grants of all nodes.
     pub(super) fn granted_until(&self) -> Option<u64> {
         let leader = self.claim?.node;
         let has_all = self.grants.iter().all(|(holder, _)| *holder == leader);

@@ -1,4 +1,5 @@
-//! All nodes grant and campaign in one election; no judge, but a full record.
+//! A cluster whose nodes all grant and campaign in one election. The world has no checks, but a
+//! full record.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -46,7 +47,7 @@ pub(super) struct Cluster {
     pub(super) calm: Range<u64>,
     /// The life in which each node campaigned last.
     campaigned: Vec<u128>,
-    /// Nodes that are being restarted on purpose, and do not campaign until then.
+    /// Nodes that are being restarted on purpose, and do not campaign before the restart.
     pub(super) leaving: Vec<bool>,
     half: u64,
     settled: u64,
@@ -197,7 +198,7 @@ impl System for Cluster {
         }
     }
 
-    /// Requests of waiting candidates change nothing while all of the leader's grants live.
+    /// Requests of waiting candidates change nothing while all grants of the leader last.
     fn rest(&self, now: u64, node: usize) -> Option<u64> {
         let claim = self.book.claim.filter(|_| self.calm.contains(&now))?;
         if claim.node == node || now < claim.since + self.settled {

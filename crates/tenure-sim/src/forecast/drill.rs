@@ -63,7 +63,8 @@ fn one(
     crash: bool,
 ) -> Option<Drill> {
     let lease = nanos(question.config.lease);
-    // Random over several renewals, so that every moment between two of them is equally likely.
+    // The time is random over several renewals, so that every moment between two renewals is
+    // equally likely.
     let at = world.now() + lease + rng.within(0..lease);
     until(world, at);
     let claim = world.system.book.claim.filter(|claim| at < claim.until)?;
@@ -98,7 +99,7 @@ fn one(
     })
 }
 
-/// A node that resigned in a drill continues as a candidate.
+/// Lets a node that resigned in a drill continue as a candidate.
 fn contend_again(world: &mut World<Cluster>, node: usize) {
     world.system.leaving[node] = false;
     let election = world.system.election.clone();

@@ -14,8 +14,8 @@ pub struct Figures {
     pub vacancies: Vec<Vacancy>,
     /// Total vacancy.
     pub vacant: Duration,
-    /// Number of times at which the rest of a leader's lease fell below the grace, though the
-    /// leader and a quorum ran: its work would have been stopped.
+    /// How often the rest of a leader's lease fell below the grace, although the leader and a
+    /// quorum ran: its work would have been stopped.
     pub close_calls: u64,
     pub renewals: u64,
     /// Renewals by number of attempts: one, two, …; the last place is for more.
@@ -98,7 +98,6 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The spread of a sample.
     #[must_use]
     pub fn new(mut sample: Vec<Duration>) -> Self {
         sample.sort_unstable();

@@ -13,16 +13,16 @@
 //!   grantors and campaign in one election. Every renewal of the leader is run, message by
 //!   message.
 //! - Candidates that only wait refresh their parked requests every R, which changes nothing while
-//!   the holder's grants live. Their timers are left asleep while the leader has led for two
-//!   leases, has the grants of all nodes with more than half of each left, and no crash or
-//!   hand-over is near. They wake when less is left of any, a lease before anything planned, and
-//!   stay awake until it has healed. Messages a second are counted only where everybody is
-//!   awake. [`Question::awake`] leaves nobody asleep, to compare.
-//! - The hours are run as independent stretches, each with a fresh cluster, so that they run on
-//!   all cores; the answer does not depend on how many. Crashes are rare in calendar time: how
-//!   long a failover takes is measured in *drills* besides, in which the leader is killed again
-//!   and again at random moments, with everybody awake, in a network that only loses and delays,
-//!   and is away for twenty leases at most.
+//!   the holder's grants live. Their timers sleep while the leader has led for two leases, has the
+//!   grants of all nodes with more than half of each left, and no crash or hand-over is near. The
+//!   timers wake when less is left of any grant, or a lease before a planned event, and stay awake
+//!   until the cluster has healed. Messages a second are counted only while all nodes are awake.
+//!   With [`Question::awake`] no node sleeps, to compare.
+//! - The hours are run as independent stretches, each with a fresh cluster, so that they run on all
+//!   cores; the answer does not depend on how many. Crashes are rare in calendar time, so failovers
+//!   are also measured in *drills*. In a drill the leader is killed again and again at random
+//!   moments, and is away for twenty leases at most; all nodes are awake, and the network only
+//!   loses and delays messages.
 //! - One-way delays are independent of each other; a real network's slow spells last. Loss is per
 //!   datagram, in steps of 1/65,536. Clocks run anywhere within ±ρ, constantly.
 

@@ -44,10 +44,10 @@ pub struct Question {
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Unanswerable {
     /// More loss than elections are meant for.
-    #[error("a loss of {loss} was asked for; it must be from 0 to {max}")]
+    #[error("a loss of {loss} is not between 0 and {max}")]
     Loss { loss: f64, max: f64 },
     /// No time.
-    #[error("{hours} hours were asked for; it must be from 1 to {max}")]
+    #[error("{hours} hours are not between 1 and {max}")]
     Hours { hours: u32, max: u32 },
     /// More time than a user would wait.
     #[error(
@@ -59,12 +59,12 @@ pub enum Unanswerable {
         lease: Duration,
         /// Number in millions.
         events: u64,
-        /// Largest feasible number of hours.
+        /// The largest number of hours that is feasible.
         enough: u32,
     },
-    /// An event that would happen all the time.
+    /// An event that is too frequent for any leader.
     #[error(
-        "{what} every {every:?} was asked for; it must be at least {least:?}, or nobody ever leads"
+        "{what} every {every:?} is too often for any node to lead; the least time is {least:?}"
     )]
     TooOften { what: &'static str, every: Duration, least: Duration },
     /// No candidate can win with these settings in this network.
@@ -95,7 +95,6 @@ impl Question {
     const EVENTS_MAX: f64 = 5e9;
     /// Downtime of a restarted machine.
     pub const REBOOT: Duration = Duration::from_secs(60);
-    /// The most nodes.
     pub const NODES_MAX: usize = 9;
 
     /// The members of a made-up cluster of so many nodes, up to 26.

@@ -1,4 +1,4 @@
-//! Cuts a question into independent pieces, runs them on all cores, and puts the pieces together in
+//! Cuts a question into independent pieces, runs these on all cores, and joins the results in
 //! order: the answer does not depend on the number of cores.
 
 use std::sync::Mutex;
@@ -20,7 +20,7 @@ const STRETCH_LEASES: u32 = 5_000;
 /// The number of drills in one cluster.
 const BATCH: u32 = 25;
 
-/// Answers a question on so many threads. The same question has the same answer.
+/// Answers a question on this number of threads. The same question has the same answer.
 pub fn forecast(question: &Question, threads: usize) -> Result<Answer, Unanswerable> {
     question.check()?;
     let Findings { figures, drills, events } =
@@ -100,7 +100,7 @@ pub(super) fn investigate(
     Ok(all)
 }
 
-/// Calendar time in stretches of equal length, and drills in batches.
+/// The pieces of a question: stretches of equal length, and batches of drills.
 fn pieces(question: &Question) -> Vec<Piece> {
     let whole = Duration::from_secs(u64::from(question.hours) * 3_600);
     let longest = question.config.lease.saturating_mul(STRETCH_LEASES);

@@ -55,9 +55,9 @@ impl RoundTrips {
 
     /// From (percentile, value) pairs in any order; 0 is the shortest and 100 the longest.
     ///
-    /// Between two of them the logarithm grows evenly with the number of nines, as the tails of
-    /// real networks do: a straight line through p50 and p99 gives p99.9. Beyond the highest it
-    /// continues with the same slope, up to p99.99.
+    /// Between two points the logarithm of the value grows evenly with the number of nines, as in
+    /// real networks: a straight line through p50 and p99 gives p99.9. Beyond the highest point the
+    /// line continues with the same slope, up to p99.99.
     pub fn quantiles(points: &[(f64, Duration)]) -> Result<Self, TripsError> {
         let mut points = points.to_vec();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -117,8 +117,8 @@ impl RoundTrips {
             let sums = sums(&way);
             let mut least = first;
             for (n, delay) in way.iter_mut().enumerate() {
-                // A round trip is slow when one of its ways is: the share of round trips in which
-                // neither is slower than a quantile is its square.
+                // A round trip is slow when one of its ways is slow: the share of round trips with
+                // both ways faster than a quantile is the square of that quantile's share.
                 let part = ((n as f64 + 0.5) / FINE as f64).powi(2);
                 let wanted = target[((part * FINE as f64) as usize).min(FINE - 1)] as f64;
                 let found = sums[((part * PAIRS as f64) as usize).min(PAIRS - 1)];
@@ -162,7 +162,7 @@ fn on_line(line: &[(f64, f64)], at: f64) -> f64 {
 
 /// Sums of pairs of one-way delays, in order: the resulting round trips.
 fn sums(way: &[f64]) -> Vec<f64> {
-    // A lattice: every pair of strata about equally often, without any chance.
+    // A lattice instead of random pairs: every pair of strata occurs about equally often.
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     let place = |n: u64| (n.wrapping_mul(GOLDEN) >> 51) as usize;
     let pair = |n: usize| way[n * FINE / PAIRS] + way[place(n as u64)];

@@ -22,17 +22,18 @@ const FETCHED: usize = 40;
 pub enum Fault {
     /// Another coordinator takes over, and sessions begin anew.
     FailOver,
-    /// The coordinator takes a drawn member for dead.
+    /// The coordinator declares a drawn member dead.
     Evict(usize),
-    /// Two members get one partition, or a single member again.
+    /// The coordinator gives one partition to two members; with `None` to a single member again.
     Double(Option<u32>),
-    /// Appends wait this long from now on.
+    /// Later appends wait for this long.
     Slow(Duration),
-    /// Another replica leads all partitions; each loses so many records, if it may.
+    /// Another replica leads all partitions; each partition loses this number of records, if it
+    /// may.
     Replica(u64),
-    /// Readers of a partition stop at its present end.
-    Stone(u32),
-    /// Records have no leader epoch from now on, or one that is far too high, or their own again.
+    /// Readers of a partition cannot pass its present end.
+    Barrier(u32),
+    /// Later records have no leader epoch, or one that is far too high, or their own again.
     Epochs(Epochs),
     /// A stranger writes to a partition.
     Stray(Stray, u32),
@@ -86,8 +87,8 @@ struct Log {
     records: VecDeque<Record>,
     /// Next offset.
     end: u64,
-    /// Offset that readers cannot pass.
-    stone: Option<u64>,
+    /// Offset that readers cannot pass (`Fault::Barrier`).
+    barrier: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -102,7 +103,7 @@ pub struct Broker {
     waiting: BTreeMap<(Time, u64), (Place, Target, Box<Entry>)>,
     draws: u64,
     topic: (TopicId, u32),
-    /// An entry as processes of the first group write it, for strays.
+    /// An entry as processes of the first group write it; strays are made from it.
     sample: Option<Entry>,
 }
 
@@ -118,23 +119,23 @@ impl Log {
         offset
     }
 
-    /// Records from an offset on, if they are known. A reader from an ended epoch learns of the
-    /// truncation, as from real brokers.
+    /// Returns the records from an offset on, if they are kept. A reader from an ended epoch learns
+    /// of the truncation, as from real brokers.
     fn fetch(&self, from: u64, read: Option<u32>) -> Option<Vec<Record>> {
         let first = self.end - self.records.len() as u64;
         let skip = usize::try_from(from.checked_sub(first)?).ok()?;
-        // A reader that begins after the stone reads on.
-        let stone = self.stone.filter(|stone| from <= *stone);
+        // A reader that begins after this offset reads on.
+        let barrier = self.barrier.filter(|barrier| from <= *barrier);
         let ended = |read: u32| self.starts.iter().find(|(epoch, _)| *epoch > read);
         if read.and_then(ended).is_some_and(|(_, start)| *start < from) || from > self.end {
             return None;
         }
         let told = |record: &Record| Record { epoch: self.told.of(record), ..record.clone() };
-        let free = |record: &&Record| stone.is_none_or(|stone| record.offset < stone);
+        let free = |record: &&Record| barrier.is_none_or(|barrier| record.offset < barrier);
         Some(self.records.iter().skip(skip).take_while(free).take(FETCHED).map(told).collect())
     }
 
-    /// Makes another replica the leader, which lacks the last records.
+    /// Makes another replica the leader. This replica lacks the last records.
     fn replace(&mut self, lost: u64) {
         self.epoch += 1;
         for _ in 0..lost {
@@ -143,7 +144,7 @@ impl Log {
             }
         }
         let end = self.end;
-        self.stone = self.stone.filter(|stone| *stone < end);
+        self.barrier = self.barrier.filter(|barrier| *barrier < end);
         self.starts.retain(|(_, start)| *start < end);
         self.starts.push((self.epoch, end));
     }
@@ -160,7 +161,7 @@ impl Epochs {
 }
 
 impl Stray {
-    /// The record of a stray, in the style of a process.
+    /// Makes the record of a stray, in the style of a process.
     fn says(self, like: &Entry) -> Said {
         let mut entry = Entry { kind: Kind::Claim, ..like.clone() };
         entry.sender.incarnation = 1;
@@ -206,9 +207,9 @@ impl Broker {
             Fault::Double(partition) => groups.for_each(|group| group.double(partition)),
             Fault::Slow(slow) => self.slow = slow,
             Fault::Replica(lost) => self.logs.iter_mut().for_each(|log| log.replace(lost)),
-            Fault::Stone(partition) => {
+            Fault::Barrier(partition) => {
                 if let Some(log) = self.logs.get_mut(partition as usize) {
-                    log.stone = Some(log.end);
+                    log.barrier = Some(log.end);
                 }
             }
             Fault::Epochs(told) => self.logs.iter_mut().for_each(|log| log.told = told),
@@ -227,7 +228,7 @@ impl Broker {
         }
     }
 
-    /// Appends sooner or later: waiting appends are no longer in order.
+    /// Appends an entry sooner or later: waiting appends lose their order.
     fn produce(&mut self, now: Time, from: Place, to: Target, entry: Box<Entry>, out: &mut Out) {
         if self.slow.is_zero() {
             return self.append(from, to, &entry, out);
@@ -284,8 +285,8 @@ impl Broker {
             Frame::Beat(member, has) => {
                 self.group(member).beat(from, member, &has, now, &mut letters);
             }
-            Frame::Joins(member, deal, has) => {
-                self.group(member).joins(from, member, deal, &has, now, &mut letters);
+            Frame::Joins(member, generation, has) => {
+                self.group(member).joins(from, member, generation, &has, now, &mut letters);
             }
             Frame::Leave(member) => {
                 self.group(member).leave(from, member, now);
@@ -316,7 +317,7 @@ impl Broker {
                 self.produce(now, from, to, entry, out);
             }
             Frame::Assignment(..)
-            | Frame::Dealing(..)
+            | Frame::Rebalance(..)
             | Frame::Unknown(_)
             | Frame::Ends(..)
             | Frame::Fetched(..)

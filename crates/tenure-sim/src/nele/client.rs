@@ -20,14 +20,15 @@ pub struct Manner {
     pub group: usize,
     /// Time after which a request without an answer is repeated.
     pub patience: Duration,
-    /// Whether it ends its session after S without an answer, counted from the receipt of the last
-    /// one. Otherwise it learns of the end from the coordinator, or never.
+    /// Whether the client ends its session after S (`session_timeout`) without an answer, counted
+    /// from the receipt of the last answer. Otherwise the client learns of the end from the
+    /// coordinator, or never.
     pub notices: bool,
-    /// Whether it passes on late records of an earlier reading.
+    /// Whether the client passes on late records of an earlier reading.
     pub late: bool,
-    /// Number of records before the found end at which it begins to read.
+    /// Number of records before the found end at which the client begins to read.
     pub backlog: u64,
-    /// Whether it never announces that it leaves.
+    /// Whether the client never announces that it leaves.
     pub silent: bool,
 }
 
@@ -52,9 +53,9 @@ pub struct Client {
     topic: TopicId,
     /// Membership of the core, and its number at the coordinator.
     member: Option<(Membership, u64)>,
-    /// Last number. Numbers begin at a drawn one.
+    /// Number of the last membership. The first number is drawn.
     number: u64,
-    /// The membership being left, and the end of that.
+    /// The membership that the core leaves, and the time at which the departure ends.
     leaves: Option<(Membership, Time)>,
     /// Whether the core has received its assignment.
     told: bool,
@@ -62,9 +63,9 @@ pub struct Client {
     rebalances: u64,
     /// Time of the coordinator's last answer.
     heard: Time,
-    /// Time of its next heartbeat.
+    /// Time of the client's next heartbeat.
     beats: Time,
-    /// Time of its next look at the topic.
+    /// Time of the client's next query of the topic.
     looks: Time,
     readers: Vec<Reader>,
     /// Unacknowledged claims, each with the time of its failure.
@@ -167,7 +168,7 @@ impl Client {
                 }
                 self.leaves = Some((membership, now.after(self.config.fetch_wait)));
             }
-            // The core gave the partitions back when it heard of the rebalance.
+            // The core has given the partitions back already, when the rebalance was reported.
             Request::GiveBack(_) => {}
             Request::Read { partition, reading } => {
                 let group = reading.rebalance != RebalanceId::NONE;
@@ -236,11 +237,11 @@ impl Client {
         Rebalance { membership, id, change, partitions: partitions.map(Partition).collect() }
     }
 
-    /// Handles a new deal: reports all own partitions.
-    fn on_dealing(&self, deal: u64, out: &mut Out) {
+    /// Handles the begin of a rebalance: reports all partitions of this member.
+    fn on_rebalance(&self, generation: u64, out: &mut Out) {
         if let Some(member) = self.membership() {
             let own = self.own.iter().copied().collect();
-            self.send(Frame::Joins(member, deal, own), out);
+            self.send(Frame::Joins(member, generation, own), out);
         }
     }
 
@@ -259,7 +260,7 @@ impl Client {
         }
     }
 
-    /// Ends its session: other members may own its partitions.
+    /// Ends the client's session: other members may own its partitions.
     fn lose(&mut self, now: Time, out: &mut Out) {
         let own: Vec<u32> = self.own.iter().copied().collect();
         if !own.is_empty() {
@@ -307,9 +308,9 @@ impl Client {
                     self.join(now, membership, out);
                 }
             }
-            Frame::Dealing(member, deal) if Some(member) == self.membership() => {
+            Frame::Rebalance(member, generation) if Some(member) == self.membership() => {
                 self.heard = now;
-                self.on_dealing(deal, out);
+                self.on_rebalance(generation, out);
             }
             Frame::Ends(partition, reading, end, topic) => {
                 self.on_end(now, partition, reading, end, topic, out);
@@ -401,7 +402,7 @@ impl Client {
         }
     }
 
-    /// Time at which it considers its session over.
+    /// Time at which the client considers its session over.
     fn lost(&self) -> Time {
         let has = self.manner.notices && !self.own.is_empty();
         if has { self.heard.after(self.config.session_timeout) } else { Time::MAX }

@@ -1,9 +1,10 @@
 //! The coordinator of a group: sessions, and the assignment of partitions.
 //!
-//! The coordinator deals like Kafka's groups, in two ways. In the newer way each member has a
+//! The coordinator rebalances like Kafka's groups, in two ways. In the newer way each member has a
 //! target, gives back surplus partitions, and gets those that no other member has any more. In the
-//! classic way all members rejoin whenever a member comes, goes or has given back, and all wait
-//! until each has joined, or R is over. Neither way disturbs a member that keeps a partition.
+//! classic way all members rejoin whenever a member comes, goes or has given partitions back; all
+//! wait until each has joined, or R (`max_poll_interval`) is over. A member that keeps a partition
+//! notices nothing in either way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,8 +19,8 @@ pub struct Coordinator {
     members: BTreeMap<Place, Seat>,
     /// A partition that two members got by mistake, until each has reported fewer partitions.
     doubled: Option<u32>,
-    /// Number of the deal, and the end of its wait for missing members (classic).
-    deal: u64,
+    /// Number of the rebalance, and the end of its wait for missing members (classic).
+    generation: u64,
     waits: Option<Time>,
 }
 
@@ -30,11 +31,11 @@ struct Seat {
     until: Time,
     /// Partitions of its share.
     target: BTreeSet<u32>,
-    /// Partitions that the coordinator gave it, or that the member reported.
+    /// Partitions that the coordinator gave to the member, or that the member reported.
     has: BTreeSet<u32>,
-    /// Time by which it must have given back surplus partitions.
+    /// Time by which the member must have given back surplus partitions.
     gives: Option<Time>,
-    /// Deal that it has joined (classic).
+    /// The rebalance that the member has joined (classic).
     joined: u64,
 }
 
@@ -56,10 +57,10 @@ pub type Letters = Vec<(Place, Frame)>;
 
 impl Coordinator {
     pub fn new(terms: Terms) -> Self {
-        Self { terms, members: BTreeMap::new(), doubled: None, deal: 0, waits: None }
+        Self { terms, members: BTreeMap::new(), doubled: None, generation: 0, waits: None }
     }
 
-    /// Adds a member, in place of an earlier one of this client, as with a static id.
+    /// Adds a member, in place of an earlier member of this client, as with a static id.
     pub fn join(&mut self, place: Place, member: Member, now: Time, out: &mut Letters) {
         let until = now.after(self.terms.session);
         let (target, has) = match self.members.remove(&place) {
@@ -79,8 +80,8 @@ impl Coordinator {
         }
     }
 
-    /// Handles a heartbeat of a member with these partitions. Answers with its assignment, or that
-    /// it is unknown.
+    /// Handles a heartbeat of a member with these partitions. Answers with the member's assignment,
+    /// or that the coordinator does not know the member.
     pub fn beat(
         &mut self,
         place: Place,
@@ -97,7 +98,7 @@ impl Coordinator {
                 let gave = self.terms.classic && seat.has.iter().any(given);
                 seat.until = until;
                 seat.has = has;
-                // The next deal gives to others what the member has given back.
+                // The next rebalance gives these partitions to others.
                 if gave && self.waits.is_none() {
                     self.changed(now);
                 }
@@ -112,7 +113,7 @@ impl Coordinator {
         &mut self,
         place: Place,
         member: Member,
-        deal: u64,
+        generation: u64,
         has: &[u32],
         now: Time,
         out: &mut Letters,
@@ -122,37 +123,37 @@ impl Coordinator {
             Some(seat) => {
                 seat.has = has.iter().copied().collect();
                 seat.until = until;
-                seat.joined = deal;
+                seat.joined = generation;
             }
             None => return out.push((place, Frame::Unknown(member))),
         }
-        if self.members.values().all(|seat| seat.joined == self.deal) {
+        if self.members.values().all(|seat| seat.joined == self.generation) {
             self.complete(now, out);
         }
     }
 
-    /// Ends the deal when all members have joined.
+    /// Ends the rebalance when all members have joined.
     fn complete(&mut self, now: Time, out: &mut Letters) {
         if self.waits.take().is_some() {
-            self.deal();
+            self.assign();
             let places: Vec<Place> = self.members.keys().copied().collect();
             places.into_iter().for_each(|place| self.answer(place, now, out));
         }
     }
 
-    /// Begins a new deal, because a member has come or gone.
+    /// Begins a rebalance, because a member has come or gone.
     fn changed(&mut self, now: Time) {
         if self.terms.classic {
-            self.deal += 1;
+            self.generation += 1;
             self.waits = Some(now.after(self.terms.rebalance));
         } else {
-            self.deal();
+            self.assign();
         }
     }
 
     /// Answers with the assignment of a member, or asks the member to rejoin.
     fn answer(&mut self, place: Place, now: Time, out: &mut Letters) {
-        let deal = self.deal;
+        let generation = self.generation;
         let doubled = self.doubled;
         let others: BTreeSet<u32> = {
             let others = self.members.iter().filter(|(other, _)| **other != place);
@@ -161,7 +162,7 @@ impl Coordinator {
         };
         let Some(seat) = self.members.get_mut(&place) else { return };
         if self.waits.is_some() {
-            return out.push((place, Frame::Dealing(seat.member, deal)));
+            return out.push((place, Frame::Rebalance(seat.member, generation)));
         }
         let wanted =
             |partition: &u32| seat.target.contains(partition) || doubled == Some(*partition);
@@ -178,11 +179,11 @@ impl Coordinator {
     /// Removes members whose session is over, or that did not give back or join in time.
     pub fn work(&mut self, now: Time, out: &mut Letters) {
         let before = self.members.len();
-        let deal = self.deal;
+        let generation = self.generation;
         let late = self.waits.is_some_and(|waits| waits <= now);
         self.members.retain(|_, seat| {
             let gives = self.terms.classic || seat.gives.is_none_or(|gives| gives > now);
-            seat.until > now && gives && (!late || seat.joined == deal)
+            seat.until > now && gives && (!late || seat.joined == generation)
         });
         if late {
             self.complete(now, out);
@@ -199,14 +200,14 @@ impl Coordinator {
         dues.chain([self.waits]).flatten().min()
     }
 
-    /// Another coordinator takes over: sessions begin anew.
+    /// Makes another coordinator take over: sessions begin again.
     pub fn fail_over(&mut self, now: Time) {
         for seat in self.members.values_mut() {
             seat.until = now.after(self.terms.session);
         }
     }
 
-    /// Takes a member for dead; the member learns of that with its next heartbeat.
+    /// Declares a member dead; the member learns this with its next heartbeat.
     pub fn evict(&mut self, which: usize, now: Time) {
         let place = self.members.keys().nth(which % self.members.len().max(1)).copied();
         if let Some(place) = place {
@@ -215,13 +216,13 @@ impl Coordinator {
         }
     }
 
-    /// Gives a partition to all that ask, or to a single member again.
+    /// Gives a partition to all members that ask; with `None`, to a single member again.
     pub fn double(&mut self, partition: Option<u32>) {
         self.doubled = partition;
     }
 
-    /// Deals evenly, with as few moves as possible.
-    fn deal(&mut self) {
+    /// Assigns the partitions evenly, with as few moves as possible.
+    fn assign(&mut self) {
         let count = self.members.len();
         if count == 0 {
             return;

@@ -25,23 +25,22 @@ pub enum Frame {
     Join(Member),
     /// A member's heartbeat, with its partitions.
     Beat(Member, Vec<u32>),
-    /// A member leaves.
     Leave(Member),
-    /// A new deal with this number: members report their partitions, and wait for all others.
-    Dealing(Member, u64),
-    /// A member joins that deal, with its partitions.
+    /// A rebalance begins (its generation): each member reports its partitions, then waits for the
+    /// others.
+    Rebalance(Member, u64),
+    /// A member joins that rebalance, with its partitions.
     Joins(Member, u64, Vec<u32>),
     /// The assignment of a member, which gives surplus partitions back.
     Assignment(Member, Vec<u32>),
     /// The coordinator does not know this member.
     Unknown(Member),
-    /// A question for the end of a partition.
+    /// A request for the end of a partition.
     End(Partition, Reading),
-    /// The end, in the topic of this number.
+    /// The end of a partition, in the topic of this number.
     Ends(Partition, Reading, u64, u128),
-    /// A question for records from this offset on, with the leader epoch of the last read record.
+    /// A request for records from this offset on, with the leader epoch of the last read record.
     Fetch(Partition, Reading, u64, Option<u32>),
-    /// Records.
     Fetched(Partition, Reading, Vec<Record>),
     /// The offset does not exist.
     OutOfRange(Partition, Reading),
@@ -49,17 +48,16 @@ pub enum Frame {
     Produce(Target, Box<Entry>),
     /// The offset of the entry.
     Produced(EntryNumber, Partition, u64),
-    /// A question for the topic.
+    /// A request for the topic.
     Metadata,
     /// The topic, with its number of partitions.
     Topic(TopicId, u32),
 }
 
-/// An event of a process: of its core, a request of the core to the ledger, or a report of the
-/// ledger to the core, in order.
+/// An event of a process, in order: of its core, a request of the core to the ledger, or a report
+/// of the ledger to the core.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Notice {
-    /// An event of the core.
     Core(Event),
     /// A request of the core.
     Asked(Box<Request>),
@@ -97,8 +95,12 @@ impl fmt::Display for Frame {
             Self::Join(member) => write!(f, "{member} joins"),
             Self::Beat(member, own) => write!(f, "{member} is there, and has {own:?}"),
             Self::Leave(member) => write!(f, "{member} leaves"),
-            Self::Dealing(member, deal) => write!(f, "{member} is dealt anew, {deal}"),
-            Self::Joins(member, deal, own) => write!(f, "{member} joins in {deal}, with {own:?}"),
+            Self::Rebalance(member, generation) => {
+                write!(f, "{member} rebalances in generation {generation}")
+            }
+            Self::Joins(member, generation, own) => {
+                write!(f, "{member} joins generation {generation}, with {own:?}")
+            }
             Self::Assignment(member, may) => write!(f, "{member} may have {may:?}"),
             Self::Unknown(member) => write!(f, "{member} is unknown"),
             Self::End(partition, reading) => write!(f, "{partition}, {reading}: its end?"),

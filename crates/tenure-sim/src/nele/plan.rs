@@ -16,13 +16,13 @@ use crate::world::conditions::{DiskFate, Incident};
 use crate::world::fault::Rates;
 
 /// The plan of a world of NELE. Clients come first, then the broker; the unit of its conditions is
-/// T.
+/// T (`takeover`).
 pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 
 /// Salts of draws.
 const OWN: u64 = 0x6e65_6c65;
 const FAULTS: u64 = 0x6661_756c;
-const STONES: u64 = 0x7374_6f6e;
+const BARRIERS: u64 = 0x7374_6f6e;
 const UNLIKE: u64 = 0x756e_6c69;
 /// Records that harm no process for long.
 const STRAYS: [Stray; 4] =
@@ -32,14 +32,14 @@ const STRAYS: [Stray; 4] =
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub mode: Mode,
-    /// T in nanoseconds, like the spans below; the longest, if processes differ.
+    /// T (`takeover`) in nanoseconds, like the spans below; the longest, if processes differ.
     pub takeover: u64,
     /// The process with a longer T than the others, if any.
     pub unlike: Option<usize>,
-    /// Span of true time after which any process that was heard as leader, or might lead, has
-    /// ended.
+    /// Span of true time after which no process that was last heard as leader, or that might have
+    /// led, still leads.
     pub heard: u64,
-    /// Longest time of a partition's move until its next owner leads, without losses.
+    /// Longest time from a partition's move until its next owner leads, if no record is lost.
     pub changes: u64,
     /// ρ.
     pub drift: Drift,
@@ -129,7 +129,7 @@ fn config(rng: &mut Rng) -> Config {
     config
 }
 
-/// The process with a longer T than the others, with this T; in few worlds.
+/// The process with a longer T than the others, with its T, in a few worlds.
 fn unlike(seed: u64, config: &Config, clients: usize) -> Option<(usize, Duration)> {
     let mut rng = Rng::new(seed, UNLIKE);
     let differs = config.mode == Mode::AtMostOne && clients > 1 && rng.once_in(6);
@@ -233,7 +233,7 @@ impl Plan {
         }
     }
 
-    /// Leaves only ends of processes, and changes of coordinators if T allows for them.
+    /// Leaves only ends of processes; and changes of coordinators, if T allows for them.
     fn calm_down(&mut self, rng: &mut Rng, clients: usize) {
         let unit = self.conditions.unit;
         let ends = self.conditions.storm_ends;
@@ -276,7 +276,7 @@ impl Plan {
         }
     }
 
-    /// Changes the topic, or lets a process mistake it, and restarts everything.
+    /// Changes the topic, or makes a process mistake another topic for it, and restarts everything.
     fn change_topic(&mut self, rng: &mut Rng, clients: usize) {
         let unit = self.conditions.unit;
         let ends = self.conditions.storm_ends;
@@ -325,23 +325,23 @@ impl Plan {
                 _ => Fault::Replica(lost),
             }
         });
-        all.extend(self.stones());
+        all.extend(self.barriers());
         all.sort_by_key(|(at, _)| *at);
         let last = [Fault::Double(None), Fault::Slow(Duration::ZERO), Fault::Epochs(Epochs::True)];
         all.extend(last.map(|fault| (ends, fault)));
         all
     }
 
-    /// Readers stand still at times, in some worlds.
-    fn stones(&self) -> Vec<(u64, Fault)> {
-        let mut rng = Rng::new(self.conditions.seed, STONES);
+    /// Draws times at which readers cannot pass the end of a partition, in some worlds.
+    fn barriers(&self) -> Vec<(u64, Fault)> {
+        let mut rng = Rng::new(self.conditions.seed, BARRIERS);
         let unit = self.conditions.unit;
         let ends = self.conditions.storm_ends;
         let mut at = rng.within(unit / 2..4 * unit);
         let mut all = Vec::new();
         while rng.once_in(3) && at < ends {
             let partition = rng.next() as u32 % self.own.terms.partitions;
-            all.push((at, Fault::Stone(partition)));
+            all.push((at, Fault::Barrier(partition)));
             at += rng.within(unit / 4..8 * unit);
         }
         all
@@ -362,7 +362,7 @@ impl Plan {
         }
     }
 
-    /// Whether its processes are of more than one group.
+    /// Whether the processes belong to more than one group.
     #[must_use]
     pub fn has_groups(&self) -> bool {
         let clients = 0..self.nodes.len();

@@ -1,4 +1,4 @@
-//! Proofs of the claims of a process: its requests to the ledger, and the log that it read.
+//! Proofs of a process's claims: its requests to the ledger, and the log that the process has read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,23 +12,23 @@ use tenure_core::nele::{
 /// Proofs of one life of a process.
 #[derive(Debug, Default)]
 pub struct Proofs {
-    /// Send time of each of its records.
+    /// Send time of each of the process's records.
     sent: BTreeMap<EntryNumber, Time>,
     pub partitions: BTreeMap<Partition, PartitionState>,
-    /// Time of its last request or report, on its clock.
+    /// Time of the process's last request or report, on its clock.
     pub at: Time,
-    /// Lives with other terms that it has heard, by their incarnations.
+    /// Lives with other terms that the process has heard, by their incarnations.
     unlike: BTreeMap<u128, OtherTerms>,
 }
 
 /// A life with another T, as far as the process heard it.
 #[derive(Clone, Copy, Debug)]
 struct OtherTerms {
-    /// Time of its first record, without a break in which it could not have led.
+    /// Time of the life's first record, without a later break in which the life could not have led.
     first: Time,
-    /// Latest end of its leadership, by its records.
+    /// Latest end of the life's leadership, according to its records.
     until: Time,
-    /// Wait of a claimant for it.
+    /// How long a claimant waits for this life.
     span: Duration,
 }
 
@@ -44,7 +44,6 @@ pub fn by_any_clock(span: Duration, config: &Config) -> Duration {
 /// The state of one partition, as the process knows it.
 #[derive(Debug, Default)]
 pub struct PartitionState {
-    /// Whether it is assigned to the process.
     pub assigned: bool,
     /// Whether a record was read since the last assignment.
     pub fresh: bool,
@@ -55,9 +54,9 @@ pub struct PartitionState {
     asked: Option<EntryNumber>,
     /// A claim that was read back, and is not void.
     pub claim: Option<Proof>,
-    /// Time at which a claim became void last, or the assignment changed.
+    /// Time at which a claim last became void, or the assignment last changed.
     pub ended: Option<Time>,
-    /// The claim that ended then, if any: timers due at that time ran first.
+    /// The claim that ended at that time, if any: timers due at that time ran first.
     pub was: Option<Proof>,
 }
 
@@ -66,13 +65,13 @@ pub struct PartitionState {
 pub struct Proof {
     /// Time at which the first of these claims was read back.
     pub since: Time,
-    /// Time of the first of them in the present leader epoch.
+    /// Time of the first of these claims in the present leader epoch.
     pub renewed: Time,
     /// Offset of the last of these claims.
     pub offset: u64,
     /// Leader epoch of its batch.
     pub epoch: Option<u32>,
-    /// Send time of the last own record that was read back after it.
+    /// Send time of the process's last record that was read back after the claim.
     pub evidence: Option<Time>,
     /// Time of the first later record of another leader epoch.
     pub stale: Option<Time>,
@@ -101,7 +100,7 @@ impl Proofs {
         self.unlike.iter().filter(|(_, one)| one.first < self.at && self.at < one.until)
     }
 
-    /// The wait of a claimant for them.
+    /// How long a claimant waits for these lives.
     #[must_use]
     pub fn waits_for_others(&self) -> Duration {
         self.heard_before().map(|(_, one)| one.span).max().unwrap_or_default()
@@ -253,7 +252,7 @@ impl PartitionState {
         let Record { offset, epoch, .. } = *record;
         if self.asked == Some(entry.number) {
             self.asked = None;
-            // A claim without a fence is none.
+            // A claim without a fence does not count.
             let fits = |epoch| u64::from(config.fence_base) + u64::from(epoch) < 1 << 24;
             if !epoch.is_some_and(fits) {
                 return;

@@ -40,11 +40,11 @@ crate::tally! {
 /// Facts of these worlds alone.
 #[derive(Clone, Copy, Debug)]
 pub enum Own<'a> {
-    /// A partition is assigned to a process, or not any more.
+    /// A partition was assigned to a process, or taken from it.
     Assigned {
         node: usize,
         partition: u32,
-        /// Time of the loss, on its clock.
+        /// Time of the loss, on the process's clock; `None` for an assignment.
         at: Option<Time>,
     },
     /// A request of a core to its ledger.
@@ -97,20 +97,20 @@ impl Emergence {
         TopicId { topic: (self.topics.len() as u128 + 1) << 96, ..topic() }
     }
 
-    /// Whether `one` had read a record of `other`, with other terms, when it took office with this
-    /// fence, if it did.
+    /// Whether `one` had read a record of `other`, which has other terms, when `one` took office
+    /// with this fence. `None` if `one` never did.
     fn had_heard(&self, election: usize, one: Office, other: u128) -> Option<bool> {
         Some(self.offices.get(&(election, one))?.contains(&other))
     }
 
-    /// Whether the later of two leaders had heard the other, if that has a longer T.
+    /// Whether the later of two leaders had heard the other, if the other has a longer T.
     fn have_heard(&self, check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let of = claim.election;
         let later = |office: Office, other: Office| office.1 > other.1;
         let ours = (claim.life, claim.fence);
         let theirs = (other.life, other.fence);
         match check.plan.own.unlike {
-            // The later leader waits for its own T, which is enough for the other.
+            // The later leader waits for its own T, which is long enough for the other leader.
             Some(longer) if longer == other.node && later(theirs, ours) => true,
             Some(longer) if longer == claim.node && later(ours, theirs) => true,
             Some(longer) if longer == other.node => {
@@ -333,8 +333,9 @@ impl Scenario for Emergence {
 
     fn led(&self, _: &Plan, _: &Claim) {}
 
-    /// Always in `at_least_one`, and between two groups; for T after a loss of acknowledged
-    /// records; and beside a leader with a longer T that was not heard since.
+    /// Leaders may overlap in `at_least_one`, and in two groups; for T (`takeover`) after a loss of
+    /// acknowledged records; and beside a leader with a longer T that was not heard in the
+    /// meantime.
     fn may_overlap(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let own = &check.plan.own;
         let group = |node| check.plan.process(node).map(|one| one.manner.group);
@@ -356,8 +357,8 @@ impl Scenario for Emergence {
         anew || unheard || group(claim.node) != group(other.node)
     }
 
-    /// Partitions move while processes come and go; and an owner that gets its partition back from
-    /// a process without this role may have read no record of it for T.
+    /// Partitions move while processes come and go. An owner that gets its partition back from a
+    /// process without this role may have read no record of it for T.
     fn may_lose(check: &Check<'_, Self>, node: usize, election: usize, loss: Loss) -> bool {
         let config = check.plan.process(node).map(|one| &one.config);
         let role = config.and_then(|config| config.role(&check.plan.elections[election]));
@@ -372,7 +373,7 @@ impl Scenario for Emergence {
 
     /// An observer shows leaders of its own group only; a process with a longer T may lead for
     /// longer than others know; and with `at_least_one` a leader leads for T after each read,
-    /// however late. [`ShownVacancies`](super::properties) judges all three.
+    /// however late. [`ShownVacancies`](super::properties) checks all three.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let alone = plan.own.mode == Mode::AtMostOne && !plan.has_groups();
         (alone && plan.own.unlike.is_none()).then_some(plan.own.heard)

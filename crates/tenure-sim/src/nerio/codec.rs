@@ -5,7 +5,7 @@ use tenure_core::nerio::{EpochId, Message, Who};
 
 use crate::violation::Violation;
 
-/// Packs a message of `who` into a datagram, twice if there is room, and reads it back.
+/// Packs a message of `who` into a datagram, twice if there is room, and reads the datagram again.
 pub(super) fn carries(
     at: u64,
     epoch: EpochId,

@@ -11,7 +11,7 @@ pub struct Disk {
     /// The node of the directory.
     pub owner: usize,
     pub kept: Remembered,
-    /// The node's own directory, while another is mounted in its place.
+    /// The node's own directory, while another directory is mounted in its place.
     aside: Option<Box<Self>>,
 }
 
@@ -34,24 +34,24 @@ impl Disk {
         self.aside.as_deref().unwrap_or(self)
     }
 
-    /// The node's own directory, or an empty one that is mounted in its place and may stay.
+    /// The node's directory; or an empty directory that is mounted in its place and may stay.
     #[must_use]
     pub fn present(&self) -> &Self {
         self.aside.as_deref().filter(|own| own.owner != self.owner).unwrap_or(self)
     }
 
-    /// Keeps an empty directory in the place of the node's missing own.
+    /// Keeps an empty directory in the place of the missing one.
     pub fn keep_mounted(&mut self) {
         self.aside.take_if(|own| own.owner == self.owner);
     }
 
-    /// Whether the node's own directory is missing.
+    /// Whether the node's directory is missing.
     #[must_use]
     pub const fn is_aside(&self) -> bool {
         self.aside.is_some()
     }
 
-    /// Puts the node's own directory back.
+    /// Puts the node's directory back.
     pub fn put_back(&mut self) {
         if let Some(own) = self.aside.take() {
             *self = *own;
@@ -81,14 +81,14 @@ impl Disk {
         self.kept.memory()
     }
 
-    /// Whether a grantor that starts here knows its fences: false from their loss until they were
-    /// read from the others.
+    /// Whether a grantor that starts here knows its fences: false from their loss until the grantor
+    /// has read them from the others.
     #[must_use]
     pub const fn knows_fences(&self) -> bool {
         self.kept.durable().reserve.is_some()
     }
 
-    /// Whether the directory says that `other`, the directory of the member with this name, took
+    /// Whether the directory records that `other`, the directory of the member with this name, took
     /// part in the founding.
     #[must_use]
     pub fn names_founder(&self, name: &NodeName, other: &Self) -> bool {
@@ -111,8 +111,8 @@ const BORN: u64 = 1_000_000;
 /// The largest number of memories in one world.
 const MEMORIES: u64 = 1_000;
 
-/// The name of the `number`th memory of a node. Where clocks are `set_back`, each memory in the
-/// place of a lost one begins earlier than the one before, by its clock.
+/// The name of the `number`th memory of a node. Where clocks are `set_back`, each new memory of a
+/// member with a lost one has an earlier begin than the lost one, by its clock.
 pub(super) fn instance(seed: u64, node: usize, number: u64, set_back: bool) -> u128 {
     let nth = if set_back && number > 0 { MEMORIES.saturating_sub(number) } else { number };
     let half = |salt: u64| u128::from(mix(seed ^ mix(salt ^ (node as u64) << 32 ^ number << 8)));

@@ -37,7 +37,7 @@ pub enum Own<'a> {
     /// A grantor begins to write its identity.
     Opens {
         grantor: usize,
-        /// Whether its directory knows its past fences.
+        /// Whether the grantor's directory knows the past fences.
         knows_fences: bool,
         /// Memory of the grantor.
         instance: Instance,
@@ -73,7 +73,7 @@ pub enum Own<'a> {
     },
     /// An order to end its leadership arrives at a node.
     Handed { node: usize, number: u64 },
-    /// A leader is told to end its leadership.
+    /// A leader receives an order to end its leadership.
     Ordered {
         node: usize,
         election: usize,
@@ -113,7 +113,7 @@ pub enum Own<'a> {
         /// The sender of the release.
         by: &'a Who,
     },
-    /// A verification promises that a leader leads until then.
+    /// A verification promises that a leader leads until `until`.
     Verified { election: usize, leader: &'a Who, until: u64, fence: Option<Fence> },
 }
 

@@ -1,5 +1,5 @@
-//! The fault on which a world concentrates: with even draws, four unlikely events never happen in a
-//! row.
+//! The fault on which a world concentrates: with even draws, four unlikely events in a row never
+//! happen.
 
 use tenure_core::nerio::{Config, MemberSet};
 
@@ -29,8 +29,8 @@ pub enum Focus {
     /// The founding of a cluster: all directories are empty at the begin, some are lost during the
     /// founding, and in half of the worlds all of them at once later.
     Founding,
-    /// Two memories of one member: it is cut off from the others, another process begins in its
-    /// place with an empty directory, and candidates reach both in turn.
+    /// Two memories of one member. The member is cut off from the others, another process begins in
+    /// its place with an empty directory, and candidates reach both in turn.
     Copies,
 }
 
@@ -98,7 +98,7 @@ impl Focus {
         self == Self::Memory && rng.once_in(2)
     }
 
-    /// Makes the leases of some nodes much shorter than those of others, so that a grant which one
+    /// Makes the leases of some nodes much shorter than those of others, so that a grant that one
     /// grantor forgets outlasts the others' waits. Returns whether members grant only short leases
     /// at first.
     pub(super) fn leases(self, seed: u64, nodes: &mut [NodePlan]) -> bool {
@@ -131,9 +131,9 @@ impl Focus {
             let down = rng.within(1..unit / 8);
             incidents.push((at, Incident::crash(node, down, DiskFate::Kept)));
         }
-        // A first grantor raises its leases early. A candidate that reaches no other grantor gets a
-        // long grant from it, the grantor forgets the grant, and another grantor raises while the
-        // grant lasts.
+        // A first grantor raises its leases early. A candidate that reaches only this grantor gets
+        // a long grant from it; the grantor forgets the grant; another grantor raises its leases
+        // while the grant lasts.
         let members: Vec<_> = (0..nodes.len()).filter(|node| nodes[*node].member).collect();
         let longest = nodes.iter().map(|node| node.config.lease).max();
         let asks =
@@ -158,7 +158,7 @@ impl Focus {
         }
     }
 
-    /// An idle application campaigns at one command in so many.
+    /// An idle application campaigns at one command in this many.
     pub(super) fn reluctance(self, rng: &mut Rng) -> u64 {
         match self {
             Self::Memory => rng.choose(&[1, 6, 6, 20]),
@@ -179,7 +179,7 @@ impl Focus {
         if self == Self::Grid { round_trip / rng.choose(&[4, 16, 64]) } else { 1 }
     }
 
-    /// Whether nodes may be gone for good: not where directories must be found again.
+    /// Whether nodes may be gone for good: not where lost directories must be found again.
     pub(super) fn may_lose_nodes(self) -> bool {
         !matches!(self, Self::Memory | Self::Founding | Self::Copies)
     }
@@ -189,7 +189,7 @@ impl Focus {
         if self != Self::Copies {
             return;
         }
-        // The others must be able to remember for it.
+        // The other members must be able to remember for this member.
         let quorums = nodes[0].config.membership().quorums();
         let others = |member| quorums.everyone().minus(MemberSet::EMPTY.with(member));
         let left = (0..quorums.members()).filter(|member| quorums.is_quorum(others(*member)));
@@ -200,8 +200,8 @@ impl Focus {
         nodes.push(copy);
     }
 
-    /// In half of the worlds with lost directories some are only missing for a while, and return if
-    /// no other one has taken their place.
+    /// In half of the worlds with lost directories some directories are only missing for a while,
+    /// and return if no other directory has taken their place.
     pub(super) fn absences(self, nodes: &[NodePlan], conditions: &mut Conditions) {
         let Conditions { seed, unit, storm_ends, ref mut incidents, .. } = *conditions;
         let mut rng = Rng::new(seed, ABSENCES);
@@ -217,7 +217,7 @@ impl Focus {
                 let back = at + rng.within(unit / 2..3 * unit);
                 let gone = at + rng.within(0..unit / 4);
                 incidents.push((gone, Incident::crash(node, down, DiskFate::Absent)));
-                // Repeat it in case the member is down just then.
+                // Repeated, in case the member is down the first time.
                 for back in [back, back + unit] {
                     incidents.push((back, Incident::crash(node, down, DiskFate::Kept)));
                 }
@@ -236,8 +236,8 @@ impl Focus {
     }
 
     /// In half of the worlds with two memories of a member, another member still reaches the old
-    /// process, which may start again, and loses its own directory. Returns whether the others take
-    /// the new process for a stranger, because it has moved, until it starts again.
+    /// process, which may start again, and loses its own directory. Returns whether the others
+    /// treat the new process as a stranger until it starts again, because its address differs.
     pub(super) fn encounters(self, nodes: &[NodePlan], conditions: &mut Conditions) -> bool {
         let Conditions { seed, unit, storm_ends, ref mut incidents, .. } = *conditions;
         let mut rng = Rng::new(seed, ENCOUNTERS);
@@ -271,7 +271,7 @@ impl Focus {
         is_strange
     }
 
-    /// Whether the clocks by which memories begin are set back repeatedly.
+    /// Whether clocks are set back repeatedly, when memories begin.
     pub(super) fn sets_back(self, seed: u64) -> bool {
         self == Self::Copies && mix(seed ^ SET_BACK).is_multiple_of(2)
     }
@@ -296,8 +296,8 @@ impl Focus {
         self == Self::Memory && mix(seed ^ ABSENCES).is_multiple_of(2)
     }
 
-    /// Fault rates: where all directories are lost at once, or some are missing for a while,
-    /// processes have no other ends.
+    /// Fault rates: where all directories are lost at once, or some are missing for a while, random
+    /// faults end no process.
     pub(super) fn rates(self, rng: &mut Rng, seed: u64, calm: bool) -> Rates {
         let mut rates = if calm { Rates::default() } else { rates(rng) };
         if self == Self::Founding && rng.once_in(2) {
@@ -345,8 +345,9 @@ impl Focus {
     }
 }
 
-/// Cuts a member off from the others before another process begins in its place, and ends it before
-/// the storm does. Candidates reach either process, and not always all other members.
+/// Cuts a member off from the others, then begins another process in its place, and ends that
+/// process before the storm ends. Candidates reach either process, and not always all other
+/// members.
 fn copies(rng: &mut Rng, nodes: &[NodePlan], conditions: &mut Conditions) {
     let Conditions { unit, storm_ends, ref mut incidents, .. } = *conditions;
     let Some(copy) = nodes.iter().position(|this| this.copy_of.is_some()) else { return };
@@ -369,7 +370,7 @@ fn copies(rng: &mut Rng, nodes: &[NodePlan], conditions: &mut Conditions) {
     }
 }
 
-/// Loses directories during the founding, or all at once later: before the first lost one can have
+/// Loses directories during the founding, or all at once later: before the first of them can have
 /// recovered from the others.
 fn foundings(rng: &mut Rng, nodes: &[NodePlan], all_lost: bool, conditions: &mut Conditions) {
     let Conditions { unit, storm_ends, ref mut incidents, .. } = *conditions;
@@ -393,7 +394,7 @@ fn foundings(rng: &mut Rng, nodes: &[NodePlan], all_lost: bool, conditions: &mut
     }
 }
 
-/// Lets a candidate reach exactly a quorum of the members, in turn different ones.
+/// Lets a candidate reach exactly a quorum of the members, a different one each time.
 fn partial_reach(rng: &mut Rng, nodes: &[NodePlan], node: usize, conditions: &mut Conditions) {
     let Conditions { unit, storm_ends, ref mut incidents, .. } = *conditions;
     let quorums = nodes[0].config.membership().quorums();

@@ -1,5 +1,5 @@
 //! Forged messages: from another life of a name, from another address of a life, and from
-//! strangers. Members never lie, but anybody can send a datagram.
+//! strangers. Members never lie, but any process can send a datagram.
 
 use std::net::SocketAddr;
 
@@ -70,7 +70,7 @@ pub(super) fn forge(
             let own = draw.is_multiple_of(2);
             let granted = Granted {
                 election: refused.election.clone(),
-                // No node has this life, not even a namesake.
+                // A life that no node has, not even a namesake.
                 asker: if own { refused.asker } else { Inc(refused.asker.0 ^ 4) },
                 start: refused.start,
                 instance: Instance(draw.into()),

@@ -9,21 +9,21 @@ use super::plan::Plan;
 use crate::rng::mix;
 
 /// Changes the settings with which nodes start next. The draws are separate from the plan, so that
-/// the world is otherwise unchanged.
+/// they change nothing else in the world.
 #[derive(Debug)]
 pub(super) struct Installations {
     seed: u64,
     draws: u64,
     first: Vec<Checked>,
-    /// Whether the first settings come with a node's second life.
+    /// Whether the first settings come only with a node's second life.
     raises: bool,
     /// The shortest and the longest requested lease.
     leases: (Duration, Duration),
 }
 
 impl Installations {
-    /// Some nodes grant no longer leases than requested; where members raise their leases, all such
-    /// nodes grant only the shortest.
+    /// Makes the settings. Some nodes grant no longer leases than requested; where members raise
+    /// their leases, all these nodes grant only the shortest.
     pub(super) fn new(plan: &mut Plan) -> Self {
         let leases = || plan.nodes.iter().map(|node| node.config.lease);
         let shortest = leases().min().unwrap_or_default();
@@ -47,13 +47,13 @@ impl Installations {
         this
     }
 
-    /// Installs a node after the loss of its directory with its old settings, or with short leases
-    /// from now on, if a quorum of the others grants or will grant all requested leases.
+    /// Installs a node after the loss of its directory: with its old settings; or with short
+    /// leases, if a quorum of the others grants or will grant all requested leases.
     pub(super) fn install(&mut self, plan: &mut Plan, node: usize) {
         let (shortest, longest) = self.leases;
         if (self.raises || is_given(plan, longest, Some(node))) && self.draw(2) {
             give(plan, node, shortest);
-            // Until it starts with its first settings again.
+            // These settings hold until the node starts with its first settings again.
             plan.nodes[node].later = None;
         }
     }

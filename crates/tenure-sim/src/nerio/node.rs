@@ -10,16 +10,17 @@ use tenure_core::nerio::Checked;
 pub struct NodePlan {
     pub name: NodeName,
     pub address: SocketAddr,
-    /// Settings of its first life, perhaps with another lease than the other nodes have.
+    /// Settings of the node's first life. The lease may differ from that of other nodes.
     pub config: Checked,
-    /// Settings of its later lives, if they differ: another `delta_max`, mostly a shorter one.
+    /// Settings of the node's later lives, if these differ: another `delta_max`, mostly a shorter
+    /// one.
     pub later: Option<Checked>,
-    /// Whether it is a member and grants leases, at this place in the list.
+    /// Whether the node is a member and grants leases, at this place in the list.
     pub member: bool,
-    /// The member in whose name and place it begins later, with an empty directory, while that
-    /// member lives on, cut off from the others.
+    /// The member in whose name and place this node begins later, with an empty directory, while
+    /// that member lives on, cut off from the others.
     pub copy_of: Option<usize>,
-    /// Whether its state directory outlives its process.
+    /// Whether the node's state directory outlives its process.
     pub directory: bool,
     pub campaigns: bool,
     pub observes: bool,

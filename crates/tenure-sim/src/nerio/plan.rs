@@ -28,7 +28,8 @@ pub struct Settings {
     pub focus: Focus,
     /// Whether members grant only short leases until their first restart.
     pub raises: bool,
-    /// Whether others take the second process of a member for a stranger, until it starts again.
+    /// Whether other members treat the second process of a member as a stranger, until it starts
+    /// again.
     pub strange_copy: bool,
 }
 
@@ -168,7 +169,7 @@ fn settle_bound(nodes: &[NodePlan], unit: u64, trip: &Delay) -> u64 {
         + 40 * trip.longest()
 }
 
-/// Time from all resignations until the last observer sees them: unreleased leases end, and
+/// Time from all resignations until the last observer sees them: leases without a release end, and
 /// observers ask again.
 fn retire_bound(nodes: &[NodePlan], trip: &Delay) -> u64 {
     let lease = nodes.iter().map(|n| twice(&n.config, n.config.lease.max(n.config.verify_max)));
@@ -184,7 +185,7 @@ fn twice(config: &Checked, span: Duration) -> u64 {
 struct Draft {
     config: Config,
     uneven: bool,
-    /// Whether later lives allow only leases of the requested length.
+    /// Whether later lives grant no longer leases than requested.
     shortened: bool,
 }
 
@@ -244,7 +245,7 @@ impl Draft {
     }
 }
 
-/// A quorum system of so many members. All but the first survive fewer failures.
+/// A quorum system for this number of members. All systems but the first survive fewer failures.
 fn quorums(rng: &mut Rng, members: usize) -> Quorums {
     let majority = || Quorums::majority(members);
     let drawn = match (rng.within(0..4), members) {
@@ -341,8 +342,8 @@ fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u6
     })
 }
 
-/// Removes as many nodes as can be missed when the storm ends. In such a world no directory is
-/// lost: a grantor without memory needs a quorum of the others to grant again.
+/// Removes as many nodes when the storm ends as the cluster can miss. In such a world no directory
+/// is lost: a grantor without memory needs a quorum of the others to grant again.
 fn some_never_return(rng: &mut Rng, nodes: &mut [NodePlan], conditions: &mut Conditions) {
     let Conditions { storm_ends, ref mut incidents, .. } = *conditions;
     let mut left: Vec<usize> = (0..nodes.len()).collect();

@@ -26,9 +26,9 @@ pub struct Grant {
 #[derive(Clone, Debug)]
 pub struct Details {
     pub who: Who,
-    /// First Start of its attempt, on its own clock.
+    /// First Start of the leadership's attempt, on the leader's clock.
     pub first: Time,
-    /// Time of its first release.
+    /// Time of the leadership's first release.
     pub released: Option<u64>,
     /// End of a verification's promise.
     pub promised: u64,
@@ -40,7 +40,7 @@ pub(super) struct Work {
     /// Quorum timestamp of its leadership.
     pub(super) timestamp: Option<QuorumTimestamp>,
     pub(super) edicts: u64,
-    /// First Start of its latest attempt.
+    /// First Start of the latest attempt.
     pub(super) first: Time,
 }
 
@@ -57,12 +57,13 @@ pub struct QuorumLeases {
     pub grants: Vec<BTreeMap<usize, Grant>>,
     /// Last quorum timestamps of each election, in the order of completion.
     pub timestamps: Vec<Vec<QuorumTimestamp>>,
-    /// Time of each grantor's last decision that it could not write, so that it remembers more than
-    /// its directory.
+    /// Time of each grantor's last decision that the grantor could not write, so that its memory
+    /// exceeds its directory.
     pub unwritten: Vec<Option<u64>>,
     /// Whether a state directory was ever lost.
     pub lost_disk: bool,
-    /// Memories that others were asked to write: an earlier directory is put back in vain.
+    /// Memories that others were asked to write down: putting back an earlier directory then has no
+    /// effect.
     pub written: BTreeSet<Instance>,
     /// Memories that a member began to write as founders.
     pub founders: BTreeSet<(NodeName, Instance)>,

@@ -9,20 +9,20 @@ use crate::rng::Rng;
 /// The role of an application in one election.
 #[derive(Clone, Debug, Default)]
 pub struct Role {
-    /// Whether it has campaigned without a reported end.
+    /// Whether the application has campaigned, and no end was reported.
     pub campaigning: bool,
     /// Begin of the campaign.
     pub since: u64,
     /// End of the last campaign.
     pub left: u64,
     pub handle: Handle,
-    /// Number of ended campaigns and leaderships: names those without a fence.
+    /// Number of ended campaigns and leaderships, which identifies campaigns without a fence.
     pub term: u64,
     pub observing: bool,
     /// Last proclaimed value.
     pub value: Option<Value>,
-    /// Value of a campaign during an earlier one: the core refuses that, unless the earlier one is
-    /// over by then.
+    /// Value of a campaign that began during an earlier campaign: the core refuses the new
+    /// campaign, unless the earlier one has ended in the meantime.
     pub anew: Option<Value>,
 }
 
@@ -61,8 +61,8 @@ pub(super) fn start(elections: usize, now: u64) -> App {
     vec![Role { left: now, ..Role::default() }; elections]
 }
 
-/// The next command of an application: any during the storm, campaigns and observation after it,
-/// and resignation in the end.
+/// The next command of an application: any command during the storm; campaigns and observation
+/// after the storm; resignation in the end.
 pub(super) fn next_command<S: Scenario>(
     plan: &PlanOf<S>,
     node: usize,
@@ -102,8 +102,8 @@ pub(super) fn next_command<S: Scenario>(
 mod tests {
     use super::*;
 
-    /// A campaign in the step in which the last one ends is, for the core, the next one: world
-    /// 92368 once took it for refused.
+    /// A campaign that begins in the step in which the last one ends is the next campaign for the
+    /// core: world 92368 once treated it as refused.
     #[test]
     fn campaigns_at_an_end_come_next() {
         let [first, next]: [Value; 2] = ["b0", "b9"].map(|value| value.parse().expect("a value"));

@@ -9,7 +9,7 @@ use super::{PlanOf, Scenario};
 use crate::violation::Violation;
 use crate::world::clock::TRUE_RATE;
 
-/// State that a property may look at, in true time, which no node knows.
+/// State that a property may read, in true time. No node knows this state.
 #[derive(Debug)]
 pub struct Check<'a, S: Scenario> {
     pub now: u64,
@@ -62,13 +62,13 @@ pub trait Property<S: Scenario>: Debug + Default {
     const NAME: &'static str;
     /// Text that states the sentence.
     const SOURCE: &'static str;
-    /// Whether it needs clocks that keep to their bound.
+    /// Whether the property needs clocks that keep to their bound.
     const NEEDS_BOUND: bool = true;
 
     /// Initializes the property before the world begins.
     fn begin(&mut self, _plan: &PlanOf<S>) {}
 
-    /// Judges a fact, before it is written into the history; an error describes the violation.
+    /// Checks a fact before it is written into the history. An error describes the violation.
     fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), String>;
 }
 
@@ -77,7 +77,7 @@ pub trait Checks<S: Scenario>: Debug {
     /// Creates the list before the world begins.
     fn new(plan: &PlanOf<S>) -> Self;
 
-    /// Judges a fact, each property in turn.
+    /// Passes a fact to each property in turn.
     fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), Box<Violation>>;
 
     /// The name and the source of each property.
@@ -140,7 +140,8 @@ impl<S: Scenario> Checks<S> for () {
     }
 }
 
-/// Makes a violation. Cold, like everything on the way here, so that the usual way stays short.
+/// Makes a violation. Marked cold, like everything on the way here, so that the usual path stays
+/// short.
 #[cold]
 #[inline(never)]
 fn wrong<S: Scenario, P: Property<S>>(at: u64, said: String) -> Box<Violation> {
@@ -154,9 +155,9 @@ impl<S: Scenario, P: Property<S>, Rest: Checks<S>> Checks<S> for (P, Rest) {
         (first, Rest::new(plan))
     }
 
-    // Inlined with all its calls: where a fact is made its kind is known, and properties that do
-    // not judge that kind cost nothing. Facts go by value: behind an address each property would
-    // copy the fact and look at its kind anew.
+    // Inlined with all its calls: the kind of a fact is known where the fact is made, so properties
+    // that do not check this kind cost nothing. Facts are passed by value: otherwise each property
+    // would copy the fact and read its kind again.
     #[inline(always)]
     fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), Box<Violation>> {
         if check.plan.bounded || !P::NEEDS_BOUND {

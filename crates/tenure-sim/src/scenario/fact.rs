@@ -18,7 +18,7 @@ pub struct Claim {
     pub until: u64,
     /// End of the claim, on the clock of its node.
     pub ends: Time,
-    /// Time of the decision; the process may have stopped since.
+    /// Time of the decision; the process may have stopped in the meantime.
     pub decided: u64,
 }
 
@@ -44,12 +44,12 @@ pub enum Fact<'a, S: Scenario> {
         election: usize,
         /// Name of the leader for others.
         id: &'a str,
-        /// Time of the decision; the process may have stopped since.
+        /// Time of the decision; the process may have stopped in the meantime.
         decided: u64,
     },
     /// A leadership has a lease of full length.
     Settled { node: usize, election: usize },
-    /// Others know of the end.
+    /// Others know the end of the leadership.
     Released { node: usize, election: usize },
     /// A leadership or a campaign is over.
     Ended {
@@ -75,7 +75,7 @@ pub enum Fact<'a, S: Scenario> {
         view: &'a View,
         /// End of the viewed leadership, if it is known.
         until: u64,
-        /// Time of the look; the process may have stopped since.
+        /// Time at which the view was read; the process may have stopped in the meantime.
         looked: u64,
     },
     /// A process has handled an input.

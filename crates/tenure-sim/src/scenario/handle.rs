@@ -1,15 +1,15 @@
-//! The handle of an application: the shipped claim.
+//! The handle of an application: the `Claim` of the core crate, as in drivers.
 
 use tenure_core::{Claim, Fence, Standing, Time};
 
-/// The handle of the present leadership of one election at one node. A driver raises and lowers its
-/// claim, an application asks.
+/// The handle of the present leadership of one election at one node. A driver raises and lowers the
+/// claim; an application reads it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Handle(Option<(Option<Fence>, Claim)>);
 
 impl Handle {
-    /// The driver raises the claim at `now`. Returns the new end, or `None` if the claim has lapsed
-    /// or is over, so that the driver resigns. Another fence is another leadership.
+    /// Raises the claim at `now`, as a driver does. Returns the new end, or `None` if the claim has
+    /// lapsed or is over, so that the driver resigns. Another fence is another leadership.
     pub(super) fn raise(&mut self, now: Time, fence: Option<Fence>, until: Time) -> Option<Time> {
         let claim = match self.claim(fence) {
             Some(claim) => claim.raised(now, until)?,
@@ -23,8 +23,8 @@ impl Handle {
         self.0 = self.0.map(|(fence, _)| (fence, Claim::OVER));
     }
 
-    /// Ends the leadership: the next is another one, even with the same fence, as after a restore
-    /// of a store.
+    /// Ends the leadership: the next is another leadership, even with the same fence, as after the
+    /// restore of a store.
     pub(super) fn end(&mut self) {
         *self = Self::default();
     }
@@ -38,7 +38,7 @@ impl Handle {
         }
     }
 
-    /// Whether the leadership with this fence was over at `at` already.
+    /// Whether the leadership with this fence was already over at `at`.
     pub(super) fn has_lapsed(&self, fence: Option<Fence>, at: Time) -> bool {
         self.claim(fence).is_some_and(|claim| !claim.holds(at))
     }

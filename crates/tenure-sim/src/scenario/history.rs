@@ -1,5 +1,5 @@
-//! The history of leaderships in true time, for checks. The history is written after the checks
-//! have seen a fact, so that checks see the state before it.
+//! The history of leaderships in true time, for checks. A fact is written into the history after
+//! the checks have seen it, so that they see the state before the fact.
 
 use std::collections::BTreeMap;
 
@@ -17,23 +17,24 @@ pub struct Leadership<Own> {
     pub fence: Option<Fence>,
     /// Number among the leaderships of this life, for protocols without fences.
     pub term: u64,
-    /// First raise of its claim.
+    /// First raise of the leadership's claim.
     pub from: u64,
-    /// End or lowering of its claim.
+    /// End or lowering of the leadership's claim.
     pub until: u64,
-    /// End of its claim without the lowering.
+    /// End of the leadership's claim if it had not been lowered.
     pub backed: u64,
     pub own: Own,
 }
 
 impl<Own> Leadership<Own> {
-    /// Whether its claim holds at `at`.
+    /// Whether the leadership's claim holds at `at`.
     #[must_use]
     pub const fn holds(&self, at: u64) -> bool {
         self.from <= at && at < self.until
     }
 
-    /// Whether a claim has its node, its life and its fence, or its term without fences.
+    /// Whether a claim has the leadership's node, life and fence; its term in protocols without
+    /// fences.
     #[must_use]
     pub fn is(&self, claim: &Claim) -> bool {
         (self.node, self.life, self.fence) == (claim.node, claim.life, claim.fence)
@@ -57,7 +58,7 @@ pub struct Past<Own> {
 }
 
 impl<Own> Past<Own> {
-    /// The leadership whose claim holds at `at`; the latest, where leaders overlap.
+    /// The leadership whose claim holds at `at`; the latest of several.
     #[must_use]
     pub fn leader(&self, at: u64) -> Option<&Leadership<Own>> {
         self.leaderships.iter().rev().find(|leadership| leadership.holds(at))
@@ -73,7 +74,7 @@ pub struct History<Own> {
     /// Last begin or end of each node's life.
     pub since: Vec<u64>,
     pub nodes: BTreeMap<u128, usize>,
-    /// The parts into which the last cut has split the network.
+    /// The sides into which the last cut has split the network.
     pub parts: Parts,
 }
 

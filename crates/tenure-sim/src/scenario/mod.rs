@@ -71,7 +71,7 @@ pub type CommandOf<S> =
 pub trait Scenario: Sized + Debug + 'static {
     /// Types of the messages, commands and events of a node.
     type Words: contract::Words<Command: From<Command<Self::Extra>>>;
-    /// A process: the core, with what its driver does around it.
+    /// A process: the core, and the work of its driver.
     type Process: Protocol<Words = Self::Words>;
     type Core: Protocol;
     /// A service, on nodes that are no processes; [`Infallible`](std::convert::Infallible) without
@@ -96,15 +96,15 @@ pub trait Scenario: Sized + Debug + 'static {
 
     /// Names of the common promises in this protocol, and where each is written.
     const SENTENCES: Sentences = Sentences::NAMED;
-    /// Number of timeouts in a row that may leave a deadline in the past: the work of one timeout
-    /// may be bounded.
+    /// Number of timeouts in a row that may leave a deadline in the past, in protocols that bound
+    /// the work of one timeout.
     const TIMEOUTS: u32 = 0;
 
     /// State before the world begins. May change the plan.
     fn new(plan: &mut PlanOf<Self>) -> Self;
 
-    /// A node before it starts. `clock` is the clock of its machine since the machine was switched
-    /// on.
+    /// Makes a node before its start. `clock` is the clock of its machine since the machine was
+    /// switched on.
     fn node(
         &self,
         plan: &PlanOf<Self>,
@@ -128,8 +128,8 @@ pub trait Scenario: Sized + Debug + 'static {
 
     fn write(disk: &mut Self::Disk, record: <Self::Words as contract::Words>::Record);
 
-    /// Damages a state directory while its process is down, as `fate` says; `reboot` if the machine
-    /// restarts as well. Returns false if this damage may not happen.
+    /// Damages a state directory while its process is down, according to `fate`; with `reboot` the
+    /// machine restarts as well. Returns false if this damage may not happen.
     fn damage(
         _run: &mut Run<Self>,
         _disks: &mut [&mut Self::Disk],
@@ -167,7 +167,7 @@ pub trait Scenario: Sized + Debug + 'static {
         None
     }
 
-    /// Whether drawn faults spare a node: a service has planned faults of its own.
+    /// Whether random faults spare a node: a service has planned faults of its own.
     fn is_spared(_plan: &PlanOf<Self>, _node: usize) -> bool {
         false
     }
@@ -185,7 +185,7 @@ pub trait Scenario: Sized + Debug + 'static {
         true
     }
 
-    /// Whether the application of a node leaves this election alone when the storm is over.
+    /// Whether the application of a node takes no part in this election after the storm.
     fn stays_out(_plan: &PlanOf<Self>, _node: usize, _election: usize) -> bool {
         false
     }
@@ -209,7 +209,7 @@ pub trait Scenario: Sized + Debug + 'static {
         rng: &mut Rng,
     ) -> Option<Command<Self::Extra>>;
 
-    /// A command of this protocol that goes before all others.
+    /// A command of this protocol that comes before all others.
     fn first_command(
         _run: &Run<Self>,
         _context: &Context<'_>,
@@ -230,10 +230,10 @@ pub trait Scenario: Sized + Debug + 'static {
         None
     }
 
-    /// A process has started; called before the checks see the fact.
+    /// Called when a process has started, before the checks see the fact.
     fn started(_run: &mut Run<Self>, _node: usize, _life: u128) {}
 
-    /// A process is about to handle an input; called after the common part of the scenario.
+    /// Called before a process handles an input, after the common part of the scenario.
     fn input(
         _run: &mut Run<Self>,
         _context: &Context<'_>,
@@ -243,7 +243,7 @@ pub trait Scenario: Sized + Debug + 'static {
         Ok(())
     }
 
-    /// A process has handled an input; called before the checks see the fact.
+    /// Called when a process has handled an input, before the checks see the fact.
     fn handled(
         _run: &mut Run<Self>,
         _context: &Context<'_>,
@@ -253,13 +253,13 @@ pub trait Scenario: Sized + Debug + 'static {
         Ok(())
     }
 
-    /// A planned incident happens; `number` is its index in the conditions.
+    /// Called for a planned incident; `number` is its index in the conditions.
     fn incident(_run: &mut Run<Self>, _context: &Context<'_>, _number: usize) {}
 
-    /// A claim was raised; called before the checks see the fact.
+    /// Called when a claim was raised, before the checks see the fact.
     fn raised(_run: &mut Run<Self>, _claim: &Claim) {}
 
-    /// An effect is about to be carried out; called after the common part of the scenario.
+    /// Called before an effect is carried out, after the common part of the scenario.
     fn effect(
         _run: &mut Run<Self>,
         _context: &Context<'_>,
@@ -270,7 +270,7 @@ pub trait Scenario: Sized + Debug + 'static {
         Ok(())
     }
 
-    /// An effect is not carried out, because a write failed.
+    /// Called when an effect is dropped, because a write failed.
     fn dropped(
         _run: &mut Run<Self>,
         _context: &Context<'_>,
@@ -280,7 +280,7 @@ pub trait Scenario: Sized + Debug + 'static {
         Ok(())
     }
 
-    /// An application has read the standing of its handle.
+    /// Called when an application has read the standing of its handle.
     fn asked(
         _run: &mut Run<Self>,
         _context: &Context<'_>,
@@ -304,7 +304,6 @@ pub trait Scenario: Sized + Debug + 'static {
     /// Details of a leadership that begins.
     fn led(&self, plan: &PlanOf<Self>, claim: &Claim) -> Self::Details;
 
-    /// Whether a claim continues a leadership.
     fn continues(&self, led: &Leadership<Self::Details>, claim: &Claim) -> bool {
         led.is(claim)
     }
@@ -320,8 +319,8 @@ pub trait Scenario: Sized + Debug + 'static {
         led.until
     }
 
-    /// Whether a claim and another leadership may overlap: because leaders of this protocol may, or
-    /// because a fault took away what the promise needs.
+    /// Whether a claim and another leadership may overlap: because this protocol allows it, or
+    /// because a fault broke an assumption of the promise.
     fn may_overlap(_check: &Check<'_, Self>, _: &Claim, _: &Leadership<Self::Details>) -> bool {
         false
     }
@@ -336,8 +335,8 @@ pub trait Scenario: Sized + Debug + 'static {
         false
     }
 
-    /// Whether a leader may lose its leadership with this loss though no fault happens and no
-    /// application asks it to stop.
+    /// Whether a leader may lose its leadership in this way, though no fault happens and no
+    /// application stops it.
     fn may_lose(_check: &Check<'_, Self>, _node: usize, _election: usize, _loss: Loss) -> bool {
         false
     }
@@ -347,8 +346,8 @@ pub trait Scenario: Sized + Debug + 'static {
         true
     }
 
-    /// Node and incarnation of the leader that an observer sees, if a process of the world has that
-    /// incarnation.
+    /// Node and incarnation of the leader in an observer's view; `None` if no process of the world
+    /// has that incarnation.
     fn seen(check: &Check<'_, Self>, leader: &LeaderView) -> Option<(usize, u128)> {
         let life = leader.incarnation?;
         Some((*check.history.nodes.get(&life)?, life))
@@ -375,7 +374,7 @@ pub trait Scenario: Sized + Debug + 'static {
         plan.conditions.sites[node].name.clone()
     }
 
-    /// Text for people on what a leadership's claim stands; it follows a comma.
+    /// Text for people: what backs a leadership's claim. The text follows a comma.
     fn backing(
         _check: &Check<'_, Self>,
         _election: usize,
@@ -386,7 +385,7 @@ pub trait Scenario: Sized + Debug + 'static {
         String::new()
     }
 
-    /// Text for people on why there is no leader; it follows a semicolon.
+    /// Text for people: why there is no leader. The text follows a semicolon.
     fn vacancy(_check: &Check<'_, Self>, _election: usize) -> String {
         String::new()
     }

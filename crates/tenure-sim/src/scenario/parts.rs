@@ -1,5 +1,5 @@
 //! A network that splits into two parts and heals, without other faults of its links; and the
-//! sentences for each part.
+//! properties that must hold in each part.
 
 use std::fmt::Debug;
 
@@ -44,7 +44,7 @@ impl Parts {
     }
 }
 
-/// A scenario with such worlds.
+/// A scenario whose worlds split the network.
 pub trait WithParts: Scenario {
     /// The text that bounds two leaders after a heal.
     const OVERLAP: &'static str;
@@ -55,12 +55,14 @@ pub trait WithParts: Scenario {
     /// bound.
     fn overlap_most(check: &Check<'_, Self>) -> Option<u64>;
 
-    /// The time since which two nodes that reach each other can find each other, if they can.
+    /// The time from which two nodes that reach each other can find each other; `None` if they
+    /// cannot.
     fn met(_: &Check<'_, Self>, _one: usize, _other: usize) -> Option<u64> {
         Some(0)
     }
 
-    /// The longest vacancy of a node's part, and its earliest begin, if this world has a bound.
+    /// The longest vacancy of a node's part, and the earliest begin of that vacancy. `None` if this
+    /// world has no bound.
     fn vacant_most(check: &Check<'_, Self>, node: usize, election: usize) -> Option<(u64, u64)>;
 }
 

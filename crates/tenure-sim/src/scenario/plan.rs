@@ -10,11 +10,11 @@ use crate::world::clock::Clock;
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site};
 use crate::world::fault::Rates;
 
-/// Names of elections.
 pub const ELECTIONS: [&str; 3] = ["db", "cron", "feed"];
 /// A millisecond, in nanoseconds.
 pub const MS: u64 = 1_000_000;
-/// The longest time that a fault of the storm outlasts it, in units: a message, a pause, an outage.
+/// The longest time for which a fault of the storm outlasts the storm, in units: a message, a
+/// pause, an outage.
 pub const LEFTOVER: u64 = 3;
 
 /// A span in nanoseconds.
@@ -22,7 +22,8 @@ pub(crate) fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A world before its begin: `Node` has the protocol's part of each node, `Own` that of the whole.
+/// A world before its begin: `Node` has the protocol's part of each node, `Own` its part of the
+/// world.
 #[derive(Clone, Debug)]
 pub struct Plan<Node, Own> {
     /// Conditions without the protocol.
@@ -32,9 +33,9 @@ pub struct Plan<Node, Own> {
     pub elections: Vec<ElectionName>,
     /// Time from which every wanted election has a leader that stays.
     pub settled: u64,
-    /// Time from which all have resigned.
+    /// Time from which all leaders have resigned.
     pub retired: u64,
-    /// An idle application campaigns at one command in so many.
+    /// An idle application campaigns at one command in this many.
     pub reluctance: u64,
     /// Whether the clocks are the only fault.
     pub calm: bool,
@@ -64,7 +65,8 @@ pub fn rate(rng: &mut Rng, often: u64) -> u16 {
     if rng.once_in(2) { u16::try_from(often).unwrap_or(u16::MAX) } else { 0 }
 }
 
-/// Fault rates where connections deliver in order and once, and processes have no state directory.
+/// Fault rates for connections that deliver once and in order, and processes without a state
+/// directory.
 pub fn rates_of_connections(rng: &mut Rng) -> Rates {
     Rates {
         loss: rate(rng, 1_500),
@@ -156,7 +158,7 @@ pub fn repeatedly<T>(
     all
 }
 
-/// Ends of processes, cut-off nodes, and stops, in turn.
+/// Draws ends of processes, cut-off nodes, and stops, in turn.
 fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
     let gap = unit * rng.choose(&[1, 2, 6]);
     repeatedly(rng, unit / 2..storm_ends, gap / 8..gap, |rng, at| {
@@ -174,7 +176,7 @@ fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u6
     })
 }
 
-/// One-way links, and ends of processes.
+/// Draws one-way links, and ends of processes.
 pub fn one_way(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
     repeatedly(rng, unit / 2..storm_ends, unit / 8..2 * unit, |rng, at| {
         let from = rng.below(nodes);
@@ -188,7 +190,8 @@ pub fn one_way(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(
     })
 }
 
-/// Splits of the network from `at` on, one drawn `side` from the rest, each healed before the next.
+/// Draws splits of the network from `at` on: each separates a drawn `side` from the rest, and heals
+/// before the next.
 pub fn partings(
     rng: &mut Rng,
     mut at: u64,

@@ -84,7 +84,7 @@ impl<S: Scenario> Run<S> {
         self.plan.elections.iter().position(|election| election == name)
     }
 
-    /// Draws a possession of a node, if pictures are kept: its holder, and its label.
+    /// Draws what a node holds, if pictures are kept: with its holder and its label.
     pub fn draw(
         &mut self,
         kind: SpanKind,
@@ -146,9 +146,9 @@ impl<S: Scenario> Run<S> {
         let role = &mut self.apps[node][election];
         let late = role.handle.has_lapsed(fence, context.sample());
         let raised = role.handle.raise(context.local(), fence, until);
-        // The check judges a late decision of the core, though no driver raises the claim.
+        // The check covers a late decision of the core, although no driver raises that claim.
         if raised.is_none() && !late {
-            // The process slept over the end of the claim.
+            // The process slept past the end of the claim.
             return Ok(Some((name.clone(), Command::Resign.into())));
         }
         let ends = raised.unwrap_or(until);
@@ -235,7 +235,7 @@ impl<S: Scenario> Run<S> {
         S::input(self, context, node, input)
     }
 
-    /// Lets the application look at its handles.
+    /// Lets the application read its handles.
     fn work(&mut self, context: &Context<'_>, node: usize, process: &S::Process) -> Verdict {
         let local = context.local();
         for election in 0..self.plan.elections.len() {
@@ -359,7 +359,7 @@ impl<S: Scenario> System for Run<S> {
                 if let Some(wrong) = self.wrong.take() {
                     return Err(wrong);
                 }
-                // During the storm, single moments are not judged.
+                // Single moments are not checked during the storm.
                 if self.plan.calm || context.now >= self.plan.conditions.storm_ends {
                     self.tell(context, Fact::Moment)?;
                 }

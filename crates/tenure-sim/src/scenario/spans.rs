@@ -40,8 +40,8 @@ impl Spans {
         self.0.is_some()
     }
 
-    /// Draws a span with its holder and its label. A continuing span is drawn once; a later grant
-    /// cuts the earlier one short.
+    /// Draws a span with its holder and its label. A span that continues is drawn once; a later
+    /// grant cuts the earlier span short.
     pub fn add(
         &mut self,
         shape: Shape<'_>,

@@ -29,7 +29,7 @@ pub struct Span {
     pub kind: SpanKind,
     /// Election, if the span has one.
     pub election: Option<String>,
-    /// Holder with its life: a claim and its grants have the same, and so the same colour.
+    /// Holder with its life. A claim and its grants have the same holder, and so the same colour.
     pub holder: Option<String>,
     pub from: u64,
     /// End of the span; [`u64::MAX`] if never. An extended lease is one span, not several that
@@ -47,9 +47,9 @@ pub enum SpanKind {
     Grant,
     /// A grantor waits after a restart.
     Quarantine,
-    /// The process does not run at all.
+    /// The process does not run.
     Down,
-    /// The process is stopped, and does not know.
+    /// The process is stopped, and does not know it.
     Paused,
 }
 

@@ -3,7 +3,7 @@
 //! True time runs to the right, one lane for each node. A lane has, from the top, the claims and
 //! the grants of each election in the colour of their holder, then the ends of processes. Pauses
 //! and outages cross the whole lane. Messages are arrows from lane to lane. Only the violated
-//! moment is red. The pointer shows texts without room.
+//! moment is red. A text that does not fit appears as a tooltip.
 
 mod axis;
 #[cfg(test)]
@@ -29,11 +29,12 @@ const LEGEND: [&str; 2] = [
     "Grey: down. Violet: paused. Yellow: in quarantine. Dotted columns: long waits, shortened.",
 ];
 
-/// A colour for each holder, none of them red, then again from the first.
+/// Colours for holders, none of them red. After the last, the first is used again.
 const COLOURS: [&str; 8] =
     ["#1d4ed8", "#b45309", "#0f766e", "#7e22ce", "#4d7c0f", "#0e7490", "#854d0e", "#334155"];
 
-/// The largest number of drawn messages before the violation or the end: more cannot be told apart.
+/// The largest number of messages drawn before the violation or the end: more would run into each
+/// other.
 const MOST_MESSAGES: usize = 300;
 /// Upper bound on the width of a letter.
 const LETTER: f64 = 6.7;
@@ -41,7 +42,7 @@ const LETTER: f64 = 6.7;
 const WORDS: usize = 20;
 const LABEL: usize = 30;
 
-/// Left edge of the plot, with the names left of it, and room right of its last instant.
+/// Left edge of the plot. The names are on its left; room remains on the right of the last instant.
 const LEFT: f64 = 250.0;
 const TAIL: f64 = 140.0;
 const MARGIN: f64 = 12.0;
@@ -243,7 +244,7 @@ impl<'a> Picture<'a> {
         all
     }
 
-    /// Draws messages, with texts that have room beside their sender.
+    /// Draws messages, and their texts where these have room beside the sender.
     fn messages(&self) -> Group {
         let mut lines = Group::new();
         let mut labels = Group::new();
@@ -357,7 +358,7 @@ fn clean(text: &str) -> String {
     text.replace(forbidden, "\u{fffd}")
 }
 
-/// A shape with a text for the pointer.
+/// A shape with a tooltip.
 fn titled(title: String, shape: impl Node) -> Group {
     Group::new().add(Title::new(clean(&title))).add(shape)
 }

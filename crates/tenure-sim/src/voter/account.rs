@@ -14,7 +14,7 @@ pub struct Promise {
 /// Promises and records of voters.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    /// Possibly running promises, by the memory that gave them.
+    /// Promises that may still run, by the memory that gave them.
     pub promises: BTreeMap<Identity, Vec<Promise>>,
     /// Leaderships that their leaders have ended or given up.
     pub released: BTreeSet<Leadership>,
@@ -40,11 +40,11 @@ pub fn promised<'a>(asks: Option<&'a Ask>, answer: Option<&'a Answer>) -> Option
 #[derive(Clone, Debug)]
 pub struct Pledge {
     pub to: Leadership,
-    /// Length by its own clock.
+    /// Length of the promise by the voter's clock.
     pub span: std::time::Duration,
 }
 
-/// Whether both have one run and one counter.
+/// Whether both belong to one run and one counter.
 #[must_use]
 pub fn same(one: &Leadership, other: &Leadership) -> bool {
     one.leader == other.leader && one.counter() == other.counter()

@@ -10,16 +10,15 @@ pub use crate::world::nodes::Place;
 /// The destination of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum To {
-    /// The node at this node's URL. The draw decides where a route has several.
+    /// The node at this node's URL. A draw decides where a route leads to several nodes.
     Url(usize, u64),
     /// The calling node.
     Caller(usize),
 }
 
-/// A connection for one request, which ends with the process that opened it.
+/// A connection for one request. The connection ends with the process that opened it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Line {
-    /// Run of the process.
     pub run: u128,
     pub call: Call,
 }
@@ -27,11 +26,10 @@ pub struct Line {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Half {
     Request(Line, Caller, Ask),
-    /// The answer.
     Answer(Line, Header, Answer),
 }
 
-/// A command of an application, or a request of an operator, which the node serves at once.
+/// A command of an application; or a request of an operator, which the node handles at once.
 pub type Command = tenure_core::Command<Ask>;
 
 /// Types of a node's messages, commands and events.

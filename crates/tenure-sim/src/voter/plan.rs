@@ -40,8 +40,8 @@ pub enum Kind {
     Divided,
     /// Operators change the electorate repeatedly.
     Changing,
-    /// Directories are lost, or a second pod has the name of a voter; routes lead astray, and two
-    /// networks of one name meet.
+    /// Directories are lost, or a second pod has the name of a voter; routes lead to wrong voters,
+    /// and two networks of one name meet.
     Mistaken,
 }
 
@@ -58,7 +58,7 @@ pub struct Settings {
     pub two: bool,
     /// The node of a second pod of a voter's name, and the node of that voter.
     pub pod: Option<(usize, usize)>,
-    /// A route leads astray for one request in this many; never, if zero.
+    /// A route leads to a wrong voter for one request in this many; never, if zero.
     pub strays: u64,
     /// Whether all runs get the same seed, like copies of one machine.
     pub alike: bool,
@@ -83,7 +83,7 @@ fn of_region(which: usize, nodes: usize) -> u64 {
 }
 
 impl Settings {
-    /// The voter of a node, also of a second pod.
+    /// The number of the voter at a node; a second pod has the number of its voter.
     #[must_use]
     fn number(&self, node: usize) -> usize {
         self.pod.filter(|(pod, _)| *pod == node).map_or(node, |(_, of)| of)
@@ -103,22 +103,22 @@ impl Settings {
         config.request_timeout + config.cast_timeout + config.result_timeout
     }
 
-    /// The shortest time for which a dropped voter is sought.
+    /// The shortest time for which a voter seeks a voter that it has dropped.
     #[must_use]
     pub fn forgets_after(&self) -> u64 {
         let span = self.config.forget_after;
         2 * nanos(span) - self.slow(span)
     }
 
-    /// Guarantees (c) and (d): the longest vacancy of a part with a quorum, and with `available`
-    /// the longest overlap of two leaders that reach each other, with so many draws.
+    /// Guarantees (c) and (d), with this number of draws: the longest vacancy of a part with a
+    /// quorum, and with `available` the longest overlap of two leaders that reach each other.
     #[must_use]
     pub fn change_most(&self, draws: u32) -> u64 {
         nanos(self.config.failover()) + self.slow(self.ballot() * draws.saturating_sub(1))
     }
 
-    /// The longest vacancy of a part: with `available` a silent leader is first suspected, and a
-    /// voter that asked too early waits longer each time.
+    /// The longest vacancy of a part. With `available` the voters first suspect a silent leader,
+    /// and a voter that asked too early waits longer each time.
     #[must_use]
     pub fn vacant_most(&self, draws: u32) -> u64 {
         let silence = match self.mode {
@@ -189,7 +189,7 @@ pub fn draw(seed: u64) -> Plan {
         _ => founders,
     };
     let pod = (kind == Kind::Mistaken && rng.once_in(2)).then(|| (voters, rng.below(voters)));
-    // An unused draw: without it each seed would make another world.
+    // An unused draw: without it, each seed would make another world.
     rng.next();
     let own = Settings {
         kind,
@@ -222,7 +222,7 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
     let url = |node: usize| known::<VoterUrl>(&format!("http://n{}", number(node)));
     let urls: Arc<[VoterUrl]> = (0..count).map(url).collect();
     let listed = |node: usize| Listed { id: known(&format!("n{node}")), url: urls[node].clone() };
-    // An expected number admits exactly so many voters.
+    // An expected number admits exactly this number of voters.
     let by_list = own.two || own.kind == Kind::Changing || rng.once_in(2);
     let admission = if rng.once_in(4) { Admission::Auto } else { Admission::Operator };
     let late = rng.once_in(2);
@@ -262,7 +262,7 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
             config = if_it_works(other, config);
         }
         let seeds = match &config.founding {
-            // The first voter knows none, and all others know it.
+            // The first voter knows no others, and all others know the first.
             Founding::List(_) if !own.two => Vec::new(),
             Founding::List(_) => rng.once_in(4).then(|| urls[0].clone()).into_iter().collect(),
             _ => vec![urls[0].clone(), urls[rng.below(count)].clone()],
@@ -270,7 +270,7 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
         let resolves = config.heartbeat * u32::from(rng.choose(&[0_u8, 0, 1, 3]));
         let manner = Manner { urls: urls.clone(), late, breaks, seeds, resolves };
         let campaigns = node == 0 || all_campaign || rng.once_in(2);
-        // A voter without an electorate cannot tell a vacancy.
+        // A voter without an electorate cannot report a vacancy.
         let observes = !changing && (!campaigns || rng.once_in(2));
         let config = config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
         let letter = if number(node) == node { 'n' } else { 'm' };
@@ -280,12 +280,12 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
     (0..count).map(node).collect()
 }
 
-/// The first settings, if they are compatible, else the second.
+/// The first settings if they are valid, otherwise the second.
 fn if_it_works(other: Config, config: Config) -> Config {
     if other.clone().check().is_ok() { other } else { config }
 }
 
-/// In one world of four, a voter with more frequent heartbeats than the others: its leases are
+/// The voter with more frequent heartbeats than the others, in one world of four: its leases are
 /// shorter, and it suspects others sooner.
 fn hasty(seed: u64, voters: usize) -> Option<usize> {
     let mut rng = Rng::new(seed, INTERVALS);
@@ -332,8 +332,8 @@ impl Plan {
         }
     }
 
-    /// In one world of four only a quorum stays: the other voters leave for ever once all have
-    /// settled, and the quorum settles anew.
+    /// Leaves only a quorum, in one world of four: the other voters leave for ever once the network
+    /// has settled, and the quorum settles again.
     fn leave_a_quorum(&mut self) {
         let mut rng = Rng::new(self.conditions.seed, LEAVERS);
         if !rng.once_in(4) {
@@ -378,7 +378,7 @@ impl Settings {
     }
 }
 
-/// Splits of regions, each healed before the next.
+/// Draws splits of regions. Each split heals before the next.
 fn parts(rng: &mut Rng, nodes: usize, lease: u64, ends: u64) -> Vec<(u64, Incident)> {
     // Voters find each other first: no promise covers unknown voters.
     let first = 3 * lease + rng.within(0..2 * lease);
@@ -388,8 +388,8 @@ fn parts(rng: &mut Rng, nodes: usize, lease: u64, ends: u64) -> Vec<(u64, Incide
     })
 }
 
-/// Ends of processes and machines, with their directories and without; cuts of regions and voters;
-/// stops.
+/// Draws ends of processes and machines, with and without their directories; cuts of regions and
+/// voters; stops.
 fn storm(rng: &mut Rng, nodes: usize, loses: bool, lease: u64, ends: u64) -> Vec<(u64, Incident)> {
     let gap = lease * rng.choose(&[1, 2, 6]);
     repeatedly(rng, lease / 2..ends, gap / 8..gap, |rng, at| {

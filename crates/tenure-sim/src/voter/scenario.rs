@@ -46,7 +46,7 @@ crate::tally! {
         breaches,
         /// Lost directories.
         lost,
-        /// Leaders that were asked to let others draw.
+        /// Leaders that were asked to give way to a draw of others.
         ways,
     }
 }
@@ -55,19 +55,20 @@ crate::tally! {
 pub struct RegionalVoters {
     /// Promises and records of voters.
     pub account: Account,
-    /// Running nodes as others know them.
+    /// Running nodes, as others know them.
     pub who: Vec<Option<Participant>>,
-    /// Leadership that the last result names, if its voter is the leader.
+    /// Leadership in the last result; `None` if its voter is not the leader.
     named: Vec<Option<Leadership>>,
     memories: u64,
     /// Whether the second pod runs.
     pod: bool,
     /// Time of the last begin, end, arrival or departure.
     stirred: u64,
-    /// Draws that began since then, or since the last split or heal.
+    /// Draws that began after this time, or after the last split or heal.
     draws: BTreeSet<Ballot>,
-    /// Known nodes of each node: since when, and until when it seeks one that it has dropped. Two
-    /// nodes that have forgotten each other, without a common acquaintance, cannot find each other.
+    /// Nodes that each node knows: the time from which, and the time until which it seeks one that
+    /// it has dropped. Two nodes that have forgotten each other and have no common acquaintance
+    /// cannot find each other.
     known: BTreeMap<(usize, usize), (u64, u64)>,
 }
 
@@ -329,8 +330,8 @@ impl Scenario for RegionalVoters {
         self.founding(claim.node)
     }
 
-    /// Separately founded networks do not know each other; and with `available` each part has a
-    /// leader.
+    /// Leaders may overlap in separately founded networks, which do not know each other; and with
+    /// `available` each part has a leader.
     fn may_overlap(
         check: &Check<'_, Self>,
         claim: &Claim,
@@ -347,14 +348,15 @@ impl Scenario for RegionalVoters {
         check.own.founding(claim.node) != other.own
     }
 
-    /// Two leaders with `available` may begin without knowing of each other.
+    /// Two leaders with `available` may begin without knowing each other.
     fn may_lose(check: &Check<'_, Self>, _: usize, _: usize, loss: Loss) -> bool {
         let own = &check.plan.own;
         let one_of_two = own.mode == Mode::Available && loss == Loss::Superseded;
         own.kind == Kind::Mistaken || one_of_two && check.now < check.plan.settled
     }
 
-    /// Two networks, or the rest of one, may have lost too much.
+    /// A node may be unable to lead where there are two networks, or where a network has lost too
+    /// much.
     fn can_lead(plan: &Plan, _: usize) -> bool {
         plan.own.kind != Kind::Mistaken
     }
@@ -447,7 +449,8 @@ impl WithParts for RegionalVoters {
         either.filter(|(_, until)| check.now < *until).map(|(since, _)| *since).min()
     }
 
-    /// Bounds a part with a quorum, or with `available` any part.
+    /// Returns the longest vacancy at `node` and the time from which it counts. `None` for a part
+    /// without a quorum, unless the mode is `available`.
     fn vacant_most(check: &Check<'_, Self>, node: usize, _: usize) -> Option<(u64, u64)> {
         let own = &check.plan.own;
         if !matches!(own.kind, Kind::Parted | Kind::Connected) {
@@ -469,7 +472,7 @@ impl WithParts for RegionalVoters {
 fn operate(plan: &Plan, rng: &mut Rng) -> Ask {
     let node = rng.below(plan.own.voters);
     let id = plan.nodes[node].config.id.clone();
-    // The last member may otherwise be one that does not want to lead.
+    // Otherwise the last member could be a voter that does not want to lead.
     let changes = matches!(plan.own.kind, Kind::Changing | Kind::Mistaken);
     match rng.within(if changes { 0..8 } else { 6..8 }) {
         0..=2 => Ask::Change(Change::Add(id)),

@@ -1,5 +1,5 @@
-//! A process of a voter: the core, and its HTTP server and client. A request without an answer is
-//! given up, or fails although it may have been carried out; a late answer is passed on or not.
+//! A process of a voter: the core, with its HTTP server and client. A request without an answer is
+//! given up, or fails although it may have been carried out; a late answer may be passed on or not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,11 +24,11 @@ pub struct Manner {
     pub urls: Arc<[VoterUrl]>,
     /// Whether late answers are passed on.
     pub late: bool,
-    /// A request fails early once in this many; never, if zero.
+    /// A request fails early once in `breaks` requests; 0 disables this.
     pub breaks: u64,
     /// Addresses behind the name of the seeds.
     pub seeds: Vec<VoterUrl>,
-    /// Time after the start from which the name resolves.
+    /// Time after the start from which the host name of the seeds resolves.
     pub resolves: Duration,
 }
 
@@ -43,10 +43,10 @@ pub struct Server {
     last: u64,
     /// Time limits of answers.
     waits: BTreeMap<Call, Time>,
-    /// Times at which requests fail, and the end of failures of new ones.
+    /// Times at which requests fail; new requests fail until the last of these times.
     breaks: BTreeSet<(Time, Call)>,
     breaks_until: Time,
-    /// Time from which the name of the seeds resolves.
+    /// Time from which the host name of the seeds resolves.
     resolves: Time,
     /// Leadership that the last input's result names.
     endorsed: Option<Leadership>,
@@ -167,7 +167,7 @@ impl Server {
         self.breaks.first().map(|(at, _)| *at)
     }
 
-    /// Handles one due task, so that a failed write belongs to the last input.
+    /// Handles one due task at a time, so that a failed write belongs to the last input.
     fn timeout(&mut self, now: Time, out: &mut Out) {
         let core = self.core.deadline().is_some_and(|due| due.at <= now);
         let from = Peer::Caller(0);
@@ -227,7 +227,7 @@ impl Protocol for Server {
     }
 }
 
-/// A command of an application, or an operator's request.
+/// Splits commands of an application from requests of an operator.
 fn ours(command: Command) -> Result<voter::Command, Box<Ask>> {
     Ok(match command {
         Command::Campaign { value, priority } => voter::Command::Campaign { value, priority },

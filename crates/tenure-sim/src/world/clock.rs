@@ -2,7 +2,7 @@
 
 use tenure_core::{Drift, Time};
 
-/// The rate of one second a second; rates are fractions of 2³⁰.
+/// The rate of true time. Rates are fractions of 2³⁰.
 pub const TRUE_RATE: u64 = 1 << 30;
 
 /// A hardware clock: local time as a function of true time. The rate changes at given instants.
@@ -54,14 +54,15 @@ impl Clock {
         Time::from_nanos(piece.shown + (passed >> 30) as u64)
     }
 
-    /// The first true time at which it shows `local` or more.
+    /// The first true time at which the clock shows `local` or more.
     #[must_use]
     pub fn reaches(&self, local: Time) -> u64 {
         let local = local.as_nanos();
         let piece = self.pieces.iter().rev().find(|piece| piece.shown <= local);
         let Some(piece) = piece else { return self.pieces[0].since };
         let next = self.pieces.iter().find(|next| next.since > piece.since);
-        // ⌈ahead · 2³⁰ / rate⌉ in two divisions of a word: far cheaper than one of two words.
+        // ⌈ahead · 2³⁰ / rate⌉ as two divisions of one word, which is far cheaper than one division
+        // of two words.
         let ahead = local - piece.shown;
         let whole = ahead / piece.rate;
         let rest = ahead % piece.rate;

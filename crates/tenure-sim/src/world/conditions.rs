@@ -22,7 +22,7 @@ pub struct Conditions {
     pub loopback: Delay,
     /// Duration of a flush to a disk.
     pub flush: Delay,
-    /// Unit of long spans: late messages, pauses and outages are parts of it.
+    /// Unit of long spans: late messages, pauses and outages are fractions of this unit.
     pub unit: u64,
     pub rates: Rates,
     /// Incidents, in order of true time.
@@ -33,7 +33,7 @@ pub struct Conditions {
     pub grain: u64,
     /// Whether messages between two nodes arrive in the order in which they were sent.
     pub ordered: bool,
-    /// Rate of forged messages after a message: so many times in 65,536.
+    /// Rate of forged messages after a message, in 65,536.
     pub forges: u16,
     /// Time of the last fault.
     pub storm_ends: u64,
@@ -69,8 +69,8 @@ impl Conditions {
         }
     }
 
-    /// Draws wall clocks that are off by up to `most`, and are set anew during the storm. The draws
-    /// are separate, so that the world is otherwise unchanged.
+    /// Draws wall clocks that are off by up to `most`, and are set again during the storm. The
+    /// draws are separate, so that they change nothing else in the world.
     pub fn draw_wall_clocks(&mut self, most: u64) {
         let mut rng = Rng::new(self.seed, WALL);
         let mut off = || rng.within(0..2 * most + 1).cast_signed() - most.cast_signed();
@@ -95,7 +95,7 @@ pub struct Site {
     pub name: String,
     /// Hardware clock in its first boot.
     pub clock: Clock,
-    /// Lead of its wall clock over true time at first, in nanoseconds.
+    /// First lead of the machine's wall clock over true time, in nanoseconds.
     pub wall: i64,
     pub starts: u64,
 }
@@ -151,21 +151,21 @@ pub enum Incident {
         node: usize,
         /// Downtime.
         down: u64,
-        /// Origin of the new clock, if its whole machine restarts.
+        /// Origin of the new clock, if the machine restarts, too.
         reboot: Option<u64>,
         disk: DiskFate,
     },
     /// A machine ends and never comes back, in spite of any plan.
     Gone { node: usize },
-    /// Messages from one node to another are lost until then.
+    /// Messages from one node to another are lost until `until`.
     Cut { from: usize, to: usize, until: u64 },
-    /// A node and some others (a bit each) do not reach each other until then.
+    /// A node and some others (a bit each) do not reach each other until `until`.
     Apart { node: usize, from: u64, until: u64 },
-    /// The nodes of one side (a bit each) and the rest do not reach each other until then.
+    /// The nodes of one side (a bit each) and the rest do not reach each other until `until`.
     Split { side: u64, until: u64 },
-    /// An operator sets a wall clock ahead of true time by so many nanoseconds.
+    /// An operator sets a wall clock this many nanoseconds ahead of true time.
     Step { node: usize, ahead: i64 },
-    /// A process is stopped until then, or its machine sleeps; its clock goes on.
+    /// A process is stopped until `until`, or its machine sleeps; the clock goes on.
     Stop { node: usize, until: u64 },
 }
 
@@ -180,14 +180,14 @@ impl Incident {
 /// The fate of a state directory while its process is down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DiskFate {
-    /// The directory is as it was written.
+    /// The directory keeps all its writes.
     Kept,
-    /// The last write did not reach it whole.
+    /// The last write did not reach the directory completely.
     Torn,
     /// The directory is lost.
     Lost,
-    /// An empty directory takes its place until the next start, which has the directory as it was
-    /// written.
+    /// An empty directory takes the place of this one until the next start, which finds this one
+    /// unchanged.
     Absent,
     /// An operator mounts the directory of this other node.
     Foreign(usize),

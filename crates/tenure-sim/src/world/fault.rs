@@ -72,8 +72,8 @@ impl Kind {
     }
 }
 
-/// A fault: its kind, its place (a node, or a link as from × 64 + to), and the number of the chance
-/// at which it struck there.
+/// A fault: its kind, its place (a node, or a link as from × 64 + to), and its number among the
+/// chances of this kind at this place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Fault {
     pub kind: Kind,
@@ -156,7 +156,7 @@ impl Rates {
 }
 
 /// Decides which faults strike. A chance is drawn from the seed, its kind, its place and its number
-/// only, so that an omitted fault changes no other draw.
+/// only, so that a fault left out changes no other draw.
 #[derive(Clone, Debug)]
 pub struct Fate {
     seed: u64,
@@ -197,7 +197,8 @@ impl Fate {
         true
     }
 
-    /// A number that belongs to one chance alone. Its upper sixteen bits decide whether it strikes.
+    /// A number that belongs to one chance alone. The upper sixteen bits decide whether the fault
+    /// strikes.
     #[must_use]
     pub const fn draw(&self, kind: Kind, place: usize, count: u32) -> u64 {
         mix(self.seed ^ (kind as u64) << 56 ^ (place as u64) << 32 ^ count as u64)

@@ -10,10 +10,10 @@ use crate::rng::Rng;
 
 type Sender<G> = <Words<G> as contract::Words>::Sender;
 
-/// The remaining bits of a draw that struck.
+/// The remaining bits of a draw whose fault struck.
 const LEFT: u64 = (1 << 48) - 1;
 
-/// A span from `from` to just below `to`, by a draw that struck.
+/// A span from `from` to just below `to`, by a draw whose fault struck.
 fn span(draw: u64, from: u64, to: u64) -> u64 {
     from + (draw & LEFT) % (to - from).max(1)
 }
@@ -77,7 +77,7 @@ impl<G: System> World<G> {
         }
     }
 
-    /// The stopped process that this event waits for, and the end of its stop.
+    /// The stopped process for which this event waits, and the end of the stop.
     fn stopped(&self, happening: &Happening<G>) -> Option<(usize, u64)> {
         let node = match happening {
             Happening::Deliver { to, .. } => *to,
@@ -107,8 +107,8 @@ impl<G: System> World<G> {
         self.finish(node)
     }
 
-    /// Passes one input to one core, with one sample of its clock, carries out its effects, and
-    /// then its driver's answers, with the same sample.
+    /// Passes one input to one core, with one sample of the core's clock, carries out the effects,
+    /// and then passes the driver's answers, with the same sample.
     pub(super) fn input(
         &mut self,
         node: usize,
@@ -120,7 +120,7 @@ impl<G: System> World<G> {
         self.finish(node)
     }
 
-    /// Passes in the answers to the effects of the last input, once these are carried out.
+    /// Passes the answers to the effects of the last input, once these effects are carried out.
     fn finish(&mut self, node: usize) -> Result<(), G::Violation> {
         while self.nodes[node].held.is_none()
             && let Some((election, command)) = self.nodes[node].owed.pop()
@@ -172,7 +172,7 @@ impl<G: System> World<G> {
         let this = &mut self.nodes[node];
         let life = this.life;
         let Some(deadline) = this.core.as_ref().and_then(Protocol::deadline) else { return };
-        // A timer that comes before one deadline comes before all later ones, too.
+        // A timer that comes before one deadline comes before all later deadlines, too.
         if this.wake.is_some() && this.woken_for.is_some_and(|first| first <= deadline.at) {
             return;
         }
@@ -242,9 +242,9 @@ impl<G: System> World<G> {
         }
     }
 
-    /// Carries out the next effect: looks at it in its place, and takes from it the parts that
-    /// travel. Passed as a value, a message would be moved at every step. Returns false after a
-    /// failed write: the rest must be dropped.
+    /// Carries out the next effect: reads the effect in its place, and takes only the parts that
+    /// travel. A message that is passed by value would be moved at every step. Returns false after
+    /// a failed write: the remaining effects must be dropped.
     #[inline(never)]
     fn carry_out(
         &mut self,
@@ -255,7 +255,7 @@ impl<G: System> World<G> {
         let Some(effect) = left.as_slice().first() else { return Ok(true) };
         self.note(node, || format!("    {effect}"));
         if matches!(effect, Effect::Persist(_)) && self.write_fails(node) {
-            // A failed write stays invisible to all others.
+            // No other node sees the effects of a failed write.
             self.show(node, Occurrence::Dropped { node, effect })?;
             left.next();
             self.handle(node, Input::Failed(None))?;
@@ -269,7 +269,7 @@ impl<G: System> World<G> {
             Effect::Send { to, message } => self.send(node, life, to, message),
             _ => None,
         };
-        // All is ready when the message moves, so that it moves once.
+        // Everything is ready before the message moves, so that it moves once.
         let way = way.map(|(at, to, arrow)| {
             (to, self.system.sender(node, life), arrow, self.queue.room(at))
         });
@@ -281,7 +281,7 @@ impl<G: System> World<G> {
                 let this = &mut self.nodes[node];
                 let draw = self.fate.draw(Kind::Write, node, this.writes);
                 let idle = this.flushed_at <= self.now;
-                // Flushes end in the order in which they began, also where stops delay them.
+                // Flushes end in the order in which they began, also if stops delay them.
                 let at = (self.now + self.conditions.flush.of(draw)).max(this.flushed_at);
                 this.flushed_at = at;
                 if idle && draw.is_multiple_of(2) {
@@ -315,7 +315,7 @@ impl<G: System> World<G> {
         if self.now >= self.conditions.storm_ends {
             return false;
         }
-        // The first write of a life matters most, and comes once.
+        // The first write of a life matters most, and comes only once.
         match self.conditions.rates.write {
             0 => false,
             rate if first => {
@@ -375,7 +375,7 @@ impl<G: System> World<G> {
         if node != to {
             let unit = self.conditions.unit;
             if self.strikes(Kind::VeryLate, link, count) {
-                // Around a whole lease and up to three.
+                // A delay of about a lease, up to three leases.
                 delay = span(self.fate.draw(Kind::VeryLate, link, count), unit / 2, unit * 3);
             } else if self.strikes(Kind::Late, link, count) {
                 delay += span(self.fate.draw(Kind::Late, link, count), 0, unit / 2);
@@ -404,7 +404,7 @@ impl<G: System> World<G> {
         Some((at, to, arrow))
     }
 
-    /// Lets a forged message follow one that arrives at `at`.
+    /// Sends a forged message after one that arrives at `at`.
     fn forge(
         &mut self,
         link: usize,

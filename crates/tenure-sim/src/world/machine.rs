@@ -65,7 +65,7 @@ impl<G: System> World<G> {
         self.end(node, 1 + draw % (self.conditions.unit * 3 / 2))
     }
 
-    /// Stops a process until then.
+    /// Stops a process until `until`.
     pub fn stop(&mut self, node: usize, until: u64) {
         let this = &mut self.nodes[node];
         this.stopped_until = this.stopped_until.max(until);
@@ -134,8 +134,8 @@ impl<G: System> World<G> {
         *cut = until.max(*cut);
     }
 
-    /// Ends a process; restarts its machine at once with the clock reading `reboot`, if given; and
-    /// applies `fate` to its state directory.
+    /// Ends a process. With `reboot`, restarts its machine at once, with this reading of the clock.
+    /// Applies `fate` to the state directory.
     pub fn crash(
         &mut self,
         node: usize,

@@ -50,13 +50,14 @@ pub trait System: Sized {
     type Disk: Clone;
     type Violation;
 
-    /// The core of a node before it starts. The machine has this clock since it was switched on.
+    /// Makes the core of a node before its start. `clock` is the clock of the machine since it was
+    /// switched on.
     fn core(&self, node: usize, clock: &Clock) -> Self::Core;
 
     /// The state directory of a node before its first start.
     fn disk(&self, node: usize) -> Self::Disk;
 
-    /// The start of a node's life, or the reason against its state directory.
+    /// The start of a node's life, or the reason why its state directory is refused.
     fn start(
         &self,
         node: usize,
@@ -66,7 +67,7 @@ pub trait System: Sized {
 
     fn write(&self, disk: &mut Self::Disk, record: <Words<Self> as contract::Words>::Record);
 
-    /// Damages a state directory while its process is down; `reboot` if its machine restarts.
+    /// Damages a state directory while its process is down; with `reboot` its machine restarts.
     /// Returns whether that is allowed.
     fn damage(
         &mut self,
@@ -79,8 +80,8 @@ pub trait System: Sized {
     /// The sender as a receiver sees it.
     fn sender(&self, node: usize, life: u128) -> <Words<Self> as contract::Words>::Sender;
 
-    /// The nodes that get messages from `from` to this address: several behind a bus or a group, or
-    /// none.
+    /// The nodes that get messages from `from` to this address: several nodes behind a bus or a
+    /// group, or none.
     fn recipients(&self, from: usize, to: &<Words<Self> as contract::Words>::Address) -> Nodes;
 
     /// The next command of a node's application.
@@ -92,8 +93,8 @@ pub trait System: Sized {
         rng: &mut Rng,
     ) -> Option<Command<Self>>;
 
-    /// Sees an event, and returns a violation. May answer an effect with commands of the driver,
-    /// which the core gets after all effects of that input.
+    /// Handles an event; a violation ends the world. May answer an effect with commands of the
+    /// driver, which the core gets after all effects of that input.
     fn see(
         &mut self,
         context: &Context<'_>,
@@ -110,14 +111,14 @@ pub trait System: Sized {
         None
     }
 
-    /// Whether a node has no random faults: no pause, no end, no early or late timer. Services have
-    /// faults of their own.
+    /// Whether random faults spare a node: no pause, no end, no early or late timer. Services have
+    /// planned faults of their own.
     fn is_spared(&self, _node: usize) -> bool {
         false
     }
 
-    /// True time until which the timer of a node may stay asleep, because it would change nothing.
-    /// Asked when a timer is set and when it goes off.
+    /// True time until which a node's timer may stay asleep, because the timer would change
+    /// nothing. Called when a timer is set and when it expires.
     fn rest(&self, _now: u64, _node: usize) -> Option<u64> {
         None
     }
@@ -129,10 +130,10 @@ pub struct Context<'a> {
     pub now: u64,
     pub conditions: &'a Conditions,
     pub clock: &'a Clock,
-    /// Lead of its wall clock over true time.
+    /// Lead of the node's wall clock over true time.
     pub wall: i64,
-    /// Time of the clock reading for its last input: earlier than `now`, if its process was stopped
-    /// since.
+    /// Time of the clock reading for the node's last input: earlier than `now` if the process was
+    /// stopped in the meantime.
     pub sampled: u64,
 }
 
@@ -149,7 +150,7 @@ pub enum Occurrence<'a, G: System> {
     Handled {
         node: usize,
         core: &'a G::Core,
-        /// Whether it was a timer.
+        /// Whether the input was a timer.
         timer: bool,
     },
     /// An effect is about to be carried out.
@@ -200,7 +201,7 @@ type Rec<G> = <Words<G> as contract::Words>::Record;
 
 struct Machine<G: System> {
     clock: Clock,
-    /// Lead of its wall clock over true time.
+    /// Lead of the machine's wall clock over true time.
     wall: i64,
     /// Time of the last clock reading.
     sampled: u64,
@@ -209,9 +210,9 @@ struct Machine<G: System> {
     lives: u32,
     disk: G::Disk,
     stopped_until: u64,
-    /// Whether it never starts again.
+    /// Whether the node never starts again.
     gone: bool,
-    /// Whether its process has no random faults.
+    /// Whether random faults spare the node's process.
     spared: bool,
     /// Effects to carry out when the process goes on.
     held: Option<Vec<Effect<Words<G>>>>,
@@ -219,13 +220,13 @@ struct Machine<G: System> {
     owed: Vec<Command<G>>,
     /// Flushes under way, in the order in which they began.
     flushing: VecDeque<(Ticket, Rec<G>)>,
-    /// Due end of the last flush.
+    /// Time at which the last flush ends.
     flushed_at: u64,
     /// Time of its timer.
     wake: Option<u64>,
-    /// A deadline before which the timer goes off, if known.
+    /// A deadline at or before which the timer expires, if known.
     woken_for: Option<Time>,
-    /// Numbers of its inputs, timers, writes and commands, which number its chances.
+    /// Numbers of the node's inputs, timers, writes and commands, by which its chances are drawn.
     inputs: u32,
     timers: u32,
     writes: u32,
@@ -234,7 +235,7 @@ struct Machine<G: System> {
     commands: u32,
     /// Number of messages to each node.
     sent: Vec<u32>,
-    /// Arrival of the latest message to each node, where order is kept.
+    /// Arrival of the latest message to each node, in worlds that keep the order of messages.
     arrives: Vec<u64>,
     /// End of the cut to each node.
     cut: Vec<u64>,
@@ -246,7 +247,7 @@ impl<G: System> Machine<G> {
     }
 }
 
-/// A made-up world, and the system that runs in it.
+/// A made-up world, with the system that runs in it.
 pub struct World<G: System> {
     conditions: Conditions,
     /// Nodes, applications and checks.
@@ -356,7 +357,7 @@ impl<G: System> World<G> {
         Ok(true)
     }
 
-    /// Runs all events up to the true time `at`, and moves there.
+    /// Runs all events up to the true time `at`, and ends at that time.
     pub fn run_until(&mut self, at: u64) -> Result<(), G::Violation> {
         while self.queue.first().is_some_and(|first| first <= at) && self.step()? {}
         self.now = self.now.max(at);
@@ -388,8 +389,8 @@ impl<G: System> World<G> {
         }
     }
 
-    /// Shows the system something that borrows nothing of the world.
-    // Inlined: what is shown is known at each call, and so is what the system makes of it.
+    /// Shows an occurrence to the system. The occurrence borrows nothing from the world.
+    // Inlined: the kind of occurrence is known at each call, and so is the system's reaction.
     #[inline(always)]
     fn show(
         &mut self,

@@ -3,8 +3,8 @@
 /// A queue in true time. Events of the same instant keep their order.
 #[derive(Clone, Debug)]
 pub struct Queue<T> {
-    /// Time, unique number and place of each event in one number, the earliest last. A queue has
-    /// some dozens, and most new ones are early: that moves less than a heap does.
+    /// Time, unique number and place of each event in one number, the earliest last. A queue holds
+    /// some dozens of events, and most new events are early: a sorted list moves less than a heap.
     order: Vec<u128>,
     kept: Vec<Option<T>>,
     free: Vec<u32>,

@@ -1,8 +1,8 @@
-//! Nerio's smallest clusters, exhaustively: three grantors and two candidates, the real cores,
-//! true time in ticks, clocks at both ends of ρ, and every order of what can happen.
+//! Nerio's smallest clusters, exhaustively: three grantors and two candidates, the real cores, true
+//! time in ticks, clocks at both ends of ρ, and every order of events.
 //!
-//! Each configuration allows some kinds of trouble, a few times each, and is explored to the
-//! end: the smaller ones here, the larger ones in `model_long`. `TESTS_LONG=1` allows more of it:
+//! Each configuration allows some kinds of fault, a few times each, and is explored to the end: the
+//! smaller configurations here, the larger ones in `model_long`. `TESTS_LONG=1` allows more faults:
 //! `TESTS_LONG=1 cargo test -p tenure-sim --release --test model -- --nocapture`.
 
 #![allow(
@@ -43,7 +43,7 @@ mod every_state {
     }
 }
 
-/// Clocks that are worse than nodes assume are outside the promise, and the model finds the cost
+/// Clocks that drift more than nodes assume are outside the promise. The model finds the violation
 /// for one leader that pauses: a model without findings proves nothing.
 #[test]
 fn clocks_beyond_the_bound_are_found() {

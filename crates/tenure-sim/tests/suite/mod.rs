@@ -41,8 +41,8 @@ pub(crate) fn same_seed_same_bytes<S: Source>(source: &S) {
     assert!(all.iter().all(|kind| kinds.contains(kind.name())), "little goes wrong: {kinds:?}");
 }
 
-/// Deliberately wrong worlds show a failure: it is noticed and made small, and its command shows it
-/// again.
+/// Deliberately wrong worlds show a failure. The failure is noticed and made small, and its command
+/// shows it again.
 pub(crate) fn failures_are_made_small<S: Source>(
     sweep: &Sweep<S>,
     noticing: &[&str],
@@ -63,7 +63,7 @@ pub(crate) fn failures_are_made_small<S: Source>(
     small
 }
 
-/// Worlds that once showed a fault: a line each, its seed and a sentence.
+/// Worlds that once showed a fault: a line each, with a seed and a sentence.
 pub(crate) fn found_worlds_stay_mended<S: Source>(source: S, found: &str) {
     let mut known = 0;
     for line in found.lines().filter(|line| !line.starts_with('#')) {

@@ -56,7 +56,7 @@ fn supervisor_awaits_unkillable_command() {
     assert_eq!(scene.hear(), "the guard process has ended", "they still wait for it");
     scene.signal(command, Signal::KILL);
     let said = scene.hear();
-    assert_eq!(said, "error 1 the guard process was lost before it said that the command runs");
+    assert_eq!(said, "error 1 the guard process was lost before it reported that the command runs");
 }
 
 /// Holds `pid` by `ptrace` and lets it run. After its end only its tracer could reap it, which does

@@ -68,7 +68,7 @@ fn a_script_without_its_interpreter() {
 fn a_script_with_carriage_returns() {
     let folder = tempfile::tempdir().unwrap();
     let file = script(&folder.path().join("script"), "#! /bin/sh\r\nexit 0\r\n", 0o755);
-    let message = "/script: cannot be executed: its lines end with CR LF, so its first one names \
+    let message = "/script: cannot be executed: its lines end with CR LF, so its first line names \
                    the interpreter /bin/sh followed by";
     expect_error(&Lease::long(), &[file], 127, message);
 }
@@ -130,7 +130,7 @@ fn hanging_execve_ends_with_lease() {
     let mut scene = Scene::begin(&lease.unending(), &[hanging.command()], |_| {});
     launching(&scene);
     scene.shorten(&lease);
-    // Renewals go on, but they are for a command that runs.
+    // Renewals go on, but a start does not get their time.
     scene.extend(clock::now().after(600 * SECOND));
     expect_hung(&mut scene, "when the lease came to its end");
 }
@@ -154,7 +154,7 @@ fn guard_stops_during_hanging_execve() {
     scene.shorten(&lease);
     scene.extend(clock::now().after(600 * SECOND));
     let said = scene.hear();
-    assert_eq!(said, "error 1 the guard process was lost before it said that the command runs");
+    assert_eq!(said, "error 1 the guard process was lost before it reported that the command runs");
     assert_eq!(scene.exit_code(), Some(0));
     assert_eq!(scene.alive(), [] as [i32; 0]);
 }

@@ -70,7 +70,7 @@ struct World {
     #[arg(long, value_enum, default_value_t = Protocol::Nerio)]
     protocol: Protocol,
     /// Worlds whose clocks drift beyond rho and jump: leaders may overlap, and fences must hold.
-    /// Nerio has them, no other protocol.
+    /// Only Nerio has such worlds.
     #[arg(long)]
     broken_clocks: bool,
 }
@@ -82,12 +82,12 @@ trait Job {
 }
 
 impl World {
-    /// Runs a task on the worlds that the command line asks for.
+    /// Runs a task on the worlds that the command line selects.
     fn with(&self, task: &impl Job) -> Result<bool, String> {
         self.protocol.with(self, task)
     }
 
-    /// The worlds that the command line asks for.
+    /// The worlds that the command line selects.
     fn of<S: Source + Default>(&self) -> Result<S, String> {
         if !self.broken_clocks {
             return Ok(S::default());

@@ -68,7 +68,7 @@ pub fn an_early_timeout_does_nothing<S: Subject>() {
     assert!(early > 1_000, "only {early} early timeouts");
 }
 
-/// A late timeout does everything that was due: it leaves no deadline in the past, and a second
+/// A late timeout does all work that was due: it leaves no deadline in the past, and a second
 /// timeout has no effect.
 pub fn a_late_timeout_leaves_nothing_due<S: Subject>() {
     for seed in 0..SEEDS {
@@ -90,8 +90,8 @@ pub fn a_late_timeout_leaves_nothing_due<S: Subject>() {
     }
 }
 
-/// A duplicate of a message, received at once or a little later, changes no standing. If time alone
-/// would have changed the standing, the duplicate adds nothing to that.
+/// A duplicate of a message, received at once or a little later, changes no standing that time
+/// alone would not have changed.
 pub fn a_duplicate_changes_no_standing<S: Subject>() {
     let mut repeated = 0;
     let mut leading = 0;
@@ -124,8 +124,8 @@ pub fn a_duplicate_changes_no_standing<S: Subject>() {
     assert!(repeated > 1_000 && leading > 500, "{repeated} repeated, {leading} while leading");
 }
 
-/// The state stays within the configured limits whatever messages arrive. The length of `Debug` is
-/// the measure: it shows everything that a core keeps.
+/// The state stays within the configured limits, whatever messages arrive. The length of the
+/// `Debug` text measures the state, as it shows everything that a core keeps.
 pub fn memory_is_bounded_by_the_configuration<S: Subject>() {
     let mut core = S::core(0);
     let mut now = S::origin(0);
@@ -160,7 +160,7 @@ pub fn memory_is_bounded_by_the_configuration<S: Subject>() {
     }
 }
 
-/// A core survives a clock that stands still, begins at zero or comes to the end of time: no panic,
+/// A core survives a clock that stands still, begins at zero or reaches the end of time: no panic,
 /// no endless call, no deadline left in the past.
 pub fn any_clock_is_survived<S: Subject>() {
     let end = Time::from_nanos(u64::MAX - 3_000_000_000);
@@ -181,8 +181,8 @@ pub fn any_clock_is_survived<S: Subject>() {
 }
 
 /// Every input and every effect prints on one line, the format of traces. Equal states have equal
-/// hashes, and different states almost always have different ones: state that is only shown to
-/// people need not be in the hash.
+/// hashes, and different states almost always different ones; state that is only shown to people
+/// may be left out of the hash.
 pub fn effects_print_on_one_line<S: Subject>() {
     let mut cluster = Cluster::<S>::new(5, Clocks::Forward);
     let mut hidden = 0;

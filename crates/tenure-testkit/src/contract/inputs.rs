@@ -1,6 +1,6 @@
-//! Packets from anybody: no packet makes a core panic, whether it decodes or not.
+//! Packets from any sender: no packet makes a core panic, whether it decodes or not.
 //!
-//! The suite writes each failure to the corpus as hexadecimal text, and replays it from then on.
+//! The suite writes each failure to the corpus as hexadecimal text, and replays it in later runs.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -25,8 +25,8 @@ fn busy<S: Subject>() -> Cluster<S> {
     cluster
 }
 
-/// Hands a core all messages of a packet, then the timeouts that follow. A packet that makes the
-/// core panic is written to the corpus.
+/// Hands all messages of a packet to a core, then the timeouts that follow. Writes a packet that
+/// makes the core panic to the corpus.
 fn receive<S: Packets>(core: &mut S::Core, now: Time, packet: &[u8]) {
     let result = catch_unwind(AssertUnwindSafe(|| {
         for (from, message) in S::open(packet) {
@@ -66,7 +66,7 @@ pub fn random_bytes_are_survived<S: Packets>() {
     }
 }
 
-/// Valid packets with bytes changed, cut out, doubled or cut off.
+/// Valid packets with bytes changed, removed, doubled or cut off.
 pub fn mutated_packets_are_survived<S: Packets>() {
     let mut cluster = busy::<S>();
     let mut rng = Rng::new(18);

@@ -1,14 +1,14 @@
 //! Suite of the promises of every core ([`tenure_core::contract`]).
 //!
-//! A core brings a [`Subject`]: how a node is made and what to feed it. All checks see it through
-//! the trait [`Protocol`](tenure_core::Protocol) only. A single line makes the tests, in a module
-//! of this name:
+//! A core brings a [`Subject`], which makes a node and its inputs. All checks use the node only
+//! through the trait [`Protocol`](tenure_core::Protocol). A single line makes the tests, in a
+//! module of this name:
 //!
 //! ```text
 //! tenure_testkit::contract!(my_core, MySubject);
 //! ```
 //!
-//! A core whose messages travel as packets says also how they are read, [`Packets`]:
+//! A core whose messages travel as packets also brings [`Packets`], which reads them:
 //!
 //! ```text
 //! tenure_testkit::packets!(my_wire, MySubject);

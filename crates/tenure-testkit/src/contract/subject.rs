@@ -7,10 +7,10 @@ use crate::Rng;
 /// Types of the messages, commands and events of a core under the suite.
 pub type Words<S> = <<S as Subject>::Core as Protocol>::Words;
 
-/// A core under the suite: how to make one, and what to feed it.
+/// A core under the suite: makes its nodes and their inputs.
 pub trait Subject {
     type Core: Protocol;
-    /// State that its nodes share outside of them; `()` without any.
+    /// State that the nodes share outside of their cores; `()` if there is none.
     type Store: Default;
 
     /// Number of nodes of the suite's cluster.
@@ -24,8 +24,8 @@ pub trait Subject {
     /// The first input of a node.
     fn start(node: usize) -> <Words<Self> as contract::Words>::Start;
 
-    /// Sends a message of a node: the nodes that receive something, and what they receive. The
-    /// network, or the store, loses some of it.
+    /// Sends a message of a node. Returns the nodes that receive something, and what they receive.
+    /// The network, or the store, loses some messages.
     fn send(
         store: &mut Self::Store,
         node: usize,
@@ -40,8 +40,8 @@ pub trait Subject {
     /// A drawn command of an application.
     fn command(rng: &mut Rng) -> <Words<Self> as contract::Words>::Command;
 
-    /// A valid message that no honest node sends: drawn election, name, incarnation, address and
-    /// numbers, from a drawn sender.
+    /// A valid message that no honest node sends: with drawn election, name, incarnation, address
+    /// and numbers, from a drawn sender.
     fn hostile(
         rng: &mut Rng,
     ) -> (<Words<Self> as contract::Words>::Sender, <Words<Self> as contract::Words>::Message);
@@ -57,14 +57,14 @@ pub trait Packets: Subject {
     /// The folder of the corpus: packets that once made a core fail, and packets kept as examples.
     const CORPUS: &'static str;
 
-    /// A packet with this message.
+    /// Makes a packet with this message.
     fn seal(
         from: &<Words<Self> as contract::Words>::Sender,
         message: &<Words<Self> as contract::Words>::Message,
     ) -> Vec<u8>;
 
     /// Turns a packet that was kept under other settings, or by another version, into a packet of
-    /// these settings and this version. Returns whether its messages are then read.
+    /// these settings and this version. Returns whether the new packet can be read.
     fn adopt(packet: &mut [u8]) -> bool;
 
     /// All messages of a packet that decode.

@@ -1,11 +1,11 @@
-//! Facts about a service of others on which safety rests, checked on the version that other tests
-//! run against, and with `TESTS_LONG` on the oldest and the newest: `cargo xtask facts` asks for
-//! that.
+//! Facts about a foreign service on which safety depends. They are checked on the version that
+//! other tests use; with `TESTS_LONG`, which `cargo xtask facts` sets, on the oldest and the newest
+//! version.
 //!
-//! If a fact were otherwise, two processes would lead at once, or a fence would not grow. A
-//! [`Fact`] is a sentence about the service, a function that makes a server show it, and the
-//! expected observation. When the next version behaves in another way, its row says CHANGED, and
-//! the sentence leads to the code that relies on it.
+//! If a fact were false, two processes would lead at once, or a fence would not grow. A [`Fact`] is
+//! a sentence about the service, a function that makes a server show the fact, and the expected
+//! observation. If the next version behaves differently, its row says CHANGED, and the sentence
+//! leads to the code that depends on the fact.
 
 mod report;
 
@@ -20,7 +20,7 @@ use libtest_mimic::{Arguments, Trial};
 
 use self::report::Report;
 
-/// Observation on a server, in a few words that are the same in each run, or the reason why there
+/// Observation on a server, in a few words that are the same in each run; or the reason why there
 /// is none.
 pub type Seen = Result<String, Failure>;
 
@@ -30,10 +30,10 @@ pub type Failure = Box<dyn Error + Send + Sync>;
 /// Bound on one check, so that a server that never answers is a failure.
 const LIMIT: Duration = Duration::from_secs(150);
 
-/// Checks mostly wait, so more of them run at once than there are processors.
+/// Checks mostly wait, so more checks run at once than there are processors.
 const AT_ONCE: usize = 12;
 
-/// Where one fact is checked: servers of one version.
+/// Where a fact is checked: servers of one version.
 pub trait Stage: Send + 'static {
     /// Index of the version that is checked without `TESTS_LONG`: the version of all other tests.
     const COMMON: usize = 1;
@@ -51,7 +51,7 @@ pub struct Fact<S> {
     pub sentence: &'static str,
     /// Expected observation on every version.
     pub expected: &'static str,
-    /// Makes a server show what the sentence says.
+    /// Makes a server show whether the sentence holds.
     pub check: fn(S) -> Pin<Box<dyn Future<Output = Seen>>>,
 }
 
@@ -70,7 +70,7 @@ macro_rules! fact {
 pub use fact;
 
 /// Checks facts as tests, and prints a table of the observations. `stage` gives a fact its servers
-/// of a version; `not_tried` lists facts that are known and not checked, each with the reason.
+/// of a version; `not_tried` lists known facts that are not checked, each with the reason.
 pub fn run<S: Stage>(
     facts: &'static [&'static [Fact<S>]],
     not_tried: &'static [(&'static str, &'static str)],

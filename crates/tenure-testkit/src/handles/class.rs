@@ -2,7 +2,7 @@
 
 use tenure::{AtMostOne, Fence, FenceGate, Leader, MayOverlap, SafetyClass};
 
-/// A class of safety, as the suite sees it. There are no others.
+/// A class of safety in the suite; there are only these two.
 pub trait Class: SafetyClass {
     /// Whether there is at most one leader.
     const EXCLUSIVE: bool;
@@ -12,8 +12,7 @@ pub trait Class: SafetyClass {
     where
         Self: Sized;
 
-    /// Checks that a recipient that has met `new` refuses `old`, in a class whose leaders are in
-    /// order.
+    /// Checks that a recipient that knows `new` refuses `old`, in a class with fences.
     fn expect_order(old: &Leader<Self>, new: &Leader<Self>)
     where
         Self: Sized,

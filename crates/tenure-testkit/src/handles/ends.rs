@@ -1,4 +1,4 @@
-//! How a leadership ends, and what its handles say then.
+//! How a leadership ends, and what its handles report afterwards.
 
 use std::future::pending;
 use std::time::Duration;
@@ -100,8 +100,8 @@ async fn sees_a_leader(observer: &mut Observer) {
     .await;
 }
 
-/// A failure drops the work while the leadership is current, and the leadership never comes back;
-/// observers report that they do not know. After the repair a new leadership begins.
+/// A failure drops the work while the leadership is current, and the leadership never returns;
+/// observers report `Unknown`. After the repair a new leadership begins.
 pub async fn failures_end_leaderships_before_their_leases<G: Group>(group: &mut G) {
     let stands = Standstill::watch();
     let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
@@ -129,7 +129,7 @@ pub async fn failures_end_leaderships_before_their_leases<G: Group>(group: &mut 
     let led = soon(works.recv()).await.unwrap();
     let stood = stands.longest();
     assert!(led || stood >= margin / 4, "dropped too late, by a machine that stood for {stood:?}");
-    // The work's end gave up the rest of the lease.
+    // The end of the work gave up the rest of the lease.
     assert!(matches!(soon(first.lost()).await, Loss::Resigned | Loss::Expired));
     assert_eq!(soon(beside).await.unwrap(), Err(Loss::Expired));
     soon(async {
@@ -138,8 +138,8 @@ pub async fn failures_end_leaderships_before_their_leases<G: Group>(group: &mut 
     .await;
     let asked = two.leader(Duration::from_millis(300)).await;
     assert!(matches!(asked, View::Unknown { .. }), "{asked:?}");
-    // The first leadership may have ended before, while the machine stood still, and another one
-    // begun.
+    // The first leadership may have ended earlier, while the machine stood still, and another may
+    // have begun.
     while let Ok(between) = begins.try_recv() {
         soon(between.lost()).await;
         soon(works.recv()).await.unwrap();

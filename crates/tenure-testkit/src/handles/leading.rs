@@ -96,10 +96,10 @@ pub async fn a_shutdown_withdraws_a_waiting_candidate<G: Group>(group: &mut G) {
         leading.abort();
         return;
     }
-    // The driver receives its campaign first.
+    // The driver receives the campaign before the shutdown.
     tokio::task::yield_now().await;
     super::is_refused(&two).await;
-    // Most often the candidate stands behind the leader after this time.
+    // In most cases the candidate waits behind the leader after this time.
     tokio::time::sleep(Duration::from_millis(200)).await;
     shut.send(()).unwrap();
     soon(leading).await.unwrap();

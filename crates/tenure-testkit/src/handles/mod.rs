@@ -1,4 +1,4 @@
-//! Suite of the handles of every driver, whatever protocol is behind them.
+//! Suite of the handles of every driver, whatever their protocol.
 //!
 //! A driver brings a [`Group`]: participants, each as a process of its own would be. The tests
 //! come from one line, and each begins with a group of its own:
@@ -7,7 +7,8 @@
 //! tenure_testkit::handles!(MyGroup::start());
 //! ```
 //!
-//! Where leaders may overlap, nobody is expected to wait for anybody; all else is the same.
+//! Where leaders may overlap, the suite expects no candidate to wait; all other expectations are
+//! the same.
 
 mod class;
 mod ends;
@@ -27,11 +28,11 @@ pub use leading::*;
 pub use observing::*;
 pub use turns::*;
 
-/// Bound on waiting for anything that is due soon: the machine may be busy.
+/// Bound on a wait for an event that is due soon: the machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Bound on a test: no test on a usable machine takes as long, so whatever it waits for never
-/// comes. Nextest ends a test a little later, without a message.
+/// Bound on a test: on a usable machine no test takes so long, so the awaited event never comes.
+/// Nextest ends a test a little later, without a message.
 const LIMIT: Duration = Duration::from_secs(480);
 
 /// Participants of one group, each with a driver of its own.
@@ -49,9 +50,9 @@ pub trait Group {
     /// Closes a participant, and waits for its end.
     fn close(&mut self, participant: &'static str) -> impl Future<Output = ()>;
 
-    /// Takes away what leaderships need, such as a quorum, so that no leadership outlives its lease
-    /// and no participant knows a leader. Returns the configured kill margin, which bounds how long
-    /// the machine may stand still meanwhile; `None` if there is nothing to take away.
+    /// Takes away a condition of leaderships, such as a quorum, so that no leadership outlives its
+    /// lease and no participant knows a leader. Returns the configured kill margin, which bounds
+    /// how long the machine may stand still in this time; `None` if there is nothing to take away.
     fn fail(&mut self) -> impl Future<Output = Option<Duration>> {
         async { None }
     }
@@ -98,7 +99,7 @@ async fn lead<C: Class>(election: &Election<C>, value: &str) -> Leadership<C> {
     soon(election.campaign(value)).await.unwrap()
 }
 
-/// Waits until a campaign stands behind the leader of this id. Returns at once where leaders may
+/// Waits until a campaign waits behind the leader of this id. Returns at once where leaders may
 /// overlap, as no campaign waits there.
 async fn stands_behind<C: Class>(campaign: &mut Campaign<C>, id: &str) {
     if !C::EXCLUSIVE {

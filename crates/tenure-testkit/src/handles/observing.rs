@@ -6,7 +6,7 @@ use tenure::{Change, Observer, View};
 
 use super::{Class, Group, PATIENCE, lead, soon};
 
-/// The next state that an observer knows.
+/// Waits for the next state other than `Unknown`.
 async fn known(observer: &mut Observer) -> View {
     loop {
         match soon(observer.next()).await.expect("the observer goes on") {
@@ -17,9 +17,9 @@ async fn known(observer: &mut Observer) -> View {
     }
 }
 
-/// The next state with another leader than `before`, or without a leader. On a machine that stands
-/// still for longer than answers count, an observer reports in between that it does not know, and
-/// then the old state again.
+/// Waits for the next state with another leader than `before`, or without a leader. If the machine
+/// stands still for longer than answers count, an observer reports `Unknown`, and then the old
+/// state again.
 async fn known_after(before: &View, observer: &mut Observer) -> View {
     let leader = |view: &View| view.leader().map(|leader| leader.id.clone());
     loop {

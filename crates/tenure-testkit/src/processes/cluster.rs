@@ -16,14 +16,14 @@ use super::wait::eventually;
 /// The settings file, which every command of a [`Cluster`] reads.
 const SETTINGS: &str = "tenure.toml";
 
-/// Members with one settings file, and the processes of a test. Each process has a name, which its
-/// log and its control socket share. Dropping the cluster kills all processes.
+/// Members with one settings file, and the processes of a test. The name of a process is also the
+/// name of its log and of its control socket. Dropping the cluster kills all processes.
 pub struct Cluster {
     /// Runs commands without the settings file.
     pub machine: Machine,
     members: String,
     addresses: Vec<(&'static str, SocketAddr)>,
-    /// Sockets at the addresses of members that have not started, so that nothing answers there.
+    /// Sockets at the addresses of members that have not started, so that no process answers there.
     silent: Vec<(&'static str, UdpSocket)>,
     running: BTreeMap<String, RunningCommand>,
 }
@@ -85,7 +85,7 @@ impl Cluster {
     }
 
     /// The same command as an argument of `around`, such as `ip netns exec NAME`, which executes
-    /// it.
+    /// the command.
     pub fn command_in(&self, around: &[&str], words: &[&str]) -> Command {
         self.machine.command_in(around, &before_cmd(words, &["--config", SETTINGS]))
     }
@@ -171,7 +171,7 @@ impl Cluster {
         self.says_times(name, text, 1);
     }
 
-    /// Waits until the log of a process has this text so many times.
+    /// Waits until the log of a process has this text `times` times.
     #[track_caller]
     pub fn says_times(&self, name: &str, text: &str, times: usize) {
         eventually(&format!("{name} says {times} times {text}"), || {

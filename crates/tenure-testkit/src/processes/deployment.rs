@@ -20,9 +20,9 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Timing with a lease and margins in milliseconds: the first pair in the soak, the second
-    /// elsewhere.
-    pub(super) fn of_millis(soak: [u64; 2], elsewhere: [u64; 2]) -> Self {
+    /// Timing with a lease and margins in milliseconds: the first pair in the soak, the second in
+    /// all other runs.
+    pub(crate) fn of_millis(soak: [u64; 2], elsewhere: [u64; 2]) -> Self {
         let millis = if is_soak() { soak } else { elsewhere };
         let [lease, margin] = millis.map(Duration::from_millis);
         Self { lease, grace: margin, kill_margin: margin }
@@ -36,12 +36,12 @@ impl Timing {
 }
 
 /// A span in the command's notation.
-pub(super) fn in_millis(span: Duration) -> String {
+pub(crate) fn in_millis(span: Duration) -> String {
     format!("{}ms", span.as_millis())
 }
 
 /// Spans as flags of the command.
-pub(super) fn span_flags<const N: usize>(spans: [(&str, Duration); N]) -> [String; N] {
+pub(crate) fn span_flags<const N: usize>(spans: [(&str, Duration); N]) -> [String; N] {
     spans.map(|(flag, span)| format!("--{flag}={}", in_millis(span)))
 }
 
@@ -53,12 +53,12 @@ pub trait Deployment: Sized {
     const WORKING: usize = 2;
     /// If leaders may overlap: bound on an overlap after the leaders can reach each other again.
     const OVERLAP: Option<Duration> = None;
-    /// Whether leaders may overlap even while they can reach each other, as in a protocol where a
-    /// leader leads on until others can have taken over.
+    /// Whether leaders may overlap even while they can reach each other, as in a protocol whose
+    /// leaders lead on until others can have taken over.
     const OVERLAPS_ANYWAY: bool = false;
     /// The arguments of `tenure` by which a leader resigns.
     const RESIGN: &[&str] = &["resign"];
-    /// Ways in which a CMD takes SIGTERM, of which each runner draws one.
+    /// Ways in which a CMD reacts to SIGTERM; each runner draws one.
     const MANNERS: &[Manner] = &Manner::ALL;
 
     fn timing(&self) -> Timing;
@@ -80,12 +80,12 @@ pub trait Deployment: Sized {
     /// Whether this deployment can suffer the fault.
     fn knows(&self, fault: Fault) -> bool;
 
-    /// The server that is this node; `None` if nodes are processes of the fleet.
+    /// The server that acts as this node; `None` if nodes are processes of the fleet.
     fn server(&self, _node: Host) -> Option<&Daemon> {
         None
     }
 
-    /// The process of the fleet that is this node.
+    /// The process of the fleet that acts as this node.
     fn process(node: Host) -> Host {
         node
     }
@@ -134,8 +134,8 @@ pub trait Deployment: Sized {
         unreachable!("`knows` says so");
     }
 
-    /// Bound, while the nodes work, on the time from a fault to the begin of the next leadership,
-    /// if the protocol promises one.
+    /// Bound on the time from a fault to the begin of the next leadership, while the nodes work;
+    /// `None` if the protocol promises none.
     fn take_over(&self) -> Option<Duration> {
         None
     }

@@ -11,7 +11,7 @@ use super::rounds::is_soak;
 use super::{Deployment, Fleet, Host, Leadership, Network, Weather, eventually};
 use crate::Rng;
 
-/// A fault. The faults that spare the nodes come first.
+/// A fault. Faults that leave the nodes alone come first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fault {
     /// kill -9 of the leader's `tenure run`.
@@ -20,7 +20,7 @@ pub enum Fault {
     RunnerTerminated,
     /// SIGSTOP of the leader's `tenure run` beyond its lease, then SIGCONT.
     RunnerStopped,
-    /// The leader's `tenure run` is ended or killed, and another one joins at that moment.
+    /// The leader's `tenure run` is ended or killed, and another `tenure run` joins at that moment.
     RunnerJoins,
     /// Nothing passes between the leader's runner and one, two or all nodes, one or both ways.
     RunnerCutOff,
@@ -40,14 +40,16 @@ pub enum Fault {
     NodesStopped,
     /// Nothing passes to or from a node.
     NodeCutOff,
-    /// Nothing passes between a node, with the leader's runner, and all others, until two lead.
+    /// Nothing passes between all others and a node with the leader's runner, until two leaders
+    /// lead.
     RoutesCut,
-    /// The leader's connection to each node breaks in turn, so that it has to use another.
+    /// The leader's connection to each node breaks in turn, so that the leader must use another
+    /// node.
     ClientMoved,
     /// kill -9 of a node, whose state directory is deleted before it is started again.
     StateDeleted,
-    /// Up to three nodes get other addresses, to which their names lead; kill -9 restarts some of
-    /// them, too.
+    /// Up to three nodes get other addresses, to which their names then lead; kill -9 restarts some
+    /// of these nodes, too.
     NodesMoved,
     /// Packets are lost, repeated and reordered.
     Storm,
@@ -82,7 +84,7 @@ impl Fault {
         self.spares_nodes() && !alone
     }
 
-    /// Whether all nodes work during the fault, as they do without one.
+    /// Whether all nodes work during the fault.
     pub(super) fn spares_nodes(self) -> bool {
         self <= Self::Transferred
     }
@@ -126,7 +128,7 @@ pub(super) struct Blow<'a, D> {
 }
 
 impl<D: Deployment> Blow<'_, D> {
-    /// Causes the fault, holds it, and undoes those parts that need an order.
+    /// Causes the fault, waits, and undoes those parts that need a command.
     pub(super) fn strike(&mut self, fault: Fault) -> Strike {
         match fault {
             Fault::RunnerKilled => {
@@ -160,12 +162,12 @@ impl<D: Deployment> Blow<'_, D> {
         }
     }
 
-    /// The network, for faults that only a deployment with a network knows.
+    /// The network. Only deployments with a network know the faults that call this.
     fn network(&self) -> &dyn Network {
         self.fleet.deployment.network().expect("a network that can be made worse")
     }
 
-    /// Waits for `from` to `to` tenths of a lease, in the soak; elsewhere for the shortest of these
+    /// Waits for `from` to `to` tenths of a lease in the soak; otherwise for the shortest of these
     /// spans.
     fn hold(&mut self, from: u32, to: u32) {
         let tenth = self.fleet.deployment.timing().lease / 10;
@@ -187,7 +189,7 @@ impl<D: Deployment> Blow<'_, D> {
 
     fn runner_stopped(&mut self) -> Strike {
         self.fleet.freeze(self.runner);
-        // The next leader shows that the lease is over.
+        // The next leader shows that the lease has ended.
         self.fleet.await_leader(self.leader.fence, clock::now());
         self.hold(0, 5);
         self.fleet.signal(self.runner, Signal::CONT);
@@ -240,7 +242,7 @@ impl<D: Deployment> Blow<'_, D> {
         let Some((command, _)) = self.fleet.work_of(self.leader) else { return Strike::late() };
         command.signal(Signal::KILL);
         let status = eventually("CMD's end is noticed", || {
-            // A leadership that ended just before ends its CMD, and no runner.
+            // A leadership that ended just before the signal ends its CMD, and no runner.
             let again = (campaigns(self) > before).then_some(None);
             self.fleet.departed().pop().map(|(_, status)| Some(status)).or(again)
         });
@@ -269,20 +271,20 @@ impl<D: Deployment> Blow<'_, D> {
         let to = *self.rng.pick(&others.collect::<Vec<_>>());
         if self.tell(&["transfer", "--to", to.name()]) {
             let next = self.fleet.await_leader(self.leader.fence, clock::now());
-            // If the named candidate stood still, another one may have won.
+            // If the named candidate stood still, another candidate may have won.
             assert!(next.id == to.name() || !is_soak(), "{next}, and {to} was named");
         }
         Strike::ending(format!("to {to}"))
     }
 
-    /// Gives the leader a command. Returns `false` if the leadership had ended, as on a machine
+    /// Gives a command to the leader. Returns `false` if the leadership had ended, as on a machine
     /// that stood still for a lease.
     fn tell(&mut self, words: &[&str]) -> bool {
         eventually(&format!("{} obeys {}, see tell.log", self.runner, words.join(" ")), || {
             if self.fleet.tell(self.runner, words) == Some(0) {
                 return Some(true);
             }
-            // Without a new leader an error means that the leader has not heard of the waiting
+            // Without a new leader, an error means that the leader does not know the waiting
             // candidates yet.
             (self.fleet.judged().fence() > self.leader.fence).then_some(false)
         })
@@ -291,8 +293,8 @@ impl<D: Deployment> Blow<'_, D> {
     fn nodes_restarted(&mut self) -> Strike {
         let count = 1 + self.rng.index(NODES);
         let nodes = self.some_nodes(count);
-        // With the leader cut off, other candidates ask the restarted nodes at once: a node that
-        // forgot its grant would show.
+        // With the leader cut off, other candidates ask the restarted nodes at once: this shows a
+        // node that forgot its grant.
         let isolated = self.rng.chance(50) && self.fleet.deployment.network().is_some();
         if isolated {
             self.isolate_leader();
@@ -343,8 +345,8 @@ impl<D: Deployment> Blow<'_, D> {
         Strike::passing(node.name())
     }
 
-    /// Cuts the leader's runner and one node off from the others until the journal shows a leader
-    /// on either side: without a second leader the heal would show nothing.
+    /// Cuts the leader's runner and one node off from the others, until the journal shows a leader
+    /// on either side. Without a second leader the heal would prove nothing.
     fn routes_cut(&mut self) -> Strike {
         let node = self.some_nodes(1)[0];
         let cut_at = clock::now();

@@ -59,7 +59,7 @@ impl<D: Deployment> Fleet<D> {
     }
 
     /// The control socket of a process.
-    pub(super) fn control(&self, host: Host) -> PathBuf {
+    pub(crate) fn control(&self, host: Host) -> PathBuf {
         self.folder().join(format!("{host}.sock"))
     }
 
@@ -101,7 +101,7 @@ impl<D: Deployment> Fleet<D> {
     }
 
     /// Starts a process, and appends its output to its log.
-    pub(super) fn spawn(&mut self, name: impl Into<&'static str>, mut command: Command) {
+    pub(crate) fn spawn(&mut self, name: impl Into<&'static str>, mut command: Command) {
         let name = name.into();
         let log = File::options().append(true).create(true).open(self.log(name)).unwrap();
         command.stdout(log.try_clone().unwrap()).stderr(log);
@@ -118,8 +118,8 @@ impl<D: Deployment> Fleet<D> {
         self.processes.get_mut(name).unwrap_or_else(|| panic!("{name} does not run"))
     }
 
-    /// Signals the process that was started under this name. The process is not reaped before, so
-    /// its pid is not reused.
+    /// Signals the process that was started under this name. The process has not been reaped, so
+    /// its pid belongs to no other process.
     pub fn signal(&mut self, name: impl Into<&'static str>, signal: Signal) {
         kill_process(Pid::from_child(self.process(name.into())), signal).unwrap();
     }
@@ -167,12 +167,13 @@ impl<D: Deployment> Fleet<D> {
         told.status.code()
     }
 
-    /// Judges the lines that were written since the last call.
+    /// Reads the lines that were written after the last call, and returns the judge or its
+    /// violation.
     pub fn verdict(&mut self) -> Result<&Judge, Violation> {
         self.journal.read_on()
     }
 
-    /// Judges as [`verdict`](Self::verdict) does, and panics at a violation.
+    /// Reads on as [`verdict`](Self::verdict) does, and panics at a violation.
     #[track_caller]
     pub fn judged(&mut self) -> &Judge {
         self.verdict().unwrap_or_else(|violation| panic!("{violation}"))

@@ -11,9 +11,9 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
 /// A file that no process can open, and so none can execute, as on a mount that does not answer. A
-/// helper process holds a file lease on it, and does not give the lease back when the kernel asks.
-/// The kernel waits for `/proc/sys/fs/lease-break-time`, which is 45 s, from the first attempt to
-/// open the file.
+/// helper process holds a file lease on the file, and does not give the lease back when the kernel
+/// asks. The kernel waits for `/proc/sys/fs/lease-break-time`, which is 45 s, from the first
+/// attempt to open the file.
 pub struct Hanging {
     folder: TempDir,
     holder: Child,
@@ -46,7 +46,7 @@ impl Hanging {
         Self { folder, holder }
     }
 
-    /// Lets `execve` return from now on.
+    /// Lets waiting and later calls of `execve` return.
     pub fn release(&mut self) {
         self.holder.kill().unwrap();
         self.holder.wait().unwrap();
@@ -65,8 +65,8 @@ impl Drop for Hanging {
     }
 }
 
-/// A library for `LD_PRELOAD`. The loader passes over it until it is [made](Self::make), and from
-/// then on waits for it without end: the library is a named pipe without a writer.
+/// A library for `LD_PRELOAD`. The loader skips the library until it is [made](Self::make), and
+/// later waits for it without end: the library is a named pipe without a writer.
 pub struct HangingLibrary(TempDir);
 
 impl HangingLibrary {
@@ -75,7 +75,7 @@ impl HangingLibrary {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// Makes the library. Programs that start with it from now on never reach their `main`.
+    /// Makes the library. Programs that start with it after this call never reach their `main`.
     pub fn make(&self) {
         mknodat(CWD, self.path(), FileType::Fifo, Mode::RWXU, 0).unwrap();
     }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-pub(super) const NODES: usize = 3;
-pub(super) const RUNNERS: usize = 3;
+pub(crate) const NODES: usize = 3;
+pub(crate) const RUNNERS: usize = 3;
 
 /// A participant's place in the network. The nodes are the first ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -15,12 +15,12 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// An empty journal, read by the strict judge.
+    /// Creates an empty journal, read by the strict judge.
     pub fn create(path: PathBuf) -> Self {
         Self::judged_by(Judge::default(), path)
     }
 
-    /// An empty journal, read by this judge.
+    /// Creates an empty journal, read by this judge.
     pub fn judged_by(judge: Judge, path: PathBuf) -> Self {
         let open = File::options().read(true).append(true).create_new(true).open(&path);
         Self { file: open.unwrap(), path, rest: String::new(), judge }
@@ -31,7 +31,8 @@ impl Journal {
         &self.path
     }
 
-    /// Judges the lines that were written since the last call.
+    /// Reads the lines that were written after the last call, and returns the judge or its
+    /// violation.
     pub fn read_on(&mut self) -> Result<&Judge, Violation> {
         self.file.read_to_string(&mut self.rest).unwrap();
         let end = self.rest.rfind('\n').map_or(0, |last| last + 1);

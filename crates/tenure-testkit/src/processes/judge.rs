@@ -1,8 +1,8 @@
 //! The judge: reads the journal and says whether two CMDs ever ran at once, or one beyond its
 //! lease.
 //!
-//! The order of lines is the order of writes, and each clock reading was taken before its write:
-//! both orders must agree that one leadership was over before the next began.
+//! Lines have the order of their writes, and each clock reading was taken before its write. By both
+//! orders, one leadership must be over before the next begins.
 
 use std::fmt;
 use std::time::Duration;
@@ -22,9 +22,9 @@ pub struct Leadership {
     pub pid: i32,
     /// Clock of the machine in the first line.
     pub began: Time,
-    /// Latest clock reading of any of its processes.
+    /// Latest clock reading of any process of the leadership.
     pub last: Time,
-    /// Latest end of the lease that any of its processes read.
+    /// Latest end of the lease that any process of the leadership read.
     pub until: Time,
     pub ticks: u64,
     /// Clock reading of the first line that was later than the end of the lease in that line.
@@ -37,9 +37,9 @@ impl Leadership {
     }
 }
 
-/// Bound on work beyond the end of a lease that the machine may cause: when the whole machine stood
-/// still, CMD may run for a moment before its guard gets the processor. Elsewhere than in the soak
-/// the moment may take seconds.
+/// Bound on work beyond the end of a lease for which the machine is to blame: after a standstill of
+/// the machine, CMD may run for a moment before its guard gets the processor. Outside the soak the
+/// moment may take seconds.
 pub(super) fn moment() -> Duration {
     Duration::from_millis(if is_soak() { 500 } else { 3_000 })
 }
@@ -51,11 +51,11 @@ pub enum ViolationKind {
     Unreadable,
     /// A leadership wrote after the next one had begun.
     Overlap,
-    /// A leadership began on the clock before the last reading of the one before it.
+    /// By the clock, a leadership began before the last reading of the leadership before it.
     ClockOverlap,
-    /// Two leaderships were given one fence.
+    /// Two leaderships have the same fence.
     SameFence,
-    /// A leadership was given a smaller fence than an earlier one.
+    /// A leadership has a smaller fence than an earlier one.
     FenceWentBack,
     /// Work without a begin.
     NeverBegan,
@@ -91,7 +91,7 @@ impl fmt::Display for Leadership {
 /// Reads a journal line by line.
 #[derive(Default)]
 pub struct Judge {
-    /// Overlaps are measured, and are no violation.
+    /// Whether overlaps are only measured, and are no violation.
     may_overlap: bool,
     /// Leadership of the last line.
     current: Option<Leadership>,
@@ -100,7 +100,7 @@ pub struct Judge {
     pub tallies: Tallies,
 }
 
-/// Counts that show how much there was to judge.
+/// Counts that show how many events the judge has checked.
 #[derive(Clone, Copy, Default)]
 pub struct Tallies {
     pub leaderships: u64,
@@ -147,7 +147,7 @@ impl Judge {
         next.map(|leadership| leadership.began).min()
     }
 
-    /// Judges the next line of the journal, without its line end.
+    /// Checks the next line of the journal, without its line end.
     pub fn read(&mut self, text: &str) -> Result<(), Violation> {
         let unreadable =
             |()| found(ViolationKind::Unreadable, format!("no worker writes `{text}`"));
@@ -189,7 +189,7 @@ impl Judge {
         }
     }
 
-    /// Judges a line whose leadership is not that of the line before it.
+    /// Checks a line whose leadership differs from that of the line before it.
     fn change(&mut self, line: Line) -> Result<(), Violation> {
         if let Some(leader) = self.current.as_ref().filter(|_| !self.may_overlap) {
             let wrong = if self.past.iter().any(|past| past.wrote(&line)) {

@@ -1,4 +1,4 @@
-//! The judge fails on bad journals.
+//! The judge rejects bad journals.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn successive_leaders_are_right() {
 #[test]
 fn late_lines_are_overlaps() {
     assert_eq!(wrong(&format!("{TWO}\ntick 202 1 x 11 950")), ViolationKind::Overlap);
-    // The order of writes counts even where the clock contradicts it.
+    // The order of writes counts even if the clock contradicts it.
     assert_eq!(wrong(&format!("{TWO}\ntick 131 1 x 11 950")), ViolationKind::Overlap);
 }
 

@@ -15,7 +15,7 @@ pub enum Step {
     Child,
     /// Work.
     Tick,
-    /// The process ends in order.
+    /// The process ends normally.
     End,
 }
 
@@ -34,7 +34,6 @@ pub struct Line {
 }
 
 impl Step {
-    /// All steps, each with its word.
     const WORDS: [(Self, &str); 4] =
         [(Self::Begin, "begin"), (Self::Child, "child"), (Self::Tick, "tick"), (Self::End, "end")];
 }

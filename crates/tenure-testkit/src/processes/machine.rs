@@ -35,7 +35,7 @@ pub struct Answer {
 pub struct RunningCommand {
     child: Child,
     log: PathBuf,
-    /// The folder must outlive the command: a running command makes its control socket again.
+    /// Keeps the folder as long as the command: a running command makes its control socket again.
     _folder: Arc<TempDir>,
 }
 
@@ -71,7 +71,7 @@ impl Machine {
         self.command_in(&[], words)
     }
 
-    /// The same command as an argument of `around`, which executes it.
+    /// The same command as an argument of `around`, which executes the command.
     pub fn command_in(&self, around: &[&str], words: &[&str]) -> Command {
         let tenure = self.tenure.as_os_str();
         let mut line = around.iter().map(OsStr::new).chain([tenure]);
@@ -163,7 +163,6 @@ impl RunningCommand {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// Whether the process has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }

@@ -2,17 +2,12 @@
 //!
 //! Three nodes (a protocol's members or servers) and three runners with a worker as CMD. All CMDs
 //! write to one journal, on one clock. After each fault the judge reads the journal, and a
-//! candidate must lead again ([`rounds::play`]). A protocol's [`Deployment`] starts its processes
-//! and lists its faults.
+//! candidate must lead again ([`rounds::play`]). The [`Deployment`] of a protocol starts its
+//! processes and lists its faults.
 //!
-//! A test binary that starts runners is their CMD as well, so its `main` is [`main`].
+//! A test binary that starts runners is also their CMD, so its `main` is [`main`].
 
-pub mod etcd;
-pub mod kafka;
-pub mod nats;
-pub mod nerio;
 pub mod rounds;
-pub mod voter;
 
 mod cluster;
 mod deployment;
@@ -43,10 +38,12 @@ mod worker;
 
 pub use cluster::Cluster;
 pub use deployment::{Deployment, Timing};
+pub(crate) use deployment::{in_millis, span_flags};
 pub use faults::Fault;
 pub use fleet::{ELECTION, Fleet};
 pub use hanging::{Hanging, HangingLibrary};
 pub use host::Host;
+pub(crate) use host::{NODES, RUNNERS};
 pub use journal::Journal;
 pub use judge::{Judge, Leadership, Tallies, Violation, ViolationKind};
 pub use line::{Line, Step};
@@ -55,6 +52,7 @@ pub use marked::{MARK, Marked, is_stopped};
 pub use members::Members;
 pub use named::NamedHosts;
 pub use namespaces::Namespaces;
+pub(crate) use network::PORT;
 pub use network::{Network, Weather, loopback, own_net};
 pub use proxy::{Proxy, Traffic};
 pub use systemd::Systemd;

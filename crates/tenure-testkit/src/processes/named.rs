@@ -1,4 +1,4 @@
-//! Namespaces as hosts that find each other by DNS names alone, over IPv4, IPv6 or both, and whose
+//! Namespaces as hosts that find each other only by DNS names, over IPv4, IPv6 or both, and whose
 //! addresses change.
 
 use std::fs::{self, File};
@@ -18,7 +18,6 @@ use super::namespaces::{Namespaces, run};
 use super::network::{Network, PORT, Weather};
 use super::wait::output;
 
-/// The name server.
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 /// Increase of a host's number in the network when the host moves.
 const STEP: u8 = 10;
@@ -33,7 +32,7 @@ pub struct NamedHosts {
 }
 
 impl NamedHosts {
-    /// Creates the hosts. `tenure` makes a key of the cluster and a key of an application.
+    /// Creates the hosts. `tenure` makes the keys of the cluster and of an application.
     pub fn create(tenure: &str) -> Self {
         let namespaces = Namespaces::create();
         let folder = tempfile::tempdir().unwrap();
@@ -60,7 +59,7 @@ impl NamedHosts {
     fn make_keys(&self, tenure: &str) {
         let make = |words: &[&str], out: &str| {
             let out = self.path(out).display().to_string();
-            // Variables of this process may be meant for tests, so the command gets none.
+            // Clear the environment: variables of this process may be meant for tests.
             let made = output(Command::new(tenure).env_clear().args(words).args(["--out", &out]));
             assert!(made.status.success(), "{made:?}");
             out
@@ -70,8 +69,8 @@ impl NamedHosts {
         make(&words, "app.key");
     }
 
-    /// Starts the name server in the namespace that joins all others. A thread enters the
-    /// namespace, because a whole process cannot.
+    /// Starts the name server in the namespace that joins all others. Only a thread enters the
+    /// namespace, as a process with several threads cannot.
     fn start_server(&self) {
         let hub = self.namespaces.hub();
         run(&format!("ip -n {hub} address add {SERVER}/24 dev bridge"));
@@ -122,12 +121,13 @@ impl NamedHosts {
         self.zone.set(Self::name(host), None);
     }
 
-    /// Makes the name server return these addresses for `host`, or no such name.
+    /// Makes the name server return these addresses for `host`; without addresses, that the name
+    /// does not exist.
     pub fn pretend(&self, host: Host, addresses: &[IpAddr]) {
         self.zone.set(Self::name(host), Some(addresses.to_vec()));
     }
 
-    /// Gives `host` other addresses, without telling the name server.
+    /// Gives `host` other addresses. The name server still returns the earlier ones.
     pub fn readdress(&self, host: Host) {
         {
             let number = &mut self.numbers.lock().unwrap()[host.index()];
@@ -136,7 +136,7 @@ impl NamedHosts {
         self.dress(host);
     }
 
-    /// Prefix that runs a command on `host`, with a resolver configuration of its own.
+    /// Prefix that runs a command on `host`, with its own resolver configuration.
     pub fn around(&self, host: Host) -> Vec<String> {
         let mount =
             |name: &str| format!("mount --bind {} /etc/{name} && ", self.path(name).display());
@@ -178,7 +178,7 @@ impl Network for NamedHosts {
     }
 
     fn cut(&self, from: Host, to: Host) {
-        // Both addresses of the sender are dropped.
+        // The rule drops packets from both addresses of the sender.
         let number = self.numbers.lock().unwrap()[from.index()];
         let rule = |source: String| format!("-A INPUT -s {source} -j DROP");
         self.namespaces.filter("iptables", to, &rule(format!("10.77.0.{number}")));

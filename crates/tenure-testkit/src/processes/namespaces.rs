@@ -15,7 +15,6 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// A network of namespaces. Dropping it deletes the namespaces.
 pub struct Namespaces {
-    /// Prefix of the names of all namespaces.
     prefix: String,
 }
 
@@ -31,7 +30,8 @@ impl Namespaces {
         // Several tests of one process may run at once.
         let nth = MADE.fetch_add(1, Ordering::Relaxed);
         let created = Self { prefix: format!("tnr{}-{nth}", std::process::id()) };
-        // An earlier process with this process id may have been killed before its cleanup.
+        // Delete what an earlier process with this process id left, which was killed before its
+        // cleanup.
         created.delete();
         let hub = created.name(HUB);
         run(&format!("ip netns add {hub}"));
@@ -57,7 +57,8 @@ impl Namespaces {
     /// Deletes all namespaces of this network that exist.
     fn delete(&self) {
         for place in Host::all().map(Host::name).chain([HUB]) {
-            // A namespace that was not created does not keep the others.
+            // The deletion fails for a namespace that was never created; delete the others all the
+            // same.
             Command::new("ip").args(["netns", "del", &self.name(place)]).output().ok();
         }
     }
@@ -93,7 +94,7 @@ impl Namespaces {
         run(&format!("ip netns exec {} {tool} -w {rule}", self.name(host.name())));
     }
 
-    /// Applies loss only: not every kernel can delay and reorder packets.
+    /// Applies only the loss of packets: not every kernel can delay and reorder packets.
     pub(super) fn lose(&self, tool: &str, weather: &Weather) {
         let probability = f32::from(weather.loss) / 100.0;
         let random = format!("-m statistic --mode random --probability {probability}");

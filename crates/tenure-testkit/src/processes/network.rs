@@ -11,7 +11,7 @@ use tenure_services::reserve;
 use super::host::{Host, NODES};
 
 /// Port of every participant that has an address of its own.
-pub(super) const PORT: u16 = 7_100;
+pub(crate) const PORT: u16 = 7_100;
 
 /// Disturbances of every packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,7 +38,7 @@ pub trait Network {
     /// Ends all cuts and disturbances.
     fn heal(&self);
 
-    /// Disturbs every packet from now on.
+    /// Disturbs every packet that follows.
     fn set_weather(&self, _weather: Weather) {
         unreachable!("`knows` says so");
     }
@@ -58,7 +58,7 @@ pub trait Network {
         self.listen(node)
     }
 
-    /// The key file of a participant, in a network with keys.
+    /// The key file of a participant; `None` in a network without keys.
     fn key_file(&self, _host: Host) -> Option<PathBuf> {
         None
     }
@@ -68,7 +68,7 @@ pub trait Network {
         false
     }
 
-    /// Gives `host` other addresses, to which its name leads.
+    /// Gives `host` other addresses, to which its name then leads.
     fn move_host(&self, _host: Host) {}
 
     /// Blocks all packets between two hosts, in both directions.
@@ -84,10 +84,10 @@ pub trait Network {
     }
 }
 
-/// A part of loopback that belongs to this process alone while the process lives. A separate part,
-/// because connections to the usual address may have taken any of its ports.
+/// Reserves a part of loopback for this process while the process lives. Connections to the usual
+/// address may have taken any of its ports, so each process needs a separate part.
 pub fn own_net() -> [u8; 2] {
-    // Processes start their search at different parts.
+    // Processes begin their search at different parts.
     let first = std::process::id();
     let take = |number: u32| {
         let [.., high, low] = number.to_be_bytes();

@@ -6,10 +6,10 @@
 //! node 127.N.N.10+i:7100 → front 127.N.N.1+m:7100 ═ front 127.N.N.1+i    → node 127.N.N.10+m:7100
 //! ```
 //!
-//! The members list names the fronts, so that every packet between participants passes here. A
-//! client is known by its address on loopback; each has its own socket towards each node, which
-//! is how the node tells clients apart and how its answers find back. Nodes hear each other from
-//! the fronts, as they know a member by its address.
+//! The members list names the fronts, so that every packet between participants passes through the
+//! proxy. The proxy knows a client by its address on loopback, and has a socket for each client and
+//! node: so the node can tell clients apart, and its answers find their clients. Nodes receive each
+//! other's packets from the fronts, because a node knows a member by its address.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -26,11 +26,11 @@ use super::host::{Host, NODES};
 use super::network::{Network, PORT, Weather, own_net};
 use crate::Rng;
 
-/// Bound on per-client sockets; a new one replaces the one that was silent for longest.
+/// Bound on per-client sockets. A new socket replaces the one that was silent for longest.
 const PATHS: usize = 128;
 /// Bound on packets under way; further packets are lost.
 const UNDER_WAY: usize = 100_000;
-/// Longest wait of the thread before it looks whether it must end.
+/// Longest wait of the thread between two checks whether it must end.
 const GLANCE: Duration = Duration::from_millis(20);
 
 /// Counts of packets by their fate.
@@ -62,7 +62,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// A proxy in a part of loopback of its own. The seed determines the weather.
+    /// Starts a proxy in its own part of loopback. The seed determines the weather.
     pub fn start(seed: u64) -> Self {
         let net = own_net();
         let rules = Arc::new(Mutex::new(Rules {
@@ -114,7 +114,8 @@ impl Network for Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        // The panic of the thread is printed already, and must not abort another one.
+        // Skip the rules after a panic of the thread: it was printed, and a second panic would
+        // abort.
         if let Ok(mut rules) = self.rules.lock() {
             rules.closed = true;
         }
@@ -199,7 +200,7 @@ impl Post {
         let pause = next.map_or(GLANCE, |next| next.min(GLANCE));
         let sockets = self.fronts.iter().chain(self.paths.values().map(|path| &path.socket));
         let mut fds: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
-        // An interrupted wait only makes the loop turn.
+        // An interrupted wait only starts the next turn of the loop.
         poll(&mut fds, Some(&Timespec::try_from(pause).unwrap())).ok();
     }
 
@@ -262,7 +263,7 @@ impl Post {
         Host::all().find(|host| ip == address(self.net, 10, *host))
     }
 
-    /// Socket that speaks to `node` for `client`: the front of a node, otherwise a path.
+    /// Socket that speaks to `node` for `client`: the front of a node, or the path of a client.
     fn speaks_for(&mut self, client: SocketAddr, node: usize) -> Option<Arc<UdpSocket>> {
         if let Some(host) = self.host(client.ip()).filter(|host| host.is_node()) {
             return self.fronts.get(host.index()).cloned();

@@ -1,4 +1,4 @@
-//! The proxy between small stand-ins: its cuts and its weather are real.
+//! Cuts and weather of the proxy, between small stand-ins for nodes and clients.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
@@ -74,7 +74,7 @@ fn faults_are_as_set() {
     let delay = Duration::ZERO..Duration::from_millis(30);
     proxy.set_weather(Weather { loss: 25, twice: 50, delay });
     let mut heard = Vec::new();
-    // In small portions, so that no buffer overflows even on a machine that stands still.
+    // Send small portions, so that no buffer overflows even on a machine that stands still.
     for portion in 0..SENT / 20 {
         (0..20).for_each(|nth| {
             x.send_to((portion * 20 + nth).to_string().as_bytes(), proxy.member(A)).unwrap();

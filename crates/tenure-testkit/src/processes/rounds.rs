@@ -13,27 +13,27 @@ use super::faults::Blow;
 use super::{Deployment, Fault, Fleet, Host, Leadership, Network, PATIENCE, Timing, eventually};
 use crate::Rng;
 
-/// Short leases, so that a round is soon over. Elsewhere than in the soak the margin allows a guard
-/// to wake up three seconds late at the end of a lease.
+/// Short leases, so that a round is soon over. Outside the soak the margin allows a guard to wake
+/// up three seconds late at the end of a lease.
 pub fn timing() -> Timing {
     Timing::of_millis([3_000, 600], [10_000, 3_000])
 }
 
-/// Seed of a run without a given seed, so that a commit always meets the same faults.
+/// Seed of a run without a given seed: so a commit always meets the same faults.
 const SEED: u64 = 0;
 
-/// Silence after which a writer no longer works.
+/// Silence after which a writer counts as ended.
 const ALONE: Duration = Duration::from_millis(300);
 
-/// Whether the variable `TESTS_LONG` is set: the test has the machine alone, so spans are judged,
-/// and seeds are drawn.
+/// Whether the variable `TESTS_LONG` is set: the test then has the machine alone, so it checks
+/// spans and draws its seed.
 pub fn is_soak() -> bool {
     env::var_os("TESTS_LONG").is_some()
 }
 
 /// Plays each kind of fault once; in the soak `rounds` rounds, each kind about equally often.
-/// Prints the seed first; `command` repeats the rounds, with the seed in place of `{}`. Elsewhere
-/// than in the soak `play` judges only what a machine of any speed must do.
+/// Prints the seed first; `command` repeats the rounds, with the seed in place of `{}`. Outside the
+/// soak `play` checks only what holds on a machine of any speed.
 pub fn play<D: Deployment>(rounds: usize, command: &str, start: impl FnOnce(u64) -> Fleet<D>) {
     let began = clock::now();
     let chosen = env::var("TESTS_SEED").ok().map(|seed| seed.parse().expect("a number"));
@@ -81,7 +81,7 @@ struct Chaos<D> {
     /// Faults before the next shuffle.
     left: VecDeque<Fault>,
     record: BTreeMap<Fault, Record>,
-    /// Time up to which overlaps are judged.
+    /// Time up to which overlaps were checked.
     seen: Time,
 }
 
@@ -91,7 +91,7 @@ struct Record {
     rounds: usize,
     /// Times from the fault to the begin of the next CMD, in rounds with a new leader.
     taken_over: Vec<Duration>,
-    /// Longest overlap: while the leaders cannot reach each other, and after they can.
+    /// Longest overlaps: while the leaders cannot reach each other, and after they can.
     overlap: [Duration; 2],
 }
 
@@ -139,8 +139,8 @@ impl<D: Deployment> Chaos<D> {
         }
     }
 
-    /// Checks that leaders overlap only while they cannot reach each other, and for at most `most`
-    /// longer.
+    /// Checks that leaders overlap only while they cannot reach each other, and then for at most
+    /// `most` longer.
     fn judge_overlap(&mut self, fault: Fault, struck_at: Time, most: Duration) {
         D::await_ready(&self.fleet);
         let reachable = clock::now();
@@ -199,7 +199,7 @@ impl<D: Deployment> Chaos<D> {
         eventually("a leader that leads on", || {
             let leader = self.fleet.await_any();
             thread::sleep(pause);
-            // A change without a fault is possible on a busy machine.
+            // On a busy machine the leader may change without a fault.
             (self.fleet.judged().fence() == leader.fence).then_some(leader)
         })
     }

@@ -1,4 +1,4 @@
-//! A machine with systemd, in namespaces of its own.
+//! A machine with systemd, in its own namespaces.
 
 use std::ffi::OsStr;
 use std::process::{Child, Command, Stdio};
@@ -37,13 +37,12 @@ impl Systemd {
         let mut command = Command::new("timeout");
         command.arg(self.within.as_secs().to_string());
         command.args(["nsenter", "--target", first]).args("-m -p -C -u -i -n".split(' '));
-        // Variables of the developer's shell may mean something to the command.
+        // Clear the environment: variables of the developer's shell may be settings of the command.
         command.env_clear().env("PATH", env::var_os("PATH").unwrap());
         let output = command.args(["sh", "-c", script]).stdin(Stdio::null()).output().unwrap();
         (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.success())
     }
 
-    /// A property of a unit.
     pub fn shows(&self, unit: &str, property: &str) -> String {
         let (told, _) = self.run(&format!("systemctl show --property {property} --value {unit}"));
         told.trim().to_owned()

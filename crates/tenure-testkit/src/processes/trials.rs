@@ -1,12 +1,11 @@
-//! Tests of a binary with a `main` of its own.
+//! Tests of a binary with its own `main`.
 
 use libtest_mimic::Trial;
 
 /// The tests of a part, as [`tests!`](crate::tests) lists them.
 pub type Tests = [(&'static str, fn())];
 
-/// Trials of all parts. The name of a trial has the name of its part and of its function; a panic
-/// is a failure.
+/// Trials of all parts. A trial is named after its part and its function; a panic is a failure.
 pub fn trials(parts: &[(&str, &'static Tests)]) -> Vec<Trial> {
     let of_part = |&(part, tests): &(&str, &'static Tests)| {
         let part = part.to_owned();

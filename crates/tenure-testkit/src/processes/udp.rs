@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 #[derive(Clone, Copy, Debug)]
 pub struct UdpSocketState {
     pub address: SocketAddr,
-    /// Memory of received and unread packets, in bytes.
+    /// Bytes of received and unread packets in memory.
     pub unread: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Waiting, with a bound that only an unusable machine reaches.
+//! Waits, with a bound that only an unusable machine reaches.
 
 use std::io::{Read, Seek};
 use std::process::{Child, Command, ExitStatus, Output};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tenure::clock;
 
-/// Bound on anything in these tests, on a machine that is usable.
+/// Bound on any wait in these tests, on a usable machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits until `look` returns a value.
@@ -29,8 +29,8 @@ pub fn ended(what: &str, child: &mut Child) -> ExitStatus {
     eventually(what, || child.try_wait().unwrap())
 }
 
-/// Runs `command` to its end, and kills it after [`PATIENCE`]. Other processes that inherited its
-/// outputs are not waited for.
+/// Runs `command` to its end; kills it after [`PATIENCE`]. Does not wait for other processes that
+/// inherited its outputs.
 #[track_caller]
 pub fn output(command: &mut Command) -> Output {
     let [mut out, mut err] = [(); 2].map(|()| tempfile::tempfile().unwrap());

@@ -29,7 +29,7 @@ pub const PACE: &str = "CHAOS_TICK_MS";
 /// Time for which a slow worker goes on after SIGTERM.
 const TAIL: Duration = Duration::from_millis(150);
 
-/// How a worker takes SIGTERM, and which children it starts.
+/// How a worker reacts to SIGTERM, and which children it starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Manner {
     /// Ends at once.
@@ -38,8 +38,8 @@ pub enum Manner {
     Slow,
     /// Works on until it is killed.
     Stubborn,
-    /// Ends at once, but leaves stubborn children: one in its group, one in a group and one in a
-    /// session of its own.
+    /// Ends at once, but leaves stubborn children: one in its group, one in a group of its own, one
+    /// in a session of its own.
     Family,
 }
 
@@ -139,8 +139,8 @@ impl Work {
         }
     }
 
-    /// Writes a line by one `write`, so that lines of several processes do not mix, and reads the
-    /// clock last.
+    /// Writes a line by one `write`, so that lines of several processes do not mix. Reads the clock
+    /// last.
     fn write(&mut self, what: Step) {
         // The file is removed when its writer ends.
         let until = fs::read_to_string(&self.until_file).ok();

@@ -36,7 +36,8 @@ impl Caller {
         Ok(Self { thread: thread()?, http })
     }
 
-    /// An exchange: from the request on the application's thread to the whole answer there.
+    /// Measures an exchange: from the request to the complete answer, both on the application's
+    /// thread.
     pub(crate) async fn post(&self, url: &str, body: Bytes) -> Result<(StatusCode, Bytes)> {
         self.ask(Request::post(url).body(Full::from(body))?).await
     }
@@ -56,7 +57,7 @@ impl Caller {
     }
 }
 
-/// A client, and a distant server that echoes everything.
+/// A client, and a distant server that returns the request.
 pub(crate) struct Bare {
     caller: Caller,
     url: String,
@@ -80,8 +81,8 @@ impl Bare {
         if status.is_success() { Ok(took) } else { Err(format!("a bare {status}").into()) }
     }
 
-    /// The processor time of one exchange, both sides together, in a series with pauses as among 25
-    /// voters, so that each exchange wakes up its threads.
+    /// The processor time of one exchange, of both sides together. The exchanges have pauses
+    /// between them, as among 25 voters, so that each wakes up its threads.
     pub(crate) async fn cost(&self) -> Result<Duration> {
         const COUNT: u32 = 1_000;
         // The first exchange connects.

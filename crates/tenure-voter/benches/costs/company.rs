@@ -18,10 +18,10 @@ use crate::distance::Distance;
 
 const ELECTION: &str = "billing";
 
-/// No voter starts an election by itself: the bench asks for each.
+/// No voter starts an election by itself: the bench asks for each election.
 const SPREAD: Duration = Duration::from_secs(3_600_000);
 
-/// The bench asks again when an election takes longer than this.
+/// The time of an election after which the bench asks again.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(crate) struct Company {
@@ -34,7 +34,7 @@ pub(crate) struct Company {
     directory: TempDir,
 }
 
-/// An election that one of the voters has won.
+/// An election that a voter has won.
 pub(crate) struct Win {
     number: usize,
     pub(crate) at: Time,
@@ -42,14 +42,14 @@ pub(crate) struct Win {
 }
 
 impl Company {
-    /// Starts voters of one list, so far from each other, with the defaults. The founding is over,
-    /// and all have connections to all, when this returns.
+    /// Starts voters of one list at this distance from each other, with the defaults. When this
+    /// returns, the network is founded and all voters have connections to all others.
     pub(crate) async fn start(count: usize, distance: &Distance) -> Result<Self> {
         let bind = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
         let listeners = (0..count).map(bind).collect::<std::io::Result<Vec<_>>>()?;
         let called = |listener: &TcpListener| distance.before(listener.local_addr()?);
         let addresses = listeners.iter().map(called).collect::<Result<Vec<_>>>()?;
-        // The directory is beside the build, so on a disk: a temporary folder may be in memory.
+        // Use the disk of the build: a temporary folder may be in memory.
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let all = listeners.into_iter().enumerate();
         let voters = all.map(|(number, listener)| voter(number, listener, &addresses, &directory));
@@ -69,8 +69,8 @@ impl Company {
         Ok(company)
     }
 
-    /// The floor of a durable write: a small file, replaced so that a power cut leaves the old file
-    /// or the new one.
+    /// Measures the floor of a durable write: replaces a small file so that a power cut leaves the
+    /// old or the new file.
     pub(crate) fn write(&self) -> Result<Duration> {
         let folder = self.directory.path();
         let new = folder.join("floor.new");
@@ -84,7 +84,7 @@ impl Company {
         Ok(clock::now().since(began))
     }
 
-    /// The first election, as soon as it is possible.
+    /// Waits for the first election.
     async fn warm_up(&mut self) -> Result<()> {
         let founded = async {
             while !ask_for_one(&self.caller, &self.urls[0]).await? {
@@ -121,7 +121,7 @@ impl Company {
         }
     }
 
-    /// Requests of all voters so far: those with these paths, or all.
+    /// Counts the requests of all voters so far; with `paths`, only those.
     pub(crate) async fn sent(&self, paths: &[&str]) -> Result<u64> {
         let mut sent = 0;
         for voter in &self.voters {
@@ -132,7 +132,7 @@ impl Company {
         Ok(sent)
     }
 
-    /// The winner resigns once its lease is settled, and all campaign again.
+    /// Lets the winner resign once its lease is settled, and all voters campaign again.
     pub(crate) async fn end(&self, win: Win) -> Result<()> {
         let _ = win.leadership.settled().await;
         win.leadership.resign().await;
@@ -153,7 +153,7 @@ impl Drop for Company {
     }
 }
 
-/// Sends `POST /election/start`. Returns whether the called voter obeys.
+/// Sends `POST /election/start`. Returns whether the voter starts an election.
 async fn ask_for_one(caller: &Caller, url: &str) -> Result<bool> {
     let url = format!("{url}/election/start");
     Ok(caller.post(&url, Default::default()).await?.0.is_success())

@@ -1,4 +1,4 @@
-//! The distance of voters: bytes arrive so much later.
+//! The distance of voters: relays delay all bytes.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::mpsc::sync_channel;
@@ -29,7 +29,7 @@ impl Distance {
         Ok(Self { one_way, thread: handle })
     }
 
-    /// The distant address of `to`: itself, if the distance is zero.
+    /// Returns an address at this distance from `to`; `to` itself if the distance is zero.
     pub(crate) fn before(&self, to: SocketAddr) -> Result<SocketAddr> {
         if self.one_way.is_zero() {
             return Ok(to);
@@ -51,7 +51,7 @@ impl Distance {
 }
 
 async fn join(client: TcpStream, to: SocketAddr, one_way: Duration) -> std::io::Result<()> {
-    // A client's connection is there after a round trip.
+    // A client's connection is open after a round trip.
     let open = clock::now().after(2 * one_way);
     let server = TcpStream::connect(to).await?;
     client.set_nodelay(true)?;
@@ -63,7 +63,7 @@ async fn join(client: TcpStream, to: SocketAddr, one_way: Duration) -> std::io::
     Ok(())
 }
 
-/// Passes bytes on so much later, without a delay for later bytes.
+/// Passes bytes on after `one_way`; later bytes are not delayed further.
 fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, one_way: Duration, open: Time) {
     let (under_way, mut arrived) = mpsc::unbounded_channel();
     tokio::spawn(async move {

@@ -40,7 +40,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     Ok(())
 }
 
-/// The median, in round trips.
+/// Measures the median time of an election, in round trips.
 async fn of(count: usize, one_way: Duration, rounds: usize) -> Result<f64> {
     let distance = Distance::of(one_way)?;
     let bare = Bare::start(&distance, LENGTH)?;

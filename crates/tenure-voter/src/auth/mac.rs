@@ -35,7 +35,7 @@ impl Secrets {
         format!("{SCHEME}date={date}, nonce={nonce:032x}, mac={}", hex(mac.as_ref()))
     }
 
-    /// The number of the secret that authenticates the request.
+    /// Returns the number of the secret that authenticates the request.
     pub(super) fn verify_request(&self, said: SignedRequest<'_>, stamp: &Stamp) -> Option<usize> {
         let bytes = request_bytes(said, stamp.date, stamp.nonce);
         self.all().iter().position(|key| hmac::verify(key, &bytes, &stamp.mac).is_ok())
@@ -67,8 +67,8 @@ impl Secrets {
     }
 }
 
-/// The bytes of a request. Only the body, which is the last part, can hold a line feed, so the
-/// bytes have one reading.
+/// The bytes of a request. Only the body, which comes last, can hold a line feed, so the bytes can
+/// be read in one way only.
 fn request_bytes(said: SignedRequest<'_>, date: u64, nonce: u128) -> Vec<u8> {
     let SignedRequest { method, path, headers, body } = said;
     let head = format!("tenure-voter request 1\n{method}\n{path}\n{date}\n{nonce:032x}\n");

@@ -22,15 +22,17 @@
 //!
 //! An answer to a request with a right MAC carries a MAC by the same secret, in `Tenure-Mac`.
 //!
-//! A voter refuses a request whose date is further than [`WINDOW`] from its clock, or before its
-//! start, and a request that it has carried out before: it remembers a nonce for twice as long.
-//! Every voter but the one in `Tenure-To` refuses a request that changes its state; only a request
-//! to a seed, whose address differs, may name the seed's.
+//! A voter refuses a request whose date is further than [`WINDOW`] from the voter's clock, or
+//! earlier than the voter's start. A voter also refuses a request that it has carried out before:
+//! it remembers each nonce for twice the window. A request that changes the voter's state is
+//! refused by every voter but the one in `Tenure-To`; a request to a seed may name the seed's URL
+//! instead.
 //!
 //! # What authentication does not do
 //!
-//! Bodies travel in the clear, unless TLS is used. A request that was captured in the very second
-//! in which a voter starts can be replayed to it once. Each holder of the secret takes part.
+//! Bodies travel in the clear, unless TLS is used. A request that was captured in the second in
+//! which a voter starts can be replayed once to that voter. Each holder of the secret can take
+//! part.
 
 mod mac;
 mod replay;
@@ -66,10 +68,10 @@ pub(crate) struct SignedRequest<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// The proof of a request's sender, which also authenticates the answer.
+/// The proof of a request's sender, by which the answer is authenticated, too.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Proof {
-    /// By other means, or without authentication where none is configured.
+    /// The sender is known by other means, or no authentication is configured.
     Elsewhere,
     /// The sender is not known.
     None,
@@ -77,8 +79,8 @@ pub(crate) enum Proof {
     Secret { number: usize, nonce: u128 },
 }
 
-/// The reason for which a request is refused, and the proof: the refusal of a request with a right
-/// MAC has a MAC, too.
+/// The reason why a request is refused, and the sender's proof: with a proof, the refusal has a
+/// MAC, too.
 pub(crate) struct AuthFailure {
     pub(crate) problem: Box<Problem>,
     pub(crate) proof: Proof,
@@ -93,18 +95,18 @@ pub(crate) struct Guard {
 impl Guard {
     /// Without secrets every request passes: on loopback, or by TLS.
     ///
-    /// `room` is the number of nonces that are remembered. The guard remembers no requests before
-    /// `started`.
+    /// `room` is the number of nonces that the guard can remember. The guard knows no requests
+    /// before `started`.
     pub(crate) fn new(secrets: Option<Secrets>, room: usize, started: Time) -> Self {
         Self { secrets, started, replays: Mutex::new(Replays::new(room)) }
     }
 
-    /// Whether reaching the voter is enough to speak.
+    /// Whether every sender that reaches the voter may take part.
     pub(crate) const fn is_open(&self) -> bool {
         self.secrets.is_none()
     }
 
-    /// Checks the sender of a request, and that the request was not carried out before.
+    /// Checks the sender of a request, and that the request is no repetition.
     pub(crate) fn check(
         &self,
         said: SignedRequest<'_>,
@@ -125,8 +127,8 @@ impl Guard {
         })?;
         let number = secrets.verify_request(said, &stamp).ok_or_else(|| {
             refuse(
-                "the MAC is none of this voter's secrets over this request: the secrets differ, \
-                    or the request was changed on its way",
+                "the MAC is by none of this voter's secrets: the secrets differ, or the request \
+                    was changed on its way",
             )
         })?;
         let proof = Proof::Secret { number, nonce: stamp.nonce };
@@ -136,36 +138,36 @@ impl Guard {
         }
     }
 
-    /// Whether a request with a right MAC is recent, and was not seen before.
+    /// Whether a request with a right MAC is recent and no repetition.
     fn is_new(&self, stamp: &Stamp, now: Time, wall: WallTime) -> Result<(), Problem> {
         let seconds = seconds(wall);
         if stamp.date.abs_diff(seconds) > WINDOW.as_secs() {
             let detail = format!(
-                "the request is dated {}, and the clock here shows {seconds}, {} s apart; at most \
-                 {} s are allowed: set the clocks",
+                "the request is dated {}, and this voter's clock shows {seconds}, {} s apart; at \
+                 most {} s are allowed: set the clocks",
                 stamp.date,
                 stamp.date.abs_diff(seconds),
                 WINDOW.as_secs()
             );
             return Err(Problem::new(401, "clock", detail));
         }
-        // The start on the wall clock as it is now, which may have been set since.
+        // The start in terms of the present wall clock, which may have been set in the meantime.
         let started = self::seconds(wall.before(now.since(self.started)));
         if stamp.date < started {
             let detail = format!(
-                "the request is dated {}, and this voter has started at {}: what it carried out \
-                 before that it does not know any more; sign it anew, and if it is new set the \
-                 clocks",
+                "the request is dated {}, before this voter started at {}, and the voter knows no \
+                 requests from before its start: sign the request again, or set the clocks if the \
+                 request is new",
                 stamp.date, started
             );
             return Err(Problem::new(401, "clock", detail));
         }
-        // The value is changed whole, so a panic elsewhere leaves it complete.
+        // The lock only guards whole changes, so a panic elsewhere leaves the set complete.
         let mut replays = self.replays.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match replays.see(stamp.nonce, now) {
             NonceState::New => Ok(()),
             NonceState::Before => {
-                let detail = "a request with this nonce was carried out before: draw a new one";
+                let detail = "a request with this nonce was carried out already: draw a new nonce";
                 Err(Problem::new(401, "replayed", detail))
             }
             NonceState::Full => {
@@ -218,7 +220,8 @@ impl Secrets {
         }
     }
 
-    /// Whether this answers the request of this nonce, by a holder of one of the secrets.
+    /// Whether this is the answer to the request with this nonce, from a holder of one of the
+    /// secrets.
     pub(crate) fn is_answer(
         &self,
         nonce: u128,

@@ -1,4 +1,4 @@
-//! Requests that were carried out before.
+//! Remembers the requests that were carried out.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -7,26 +7,26 @@ use tenure_core::Time;
 
 use super::WINDOW;
 
-/// The time for which a nonce is remembered: a request may be dated by the whole window ahead, and
-/// then by the whole window ago, in seconds that are cut off on both sides.
+/// The time for which a nonce is remembered. The first request may be dated a whole window ahead,
+/// and its repetition a whole window ago; both dates are cut to seconds.
 pub(super) const REMEMBERED: Duration = Duration::from_secs(2 * WINDOW.as_secs() + 1);
 
-/// More than the requests of a voter to another in a heartbeat interval: the heartbeat, and those
-/// of a draw.
+/// More requests than a voter sends to another in a heartbeat interval: the heartbeat, and the
+/// requests of a draw.
 const EACH: usize = 4;
-/// The least room: operators need some, too.
+/// The least room, for operators.
 const ROOM_MIN: usize = 4_096;
 
-/// The number of nonces that are remembered, with so many voters and this heartbeat. Only holders
-/// of a secret can fill this room.
+/// The number of nonces to remember, for this number of voters and this heartbeat interval. Only
+/// holders of a secret can fill this room.
 pub(crate) fn room(voters: usize, heartbeat: Duration) -> usize {
     let beats = REMEMBERED.as_millis().div_ceil(heartbeat.as_millis().max(1)) + 1;
     let beats = usize::try_from(beats).unwrap_or(usize::MAX);
     voters.saturating_mul(EACH).saturating_mul(beats).max(ROOM_MIN)
 }
 
-/// The nonces of twice the window: a forgotten nonce is dated outside of the window, unless the
-/// wall clock here was set back.
+/// The nonces of twice the window. A forgotten nonce has a date outside of the window, unless this
+/// machine's wall clock was set back.
 pub(super) struct Replays {
     pub(super) room: usize,
     order: VecDeque<(Time, u128)>,
@@ -37,7 +37,7 @@ pub(super) struct Replays {
 pub(super) enum NonceState {
     New,
     Before,
-    /// No room for another nonce, so no request passes.
+    /// No room is left for another nonce, so the request is refused.
     Full,
 }
 
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn replay_room_fits_all_settings() {
         use tenure_core::voter::Config;
-        // Each voter sends a heartbeat, and a request of a draw.
+        // Each voter sends a heartbeat and a request of a draw.
         for (voters, heartbeat) in [(25, 1_000), (25, 100), (Config::VOTERS_MAX, 20)] {
             let heartbeat = Duration::from_millis(heartbeat);
             let said = 2 * voters as u128 * REMEMBERED.as_nanos() / heartbeat.as_nanos();

@@ -17,9 +17,7 @@ pub struct Secrets(Arc<[hmac::Key]>);
 impl Secrets {
     /// The fewest bytes of a secret: a shorter one can be guessed.
     pub const BYTES_MIN: usize = 16;
-    /// The most bytes of a secret.
     pub const BYTES_MAX: usize = 1_024;
-    /// The most secrets.
     pub const MAX: usize = 2;
 
     /// Reads a secret on each line. Empty lines, and spaces around a secret, do not count.
@@ -72,10 +70,12 @@ impl fmt::Debug for Secrets {
 /// A secret that cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SecretError {
-    #[error("{lines} lines hold a secret; there must be one, or two during a rotation")]
+    #[error(
+        "{lines} lines contain a secret; the file must contain one secret, or two during a rotation"
+    )]
     Count { lines: usize },
     #[error(
-        "the secret on line {line} has {bytes} bytes; it must have from {} to {}: openssl rand \
+        "the secret on line {line} has {bytes} bytes; make one of {} to {} bytes: openssl rand \
          -hex 32",
         Secrets::BYTES_MIN,
         Secrets::BYTES_MAX

@@ -200,12 +200,13 @@ fn documented_bytes_are_signed() {
 #[test]
 fn unusable_secrets_are_refused() {
     let told = |text: &str| Secrets::parse(text).unwrap_err().to_string();
-    let count = "lines hold a secret; there must be one, or two during a rotation";
+    let count =
+        "lines contain a secret; the file must contain one secret, or two during a rotation";
     assert_eq!(told(" \n"), format!("0 {count}"));
     assert_eq!(told(&[ONE, TWO, ONE].join("\n")), format!("3 {count}"));
     assert_eq!(
         told("short"),
-        "the secret on line 1 has 5 bytes; it must have from 16 to 1024: openssl rand -hex 32"
+        "the secret on line 1 has 5 bytes; make one of 16 to 1024 bytes: openssl rand -hex 32"
     );
     let missing = Secrets::read("/nowhere/secret".as_ref()).unwrap_err().to_string();
     assert_eq!(missing, "cannot read /nowhere/secret: No such file or directory (os error 2)");

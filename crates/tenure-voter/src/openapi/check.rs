@@ -1,4 +1,4 @@
-//! Whether messages are as described.
+//! Checks messages against their description.
 
 use serde_json::Value;
 
@@ -18,7 +18,6 @@ pub(crate) fn request(document: &Value, route: Route, body: &[u8]) -> Result<(),
     }
 }
 
-/// The errors of an answer.
 pub(crate) fn answer(
     document: &Value,
     route: Route,
@@ -48,8 +47,8 @@ fn content(document: &Value, described: &Value, body: &[u8]) -> Result<(), Strin
     fits(document, &described["schema"], &body, "body")
 }
 
-/// Whether a value fits its schema, as far as this description uses schemas, without fields beside
-/// it.
+/// Checks that a value fits its schema and has no other fields, for the parts of schemas that this
+/// description uses.
 fn fits(document: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
     if let Some(name) = schema["$ref"].as_str() {
         let schema = document.pointer(name.trim_start_matches('#')).ok_or(name)?;

@@ -1,11 +1,10 @@
 //! Sender and network: the headers of each request and answer of a voter.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use tenure_core::voter::{Fingerprint, Header, Identity, Mode, Participant, VoterUrl};
+use tenure_core::voter::{Fingerprint, Header, Identity, Mode, Participant, VoterUrl, parse_hex};
 use tenure_core::{ElectionName, NodeName};
 
 use super::Unread;
-use super::fields::hex;
 
 pub(crate) mod names {
     use http::HeaderName;
@@ -37,7 +36,7 @@ pub(crate) mod names {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Head {
     Voter(Header),
-    /// A sender that is no voter, and may name the election.
+    /// A sender that is no voter, possibly with an election.
     Other(Option<ElectionName>),
 }
 
@@ -69,7 +68,7 @@ impl Head {
             (names::FOUNDING, founding),
         ];
         for (name, value) in all {
-            // Names and URLs have no control characters, so all of them fit.
+            // Names and URLs have no control characters, so each is a valid header value.
             let value = value.and_then(|value| HeaderValue::from_bytes(value.as_bytes()).ok());
             if let Some(value) = value {
                 headers.insert(name, value);
@@ -130,7 +129,7 @@ fn participant(text: &str) -> Result<Participant, Unread> {
     let id = parts.next();
     let identity = parts.next();
     let incarnation = parts.next();
-    let number = |part: Option<&str>| part.and_then(hex::parse).ok_or_else(wrong);
+    let number = |part: Option<&str>| part.and_then(parse_hex).ok_or_else(wrong);
     let id = id.and_then(|id| NodeName::new(id).ok()).ok_or_else(wrong)?;
     let identity = Identity(number(identity)?);
     let incarnation = number(incarnation)?;
@@ -147,7 +146,7 @@ fn founding(text: &str) -> Result<(Fingerprint, bool), Unread> {
             "accepted" => false,
             _ => return None,
         };
-        Some((Fingerprint(hex::parse(fingerprint)?), founded))
+        Some((Fingerprint(parse_hex(fingerprint)?), founded))
     });
     read.ok_or_else(|| {
         Unread::new(

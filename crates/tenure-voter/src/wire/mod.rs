@@ -23,12 +23,9 @@
 //! a sign, as a number or a string. Unknown fields are ignored. A body has at most
 //! [`BODY_BYTES_MAX`] bytes.
 
-mod fields;
 mod form;
 mod head;
-mod heartbeat;
 mod problem;
-mod refusal;
 mod route;
 #[cfg(test)]
 mod tests;
@@ -46,7 +43,7 @@ pub use self::voter_list::read_voter_list;
 /// 64, has less than 160 KiB.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
 
-/// The reason for which a document cannot be read, or makes no sense.
+/// The reason why a document cannot be read, or makes no sense.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unread(Arc<str>);

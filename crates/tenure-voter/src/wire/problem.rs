@@ -3,13 +3,10 @@
 use serde::{Deserialize, Serialize};
 use tenure_core::voter::Refusal;
 
-use super::form::Form;
-use super::refusal::{self, RefusalForm};
-
-/// The type of their bodies.
+/// The content type of problem details.
 pub const PROBLEM: &str = "application/problem+json";
 
-/// The reason for which a request was refused, for people and programs.
+/// The reason why a request was refused, for people and programs.
 ///
 /// `type` is `urn:tenure:voter:` and the label of the refusal, or one of: `unreadable`,
 /// `unknown-path`, `method`, `too-large`, `too-slow`, `busy`, `no-answer`, `unauthenticated`,
@@ -25,16 +22,16 @@ pub struct Problem {
     pub status: u16,
     /// `detail`: the reason, with the numbers, and the remedy.
     pub detail: String,
-    /// `refusal`: the form for programs.
+    /// `refusal`: the refusal for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    refusal: Option<Box<RefusalForm>>,
+    refusal: Option<Box<Refusal>>,
     /// The allowed methods, where the method was wrong.
     #[serde(skip)]
     pub(crate) allow: Option<String>,
 }
 
 impl Problem {
-    /// A problem found before the voter is asked.
+    /// A problem that is found before the voter's core is asked.
     pub(crate) fn new(status: u16, kind: &str, detail: impl Into<String>) -> Self {
         Self {
             kind: format!("urn:tenure:voter:{kind}"),
@@ -46,22 +43,47 @@ impl Problem {
         }
     }
 
-    /// The problem for a refusal of the voter.
     pub(crate) fn refused(refused: &Refusal) -> Self {
-        let refusal = Some(Box::new(RefusalForm::of(refused)));
         Self {
-            refusal,
-            ..Self::new(refusal::status(refused), refused.label(), refused.to_string())
+            refusal: Some(Box::new(refused.clone())),
+            ..Self::new(status(refused), refused.label(), refused.to_string())
         }
     }
 
-    /// The refusal of the voter; `None` if the voter was not asked.
+    /// The refusal of the voter's core; `None` if the core was not asked.
     pub(crate) fn refusal(self) -> Option<Refusal> {
-        (*self.refusal?).read().ok()
+        self.refusal.map(|refusal| *refusal)
     }
 
     pub(crate) fn body(&self) -> Vec<u8> {
         // Writing to memory cannot fail, and no key is anything but text.
         serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+const fn status(refusal: &Refusal) -> u16 {
+    match refusal {
+        Refusal::Malformed(_) => 400,
+        Refusal::NotAllowed => 403,
+        Refusal::UnknownVoter | Refusal::UnknownElection => 404,
+        Refusal::Full => 503,
+        Refusal::OtherNetwork
+        | Refusal::OtherFounding { .. }
+        | Refusal::NotFounded
+        | Refusal::NotAMember { .. }
+        | Refusal::EarlierRun { .. }
+        | Refusal::Leads(_)
+        | Refusal::Promised { .. }
+        | Refusal::Quarantined { .. }
+        | Refusal::Endorsed { .. }
+        | Refusal::Left
+        | Refusal::OldElectorate(_)
+        | Refusal::Released
+        | Refusal::OldHeartbeat
+        | Refusal::NotLeading { .. }
+        | Refusal::ChangeRuns { .. }
+        | Refusal::TooFewAble { .. }
+        | Refusal::NotWritten
+        | Refusal::NoChange { .. } => 409,
     }
 }

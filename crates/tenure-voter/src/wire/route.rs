@@ -2,16 +2,11 @@
 
 use http::{Method, StatusCode};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tenure_core::NodeName;
-use tenure_core::voter::{Answer, Ask};
+use tenure_core::voter::{Answer, Ask, HeartbeatDto};
 
 use super::Unread;
-use super::form::{
-    ChangeForm, CountedForm, ElectionForm, Form, LeadershipForm, ReconcileForm, RemoveForm,
-    StartedForm, StatusForm, VoteForm, VoterForm,
-};
-use super::heartbeat::{BeatenForm, HeartbeatForm};
+use super::form::{ChangeForm, CountedForm, ReconcileForm, RemoveForm, StartedForm};
 use super::problem::Problem;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,7 +65,7 @@ impl Route {
         }
     }
 
-    /// Whether any voter at an address may answer: the request changes nothing, or only the known
+    /// Whether any voter at the address may answer: the request changes nothing, or only the known
     /// voters.
     pub(crate) const fn is_of_anybody(self) -> bool {
         matches!(self, Self::Register | Self::Status | Self::LastResult | Self::Certify)
@@ -102,28 +97,33 @@ impl Route {
 
     pub(crate) fn read(self, query: Option<&str>, body: &[u8]) -> Result<Ask, Unread> {
         Ok(match self {
-            Self::Register => Ask::Register(read::<VoterForm>(body)?),
+            Self::Register => Ask::Register(serde_json::from_slice(body)?),
             Self::Remove => {
                 let RemoveForm { voter_id, reason } = serde_json::from_slice(body)?;
                 Ask::Remove { voter: voter_id, reason }
             }
             Self::Status => Ask::Status { suspect: suspect(query)? },
-            Self::Heartbeat => match read::<HeartbeatForm>(body)? {
-                heartbeat if heartbeat.certificate.is_none() => Ask::Heartbeat(Box::new(heartbeat)),
+            Self::Heartbeat => match serde_json::from_slice::<Box<HeartbeatDto>>(body)? {
+                heartbeat if heartbeat.certificate.is_none() => Ask::Heartbeat(heartbeat),
                 _ => return Err(Unread::new("a heartbeat with a certificate goes to certify")),
             },
-            Self::Reconcile => Ask::Reconcile(read::<ReconcileForm>(body)?),
+            Self::Reconcile => {
+                let ReconcileForm { known_voters } = serde_json::from_slice(body)?;
+                Ask::Reconcile(known_voters)
+            }
             Self::Start => Ask::Start,
-            Self::Cast => Ask::Cast(read::<VoteForm>(body)?),
-            Self::Result => Ask::Result(read::<ElectionForm>(body)?),
+            Self::Cast => Ask::Cast(serde_json::from_slice(body)?),
+            Self::Result => Ask::Result(serde_json::from_slice(body)?),
             Self::LastResult => Ask::LastResult,
-            Self::Certify if is_heartbeat(body) => match read::<HeartbeatForm>(body)? {
-                heartbeat if heartbeat.certificate.is_some() => Ask::Heartbeat(Box::new(heartbeat)),
-                _ => return Err(Unread::new("the certificate is missing")),
-            },
-            Self::Certify => Ask::Certify(read::<ElectionForm>(body)?),
-            Self::Release => Ask::Release(read::<LeadershipForm>(body)?),
-            Self::Change => Ask::Change(read::<ChangeForm>(body)?),
+            Self::Certify if is_heartbeat(body) => {
+                match serde_json::from_slice::<Box<HeartbeatDto>>(body)? {
+                    heartbeat if heartbeat.certificate.is_some() => Ask::Heartbeat(heartbeat),
+                    _ => return Err(Unread::new("the certificate is missing")),
+                }
+            }
+            Self::Certify => Ask::Certify(serde_json::from_slice(body)?),
+            Self::Release => Ask::Release(serde_json::from_slice(body)?),
+            Self::Change => Ask::Change(serde_json::from_slice::<ChangeForm>(body)?.read()?),
         })
     }
 }
@@ -133,23 +133,23 @@ impl Outgoing {
         let route = Route::of(ask);
         let mut path = route.path().to_owned();
         let body = match ask {
-            Ask::Register(voter) => write::<VoterForm>(voter),
+            Ask::Register(voter) => write(voter),
             Ask::Remove { voter, reason } => {
-                write_form(&RemoveForm { voter_id: voter.clone(), reason: reason.clone() })
+                write(&RemoveForm { voter_id: voter.clone(), reason: reason.clone() })
             }
             Ask::Status { suspect: None } | Ask::Start | Ask::LastResult => Vec::new(),
             Ask::Status { suspect: Some(suspect) } => {
-                // A name has no character that a query would have to escape.
+                // A name has no characters that a query must escape.
                 path.push_str("?suspect=");
                 path.push_str(suspect.as_str());
                 Vec::new()
             }
-            Ask::Heartbeat(heartbeat) => write::<HeartbeatForm>(heartbeat),
-            Ask::Reconcile(known) => write::<ReconcileForm>(known),
-            Ask::Cast(vote) => write::<VoteForm>(vote),
-            Ask::Result(election) | Ask::Certify(election) => write::<ElectionForm>(election),
-            Ask::Release(leadership) => write::<LeadershipForm>(leadership),
-            Ask::Change(change) => write::<ChangeForm>(change),
+            Ask::Heartbeat(heartbeat) => write(heartbeat),
+            Ask::Reconcile(known) => write(&ReconcileForm { known_voters: known.clone() }),
+            Ask::Cast(vote) => write(vote),
+            Ask::Result(election) | Ask::Certify(election) => write(election),
+            Ask::Release(leadership) => write(leadership),
+            Ask::Change(change) => write(&ChangeForm::of(change)),
         };
         Self { route, path, body }
     }
@@ -157,15 +157,15 @@ impl Outgoing {
 
 pub(crate) fn write_answer(answer: &Answer) -> (StatusCode, Vec<u8>) {
     let body = match answer {
-        Answer::Status(status) => write::<StatusForm>(status),
-        Answer::Heartbeat(beaten) => write::<BeatenForm>(beaten),
+        Answer::Status(status) => write(status),
+        Answer::Heartbeat(beaten) => write(beaten),
         Answer::Done => return (StatusCode::NO_CONTENT, Vec::new()),
         Answer::Started(ballot) => {
-            return (StatusCode::ACCEPTED, write::<StartedForm>(ballot));
+            return (StatusCode::ACCEPTED, write(&StartedForm { ballot: ballot.clone() }));
         }
-        Answer::Cast(vote) => write::<VoteForm>(vote),
-        Answer::Counted { open } => write_form(&CountedForm { open: *open }),
-        Answer::Election(election) => write::<ElectionForm>(election),
+        Answer::Cast(vote) => write(vote),
+        Answer::Counted { open } => write(&CountedForm { open: *open }),
+        Answer::Election(election) => write(election),
         Answer::Refused(refusal) => {
             let problem = Problem::refused(refusal);
             let status = StatusCode::from_u16(problem.status);
@@ -175,7 +175,7 @@ pub(crate) fn write_answer(answer: &Answer) -> (StatusCode, Vec<u8>) {
     (StatusCode::OK, body)
 }
 
-/// The answer to `ask`; `certificate`: by a heartbeat with one.
+/// Reads the answer to `ask`; with `certificate`, the answer to a heartbeat with a certificate.
 pub(crate) fn read_answer(ask: &Ask, status: StatusCode, body: &[u8]) -> Result<Answer, Unread> {
     if !status.is_success() {
         let problem: Problem = serde_json::from_slice(body)?;
@@ -186,33 +186,28 @@ pub(crate) fn read_answer(ask: &Ask, status: StatusCode, body: &[u8]) -> Result<
         };
     }
     Ok(match ask {
-        Ask::Register(_) | Ask::Status { .. } => Answer::Status(read::<StatusForm>(body)?),
-        Ask::Heartbeat(_) => Answer::Heartbeat(read::<BeatenForm>(body)?),
+        Ask::Register(_) | Ask::Status { .. } => Answer::Status(serde_json::from_slice(body)?),
+        Ask::Heartbeat(_) => Answer::Heartbeat(serde_json::from_slice(body)?),
         Ask::Remove { .. } | Ask::Reconcile(_) | Ask::Release(_) | Ask::Change(_) => Answer::Done,
-        Ask::Start => Answer::Started(read::<StartedForm>(body)?),
-        Ask::Cast(_) => Answer::Cast(read::<VoteForm>(body)?),
+        Ask::Start => {
+            let StartedForm { ballot } = serde_json::from_slice(body)?;
+            Answer::Started(ballot)
+        }
+        Ask::Cast(_) => Answer::Cast(serde_json::from_slice(body)?),
         Ask::Result(_) => {
             let CountedForm { open } = serde_json::from_slice(body)?;
             Answer::Counted { open }
         }
-        Ask::LastResult | Ask::Certify(_) => Answer::Election(read::<ElectionForm>(body)?),
+        Ask::LastResult | Ask::Certify(_) => Answer::Election(serde_json::from_slice(body)?),
     })
 }
 
-fn read<F: Form + DeserializeOwned>(body: &[u8]) -> Result<F::Of, Unread> {
-    serde_json::from_slice::<F>(body)?.read()
-}
-
-fn write<F: Form + Serialize>(of: &F::Of) -> Vec<u8> {
-    write_form(&F::of(of))
-}
-
-fn write_form(form: &impl Serialize) -> Vec<u8> {
+fn write(document: &impl Serialize) -> Vec<u8> {
     // Writing to memory cannot fail, and no key is anything but text.
-    serde_json::to_vec(form).unwrap_or_default()
+    serde_json::to_vec(document).unwrap_or_default()
 }
 
-/// Whether this is a heartbeat, by its `seq`.
+/// Whether this is a heartbeat: only a heartbeat has a `seq`.
 fn is_heartbeat(body: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
     struct Any {

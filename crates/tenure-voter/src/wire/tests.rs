@@ -3,7 +3,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use tenure_core::voter::{Answer, Ask, Mode, Refusal, Role};
 use tenure_testkit::Rng;
-use tenure_testkit::arbitrary::voter::{ask, exchange, header};
+use tenure_testkit::voter::arbitrary::{ask, exchange, header};
 
 use super::*;
 use crate::openapi::check;
@@ -163,7 +163,7 @@ fn bad_documents_are_told() {
         (Route::Register, "[]".into(), "invalid length 0"),
         (Route::Register, "{}".into(), "missing field `voterId`"),
         (Route::Register, "{\"voterId\":\"a\"}".into(), "missing field `voterUrl`"),
-        (Route::Register, voter("a b", "http://a"), "' ' is not one of them"),
+        (Route::Register, voter("a b", "http://a"), "' ' is not allowed"),
         (Route::Register, voter(&long, "http://a"), "at most"),
         (Route::Register, voter("a", "ftp://a"), "must begin with http:// or https://"),
         (Route::Register, voter("a", "http://a") + "x", "trailing characters"),
@@ -183,8 +183,8 @@ fn bad_documents_are_told() {
             "attempt is 65; at most 64",
         ),
         (Route::Cast, many(65), "members has 65 entries; at most 64"),
-        (Route::Cast, members("[]"), "members are none"),
-        (Route::Cast, members(&format!("[{0},{0}]", member("a"))), "one is there twice"),
+        (Route::Cast, members("[]"), "members are missing"),
+        (Route::Cast, members(&format!("[{0},{0}]", member("a"))), "named twice"),
         (Route::Cast, cast("1").replace(&zero, "abc"), "32 hexadecimal digits"),
         (Route::Change, r#"{"add":"a","remove":"b"}"#.into(), "one change at a time"),
     ];

@@ -1,20 +1,8 @@
 //! `voter-list`, as in the text.
 
-use serde::Deserialize;
-use tenure_core::NodeName;
-use tenure_core::voter::{Listed, VoterUrl};
+use tenure_core::voter::Listed;
 
 use super::Unread;
-use super::fields::text;
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Form {
-    #[serde(with = "text")]
-    voter_id: NodeName,
-    #[serde(with = "text")]
-    voter_url: VoterUrl,
-}
 
 /// Reads `[{"voterId": "…", "voterUrl": "…"}, …]`.
 ///
@@ -28,7 +16,7 @@ struct Form {
 ///
 /// # Errors
 ///
-/// When the list has another form, as the sample in the protocol's own source has.
+/// When the list has another form, such as the sample in the protocol's source.
 pub fn read_voter_list(list: &str) -> Result<Vec<Listed>, Unread> {
     let wrong = |error: serde_json::Error| {
         Unread::new(format!(
@@ -36,9 +24,5 @@ pub fn read_voter_list(list: &str) -> Result<Vec<Listed>, Unread> {
              \"https://west.example\"}}, …]: {error}"
         ))
     };
-    let all: Vec<Form> = serde_json::from_str(list).map_err(wrong)?;
-    Ok(all
-        .into_iter()
-        .map(|Form { voter_id, voter_url }| Listed { id: voter_id, url: voter_url })
-        .collect())
+    serde_json::from_str(list).map_err(wrong)
 }

@@ -94,7 +94,8 @@ impl Network {
     }
 }
 
-/// An address that passes bytes on to `to` after `delay`, and back, as long as the tasks are kept.
+/// An address that passes bytes on to `to` after `delay`, and back. Works as long as the tasks are
+/// kept.
 pub(crate) async fn far(to: SocketAddr, delay: Duration) -> (JoinSet<()>, SocketAddr) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -122,7 +123,7 @@ async fn later(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, delay: Duration)
     }
 }
 
-/// The answer to these bytes, until the connection is closed or the answer is complete.
+/// Sends these bytes, and returns the answer: until it is complete, or the connection is closed.
 pub(crate) async fn raw(address: SocketAddr, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     // The connection may be closed before all bytes are written.
@@ -132,7 +133,7 @@ pub(crate) async fn raw(address: SocketAddr, request: &[u8]) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// The answer to a request as `curl` makes it.
+/// Returns the answer to a request as `curl` sends it.
 pub(crate) async fn curl(address: SocketAddr, line: &str, body: &str) -> String {
     let length = body.len();
     let request = format!(

@@ -25,7 +25,10 @@ fn returned_directory_is_tried_first() {
             }
         };
         let lost = soon(told("is lost")).await.to_string();
-        assert!(lost.contains("start this node again: without it that is another voter"), "{lost}");
+        assert!(
+            lost.contains("start this node again: a voter without its directory is a new voter"),
+            "{lost}"
+        );
         fs::rename(&away, &path).unwrap();
         let tried = soon(told("trial")).await;
         assert!(matches!(tried, Notice::NotWritten { .. }), "{tried}");

@@ -82,7 +82,7 @@ fn distant_clocks_are_reported() {
             assert_eq!(problem["type"], "urn:tenure:voter:clock", "{problem}");
             let detail = problem["detail"].as_str().unwrap();
             for part in [
-                &*format!("the request is dated {there}, and the clock here shows "),
+                &*format!("the request is dated {there}, and this voter's clock shows "),
                 " s apart; at most 30 s are allowed: set the clocks",
             ] {
                 assert!(detail.contains(part), "{detail}");
@@ -94,7 +94,7 @@ fn distant_clocks_are_reported() {
     });
 }
 
-/// A voter has swapped the lines already, in the middle of a rotation.
+/// A voter has already swapped the lines, in the middle of a rotation.
 #[test]
 fn secret_rotation_keeps_electing() {
     run(async {
@@ -126,7 +126,7 @@ fn different_secrets_do_not_elect() {
         let told = async {
             loop {
                 let notice = notices.recv().await.unwrap().to_string();
-                if notice.contains("has no right MAC: the MAC is none of this voter's secrets") {
+                if notice.contains("has no right MAC: the MAC is by none of this voter's secrets") {
                     return;
                 }
             }
@@ -172,8 +172,8 @@ fn common_authority_elects() {
 
         let strange = self::authority().1();
         for (identity, why) in [
-            (None, "it wants to see a certificate, and none was shown (CertificateRequired)"),
-            (Some(strange), "it does not believe the certificate that was shown ("),
+            (None, "the other voter wants a certificate, and this process shows none ("),
+            (Some(strange), "the other voter does not trust the certificate of this process ("),
         ] {
             let tls = Some(Tls { authority: Some(authority.clone()), identity });
             let options = Options { tls, ..Options::new("127.0.0.1:0".parse().unwrap()) };
@@ -207,7 +207,7 @@ fn certificates_require_tls() {
             for address in [plain.addresses[0], silent] {
                 let url = format!("http://{address}").parse().unwrap();
                 let told = operator.status(&url).await.unwrap_err().to_string();
-                assert!(told.contains("it must be https://"), "{told}");
+                assert!(told.contains("its URL must begin with https://"), "{told}");
             }
             let seeds = Some(Seeds::new("http://voters.example", "").unwrap());
             let refused = Options { seeds, ..options(identity) }.check();
@@ -215,7 +215,7 @@ fn certificates_require_tls() {
         }
         let called = tokio::time::timeout(Duration::from_millis(100), listener.accept()).await;
         assert!(called.is_err(), "somebody was called: {called:?}");
-        // With a secret the MAC shows which voter answers, as behind a proxy.
+        // With a secret the MAC identifies the voter that answers, as behind a proxy.
         let secrets = secrets(SECRET);
         let protected = Network::with(1, |options| Options { secrets: secrets.clone(), ..options });
         let checked = Options { secrets: secrets.clone(), ..options(None) }.check().unwrap();
@@ -225,8 +225,8 @@ fn certificates_require_tls() {
     });
 }
 
-/// A round trip takes two thirds of a request's time: a connection by TLS and then a request take
-/// longer than that, a request over an open connection does not.
+/// A round trip takes two thirds of a request's time. A new TLS connection and a request take
+/// longer than the request's time; a request over an open connection does not.
 #[test]
 fn far_voter_is_reached_by_connection() {
     run(async {
@@ -301,7 +301,7 @@ fn tls_voter_is_reported() {
         let operator = Operator::new(&plain, None, PATIENCE).unwrap();
         let url = format!("http://{}", network.addresses[0]).parse().unwrap();
         let told = operator.status(&url).await.unwrap_err().to_string();
-        assert!(told.contains("if it is TLS, its URL begins with https://"), "{told}");
+        assert!(told.contains("if it speaks TLS, write https:// in its URL"), "{told}");
     });
 }
 

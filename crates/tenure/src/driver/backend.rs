@@ -1,4 +1,4 @@
-//! The part of a driver that its loop does not know: one protocol on one outside system.
+//! The part of a driver that depends on the protocol and its outside system.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use super::machine::Machine;
 use crate::clock;
 use crate::safety::SafetyClass;
 
-/// A protocol on an outside system, driven by [`spawn`](super::spawn). The loop calls each method
-/// on its own thread, so no method may block for long.
+/// A protocol on an outside system, driven by [`spawn`](super::spawn). The loop calls all methods
+/// on its thread, so no method may block for long.
 pub trait Backend: Send + Sized + 'static {
     type Core: Protocol<Words: Words<Command = Command<Self::Extra>, Event = Event<Self::Own>>>
         + Send;
@@ -25,42 +25,44 @@ pub trait Backend: Send + Sized + 'static {
     type Own: Send;
     /// Input from the outside system.
     type Incoming: Send;
-    /// Questions of the node itself, beside requests of handles.
+    /// Requests of the node itself, beside requests of handles.
     type Ask: Send + 'static;
 
     /// The thread's name.
     const THREAD: &'static str;
     /// Number of kinds of input that can be [taken](Self::take).
     const KINDS: usize;
-    /// Name of a protocol that cannot hand a leadership over; `None` if it can.
+    /// The protocol's name if it cannot hand a leadership over; `None` if it can.
     const NO_TRANSFER: Option<&'static str> = None;
-    /// Whether each new observer sees only views that were read after it came.
+    /// Whether the first view of each new observer must be read after the observer came.
     const AFRESH: bool = false;
 
-    /// Wall time, for a core that compares it with other machines; other cores never call this.
+    /// Wall time, for cores that compare it with other machines. The loop calls this for no other
+    /// core.
     fn wall(&self) -> WallTime {
         clock::wall()
     }
 
-    /// Waits for input from outside. Cancel safe: the poll that finds an input returns it.
+    /// Waits for input from outside. Cancel safe: if a poll finds an input, that poll returns it.
     fn next(&mut self) -> impl Future<Output = Self::Incoming> + Send;
 
-    /// Takes an available input of this kind.
+    /// Takes an input of this kind, if one is available.
     fn take(&mut self, kind: usize) -> Option<Self::Incoming>;
 
     /// Handles input that arrived before `now`, and hands inputs for the core to `machine`.
     fn on_incoming(&mut self, now: Time, incoming: Self::Incoming, machine: &mut Machine<Self>);
 
-    /// Handles a question of the node.
+    /// Handles a request of the node.
     fn on_ask(&mut self, now: Time, ask: Self::Ask, machine: &mut Machine<Self>);
 
-    /// Sends a message, or keeps it until [`before_waiting`](Self::before_waiting).
+    /// Sends a message, now or in [`before_waiting`](Self::before_waiting).
     fn send(&mut self, to: Address<Self>, message: Message<Self>);
 
     /// Writes a record so that it survives the process; `false` if that failed.
     fn persist(&mut self, record: &Record<Self>) -> bool;
 
-    /// Begins to write a record so that it survives the machine. The answer is input from outside.
+    /// Begins to write a record so that it survives the machine. The result comes as input from
+    /// outside.
     fn flush(&mut self, ticket: Ticket, record: Record<Self>);
 
     /// Handles an event of this protocol alone.
@@ -71,36 +73,36 @@ pub trait Backend: Send + Sized + 'static {
         machine: &mut Machine<Self>,
     );
 
-    /// Handles the victory of a campaign. Returns the protocol's offer to its leaders beyond the
-    /// handle: [`Elected::extra`](super::Elected::extra).
+    /// Handles the victory of a campaign. Returns [`Elected::extra`](super::Elected::extra): the
+    /// protocol's offer to its leaders beyond the handle.
     fn elected(&mut self, _election: &ElectionName) -> Arc<dyn Any + Send + Sync> {
         Arc::new(())
     }
 
-    /// Handles the end of a campaign or leadership, which its handle shows already.
+    /// Handles the end of a campaign or leadership; its handle shows the end already.
     fn ended(&mut self, _end: &End) {}
 
-    /// An election cannot be observed; its observers learn that no view follows.
+    /// Handles an election that cannot be observed; its observers learn that no view follows.
     fn not_observed(&mut self, _election: &ElectionName, _why: &Arc<str>) {}
 
-    /// Adds the driver's knowledge to the reason why a campaign waits.
+    /// Completes the reason why a campaign waits with the driver's knowledge.
     fn explain(&self, waiting: Waiting) -> Waiting {
         waiting
     }
 
-    /// Handles a new campaign, of which the core does not know yet.
+    /// Handles a new campaign, before the core hears of it.
     fn opened(&mut self, _election: &ElectionName, _seats: &Campaigns<Self::Class>) {}
 
-    /// Called after each input while more may be available.
+    /// Called after each input while further inputs may be available.
     fn before_more(&mut self) {}
 
     /// Called when no more input is available.
     fn before_waiting(&mut self) {}
 
-    /// Longest wait of a closing node until others know.
+    /// The longest wait of a closing node until others know.
     fn farewell(&self) -> Duration;
 
-    /// Whether the core holds no claim outside any more.
+    /// Whether no claim of the core can be left at other nodes.
     fn is_idle(&self, _core: &Self::Core) -> bool {
         true
     }

@@ -10,18 +10,18 @@ use tokio::sync::{Notify, watch};
 use crate::cell::ClaimCell;
 use crate::clock;
 use crate::error::{CampaignError, TransferError};
-use crate::request::{CampaignId, CampaignReply, Elected, Progress, TransferReply, Victory, say};
+use crate::request::{CampaignId, CampaignReply, Elected, Progress, TransferReply, Victory, keep};
 use crate::safety::SafetyClass;
 
 /// The target of drivers' log lines: leaders, reasons for waiting, and troubles for an operator.
-/// The log has a line for each change, never for each message.
+/// There is a line for each change, not for each message.
 pub const LOG: &str = "tenure::events";
 
-/// The target, below [`LOG`], of log lines that are also notices: a reader of notices can leave it
-/// out.
+/// The target, below [`LOG`], of log lines that are also sent as notices. A program that reads
+/// notices can filter these lines out.
 pub const NOTICES: &str = "tenure::events::notices";
 
-/// Orders the caller to hand `Command::Resign` of this election to the core, now.
+/// The caller must hand `Command::Resign` of this election to the core, now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Resign;
 
@@ -33,20 +33,19 @@ struct Entry<C: SafetyClass> {
     /// Wakes callers of `Leader::renewed` at each renewal.
     raised: Arc<Notify>,
     name: Option<Arc<str>>,
-    /// Reason why observers do not know yet that the leadership is over.
-    waits: watch::Sender<Option<Waiting>>,
     transfer: Option<TransferReply>,
 }
 
-/// All campaigns of a driver: at most one for each election, and those whose end others do not know
-/// yet. Dropping the value ends them all as closed.
+/// All campaigns of a driver: at most one open campaign for each election, and ended ones whose end
+/// others may not know yet. Dropping this value ends all of them as closed.
 pub struct Campaigns<C: SafetyClass> {
     campaigns: HashMap<ElectionName, Entry<C>>,
     leaving: HashMap<ElectionName, Vec<Entry<C>>>,
 }
 
 impl<C: SafetyClass> Campaigns<C> {
-    /// Opens a campaign, or refuses it if there is one; true if the core must campaign.
+    /// Opens a campaign; true if the core must campaign. Refuses it if the election has one
+    /// already.
     #[must_use]
     pub fn open(
         &mut self,
@@ -59,7 +58,6 @@ impl<C: SafetyClass> Campaigns<C> {
             return false;
         }
         let (progress, _) = watch::channel(Progress::default());
-        let (waits, _) = watch::channel(None);
         let campaign = Entry {
             id,
             reply: Some(reply),
@@ -67,20 +65,19 @@ impl<C: SafetyClass> Campaigns<C> {
             progress,
             raised: Arc::default(),
             name: None,
-            waits,
             transfer: None,
         };
         self.campaigns.insert(election.clone(), campaign);
         true
     }
 
-    /// Reports why an open campaign waits, and why others do not know the end of a leadership. Logs
+    /// Reports why an open campaign waits, or why others do not know the end of a leadership. Logs
     /// each change.
     pub fn waits(&self, election: &ElectionName, waiting: Waiting) {
         let reply = self.campaigns.get(election).and_then(|campaign| campaign.reply.as_ref());
         let mut changed = false;
         for campaign in self.leaving.get(election).into_iter().flatten() {
-            changed |= say(&campaign.waits, waiting.clone());
+            changed |= campaign.waits(waiting.clone());
         }
         changed |= reply.is_some_and(|reply| reply.waits(waiting.clone()));
         if changed {
@@ -88,32 +85,32 @@ impl<C: SafetyClass> Campaigns<C> {
         }
     }
 
-    /// Every election with a campaign that has not been won, sorted.
+    /// Every election with an open campaign that has not won, sorted.
     #[must_use]
     pub fn pending(&self) -> Vec<ElectionName> {
         let open = self.campaigns.iter().filter(|(_, campaign)| campaign.reply.is_some());
         sorted(open.map(|(election, _)| election))
     }
 
-    /// Whether its campaign has been won, and is not over.
+    /// Whether the open campaign of this election has won.
     #[must_use]
     pub fn won(&self, election: &ElectionName) -> bool {
         self.campaigns.get(election).is_some_and(|campaign| campaign.reply.is_none())
     }
 
-    /// A handle gives this campaign or leadership up. No effect on one that is over already.
+    /// Gives up a campaign or leadership for its handle. Does nothing if it is over already.
     #[must_use]
     pub fn resign(&self, election: &ElectionName, id: CampaignId) -> Option<Resign> {
         self.campaigns.get(election).is_some_and(|campaign| campaign.id == id).then_some(Resign)
     }
 
-    /// The core raised the claim. A claim that has lapsed meanwhile is not raised and must be given
-    /// up: a handle that once said "no longer" must not change its answer.
+    /// Raises the claim for the core. A claim that has lapsed meanwhile is not raised and must be
+    /// given up: a handle that once said "no longer" must not change its answer.
     #[must_use]
     pub fn raise(&mut self, election: &ElectionName, until: Time) -> Option<Resign> {
         let campaign = self.campaigns.get_mut(election)?;
         let raised = match &campaign.cell {
-            // Read the clock now: the core's decision may be old.
+            // Read the clock now: the core may have decided a while ago.
             Some(cell) => cell.raise(clock::now(), until),
             None => {
                 campaign.cell = Some(Arc::new(ClaimCell::new(Claim::new(until))));
@@ -126,7 +123,7 @@ impl<C: SafetyClass> Campaigns<C> {
         (!raised).then_some(Resign)
     }
 
-    /// The core lowered the claim: from this instant no handle leads by it. Call this before others
+    /// Lowers the claim for the core: from now on no handle leads by it. Call this before others
     /// learn of the end.
     pub fn lower(&self, election: &ElectionName) {
         if let Some(cell) = self.campaigns.get(election).and_then(|campaign| campaign.cell.as_ref())
@@ -135,8 +132,8 @@ impl<C: SafetyClass> Campaigns<C> {
         }
     }
 
-    /// The campaign was won; the claim was raised just before. A leadership without a waiting
-    /// caller must be given up.
+    /// Hands the leadership to the caller of a campaign that was won; its claim was raised just
+    /// before. If no caller waits, the leadership must be given up.
     #[must_use]
     pub fn elected(&mut self, election: &ElectionName, elected: Elected<C>) -> Option<Resign> {
         let campaign = self.campaigns.get_mut(election)?;
@@ -145,14 +142,13 @@ impl<C: SafetyClass> Campaigns<C> {
         tracing::info!(target: LOG, %election, id = %elected.id, fence = ?elected.fence, "leading");
         campaign.name = Some(elected.id.clone());
         let progress = campaign.progress.subscribe();
-        let waits = campaign.waits.subscribe();
         let raised = campaign.raised.clone();
-        let won = Victory { elected, cell, progress, raised, waits };
+        let won = Victory { elected, cell, progress, raised };
         (!reply.won(won)).then_some(Resign)
     }
 
-    /// The campaign was won against its class of safety: no handle may lead by it, and it must be
-    /// given up.
+    /// Ends a campaign that was won against its class of safety: no handle may lead by it, and it
+    /// must be given up.
     pub(super) fn mismatched(&mut self, election: &ElectionName) -> Option<Resign> {
         if let Some(reply) =
             self.campaigns.get_mut(election).and_then(|campaign| campaign.reply.take())
@@ -164,18 +160,18 @@ impl<C: SafetyClass> Campaigns<C> {
         Some(Resign)
     }
 
-    /// A lease of full length was obtained: long work may begin. Call this right after
-    /// [`elected`](Self::elected) where the first lease is no shorter.
+    /// Reports that a lease of full length was obtained: long work may begin. Call this right after
+    /// [`elected`](Self::elected) if the first lease has full length.
     pub fn settled(&self, election: &ElectionName) {
         if let Some(campaign) = self.campaigns.get(election) {
             campaign.progress.send_modify(|progress| progress.settled = true);
         }
     }
 
-    /// The campaign or the leadership is over. [`released`](Self::released) must follow.
+    /// Ends a campaign or a leadership. [`released`](Self::released) must follow.
     ///
     /// A campaign that was not won fails as [`Withdrawn`](CampaignError::Withdrawn) or
-    /// [`Closed`](CampaignError::Closed) where `loss` says so, else as
+    /// [`Closed`](CampaignError::Closed) if `loss` says that, and otherwise as
     /// [`Lost`](CampaignError::Lost).
     pub fn ended(&mut self, election: &ElectionName, loss: Loss) {
         let why = match loss {
@@ -186,9 +182,8 @@ impl<C: SafetyClass> Campaigns<C> {
         self.end(election, loss, why);
     }
 
-    /// The campaign can never be won, and `why` has the remedy; otherwise like
-    /// [`ended`](Self::ended). A leadership that was won already ends as
-    /// [`Revoked`](Loss::Revoked).
+    /// Ends a campaign that can never be won; `why` has the remedy. A leadership ends as
+    /// [`Revoked`](Loss::Revoked). Otherwise like [`ended`](Self::ended).
     pub fn refused(&mut self, election: &ElectionName, why: String) {
         self.end(election, Loss::Revoked, CampaignError::Refused { why });
     }
@@ -208,26 +203,27 @@ impl<C: SafetyClass> Campaigns<C> {
         self.leaving.entry(election.clone()).or_default().push(campaign);
     }
 
-    /// The leadership ends now, and others learn that no sooner than `until`, because of a promise.
-    /// Call this right before [`ended`](Self::ended).
+    /// Notes that others will not learn before `until` that the leadership is over, because of a
+    /// promise. Call this right before [`ended`](Self::ended).
     pub fn held(&self, election: &ElectionName, until: Time) {
         if let Some(campaign) = self.campaigns.get(election) {
             campaign.progress.send_modify(|progress| progress.held = Some(until));
             if let Some(who) = campaign.name.clone() {
-                say(&campaign.waits, Waiting::Promised { who, until });
+                campaign.waits(Waiting::Promised { who, until });
             }
         }
     }
 
-    /// Others know the end of everything that has ended in this election, or its lease has run out.
+    /// Reports for all that has ended in this election: others know of the end, or the lease has
+    /// run out.
     pub fn released(&mut self, election: &ElectionName) {
         for campaign in self.leaving.remove(election).into_iter().flatten() {
             campaign.progress.send_modify(|progress| progress.released = true);
         }
     }
 
-    /// A handle asks for a hand-over, which is refused if that leadership is over; true if the core
-    /// must begin it.
+    /// Begins a hand-over for a handle; true if the core must begin it. Refuses it if that
+    /// leadership is over.
     #[must_use]
     pub fn transfer(
         &mut self,
@@ -246,7 +242,7 @@ impl<C: SafetyClass> Campaigns<C> {
         true
     }
 
-    /// The requested successor waits: the hand-over can begin.
+    /// Reports that the requested successor waits: the hand-over can begin.
     pub fn successor_waits(&mut self, election: &ElectionName) {
         let campaign = self.campaigns.get_mut(election);
         if let Some(reply) = campaign.and_then(|campaign| campaign.transfer.take()) {
@@ -254,7 +250,7 @@ impl<C: SafetyClass> Campaigns<C> {
         }
     }
 
-    /// The hand-over does not take place; the leadership goes on.
+    /// Reports that the hand-over does not take place; the leadership goes on.
     pub fn transfer_failed(&mut self, election: &ElectionName, why: TransferError) {
         let campaign = self.campaigns.get_mut(election);
         if let Some(reply) = campaign.and_then(|campaign| campaign.transfer.take()) {
@@ -268,7 +264,7 @@ impl<C: SafetyClass> Campaigns<C> {
         sorted(self.campaigns.keys())
     }
 
-    /// Whether everything has ended and others know.
+    /// Whether everything has ended, and others know.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.campaigns.is_empty() && self.leaving.is_empty()
@@ -282,6 +278,11 @@ fn sorted<'a>(elections: impl Iterator<Item = &'a ElectionName>) -> Vec<Election
 }
 
 impl<C: SafetyClass> Entry<C> {
+    /// Publishes the reason why others do not know of the end yet; true if the reason is new.
+    fn waits(&self, waiting: Waiting) -> bool {
+        self.progress.send_if_modified(|progress| keep(&mut progress.waits, waiting))
+    }
+
     fn end(&mut self, loss: Loss, why: CampaignError) {
         if let Some(cell) = &self.cell {
             cell.lower();
@@ -306,7 +307,7 @@ impl<C: SafetyClass> Default for Campaigns<C> {
 }
 
 impl<C: SafetyClass> Drop for Campaigns<C> {
-    /// A driver that ends, even by a panic, leaves no handle behind that leads.
+    /// Ends all leaderships, so that no handle leads without its driver, even after a panic.
     fn drop(&mut self) {
         for campaign in self.campaigns.values_mut() {
             campaign.end(Loss::Closed, CampaignError::Closed);

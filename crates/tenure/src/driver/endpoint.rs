@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// The form of a service's URLs, such as `http://10.0.0.1:2379`.
 #[derive(Clone, Copy, Debug)]
 pub struct UrlForm {
-    /// Noun for such a URL, such as `an endpoint`.
+    /// Noun for such a URL with its article, such as `an endpoint`.
     pub what: &'static str,
     /// Name of the service, in lower case.
     pub service: &'static str,
@@ -32,14 +32,14 @@ pub struct ServerUrl {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{what}; {fix}")]
 pub struct UrlError {
-    /// Broken rule. A text with an `@` is not repeated: a password may stand before it.
+    /// The violated rule. A text with an `@` is not quoted: a password may stand before the `@`.
     pub what: String,
-    /// Advice on the right form.
+    /// The remedy, with the right form.
     pub fix: String,
 }
 
 impl ServerUrl {
-    /// Whether the scheme is the one with TLS.
+    /// Whether the scheme uses TLS.
     #[must_use]
     pub const fn is_secure(&self) -> bool {
         self.secure
@@ -60,12 +60,11 @@ impl fmt::Display for ServerUrl {
 
 impl UrlForm {
     /// Reads `http://10.0.0.1:2379`, `https://store-0.example.org`, `http://[fd00::7]`. A text
-    /// without a scheme is refused: the reader must not guess whether a password goes over the
-    /// network in the clear.
+    /// without a scheme is refused: a wrong guess could send a password in the clear.
     pub fn read(&self, text: &str) -> Result<ServerUrl, UrlError> {
         let Self { what, service, plain, secure, port, rule } = *self;
         let refuse = |what: String| Err(UrlError { what, fix: rule.to_owned() });
-        // Check this first: other refusals repeat the text, with the password in it.
+        // Check this first: other refusals quote the text, and with it a password.
         if text.contains('@') {
             return refuse(format!("{what} holds no user and no password"));
         }
@@ -145,7 +144,7 @@ impl UrlForm {
     }
 }
 
-/// The host and the port of `10.0.0.7:80`, `db-1.example.com:80` or `[fd00::7]:80`, and of no other
+/// Splits `10.0.0.7:80`, `db-1.example.com:80` or `[fd00::7]:80` into host and port, and no other
 /// form: an IPv6 address keeps its brackets, and the port is not 0.
 #[must_use]
 pub fn host_and_port(text: &str) -> Option<(&str, u16)> {
@@ -153,7 +152,7 @@ pub fn host_and_port(text: &str) -> Option<(&str, u16)> {
     Some((host, port.parse().ok().filter(|port| *port > 0)?))
 }
 
-/// A name, an IPv4 address, or an IPv6 address in brackets.
+/// Whether a text is a name, an IPv4 address, or an IPv6 address in brackets.
 fn is_host(host: &str) -> bool {
     let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     match inner {

@@ -1,8 +1,8 @@
-//! Handles input fairly: one of each kind in turn.
+//! Fair handling of input: one of each kind in turn.
 
-/// Handles input, one of each kind in turn, until no input is left, each kind has had `limit - 1`
-/// turns, or `is_late`: a kind that never ends delays neither the other kinds nor the driver's work
-/// between batches. Returns whether more input may be there.
+/// Handles input, one of each kind in turn, until none is left, each kind has had `limit - 1`
+/// turns, or `is_late`. So an endless kind delays neither other kinds nor the driver's work between
+/// batches. Returns whether input may be left.
 pub(super) fn handle_fairly<D, H>(
     driver: &mut D,
     limit: usize,
@@ -35,7 +35,7 @@ mod tests {
 
     use super::*;
 
-    /// Letters, of which `a` never ends, and the handled ones.
+    /// A source of letters, with an endless supply of `a`, and the letters handled.
     #[derive(Default)]
     struct Driver {
         b: usize,
@@ -62,7 +62,7 @@ mod tests {
 
         fn on(&mut self, letter: char) {
             self.handled.push(letter);
-            // Handling a letter causes more.
+            // Each `b` causes a `c`.
             self.c += usize::from(letter == 'b');
         }
     }

@@ -1,4 +1,4 @@
-//! The side of a running loop that its node and handles hold.
+//! The connection of a node and its handles to a running loop.
 
 use std::fmt;
 use std::io;
@@ -17,7 +17,8 @@ use crate::error::SystemError;
 use crate::request::{DriverHandle, Request, Timing};
 use crate::safety::SafetyClass;
 
-/// Notices that a slow listener may miss before it learns of the gap.
+/// Notices that a slow listener may leave unread. Older ones are lost, and the listener learns
+/// that.
 const NOTICES: usize = 256;
 
 pub(super) enum Call<C: SafetyClass, A> {
@@ -38,8 +39,8 @@ pub fn seed() -> Result<u64, SystemError> {
     Ok(u64::try_from(random()? >> 64).unwrap_or(0))
 }
 
-/// The way to a running loop, for its node and all handles. When the last one is dropped, the loop
-/// gives everything up and ends.
+/// The connection of a node and all its handles to a running loop. When the last owner drops it,
+/// the loop gives everything up and ends.
 pub struct Hold<C: SafetyClass, A> {
     asked: mpsc::UnboundedSender<Call<C, A>>,
     timing: Box<dyn Fn() -> Timing + Send + Sync>,
@@ -58,11 +59,11 @@ impl<C: SafetyClass, A: Send + 'static> DriverHandle<C> for Hold<C, A> {
 /// Parts of a loop: the backend, its core, and the input with which the core starts.
 pub type LoopParts<B> = (B, <B as Backend>::Core, <WordsOf<B> as Words>::Start);
 
-/// The hold of a node on the loop that drives `B`.
+/// The hold of a node that drives `B`.
 pub type HoldOf<B> = Arc<Hold<<B as Backend>::Class, <B as Backend>::Ask>>;
 
-/// Starts the loop on a thread of its own, so that an application that blocks cannot starve a
-/// renewal. `begin` makes the backend, in the runtime of the loop; `timing` answers for
+/// Starts the loop on its own thread, so that an application that blocks cannot starve a renewal.
+/// `begin` makes the backend, in the runtime of the loop; `timing` answers
 /// [`DriverHandle::timing`].
 pub fn spawn<B: Backend>(
     begin: impl FnOnce() -> LoopParts<B>,
@@ -89,10 +90,10 @@ pub fn spawn<B: Backend>(
         })
     };
     match begun {
-        // The thread waits for this.
+        // Hand the work to the thread, which waits for it.
         Ok(work) => drop(give.send((runtime, work))),
         Err(error) => {
-            // The caller may be in a runtime of its own, where dropping this one would panic.
+            // The caller may be in another runtime, where dropping this one would panic.
             runtime.shutdown_background();
             return Err(error);
         }
@@ -107,19 +108,20 @@ impl<C: SafetyClass, A: Send + 'static> Hold<C, A> {
         Election::new(self.clone(), name)
     }
 
-    /// Passes a question of the node on; `false` if the loop has ended.
+    /// Passes a request of the node on; `false` if the loop has ended.
     pub fn tell(&self, ask: A) -> bool {
         self.asked.send(Call::Node(ask)).is_ok()
     }
 
-    /// Asks the loop and returns its answer; `None` once the loop has ended. Cancel safe.
+    /// Sends a request to the loop and returns its answer; `None` once the loop has ended. Cancel
+    /// safe.
     pub async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> A) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.tell(ask(reply));
         answer.await.ok()
     }
 
-    /// Gives everything up, and waits until others know or [`Backend::farewell`] has passed.
+    /// Gives everything up, and waits until others know, for [`Backend::farewell`] at most.
     /// Dropping the future does not stop the closing.
     pub async fn close(&self) {
         let (done, closed) = oneshot::channel();
@@ -140,23 +142,23 @@ impl<C: SafetyClass, A: Send + 'static> fmt::Debug for Hold<C, A> {
     }
 }
 
-/// Notices for an operator. The first listener receives all notices since the start.
-#[derive(Debug)]
+/// Notices for an operator. The first listener gets all notices since the start.
+#[derive(Clone, Debug)]
 pub struct Notices<N> {
     said: broadcast::Sender<N>,
-    first: Mutex<Option<broadcast::Receiver<N>>>,
+    first: Arc<Mutex<Option<broadcast::Receiver<N>>>>,
 }
 
 impl<N: Clone> Notices<N> {
-    /// Makes both sides: listeners, and the sender of notices. A sender without listeners is fine.
+    /// Makes the listeners' side and the sender of notices. Notices may be sent without listeners.
     #[must_use]
     pub fn new() -> (Self, broadcast::Sender<N>) {
         let (said, first) = broadcast::channel(NOTICES);
-        (Self { said: said.clone(), first: Mutex::new(Some(first)) }, said)
+        (Self { said: said.clone(), first: Arc::new(Mutex::new(Some(first))) }, said)
     }
 
-    /// The first listener receives all notices since the start, later ones those from now on. Slow
-    /// listeners miss the oldest.
+    /// Adds a listener. The first one gets all notices since the start, later ones all from now on.
+    /// A slow listener misses the oldest.
     #[must_use]
     pub fn listen(&self) -> broadcast::Receiver<N> {
         let first = self.first.lock().map(|mut first| first.take());

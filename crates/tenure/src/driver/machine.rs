@@ -12,14 +12,14 @@ use crate::error::TransferError;
 use crate::request::Elected;
 use crate::safety::SafetyClass;
 
-/// The core, with the campaigns and observers of its handles. A [`Backend`] hands inputs for the
-/// core in; the loop handles them in their order, all with the same sample of the clock.
+/// The core, with the campaigns and observers of its handles. A [`Backend`] queues inputs for the
+/// core here; the loop handles them in order, all with one sample of the clock.
 pub struct Machine<B: Backend> {
     pub core: B::Core,
     pub campaigns: Campaigns<B::Class>,
     pub subscriptions: Subscriptions,
     inputs: VecDeque<Input<WordsOf<B>>>,
-    /// Commands that follow from the present effects, before all other inputs.
+    /// Commands that follow from the present effects, and come before all other inputs.
     owed: Vec<Input<WordsOf<B>>>,
 }
 
@@ -44,7 +44,7 @@ impl<B: Backend> Machine<B> {
         self.input(Input::Command { election, command });
     }
 
-    /// Handles an event of an election that every protocol has.
+    /// Handles an event that every protocol has, of one election.
     pub(super) fn on_event(
         &mut self,
         backend: &mut B,
@@ -80,7 +80,7 @@ impl<B: Backend> Machine<B> {
                 TransferFailure::NotLeading => {
                     campaigns.transfer_failed(election, TransferError::NotLeading);
                 }
-                // The later hand-over has answered this one already.
+                // The later hand-over has answered the earlier one already.
                 TransferFailure::Replaced => {}
             },
             Event::View(view) => {

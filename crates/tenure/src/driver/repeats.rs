@@ -1,21 +1,21 @@
-//! Lines that a log has already, so that each change is logged once and not with each datagram.
+//! Filters repeated log lines, so that a log has a line for each change and not for each datagram.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tenure_core::Time;
 
-/// The most subjects of one kind. Lines about further subjects are dropped until older ones are
+/// The most subjects of one kind. Lines about further subjects are dropped until older subjects are
 /// forgotten.
 const KNOWN_MAX: usize = 128;
-/// The most lines about one subject in ten minutes, however often its text changes.
+/// The most lines about one subject in ten minutes, even if its text changes more often.
 const LINES_MAX: u32 = 4;
 /// Time after which a lasting condition is logged again.
 const AGAIN: Duration = Duration::from_secs(600);
 
 /// The last line about each subject. A log has at most 640 lines of one kind in ten minutes: four
-/// about each of 128 subjects, and one that more is left out. Each kind and each subject has room
-/// of its own: forged senders silence only their like.
+/// about each of 128 subjects, and one more to report lines that are left out. Each kind and each
+/// subject has its own limit: forged senders only silence their like.
 #[derive(Debug, Default)]
 pub struct Repeats {
     known: BTreeMap<&'static str, BTreeMap<String, LastLine>>,
@@ -23,7 +23,7 @@ pub struct Repeats {
 
 #[derive(Debug)]
 struct LastLine {
-    /// `None` when the condition is over.
+    /// Text of the last line; `None` after the condition has ended.
     text: Option<String>,
     at: Time,
     lines: u32,
@@ -31,9 +31,9 @@ struct LastLine {
 }
 
 impl Repeats {
-    /// Returns whether to log `text` about the subject `about` of this `kind` at `now`: the text
-    /// differs from the last line, or that line is ten minutes old. Logs by itself that more lines
-    /// are left out.
+    /// Returns whether to log `text` about the subject `about` of this `kind` at `now`: if the text
+    /// differs from the last line, or that line is ten minutes old. Logs by itself that lines were
+    /// left out.
     #[must_use]
     pub fn is_new(&mut self, now: Time, kind: &'static str, about: &str, text: &str) -> bool {
         let lines = self.lines(now, kind, about, text);
@@ -43,38 +43,38 @@ impl Repeats {
         lines.is_some()
     }
 
-    /// The number of this line in its ten minutes, if the line is due.
+    /// Returns the number of this line in its ten minutes; `None` if the line must not be logged.
     fn lines(&mut self, now: Time, kind: &'static str, about: &str, text: &str) -> Option<u32> {
         let known = self.known.entry(kind).or_default();
-        if let Some(said) = known.get_mut(about) {
-            if now.since(said.since) >= AGAIN {
-                said.lines = 0;
-                said.since = now;
+        if let Some(line) = known.get_mut(about) {
+            if now.since(line.since) >= AGAIN {
+                line.lines = 0;
+                line.since = now;
             }
-            let lasts = said.text.as_deref() == Some(text) && now.since(said.at) < AGAIN;
-            if lasts || said.lines >= LINES_MAX {
+            let is_repeated = line.text.as_deref() == Some(text) && now.since(line.at) < AGAIN;
+            if is_repeated || line.lines >= LINES_MAX {
                 return None;
             }
-            said.text = Some(text.to_owned());
-            said.at = now;
-            said.lines += 1;
-            return Some(said.lines);
+            line.text = Some(text.to_owned());
+            line.at = now;
+            line.lines += 1;
+            return Some(line.lines);
         }
         if known.len() >= KNOWN_MAX {
-            known.retain(|_, said| now.since(said.at) < AGAIN);
+            known.retain(|_, line| now.since(line.at) < AGAIN);
             if known.len() >= KNOWN_MAX {
                 return None;
             }
         }
-        let said = LastLine { text: Some(text.to_owned()), at: now, lines: 1, since: now };
-        known.insert(about.to_owned(), said);
+        let line = LastLine { text: Some(text.to_owned()), at: now, lines: 1, since: now };
+        known.insert(about.to_owned(), line);
         Some(1)
     }
 
-    /// Forgets a subject whose condition is over: the next line about it is due at once.
+    /// Forgets a subject whose condition is over, so that its next line is logged at once.
     pub fn forget(&mut self, kind: &'static str, about: &str) {
-        if let Some(said) = self.known.get_mut(kind).and_then(|known| known.get_mut(about)) {
-            said.text = None;
+        if let Some(line) = self.known.get_mut(kind).and_then(|known| known.get_mut(about)) {
+            line.text = None;
         }
     }
 }

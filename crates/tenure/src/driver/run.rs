@@ -17,11 +17,11 @@ use crate::clock;
 use crate::error::{CampaignError, TransferError};
 use crate::request::Request;
 
-/// Inputs of each kind that are handled before their messages are sent.
+/// The most inputs of each kind before messages are sent.
 const BATCH: usize = 64;
 
-/// Longest time of a batch, but for its last input. A renewal goes through the tasks of this thread
-/// several times, and behind a batch each time.
+/// The longest time of a batch, apart from its last input. A renewal passes through the tasks of
+/// this thread several times, and waits for a batch each time.
 const SPAN: Duration = Duration::from_millis(1);
 
 pub(super) struct Loop<B: Backend> {
@@ -54,7 +54,7 @@ enum Wake<B: Backend> {
     Incoming(B::Incoming),
     Alarm,
     Call(Call<B::Class, B::Ask>),
-    /// No node or handle holds the loop any more.
+    /// Nothing holds the loop any more: neither node nor handle.
     Abandoned,
 }
 
@@ -75,12 +75,12 @@ impl<B: Backend> Loop<B> {
         Ok(this)
     }
 
-    /// Runs until no handle holds the node any more, or until it is closed.
+    /// Runs until the last handle is dropped, or the node is closed.
     pub(super) async fn run(mut self) {
         self.carry().await;
         let closing = self.closing.take();
-        // Callers that wait for the end go on only when no handle leads and everything that the
-        // loop held is free.
+        // Free everything first: callers that wait for the end go on only when no handle leads and
+        // nothing is held.
         drop(self);
         if let Some(done) = closing.and_then(|closing| closing.done) {
             let _ = done.send(());
@@ -96,13 +96,13 @@ impl<B: Backend> Loop<B> {
             self.arm();
             let happened = self.next().await;
             self.on(happened);
-            // A caller may wait for this input, so it does not wait for the inputs behind it.
+            // A caller may wait for the effects of this input, so send them before the next one.
             self.backend.before_more();
             // An endless kind of input must delay neither handles nor other kinds.
             let begin = clock::now();
             let is_late = || clock::now().since(begin) >= SPAN;
             if handle_fairly(self, BATCH, 1 + B::KINDS, Self::take, Self::on, is_late) {
-                // The tasks of the same thread that send and receive must not wait either.
+                // Let the sending and receiving tasks of this thread run.
                 tokio::task::yield_now().await;
             }
         }
@@ -120,7 +120,7 @@ impl<B: Backend> Loop<B> {
         }
     }
 
-    /// Cancel safe: the poll that finds an event returns it.
+    /// Waits for an event. Cancel safe: if a poll finds an event, that poll returns it.
     async fn next(&mut self) -> Wake<B> {
         let Self { backend, timer, asked, closing, .. } = self;
         tokio::select! {
@@ -134,12 +134,12 @@ impl<B: Backend> Loop<B> {
         }
     }
 
-    /// Reads the clock here, after the event.
+    /// Handles an event. Reads the clock after the event.
     fn on(&mut self, happened: Wake<B>) {
         let sampled = self.sample();
         let now = sampled.since_boot();
-        // The alarm is heard only in a pause, and a flood leaves none; and the alarm may ring for a
-        // deadline that has moved away.
+        // Check the deadline after every event: a flood leaves no pause in which the alarm is
+        // heard. The alarm alone proves nothing, as it may ring for an earlier deadline.
         if self.machine.core.due().is_some_and(|due| due <= now) {
             self.machine.input(Input::Timeout);
             self.feed_core(sampled);
@@ -203,7 +203,7 @@ impl<B: Backend> Loop<B> {
         machine.command(election, command);
     }
 
-    /// Gives everything up, and ends once others know or enough time has passed.
+    /// Gives everything up. The loop ends once others know, or after the farewell time.
     fn close(&mut self, now: Time, done: Option<oneshot::Sender<()>>) {
         if self.closing.is_some() {
             return;
@@ -255,14 +255,14 @@ impl<B: Backend> Loop<B> {
                 Effect::Emit { election: None, event: Event::Own(own) } => {
                     backend.on_event(None, own, machine);
                 }
-                // Every common event concerns an election.
+                // Each event that all protocols have belongs to an election.
                 Effect::Emit { election: None, event: _ } => {}
             }
         }
         self.effects = effects;
     }
 
-    /// Sets the alarm to the deadline of the core or of closing, or earlier.
+    /// Sets the alarm to the next deadline of the core or of the closing, or earlier.
     fn arm(&mut self) {
         let closing = self.closing.as_ref().map(|closing| closing.until);
         self.timer.arm(self.machine.core.due().into_iter().chain(closing).min());

@@ -22,11 +22,11 @@ struct Subscription {
     missed: bool,
 }
 
-/// Observers that must not see an older view than their own.
+/// Observers whose first view must be newer than their arrival.
 #[derive(Debug, Default)]
 struct Newcomers {
     looked_for: Option<Vec<ObserveReply>>,
-    /// Observers that came after the begin of that look.
+    /// Observers that came after the query for the others had begun.
     later: Vec<ObserveReply>,
 }
 
@@ -54,8 +54,8 @@ impl Subscription {
 }
 
 impl Subscriptions {
-    /// Adds an observer of an election. Returns the interval of questions if the core must begin to
-    /// observe or ask more often; the most impatient observer decides.
+    /// Adds an observer of an election. Returns an interval if the core must begin to query, or
+    /// query more often: the shortest interval of all its observers.
     #[must_use]
     pub fn observe(
         &mut self,
@@ -75,9 +75,8 @@ impl Subscriptions {
         (new || faster).then_some(every)
     }
 
-    /// Adds an observer that must not see an older view. Returns the interval of questions if the
-    /// core must look, as [`observe`](Self::observe) does: the core's next view is the first that
-    /// this observer sees.
+    /// Adds an observer whose first view must be newer than its arrival. Returns the interval if
+    /// the core must query now: the core's next view is then the first for this observer.
     #[must_use]
     pub fn observe_afresh(
         &mut self,
@@ -97,8 +96,8 @@ impl Subscriptions {
         Some(subscription.every)
     }
 
-    /// Returns the interval of questions if observers came while the core was looking for others,
-    /// so that the core must look again.
+    /// Returns the interval of queries if observers came during the last query, so that the core
+    /// must query again.
     #[must_use]
     pub fn look_again(&mut self, election: &ElectionName) -> Option<Duration> {
         let subscription = self.subscriptions.get_mut(election)?;
@@ -110,12 +109,13 @@ impl Subscriptions {
         owed.then_some(subscription.every)
     }
 
-    /// The core does not observe an election: its observers learn that no view follows.
+    /// Ends all observations of an election: its observers learn that no view follows.
     pub fn close(&mut self, election: &ElectionName) {
         self.subscriptions.remove(election);
     }
 
-    /// An observer has left; true if it was the last, so that the core must stop observing.
+    /// Handles the departure of an observer; true if it was the last, so that the core must stop
+    /// observing.
     #[must_use]
     pub fn unobserve(&mut self, election: &ElectionName) -> bool {
         let alone = self.subscriptions.get_mut(election).is_some_and(Subscription::is_deserted);
@@ -125,8 +125,8 @@ impl Subscriptions {
         alone
     }
 
-    /// The core may have missed states since its last view: observers get
-    /// [`Change::Reset`](crate::Change::Reset) before its next one.
+    /// Notes that the core may have missed states since its last view: observers get
+    /// [`Change::Reset`](crate::Change::Reset) before the next view.
     pub fn missed(&mut self, election: &ElectionName) {
         if let Some(subscription) = self.subscriptions.get_mut(election) {
             subscription.missed = true;
@@ -139,7 +139,7 @@ impl Subscriptions {
         let missed = std::mem::take(&mut subscription.missed);
         subscription.latest.send_if_modified(|latest| {
             let changed = missed || !latest.view.as_ref().is_some_and(|known| known.is_same(&view));
-            // A gap counts as a change that observers were too slow to see.
+            // After a gap skip a version, so that each observer learns that it missed a state.
             latest.version += u64::from(changed) + u64::from(missed);
             latest.view = Some(view);
             changed

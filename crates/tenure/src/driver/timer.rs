@@ -1,4 +1,4 @@
-//! The alarm of a driver's loop.
+//! The timer of a driver's loop.
 
 use std::io;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use crate::alarm::Alarm;
 use crate::clock;
 use crate::watched::Watched;
 
-/// Distance within which an alarm is set anew when its deadline moves away. A later alarm stays,
-/// and rings once too early.
+/// When a deadline moves later, an alarm that is due within this time is set anew. An alarm further
+/// away stays, and rings once too early.
 const NEAR: Duration = Duration::from_millis(10);
 
 /// Wakes a loop in tokio at an instant of `CLOCK_BOOTTIME`, also when the machine was suspended
@@ -37,14 +37,15 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// A timer that is not armed. Must be called in a tokio runtime with I/O.
+    /// Makes a timer that is not armed. Call this in a tokio runtime with I/O.
     pub fn new() -> io::Result<Self> {
         Ok(Self { alarm: Watched::new(Alarm::new()?)?, armed: None })
     }
 
-    /// Rings at `at` at the latest, at once when `at` has passed. The timer may ring earlier: with
-    /// `None`, and when it was armed for an earlier instant more than 10 ms away; look at the clock
-    /// then. Arming for the same instant is cheap, so a loop can arm before each wait.
+    /// Arms the timer: it rings at `at` at the latest, at once if `at` has passed. The timer may
+    /// ring earlier, so read the clock after it: an earlier instant stays armed if it is more than
+    /// 10 ms away, and with `None` in any case. Arming for the same instant is cheap, so a loop can
+    /// arm before each wait.
     pub fn arm(&mut self, at: Option<Time>) {
         let Some(at) = at.filter(|at| Some(*at) != self.armed) else { return };
         if self.armed.is_some_and(|armed| armed < at && armed > clock::now().after(NEAR)) {
@@ -56,9 +57,9 @@ impl Timer {
         }
     }
 
-    /// Resolves once it has rung, and disarms it. Cancel safe.
+    /// Resolves once the timer has rung, and disarms it. Cancel safe.
     pub async fn rung(&mut self) {
-        // An error is as good a reason to look at the clock.
+        // Return after an error, too: the caller then reads the clock.
         let _ = self.alarm.read(Alarm::take).await;
         self.armed = None;
     }

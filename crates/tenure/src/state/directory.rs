@@ -1,4 +1,4 @@
-//! The directory itself: found or created, locked, and its files.
+//! A state directory: found or created, locked, with its files.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -14,14 +14,14 @@ use rustix::io::Errno;
 use super::disk::{Disk, Linux};
 use super::error::{Found, PathLoss, StateError, WriteError};
 
-/// File with the pid of the process that has the directory, for people and error messages.
+/// File with the pid of the process that uses the directory, for people and error messages.
 const LOCK: &str = "lock";
 
-/// File that the process locks that has the directory. The name does not look like a leftover to
-/// people, and `rm *` does not remove it.
+/// File that the using process locks. Its name does not look like a leftover to people, and `rm *`
+/// does not remove it.
 const HELD: &str = ".held";
 
-/// Attempts to open that file, which another process may remove meanwhile.
+/// Attempts to lock that file, which another process may remove in between.
 const ATTEMPTS: u32 = 100;
 
 const HELD_TEXT: &[u8] =
@@ -30,24 +30,22 @@ const HELD_TEXT: &[u8] =
 /// Files that a protocol keeps in a state directory.
 #[derive(Debug)]
 pub struct Layout {
-    /// Name of the [`Document`](super::Document) without which there is no memory.
+    /// Name of the [`Document`](super::Document). A directory without it has no state.
     pub document: &'static str,
     pub others: &'static [&'static str],
-    /// Way to start without a lost memory, and its effect, as the end of a sentence.
+    /// How to start after the state was lost, and the effect of that: the end of a sentence.
     pub relearn: &'static str,
-    /// Way to start again after the loss of a directory under a running node, as the end of a
-    /// sentence.
+    /// How to start again after the directory was lost under a running node: the end of a sentence.
     pub caution: &'static str,
 }
 
 impl Layout {
-    /// Whether the name belongs to a memory whose document may be lost.
+    /// Whether the name belongs to state whose document may be lost.
     fn remains(&self, name: &str) -> bool {
         self.others.iter().any(|other| name == *other || name == temporary(other))
     }
 
-    /// Whether the name belongs to a state directory. `lost+found` comes with a file system of
-    /// one's own.
+    /// Whether the name belongs to a state directory. A file system of its own adds `lost+found`.
     fn has(&self, name: &str) -> bool {
         [LOCK, HELD, "lost+found", self.document].contains(&name)
             || name == temporary(self.document)
@@ -55,28 +53,28 @@ impl Layout {
     }
 }
 
-/// An open directory that no other [`Directory`] has, in this or another process.
+/// An open directory that no other [`Directory`] uses, in this or another process.
 ///
-/// The lock is the kernel's, on a file that only the owner can open: it ends with the process,
-/// however that ends, and no other process can take it. Removing other files does not break it. All
-/// files are reached through the open directory, so that a directory put in its place later is
-/// never written to by mistake.
+/// The kernel holds the lock, on a file that only the owner can open. The lock ends with the
+/// process, whatever ends it, and no other process can take it. Removing other files does not break
+/// it. All files are reached through the open directory: if another directory takes its path, this
+/// process does not write into that one.
 #[derive(Debug)]
 pub struct Directory {
     fd: OwnedFd,
     path: PathBuf,
     layout: &'static Layout,
-    /// Locked file, from [`lock`](Self::lock) on.
+    /// The locked file, from [`lock`](Self::lock) on.
     held: Option<File>,
     own: FileId,
-    /// Locked file, and files of the memory, once each was found or written.
+    /// The locked file, and files of the state, each from its first read or write on.
     in_use: Mutex<BTreeMap<String, Binding>>,
     /// Names of files that this process removed, with the reasons.
     removed: Mutex<BTreeMap<String, String>>,
     disk: Arc<dyn Disk>,
 }
 
-/// Identity of a file, whatever its name: its device and its number there.
+/// Identity of a file, independent of its name: its device and inode.
 type FileId = (u64, u64);
 
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +83,7 @@ struct Binding {
     next: Option<FileSize>,
 }
 
-/// A file, and the least number of bytes that it has unless it was cut off.
+/// A file, and its size: a smaller size means that the file was cut off.
 #[derive(Clone, Copy, Debug)]
 struct FileSize {
     id: FileId,
@@ -99,16 +97,16 @@ impl FileSize {
 }
 
 impl Directory {
-    /// Opens `path`, which is created with mode 0700 when it is missing, but not its parents, and
-    /// locks it: from now on no other process has it. A directory that holds anything foreign and
-    /// no document is refused, and nothing is put there.
+    /// Opens `path` and locks it: from now on no other process can use it. If `path` is missing, it
+    /// is created with mode 0700, but not its parents. A directory with foreign files and no
+    /// document is refused, and nothing is put there.
     ///
-    /// Blocks for as long as the disk takes; the call never waits for the lock.
+    /// The call blocks for as long as the disk takes, but never waits for the lock.
     pub fn open(path: &Path, layout: &'static Layout) -> Result<Self, StateError> {
         Self::open_on(path, layout, Arc::new(Linux))
     }
 
-    /// Opens like [`open`](Self::open), on a disk of the caller's, for tests.
+    /// Opens like [`open`](Self::open), on another disk, for tests.
     pub fn open_on(
         path: &Path,
         layout: &'static Layout,
@@ -120,7 +118,7 @@ impl Directory {
         Ok(this)
     }
 
-    /// Opens `path`, and changes nothing in it.
+    /// Opens `path`, and changes nothing there.
     fn find(path: &Path, layout: &'static Layout, disk: Arc<dyn Disk>) -> Result<Self, StateError> {
         let fd = match open_directory(path) {
             Err(Errno::NOENT) => {
@@ -160,13 +158,13 @@ impl Directory {
         }
     }
 
-    /// The first file of a memory beside its document.
+    /// The first file of the state besides its document.
     pub fn remains(&self) -> Result<Option<String>, StateError> {
         let names = self.names()?;
         Ok(names.into_iter().find(|name| self.layout.remains(name)))
     }
 
-    /// The files of the memory.
+    /// The files of the state.
     #[must_use]
     pub const fn layout(&self) -> &'static Layout {
         self.layout
@@ -185,8 +183,7 @@ impl Directory {
                 }
                 Err(errno) => return Err(StateError::io("lock", &self.at(HELD), errno)),
             }
-            // Another process may have removed the file since it was opened, and may have made
-            // another one.
+            // Another process may have replaced the file since it was opened.
             let there = rustix::fs::statat(&self.fd, HELD, AtFlags::SYMLINK_NOFOLLOW);
             let same = |there: &Stat, about: &Metadata| {
                 (there.st_dev, there.st_ino) == (about.dev(), about.ino())
@@ -201,10 +198,10 @@ impl Directory {
         Err(StateError::io("lock", &self.at(HELD), Errno::AGAIN))
     }
 
-    /// Writes down that this process has the directory.
+    /// Writes the pid of this process into the directory.
     pub fn sign(&self) -> Result<(), StateError> {
-        // The text always has one length, so that no reader finds it half written or with an older
-        // one's tail.
+        // The text has a fixed length, so that no reader finds part of it, or the tail of an older
+        // one.
         let pid = format!("{:<10}\n", std::process::id());
         self.file(LOCK, OFlags::WRONLY | OFlags::CREATE)
             .and_then(|mut file| self.disk.write(&mut file, pid.as_bytes()))
@@ -237,13 +234,14 @@ impl Directory {
         Ok(names)
     }
 
-    /// Opens the regular file `name`, created with mode 0600 if the flags say so.
+    /// Opens the regular file `name`; with `CREATE` in the flags a missing file is created with
+    /// mode 0600.
     pub fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {
         self.disk.open(self.fd.as_fd(), name, flags)
     }
 
-    /// Checks whether the next start would find this directory, and those files in use that are
-    /// `wanted`. Takes one system call for the directory and one for each file, along their paths.
+    /// Checks whether the next start would find this directory and the `wanted` files in use. Needs
+    /// one system call for the directory and one for each file.
     pub fn check(&self, wanted: impl Fn(&str) -> bool) -> Result<(), WriteError> {
         // A directory has no length to compare.
         let own = Binding { own: FileSize { id: self.own, bytes: 0 }, next: None };
@@ -252,9 +250,9 @@ impl Directory {
         in_use.keys().filter(|name| wanted(name)).try_for_each(|name| self.check_file(name))
     }
 
-    /// Checks one file in use: one system call, in a directory that is open.
+    /// Checks one file in use, with one system call in the open directory.
     pub fn check_file(&self, name: &str) -> Result<(), WriteError> {
-        // Hold no lock meanwhile: a disk that hangs must not keep another thread from its own
+        // Hold no lock during the system call: a disk that hangs must not block another thread's
         // check.
         let look = || {
             let known = self.in_use().get(name).copied();
@@ -263,12 +261,12 @@ impl Directory {
             let same = known.map_or(Ok(()), |known| self.same(|| self.at(name), known, there));
             same.map_err(|lost| if is_gone { self.why_removed(name).unwrap_or(lost) } else { lost })
         };
-        // Another thread may have put a new file there between the two.
+        // Another thread may have replaced the file between the two reads, so check again.
         look().or_else(|_| look())
     }
 
-    /// Whether the open `file` is the one that is in use under `name`, and no shorter than it was,
-    /// wherever the name leads: one system call.
+    /// Whether the open `file` is the file in use under `name`, and no shorter than before,
+    /// wherever the name leads now. Needs one system call.
     pub fn is_whole(&self, name: &str, file: &File) -> bool {
         let known = self.in_use().get(name).map(|known| known.own);
         let there = rustix::fs::fstat(file).map(|stat| FileSize::of(&stat));
@@ -277,9 +275,9 @@ impl Directory {
             .is_some_and(|(known, there)| known.id == there.id && known.bytes <= there.bytes)
     }
 
-    /// Removes the name of a file that differs from the written one: the next start must not
-    /// believe it. If anything else is missing, as the lock, the name stays: another process may
-    /// have put the file there for itself.
+    /// Removes the name of a file that is not the written one, so that the next start does not use
+    /// it. If something else is missing, such as the lock, the name stays: another process may have
+    /// put the file there for itself.
     pub fn distrust(&self, name: &str) {
         if self.check(|file| file != name).is_err() {
             return;
@@ -294,7 +292,7 @@ impl Directory {
         }
     }
 
-    /// The error if this process has removed the file.
+    /// The error for a file that this process has removed.
     fn why_removed(&self, name: &str) -> Option<WriteError> {
         let removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
         let loss = PathLoss::Removed { why: removed.get(name)?.clone() };
@@ -329,7 +327,7 @@ impl Directory {
         Err(WriteError::Lost { path: self.path.clone(), loss, caution: self.layout.caution })
     }
 
-    /// Notes that from now on `file` must be found under `name`, and no shorter than it is.
+    /// Notes that from now on `file` must be found under `name`, at its present size or longer.
     pub fn remember(&self, name: &str, file: &File) -> io::Result<()> {
         let stat = rustix::fs::fstat(file)?;
         let mut in_use = self.in_use();
@@ -337,9 +335,9 @@ impl Directory {
         Ok(())
     }
 
-    /// Notes that `file` is about to take this name: until [`remember`](Self::remember) a check on
-    /// another thread may find the file before or this one. A lock over the rename would do, too,
-    /// but a rename that hangs in the disk must not keep the driver from its own check.
+    /// Notes that `file` is about to replace the one under `name`: until
+    /// [`remember`](Self::remember) a check on another thread may find either. A lock during the
+    /// rename would block the driver's check if the rename hangs in the disk.
     fn expect(&self, name: &str, file: &File) -> io::Result<()> {
         let stat = rustix::fs::fstat(file)?;
         let mut in_use = self.in_use();
@@ -366,12 +364,12 @@ impl Directory {
         }
     }
 
-    /// Puts `bytes` under `name`, whole or not at all, in sight of this boot of the machine.
+    /// Puts `bytes` under `name`, completely or not at all, so that they survive the process.
     pub fn put(&self, name: &str, bytes: &[u8]) -> io::Result<File> {
         self.put_with(name, bytes, |_| Ok(()))
     }
 
-    /// Puts `bytes` under `name`, whole or not at all, even if the machine stops at any moment.
+    /// Puts `bytes` under `name`, completely or not at all, so that they survive the machine.
     pub fn put_durably(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.put_with(name, bytes, |file| self.disk.flush(file.as_fd()))?;
         self.disk.flush(self.fd.as_fd())
@@ -393,7 +391,7 @@ impl Directory {
             .and_then(|()| self.disk.rename(at, &temporary, name))
             .and_then(|()| self.remember(name, &file));
         if written.is_err() {
-            // The room that the file takes may be needed. A file left behind does no harm.
+            // Free the space of the file. If that fails, the file does no harm.
             let _ = self.disk.remove(at, &temporary);
         }
         written.map(|()| file)
@@ -402,7 +400,8 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // A child between fork and exec has the same lock: closing alone would leave it held.
+        // Unlock explicitly: a child between fork and exec shares the lock, which closing would
+        // leave held.
         if let Some(held) = &self.held {
             let _ = rustix::fs::flock(held, FlockOperation::Unlock);
         }
@@ -417,7 +416,7 @@ fn lock_now(file: BorrowedFd<'_>) -> rustix::io::Result<()> {
     rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)
 }
 
-/// The name under which a file is prepared before it takes its own.
+/// The name of a file until it is complete and is renamed.
 fn temporary(name: &str) -> String {
     format!("{name}.tmp")
 }
@@ -427,7 +426,7 @@ fn open_directory(path: &Path) -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(path, flags, Mode::empty())
 }
 
-/// The living process that signed.
+/// The pid in the directory, if that process lives.
 fn owner(directory: &OwnedFd) -> Option<u32> {
     let file = Linux.open(directory.as_fd(), LOCK, OFlags::RDONLY).ok()?;
     let mut text = String::new();
@@ -436,8 +435,7 @@ fn owner(directory: &OwnedFd) -> Option<u32> {
     Path::new("/proc").join(pid.to_string()).exists().then_some(pid)
 }
 
-/// Checks the mode: a process that can write into the directory can put another memory in its
-/// place.
+/// Checks the mode: a process that can write into the directory can replace the state.
 fn check_directory(directory: &OwnedFd, path: &Path) -> Result<(), StateError> {
     let stat = rustix::fs::fstat(directory)
         .map_err(|errno| StateError::io("open state directory", path, errno))?;
@@ -452,8 +450,8 @@ fn check_directory(directory: &OwnedFd, path: &Path) -> Result<(), StateError> {
     }
 }
 
-/// Opens the file to be locked, or makes it. Every process that can open the file, even to read,
-/// can lock it.
+/// Opens the file to be locked, or makes it. Every process that can open it, even for reading, can
+/// lock it.
 fn open_held(directory: &OwnedFd, path: &Path) -> Result<File, StateError> {
     let path = path.join(HELD);
     let failed = |source: io::Error| StateError::io("open", &path, source);
@@ -468,7 +466,7 @@ fn open_held(directory: &OwnedFd, path: &Path) -> Result<File, StateError> {
         return Err(StateError::Lockable { path, mode });
     }
     if about.len() == 0 {
-        // The text is for people: the lock holds without it.
+        // The text is only for people: the lock works without it.
         let _ = file.write_all(HELD_TEXT);
     }
     Ok(file)
@@ -495,7 +493,7 @@ fn create(path: &Path, disk: &dyn Disk) -> Result<(), StateError> {
 }
 
 fn not_a_directory(path: &Path) -> StateError {
-    // Find the file in the way: no path exists below it.
+    // The part of the path that exists is in the way, as nothing can exist below it.
     let found = path.ancestors().find(|part| part.exists()).unwrap_or(path).to_owned();
     StateError::NotADirectory { path: path.to_owned(), found }
 }

@@ -1,5 +1,5 @@
-//! The system calls that change a state directory, one each, so that tests can stand in between:
-//! their order matters, and that none is left out.
+//! The system calls that change a state directory, one method each. Tests replace them to check
+//! their order, and that none is left out.
 
 use std::fmt;
 use std::fs::File;
@@ -9,21 +9,21 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-/// A disk. Names are in the open directory `at`.
+/// A disk. Names are relative to the open directory `at`.
 pub trait Disk: fmt::Debug + Send + Sync {
     /// Makes a directory with mode 0700.
     fn make_directory(&self, path: &Path) -> io::Result<()>;
 
-    /// Opens a file; makes it with mode 0600.
+    /// Opens a file; if it is created, with mode 0600.
     fn open(&self, at: BorrowedFd<'_>, name: &str, flags: OFlags) -> io::Result<File>;
 
-    /// Writes behind the bytes written before.
+    /// Appends to the bytes already written.
     fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()>;
 
     /// Returns once a file's content, or a directory's names, would survive a loss of power.
     fn flush(&self, what: BorrowedFd<'_>) -> io::Result<()>;
 
-    /// Gives `from` the name `to`, and replaces a file of that name.
+    /// Renames `from` to `to`, and replaces a file of that name.
     fn rename(&self, at: BorrowedFd<'_>, from: &str, to: &str) -> io::Result<()>;
 
     /// Removes the name of a file.
@@ -70,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    /// The kernel refuses a descriptor that cannot be flushed.
+    /// The kernel refuses to flush this descriptor, so a call was made.
     #[test]
     fn a_flush_is_a_system_call() {
         let (pipe, _writer) = io::pipe().unwrap();

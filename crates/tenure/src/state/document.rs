@@ -1,9 +1,9 @@
-//! A small file that must survive the machine, replaced whole.
+//! A small file that must survive the machine. Each write replaces it completely.
 //!
-//! Each write goes to another name, is flushed and renamed, and then the directory is flushed. Two
-//! slots in place would be cheaper, but a damaged newer slot would look like an interrupted write,
-//! and a reader would believe the older one. This way no interrupted write leaves damage, and a
-//! reader refuses all damage.
+//! A write goes to another name; the file is flushed and renamed, and then the directory is
+//! flushed. So no interrupted write leaves damage, and a reader can refuse all damage. Two slots in
+//! one file would be cheaper, but a damaged newer slot would look like an interrupted write, and a
+//! reader would use the older slot.
 
 use std::io::Read;
 use std::marker::PhantomData;
@@ -22,7 +22,7 @@ pub struct Document<T> {
     pub name: &'static str,
     /// Format that distinguishes the document from other files.
     pub format: Format,
-    /// Most bytes of a document: a longer file was not written by Tenure.
+    /// The most bytes of a document. Tenure writes no longer file.
     pub bytes_max: u64,
     content: PhantomData<fn() -> T>,
 }
@@ -46,10 +46,10 @@ impl<T: Serialize + DeserializeOwned> Document<T> {
         self.decode(&bytes).map(Some).map_err(|refusal| refusal.at(&path, self.format, relearn))
     }
 
-    /// Returns once `content` would survive a loss of power. After an error either content may be
-    /// on disk, the one before or this one.
+    /// Writes `content`, and returns once it would survive a loss of power. After an error the disk
+    /// has either the earlier content or this one.
     pub fn write(&self, directory: &Directory, content: &T) -> Result<(), WriteError> {
-        // The document itself is replaced, whether it is there or not.
+        // The document itself is replaced, so it need not exist.
         let check = || directory.check(|file| file != self.name);
         check()?;
         if let Err(source) = directory.put_durably(self.name, &self.encode(content)) {
@@ -63,7 +63,7 @@ impl<T: Serialize + DeserializeOwned> Document<T> {
     /// The bytes of the file.
     #[must_use]
     pub fn encode(&self, content: &T) -> Vec<u8> {
-        // Serializing into memory cannot fail: nothing in it has an unknown length.
+        // Cannot fail: the content has no part of unknown length.
         let body = postcard::to_allocvec(content).unwrap_or_default();
         self.format.seal(&body)
     }

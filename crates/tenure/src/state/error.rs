@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The reason why a state directory was not opened. No memory in it was changed.
+/// The reason why a state directory was not opened. Its state was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     #[error(
@@ -14,7 +14,7 @@ pub enum StateError {
     )]
     InUse {
         path: PathBuf,
-        /// `None` when the holder is in another pid namespace.
+        /// Pid of the other process; `None` if it is in another pid namespace.
         owner: Option<u32>,
     },
     #[error(
@@ -29,7 +29,7 @@ pub enum StateError {
     DanglingLink { path: PathBuf, target: PathBuf },
     #[error("state directory {path}: {found} is not a directory; name another path")]
     NotADirectory { path: PathBuf, found: PathBuf },
-    /// The directory belongs to another user, who could remove its memory.
+    /// The directory belongs to another user, who could remove the state.
     #[error(
         "state directory {path} belongs to user {owner}, and this process runs as user {user}; run \
          the process as user {owner}, or change the owner: chown -R {user} {path}"
@@ -51,8 +51,8 @@ pub enum StateError {
     )]
     Foreign { path: PathBuf, found: String },
     #[error(
-        "{path} is damaged: {damage}; Tenure left it unchanged. Its promises are lost: check the \
-         disk, move the whole directory away and start{relearn}"
+        "{path} is damaged: {damage}; Tenure left it unchanged. The promises in it are lost: check \
+         the disk, move the whole directory away and start{relearn}"
     )]
     Damaged {
         path: PathBuf,
@@ -87,14 +87,14 @@ impl StateError {
     }
 }
 
-/// The reason why a record was not written. The record on disk before still holds and can be read;
-/// a later write may succeed.
+/// The reason why a record was not written. The earlier record on disk is intact and readable; a
+/// later write may succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     #[error("cannot write {path}: {source}{}", hint(.source))]
     Io { path: PathBuf, source: io::Error },
-    /// The next start would not find the records: the directory, or a file in it, has lost its
-    /// name. Until the name is back the node writes nothing.
+    /// The next start would not find the records, because the directory or a file in it has lost
+    /// its name. The node writes nothing until the name is back.
     #[error(
         "state directory {path} is lost: {loss}; {}start this node again{caution}", loss.cure()
     )]
@@ -106,7 +106,7 @@ pub enum WriteError {
     },
 }
 
-/// The way in which a state directory in use was lost.
+/// How a state directory in use was lost.
 #[derive(Debug, thiserror::Error)]
 pub enum PathLoss {
     #[error("{path} cannot be found any more: {source}")]
@@ -120,7 +120,7 @@ pub enum PathLoss {
 }
 
 impl PathLoss {
-    /// An alternative to a start, as the beginning of a sentence that goes on with the start.
+    /// An alternative to starting the node again, as the beginning of that sentence.
     const fn cure(&self) -> &'static str {
         match self {
             Self::Missing { .. } | Self::Replaced { .. } => {
@@ -147,7 +147,7 @@ pub enum Damage {
     Content,
 }
 
-/// The kind of file in the place of one of Tenure's.
+/// How a file differs from Tenure's file in its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Found {
     Begins(String),

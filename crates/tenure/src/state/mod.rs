@@ -1,32 +1,34 @@
-//! State directories: the memory of a node that survives its process or its machine.
+//! State directories: the state of a node that survives its process or its machine.
 //!
-//! For authors of drivers; an application only names a directory. A protocol declares the contents
-//! in a [`Layout`]:
+//! This module is for authors of drivers; an application only names a directory. A protocol
+//! declares the files in a [`Layout`]:
 //!
-//! - a [`Document`] must survive the machine: it is replaced whole and flushed;
-//! - other files must survive the process, each with a head in a [`Format`] of its own, so that a
+//! - a [`Document`] must survive the machine: each write replaces it completely and is flushed;
+//! - other files must survive the process. Each begins with a head in its own [`Format`], so that a
 //!   damaged, foreign or newer file is recognized. [`BootKey`] shows whether instants in them still
-//!   have their meaning.
+//!   have a meaning.
 //!
 //! | file | holds | outlives | written |
 //! |---|---|---|---|
-//! | the document | the protocol's choice | the machine | whole, flushed |
+//! | the document | the protocol's choice | the machine | completely, flushed |
 //! | other files | the protocol's choice | the process | the protocol's choice |
 //! | `lock` | the pid of its process, for people | nothing | at the start |
 //! | `.held` | nothing: the kernel locks this file | nothing | once |
 //!
-//! # What it relies on
+//! # Assumptions
 //!
-//! Until the machine ends, bytes that a `write` put into the page cache are read back (a file
+//! Until the machine ends, bytes that a `write` put into the page cache can be read back. A file
 //! system that loses them within one boot, after a forced detach or a failed write-back, is outside
-//! the model). Flushed bytes stay. A directory restored from a copy or a snapshot, of the files or
-//! of the whole machine, is outside the model, too: no program on this machine can notice that.
-//! Move such a directory away and start without `--new`.
+//! the model. Flushed bytes stay.
+//!
+//! A directory restored from a copy or a snapshot, of the files or of the whole machine, is outside
+//! the model, too: no program on this machine can notice that. Move such a directory away and start
+//! without `--new`.
 //!
 //! The directory belongs to the user of the process and no other user may write to it; only that
 //! user can open `.held` and hold the lock. The lock belongs to the open file. A child made by
-//! `fork` without `exec` shares it and keeps it for as long as it lives, should its parent be
-//! killed.
+//! `fork` without `exec` shares the lock: if the parent is killed, the child keeps the lock as long
+//! as it lives.
 
 mod boot;
 mod directory;
@@ -42,11 +44,11 @@ pub use self::document::{Document, whole};
 pub use self::error::{Damage, Found, PathLoss, StateError, WriteError};
 pub use self::sealed::{Format, Refusal};
 
-/// Whether a start is the cluster's very first.
+/// Whether a start is the very first of its cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opening {
-    /// There was a memory. An empty or missing directory means that it was lost.
+    /// A state must exist. If the directory is empty or missing, the state was lost.
     Existing,
-    /// There never was a memory (`--new`). A directory with a memory is refused.
+    /// No state exists yet (`--new`). A directory with a state is refused.
     New,
 }

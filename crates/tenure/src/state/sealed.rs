@@ -9,11 +9,11 @@ use std::path::Path;
 
 use super::error::{Damage, Found, StateError};
 
-/// The mark of one kind of file, and the only format that is read and written.
+/// The mark of one kind of file, and the number of its only valid format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Format {
     pub magic: [u8; 8],
-    /// Number of the format. Raise it when the layout changes; let a test hold the bytes.
+    /// The number of the format. Raise it when the layout changes; a test should hold the bytes.
     pub number: u32,
 }
 
@@ -23,9 +23,9 @@ const CRC: usize = 4;
 /// The reason why bytes are not a sealed file.
 #[derive(Debug)]
 pub enum Refusal {
-    /// The bytes are of another program.
+    /// The bytes belong to another program.
     Foreign(Found),
-    /// This release does not read the format.
+    /// This release cannot read this format.
     Format(u32),
     Damaged(Damage),
 }
@@ -45,7 +45,7 @@ impl Refusal {
 }
 
 impl Format {
-    /// A file with this body.
+    /// A file with this body: head, body and checksum.
     #[must_use]
     pub fn seal(&self, body: &[u8]) -> Vec<u8> {
         let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
@@ -58,7 +58,7 @@ impl Format {
         bytes
     }
 
-    /// The body at the beginning of `bytes`, and the number of bytes that it took.
+    /// Returns the body at the beginning of `bytes`, and the number of bytes that the file takes.
     pub fn open<'a>(&self, bytes: &'a [u8]) -> Result<(&'a [u8], usize), Refusal> {
         let magic = &self.magic;
         let common = bytes.len().min(magic.len());

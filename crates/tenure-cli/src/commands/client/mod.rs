@@ -23,7 +23,7 @@ use crate::settings::Origins;
 const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER_MAX: u64 = 1 << 20;
 
-/// The client reports the reason of a longer wait.
+/// The wait after which the client reports the reason of the delay.
 const SILENT: Duration = Duration::from_secs(2);
 
 /// The longest wait for the status of one named process.
@@ -46,8 +46,7 @@ pub(super) async fn ask(path: &Path, request: &Request) -> Result<Value, Failure
     ask_within(path, request, PATIENCE).await
 }
 
-/// Reads the status of the process at `path`, if the settings name that process. Such a process
-/// answers at once.
+/// Reads the status of the process at `path`, and refuses a process that the settings do not name.
 pub(super) async fn status(
     path: &Path,
     origins: &Origins,
@@ -60,13 +59,13 @@ pub(super) async fn status(
              stopped, or hangs",
             path.display()
         );
-        let fix = "let it continue (kill -CONT), look at its disk and its log, or end it";
+        let fix = "let the process continue (kill -CONT), check its disk and its log, or end it";
         return Err(Failure::new(Exit::Unreachable, what, fix));
     };
     named::check(None, &status, origins, realms).map(|()| status)
 }
 
-/// Reads the status before a request, with the patience of a request.
+/// Reads the status before a request, and waits for it as long as for a request.
 async fn patient_status(
     path: &Path,
     settings: &TellSettings,
@@ -79,8 +78,8 @@ async fn patient_status(
 async fn ask_within(path: &Path, request: &Request, patience: Duration) -> Result<Value, Failure> {
     exchange(path, request, patience).await.unwrap_or_else(|| {
         let what = format!("no answer at the control socket {} in {patience:?}", path.display());
-        let fix = "look at its log: the request is still being carried out; CMD may need long to \
-                   end, or the other nodes have not confirmed the resignation";
+        let fix = "check the log of the process, which still carries out the request: CMD may need \
+                   long to end, or the other nodes have not confirmed the resignation";
         Err(Failure::new(Exit::Unreachable, what, fix))
     })
 }
@@ -94,7 +93,7 @@ async fn exchange(
         if error.kind() == io::ErrorKind::PermissionDenied {
             let what =
                 format!("this user may not use the control socket {}: {error}", path.display());
-            let fix = "run this as the user who runs it, or as root";
+            let fix = "run this command as the user of that process, or as root";
             return Failure::new(Exit::System, what, fix);
         }
         if let Some(killed) = killed(path, &error) {
@@ -103,10 +102,10 @@ async fn exchange(
         let what = format!("no process answers at the control socket {}: {error}", path.display());
         let fix = match a_role_of(path) {
             Some(one) => {
-                format!("each role of a process has a socket of its own: {}", one.display())
+                format!("name the socket of one role of the process, such as {}", one.display())
             }
-            None => "start it, or give --control PATH; if it runs and its socket was removed, it \
-                     makes that again within a second, or warns why it cannot"
+            None => "start the process, or give --control PATH; a running process makes a removed \
+                     socket again within a second, or warns why it cannot"
                 .to_owned(),
         };
         Failure::new(Exit::Unreachable, what, fix)
@@ -132,7 +131,7 @@ fn killed(path: &Path, error: &io::Error) -> Option<Failure> {
          itself, in {left:.1?}",
         path.display()
     );
-    Some(Failure::new(Exit::Unreachable, what, "wait for that; tenure leader says who leads"))
+    Some(Failure::new(Exit::Unreachable, what, "wait, then ask tenure leader who leads"))
 }
 
 /// The first existing socket `PATH.0`, `PATH.1`, … of a process with several roles.
@@ -165,8 +164,7 @@ async fn talk(path: &Path, request: &Request) -> io::Result<Result<Answer, Failu
     serde_json::from_str(&answer).map(Ok).map_err(io::Error::other)
 }
 
-/// Words for the reason that delays the process at `path`: a stopped process accepts a request and
-/// stays silent.
+/// Describes why the process at `path` does not answer. A stopped process still accepts a request.
 pub(super) async fn held_up_by(path: &Path) -> String {
     let status = tokio::time::timeout(STATUS_PATIENCE, talk(path, &Request::Status)).await;
     let Ok(Ok(Ok(Answer::Done(status)))) = status else {
@@ -179,7 +177,8 @@ pub(super) async fn held_up_by(path: &Path) -> String {
     }
 }
 
-/// Awaits `exchange`, and reports the reason and the longest remaining wait once it lasts.
+/// Awaits `exchange`. After [`SILENT`], reports the reason of the delay and the longest remaining
+/// wait.
 async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output = T>) -> T {
     tokio::pin!(exchange);
     tokio::select! {
@@ -204,8 +203,9 @@ async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output =
     exchange.await
 }
 
-/// The socket of the leading runner. Several candidates of one election may run on this machine,
-/// and at most one of them leads. A socket given by the user must belong to the named runner.
+/// Finds the socket of the leading runner: several candidates of one election may run on this
+/// machine, and at most one of them leads. A socket given by the user must belong to the named
+/// runner.
 pub(super) async fn find_leader(
     settings: &TellSettings,
     origins: &Origins,
@@ -223,7 +223,7 @@ pub(super) async fn find_leader(
     }
 }
 
-/// Finds the leading runner that satisfies `is_meant`: two clusters may have one name.
+/// Finds the leading runner that `is_meant` accepts: two clusters may share a name.
 async fn search(
     directory: &Path,
     prefix: &str,
@@ -266,7 +266,7 @@ async fn search(
     Err(match leaving {
         Some(why) => {
             let what = format!("nobody leads {election} now: {why}");
-            Failure::new(Exit::Refused, what, "wait for that; tenure leader says who leads")
+            Failure::new(Exit::Refused, what, "wait, then ask tenure leader who leads")
         }
         None if asked == 0
             && let Some(other) = other =>
@@ -281,12 +281,12 @@ async fn search(
     })
 }
 
-/// The status of a process that answers for the election, by the socket of a role that it leads, if
-/// it leads any.
+/// A process that stands for the election. With roles, `socket` belongs to a role that the process
+/// leads, if it leads any.
 #[derive(Debug)]
 struct RunnerStatus {
     socket: PathBuf,
-    /// Id of a process that may have a socket for each role.
+    /// Id of the process; only with roles, whose sockets belong to one process.
     id: Option<Value>,
     leads: bool,
 }
@@ -317,7 +317,6 @@ fn chosen(
     Ok(found.pop().map(|one| one.socket))
 }
 
-/// Candidates that gave no status.
 #[derive(Default)]
 struct SilentCandidates {
     silent: Vec<String>,
@@ -356,23 +355,23 @@ fn is_of(settings: &TellSettings, status: &Value) -> bool {
     status["election"] == election || (status["of"] == election && role)
 }
 
-/// The failure for several leaders. Processes of a group lead a part of the roles each. Without
-/// roles, a leader lost its leadership since it answered, or the processes belong to two clusters.
+/// The failure when several processes lead. With roles, each process of a group leads some of them.
+/// Without roles, a process has lost the leadership since it answered, or the processes belong to
+/// two clusters.
 fn several(settings: &TellSettings, leading: usize, found: &[RunnerStatus]) -> Failure {
     let TellSettings { election, all, .. } = settings;
     let lead = match leading {
-        0 => "none leads".to_owned(),
-        _ => format!("{leading} lead"),
+        0 => "none of them leads".to_owned(),
+        _ => format!("{leading} of them lead"),
     };
     let what = format!(
-        "{} processes stand for {election} on this machine, of which {lead}: nothing was asked of \
-         them",
+        "{} processes stand for {election} on this machine, and {lead}: no request was sent",
         found.len()
     );
     let fix = match (*all, leading) {
         (true, 0) => {
-            "ask again when one of them leads, or name the process that is to join again, by \
-             --control"
+            "ask again when one of the processes leads, or name the process that shall join again, \
+             by --control"
         }
         (true, _) => "name each process that is to give back its roles, by --control",
         (false, _) => "ask again, or name the right process, by --control",
@@ -392,10 +391,10 @@ fn sockets(directory: &Path, prefix: &str) -> impl Iterator<Item = fs::DirEntry>
     })
 }
 
-const ELSEWHERE: &str = "run this on the machine of the leader (tenure leader prints who it is), \
-                         as the same user, or give --control PATH, or --remote where \
-                         the protocol has orders from elsewhere; a runner whose socket was \
-                         removed makes it again within a second, or warns why it cannot";
+const ELSEWHERE: &str = "run this command on the machine of the leader (tenure leader names the \
+                         leader), as the same user; or give --control PATH, or --remote if the \
+                         protocol has it; a running process makes a removed socket again within a \
+                         second, or warns why it cannot";
 
 fn nobody(settings: &TellSettings, running: &[String]) -> Failure {
     let TellSettings { election, sought, .. } = settings;
@@ -403,7 +402,7 @@ fn nobody(settings: &TellSettings, running: &[String]) -> Failure {
     match running {
         [] => Failure::new(Exit::Unreachable, what, ELSEWHERE),
         running => {
-            let what = format!("{what}; what runs here: {}", running.join("; "));
+            let what = format!("{what}; other candidates here: {}", running.join("; "));
             let fix = format!(
                 "name the right process, by --protocol and by --cluster, --namespace or --group; \
                  or {ELSEWHERE}"
@@ -426,7 +425,7 @@ const ASKED_MAX: usize = 64;
 /// Descriptions of this user's answering runners, those of the same election first.
 async fn running(directory: &Path, settings: &TellSettings) -> Vec<String> {
     let mut found = Vec::new();
-    // A dead process left a socket without a listener, which costs no time.
+    // A socket of a dead process has no listener, and fails at once.
     for socket in sockets(directory, "run-").take(ASKED_MAX) {
         let asked = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
         let named = asked.ok().and_then(|it| Some((!is_of(settings, &it), named::runner(&it)?)));
@@ -477,12 +476,12 @@ mod tests {
     fn resign_counts_those_that_lead() {
         let none = among(true, &[("a", 0, false), ("a", 1, false), ("b", 0, false)]).unwrap_err();
         let both = among(true, &[("a", 0, true), ("b", 1, true), ("c", 0, false)]).unwrap_err();
-        let asked = "on this machine, of which";
+        let asked = "on this machine, and";
         assert_eq!(
             [none.what, both.what],
             [
-                format!("2 processes stand for r {asked} none leads: nothing was asked of them"),
-                format!("3 processes stand for r {asked} 2 lead: nothing was asked of them"),
+                format!("2 processes stand for r {asked} none of them leads: no request was sent"),
+                format!("3 processes stand for r {asked} 2 of them lead: no request was sent"),
             ]
         );
         assert!(none.fix.ends_with(": a.0, b.0"), "{}", none.fix);

@@ -9,14 +9,14 @@ use crate::failure::{Failure, clipped};
 use crate::protocol::Realms;
 use crate::settings::Origins;
 
-/// The settings that name a runner or a node, each with its field in the status. The [`Realms`] add
-/// theirs, which have one name in both.
+/// The settings that name a runner or a node, each with its field in the status. [`Realms`] adds
+/// settings whose fields have the same names.
 const NAMES: [(&str, &str); 3] =
     [("election", "election"), ("name", "node"), ("protocol", "protocol")];
 
 /// Refuses a `status` that differs from the settings in `origins`. A setting that the user left out
-/// matches any value, and a members list matches a process without a list. `found` is the socket if
-/// no setting names it.
+/// matches any value; a members list matches a process that has none. `found` is the path of the
+/// socket if no setting names it.
 pub(super) fn check(
     found: Option<&Path>,
     status: &Value,
@@ -50,18 +50,16 @@ pub(super) fn check(
         others.iter().map(|(setting, value)| format!("{setting} {}", clipped(value))).collect();
     let rosters = rosters.iter().map(|(setting, _)| *setting);
     let what = format!(
-        "the control socket{} is of {}, and not of one with {}",
+        "the control socket{} is of {}, and not of a process with {}",
         found.map_or_else(String::new, |path| format!(" {}", path.display())),
         who(status, realms.names.iter().copied().chain(rosters.clone())),
         told.join(", ")
     );
-    let mut fix = "give the --control of the right process, or the names of the process that \
-                   answers"
-        .to_owned();
+    let mut fix = "give the --control of the right process, or correct these settings".to_owned();
     if rosters.count() > 0 {
         let names = realms.names.iter().filter(|name| status[**name].is_string());
         for name in names {
-            fix += &format!("; where two of one --{name} are on one machine, give them two names");
+            fix += &format!("; on one machine, two installations need a different --{name} each");
         }
     }
     let control = found.is_none().then_some("control");
@@ -75,7 +73,7 @@ fn parts(list: &str) -> BTreeSet<&str> {
     list.split(',').collect()
 }
 
-/// Words for a candidate: its id, election and protocol.
+/// Describes a candidate: its id, election and protocol.
 pub(super) fn runner(status: &Value) -> Option<String> {
     let text = |field: &str| status[field].as_str().map(clipped);
     let realm = ["cluster", "namespace", "group"].iter().find_map(|field| {
@@ -89,7 +87,7 @@ pub(super) fn runner(status: &Value) -> Option<String> {
     Some(format!("{id} for {election} (protocol {protocol}{realm})"))
 }
 
-/// Words for a process: its kind, and all its names.
+/// Describes a process: its kind, and all its names.
 fn who<'a>(status: &Value, names: impl Iterator<Item = &'a str>) -> String {
     let text = |field: &str| status[field].as_str().map(clipped);
     let kind = match (text("node"), text("id")) {

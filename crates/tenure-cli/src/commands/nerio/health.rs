@@ -39,7 +39,10 @@ fn silent(one: &MemberHealth) -> Option<Failure> {
     let is_silent = one.longest.is_none() && member.state != "serving";
     is_silent.then(|| {
         let what = format!("{} at {} {}", member.name, member.address, member.text);
-        let fix = "start it, or look at the way to it; on its machine tenure node status says more";
+        let fix = format!(
+            "start {}, or check the network to it; on its machine tenure node status says more",
+            member.name
+        );
         Failure::new(Exit::Unreachable, what, fix)
     })
 }

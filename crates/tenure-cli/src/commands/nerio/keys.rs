@@ -78,7 +78,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
             ErrorKind::AlreadyExists => Failure::new(
                 Exit::System,
                 format!("{shown} is there already, and may hold a key that is in use"),
-                "name another file, or move that one away",
+                format!("name another file, or move {shown} away"),
             ),
             _ => Failure::new(
                 Exit::System,
@@ -154,7 +154,7 @@ fn lines(answer: &Value) -> String {
     text
 }
 
-/// The users of one name with one key: each call of a command has an address of its own.
+/// All users with one name and one key. Each call of a command has another address.
 struct UserRow {
     /// Key and name of the user, and the owner of the key.
     who: (String, String, String),

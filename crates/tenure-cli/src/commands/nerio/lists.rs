@@ -189,7 +189,7 @@ fn candidate_line(
 ) -> String {
     let CandidateSeen { who: Who { name, inc }, priority, granted, ended, waits_at, .. } = one;
     let at = listing.at;
-    // Two processes of one name need the suffix of their ids to be told apart.
+    // Only the incarnation distinguishes two processes with one name.
     let id = match listing.all.iter().filter(|other| other.who.name == *name).count() {
         0 | 1 => name.to_string(),
         _ => format!("{name} ({inc})"),

@@ -16,7 +16,7 @@ use crate::service_manager::ServiceManager;
 use crate::settings::Context;
 use crate::stderr::Aside;
 
-/// The longest time that an end takes: the last requests are answered.
+/// The longest time for the end of a node, which answers its last requests.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
 pub(in crate::commands) async fn run(
@@ -77,7 +77,7 @@ fn out() -> Result<Aside, Failure> {
     };
     Aside::begin("tenure-stdout", lost, || io::stdout().lock()).map_err(|error| {
         let what = format!("no thread can be started for standard output: {error}");
-        Failure::new(Exit::System, what, "look at the limits of this process")
+        Failure::new(Exit::System, what, "check the limits of this process")
     })
 }
 

@@ -49,7 +49,7 @@ fn said(wish: &Wish, ended: &EndedLeadership) -> (String, Exit) {
         Some((leader, fence)) => format!("{leader} leads now, fence {fence}"),
         None => "no leader has been seen since".to_owned(),
     };
-    let over = format!("{id} leads {election} no more (fence {fence})");
+    let over = format!("{id} no longer leads {election} (fence {fence})");
     match (&wish.to, &ended.leader, ended.held) {
         (_, _, Some(held)) => {
             let next = wish.to.as_ref().map_or("another one", |to| to.as_str());
@@ -84,7 +84,7 @@ mod tests {
             held: held.map(Duration::from_millis),
             leader: leader.map(|(leader, fence)| (leader.parse().unwrap(), fence)),
         };
-        let over = "web leads billing no more (fence 7)";
+        let over = "web no longer leads billing (fence 7)";
         let cases = [
             (wish(None, None), ended(Some(("a", 8)), None), "; a leads now, fence 8", Exit::Done),
             (

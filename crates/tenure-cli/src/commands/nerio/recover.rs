@@ -20,7 +20,7 @@ pub(in crate::commands) fn run(
     let config = &settings.cluster.config;
     if settings.all_lost() {
         failure::warn(
-            "all members are named as lost: if all of them come back, only start them, and they \
+            "all members are named as lost: if all of them come back, just start them, and they \
              found the cluster by themselves; use this command if a member never comes back",
         );
     }
@@ -130,12 +130,12 @@ fn text<'a>(
     let state = settings.state.display();
     let done = match edited.before {
         None => format!(
-            "{name}: {state} holds a new memory; after its start {name} waits for {:?} and a \
-             little more, the longest lease, and then grants with fences above {floor}",
+            "{name}: {state} is made anew; after its start {name} waits for the longest lease, \
+             {:?}, and a little more, and then grants with fences above {floor}",
             settings.cluster.config.delta_max,
         ),
         Some(before) => format!(
-            "{name}: {state} keeps its memory; its fences go on above {floor}, and were at most \
+            "{name}: {state} keeps its content; its fences go on above {floor}, and were at most \
              {before}"
         ),
     };

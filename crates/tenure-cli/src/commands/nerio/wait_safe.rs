@@ -17,19 +17,19 @@ use crate::settings::Context;
 /// The pause between two surveys.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// Time for which members must differ before that ends the command, if the settings say so.
+/// With `--exit-on-mismatch`: the time for which members must differ before the command ends.
 const MISMATCH_MIN: Duration = Duration::from_secs(1);
 
 /// Waits until every grantor serves and has granted every leader its latest lease. Fails when a
-/// setting or a lost memory makes that impossible. Ends with the result of the last survey when
-/// `--wait` is over or the reader has left.
+/// setting or a lost state directory makes that impossible. Ends with the result of the last survey
+/// when `--wait` is over or the reader has left.
 pub(in crate::commands) async fn run(
     settings: WaitSafeSettings,
     context: Context,
 ) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
-    let mut told = None;
-    let watch = watch(&settings, &context, &mut told);
+    let mut reason = None;
+    let watch = watch(&settings, &context, &mut reason);
     let ended = async {
         match settings.wait {
             Some(wait) => tokio::time::sleep(wait).await,
@@ -44,10 +44,10 @@ pub(in crate::commands) async fn run(
         () = output::reader_left() => {}
         () = ended => {}
     }
-    let (why, fix) = match told {
+    let (why, fix) = match reason {
         Some(why) => (why.to_string(), why.fix()),
         None => {
-            let why = "no look at all members has ended".to_owned();
+            let why = "no check of all members has ended".to_owned();
             (why, "give --wait more time".to_owned())
         }
     };
@@ -55,11 +55,11 @@ pub(in crate::commands) async fn run(
     Err(Failure::new(Exit::Unknown, what, fix))
 }
 
-/// Repeats the survey, and keeps its latest result in `told`.
+/// Repeats the survey, and keeps its latest result in `reason`.
 async fn watch(
     settings: &WaitSafeSettings,
     context: &Context,
-    told: &mut Option<Unsafe>,
+    reason: &mut Option<Unsafe>,
 ) -> Result<Exit, Failure> {
     let mut before: Option<Survey> = None;
     let mut differ_since = None;
@@ -85,14 +85,14 @@ async fn watch(
             let what = format!("not safe to restart another node, and never will be: {why}");
             return Err(Failure::new(Exit::Wrong, what, why.fix()));
         }
-        if !told.as_ref().is_some_and(|told| told.is_as(&why)) {
+        if !reason.as_ref().is_some_and(|reason| reason.is_as(&why)) {
             if context.json {
                 say(&why, false).await?
             } else {
                 failure::warn(&format!("waiting: {why}: {}", why.fix()))
             }
         }
-        *told = Some(why);
+        *reason = Some(why);
         before = Some(seen);
         tokio::time::sleep(AGAIN).await;
     }

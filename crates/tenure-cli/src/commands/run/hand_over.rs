@@ -17,8 +17,8 @@ pub(super) struct Hand {
     pub(super) wait: Option<Time>,
 }
 
-/// A requested hand-over whose candidate is not known to wait yet. Loops keep this value over their
-/// turns, because a repeated question would never be answered.
+/// A requested hand-over, while this runner asks whether the named candidate waits. Loops keep this
+/// value over their turns: a new question would drop the answer to the old one.
 #[derive(Default)]
 pub(super) struct Probe<'a>(Option<PendingProbe<'a>>);
 
@@ -63,7 +63,7 @@ pub(super) enum Next {
 }
 
 /// Hands `leadership` over after the end of CMD, and answers with the result. A client that waits
-/// for the next leader gets its answer later, while this runner campaigns again: the named
+/// for the next leader gets its answer later. Meanwhile this runner campaigns again: the named
 /// candidate may be gone, and this runner the only candidate left.
 pub(super) async fn hand_over<K: Class>(
     runner: &mut Runner<K>,
@@ -132,7 +132,7 @@ struct Succession<K: Class> {
 }
 
 impl<K: Class> Succession<K> {
-    /// The next leader that is seen within `patience`.
+    /// Waits for the next leader, at most for `patience`.
     async fn next(&self, patience: Duration) -> Next {
         let next = async {
             let mut observer = self.election.observe();
@@ -162,11 +162,11 @@ impl<K: Class> Succession<K> {
 /// The refusal of a hand-over to the named candidate.
 pub(super) fn no_transfer(error: &TransferError) -> Answer {
     let fix = match error {
-        TransferError::Unsupported { .. } => "tell it to resign: tenure resign",
+        TransferError::Unsupported { .. } => "make the leader resign instead: tenure resign",
         TransferError::NotWaiting { .. } | TransferError::Replaced | TransferError::NotLeading => {
-            "look at who campaigns, and give the --id of a waiting candidate"
+            "ask who waits (tenure candidates), and give the --id of a waiting candidate"
         }
-        _ => "look at who leads and who campaigns, and try again",
+        _ => "ask who leads and who waits, and try again",
     };
     Answer::Refused { what: error.to_string(), fix: fix.to_owned() }
 }

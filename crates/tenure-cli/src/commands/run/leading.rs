@@ -73,7 +73,7 @@ impl Course {
         }
     }
 
-    /// Whether CMD must stop, now that the named candidate is known to wait or not.
+    /// Takes the answer whether the named candidate waits, and returns whether CMD must stop.
     pub(super) fn hands_over(
         &mut self,
         waits: Result<(), TransferError>,
@@ -91,7 +91,7 @@ impl Course {
         false
     }
 
-    /// CMD runs on, although the runner must end.
+    /// Lets CMD run on, although `signal` ends this runner.
     fn lead_on(&mut self, signal: u8) {
         self.signal.get_or_insert(signal);
         self.leads_on = true;
@@ -136,7 +136,7 @@ pub(super) async fn lead<K: Class>(
                 }
             }
             outcome => {
-                // A machine that stands still gives a start no more time than the lease does.
+                // Time after the end of the lease does not count: the machine may have stood still.
                 let waited = clock::now().min(until).since(began);
                 return after(runner, &leadership, course, outcome, waited).await;
             }
@@ -173,7 +173,7 @@ async fn once<K: Class>(
 
 fn no_output(error: &std::io::Error) -> Failure {
     let what = format!("CMD's output cannot be read: {error}");
-    Failure::new(Exit::System, what, "look at the limits of this process")
+    Failure::new(Exit::System, what, "check the limits of this process")
 }
 
 /// Handles the end of a CMD that does not run again.
@@ -199,8 +199,8 @@ async fn after<K: Class>(
         Err(error) if is_late(&error, waited) => {
             let grace = runner.settings.backend.grace();
             runner.reporter.ended(&format!(
-                "the lease was almost over before CMD was started, for which there were \
-                 {waited:.1?} before the grace of {grace:?}: if that lasts, give a longer --lease"
+                "the lease was almost over before CMD was started: only {waited:.1?} were left \
+                 before the grace of {grace:?}; if this happens again, give a longer --lease"
             ));
             let mut end = End { signal: None };
             end.within(runner, leadership, leadership.resign()).await;
@@ -215,8 +215,8 @@ async fn after<K: Class>(
     }
 }
 
-/// A start that fails faster says nothing about the file system of CMD: the lease was short, or
-/// almost over.
+/// A start that fails within this time says nothing about the file system of CMD: the lease was
+/// short, or almost over.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// The longest time for a guard to start CMD on a busy machine.
@@ -233,7 +233,6 @@ fn is_late(error: &SuperviseError, waited: Duration) -> bool {
     }
 }
 
-/// The progress of CMD.
 enum Progress {
     Started,
     Ended(Result<Outcome, SuperviseError>),
@@ -367,7 +366,7 @@ fn hand_on(command: &mut Supervised, until: Option<Time>) {
     match command.extend(until) {
         // The end of CMD or of its guard is reported next.
         Ok(()) | Err(SuperviseError::GuardGone) => {}
-        Err(error) => tracing::warn!(%error, "the guard keeps the deadline it has"),
+        Err(error) => tracing::warn!(%error, "the guard keeps the old deadline"),
     }
 }
 
@@ -389,7 +388,7 @@ pub(super) fn on_request<K: Class>(
         }
         Request::Keys => runner.reporter.no_keys(),
         _ if only.is_some_and(|only| fence != Some(only)) => {
-            refuse("that leadership is over", "look at who leads: tenure leader")
+            refuse("that leadership is over", "ask tenure leader who leads")
         }
         _ if busy => refuse("it is stepping down already", "wait until that is done"),
         Request::ResignAll => {

@@ -8,15 +8,16 @@ use tenure::{Time, clock};
 use super::runner::Runner;
 use crate::protocol::{Class, Later};
 
-/// Interval of the looks for another leader.
+/// Interval of the checks for another leader.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The time for the new leader's CMD to begin its work, after the leader was seen.
 const BEGINS: Duration = Duration::from_secs(2);
 
 impl<K: Class> Runner<K> {
-    /// Waits until a process leads that did not lead before, and a moment more: an old leader may
-    /// only lead on, like this process. Ends when no other process is left that could lead.
+    /// Waits until a process leads that did not lead before, and for [`BEGINS`] more. An earlier
+    /// leader does not count, because it may only lead on, like this process. Resolves too when no
+    /// other process could lead.
     pub(super) fn follower(&self) -> Later<'static, ()> {
         let participant = Rc::clone(&self.participant);
         let since = clock::now();
@@ -34,7 +35,7 @@ impl<K: Class> Runner<K> {
             reporter.leads_on();
             while roles.others_that_lead(&name, since).await.is_subset(&before) {
                 tokio::time::sleep(LOOK).await;
-                // The next process may have been told to end, too.
+                // The likely successor may have been told to end, too.
                 if !roles.could_be_followed(&name).await {
                     return;
                 }

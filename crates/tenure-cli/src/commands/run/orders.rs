@@ -6,8 +6,8 @@ use tokio::sync::watch;
 pub(super) enum Order {
     /// Campaign, and run CMD while leading.
     Go,
-    /// Stop CMD, give up, and do not campaign until the next order. The number counts such orders:
-    /// a runner that misses the order between two of them still answers the second.
+    /// Stop CMD, give up, and do not campaign until the next order. The number counts these orders,
+    /// so that a runner that misses the order between two of them still answers both.
     StepDown(u64),
     /// Do not campaign any more, and end with this signal when another process leads.
     LeadOn(u8),
@@ -22,7 +22,6 @@ pub(super) struct ParkRequest {
     pub(super) gave: Option<u32>,
 }
 
-/// The receiver of a runner's orders.
 pub(super) struct Orders(watch::Receiver<Order>);
 
 impl Order {

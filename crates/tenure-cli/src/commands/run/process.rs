@@ -22,7 +22,7 @@ use crate::protocol::{AnyElection, Class, Participant, Rank};
 use crate::service_manager::ServiceManager;
 use crate::settings::Context;
 
-/// Bound on the time in which a driver receives a message.
+/// The longest wait for a driver to take a message.
 const HEARS: Duration = Duration::from_secs(1);
 
 /// The signal that ends the other runners after the end of the first runner.
@@ -58,7 +58,7 @@ pub(in crate::commands) async fn run(
         }
         begun => begun?,
     };
-    // A single task awaits signals, and all runners end.
+    // This thread alone awaits signals, and the end of all runners.
     let local = LocalSet::new();
     local.run_until(serve(settings, begun, sockets, signals, context.json)).await
 }
@@ -70,7 +70,7 @@ struct Campaigner {
     rank: Option<Rank>,
 }
 
-/// Starts to take part. A silent service may answer `until` the time to be elected is over.
+/// Starts the participant. Before `until`, the end of `--try`, a silent service is no failure.
 async fn begin(
     settings: &RunSettings,
     until: Option<Time>,
@@ -208,14 +208,15 @@ impl Process {
         }
     }
 
-    /// The first signal makes the process lead on where possible; the next signal ends it.
+    /// Handles a signal: the first makes the process lead on where possible, the next ends it.
     async fn on_signal(&self, signal: u8, participant: &dyn Participant) {
         let first = self.orders.borrow().ends().is_none();
         self.manager.stopping(self.settings.backend.ends_within());
         let leaves = participant.roles().and_then(|roles| roles.leave_and_lead_on());
         match leaves.filter(|_| first) {
             Some(leaves) => {
-                // Send this order first, so that no campaign is left that could be refused.
+                // Stop the runners' campaigns before the process leaves the group; otherwise the
+                // driver refuses them.
                 let _ = self.orders.send(Order::LeadOn(signal));
                 // A driver that does not answer must not delay a second signal.
                 let _ = tokio::time::timeout(HEARS, leaves).await;

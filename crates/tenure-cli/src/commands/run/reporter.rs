@@ -27,7 +27,6 @@ pub(super) struct Reporter {
     prefix: String,
     id: String,
     realm: Realm,
-    /// Whether several candidates may lead at once.
     several_leaders: bool,
     /// The rank of this candidate, if ranks decide who leads.
     rank: Option<Rank>,
@@ -110,7 +109,7 @@ impl Reporter {
 
     /// Reports that the runner must end, and leads on until another process can lead.
     pub(super) fn leads_on(&self) {
-        let text = format!("{} leads {} on until another one does", self.id, self.election);
+        let text = format!("{} leads {} until another candidate leads", self.id, self.election);
         self.say("leading-on", &text, json!({}));
     }
 
@@ -242,7 +241,6 @@ impl Reporter {
         answer
     }
 
-    /// Refuses to report keys.
     pub(super) fn no_keys(&self) -> Answer {
         Answer::Refused {
             what: format!("{} runs a command, and nodes know who uses which key", self.id),
@@ -257,12 +255,12 @@ impl Reporter {
             Some(waiting @ (Waiting::Promised { .. } | Waiting::GivingUp { .. })) => {
                 Answer::Refused {
                     what: format!("{what}: {}", waiting.told(now)),
-                    fix: "wait for that; tenure leader says who leads".to_owned(),
+                    fix: "wait, then ask tenure leader who leads".to_owned(),
                 }
             }
             _ => Answer::Refused {
                 what,
-                fix: "ask the runner that leads; tenure leader prints who it is".to_owned(),
+                fix: "ask the leading runner (tenure leader names the leader)".to_owned(),
             },
         }
     }

@@ -10,7 +10,7 @@ use super::leading::{Course, StopCause, on_request};
 use super::runner::{Runner, rest};
 use crate::protocol::Class;
 
-/// A CMD that ran for this long is restarted soon.
+/// A run of at least this length is not short.
 const LONG: Duration = Duration::from_secs(60);
 
 /// The number of short runs in a row, including the last run.

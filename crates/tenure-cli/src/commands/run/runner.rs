@@ -140,7 +140,8 @@ impl<K: Class> Runner<K> {
         }
     }
 
-    /// Runs no campaign while the order holds; `gave` says whether it ended a leadership.
+    /// Waits without a campaign while the order holds; `gave` says whether the order ended a
+    /// leadership.
     async fn park(&mut self, order: Order, time: u64, gave: bool) {
         let gave = self.role.part.role.filter(|_| gave);
         // The process waits for the confirmation of every runner.
@@ -249,9 +250,9 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// The longest pause after repeated leaderships without a run of CMD.
 const REST_MAX: Duration = Duration::from_secs(32);
 
-/// The pause after so many leaderships in a row that were over before CMD ran. Any machine may be
-/// late once. After more, the lease is too short for this machine, and each such leadership keeps
-/// other candidates from leading.
+/// The pause after `late` leaderships in a row that were over before CMD ran. The first needs no
+/// pause, since any machine may be late once. After more, the lease is too short for this machine,
+/// and each such leadership keeps other candidates from leading.
 pub(super) fn rest(late: u32) -> Option<Duration> {
     let doubled = late.checked_sub(2)?.min(8);
     Some((AGAIN * 2_u32.pow(doubled)).min(REST_MAX))
@@ -274,7 +275,7 @@ impl<K: Class> Runner<K> {
         let _ = reply.send(answer);
     }
 
-    /// Forwards the request to give back all roles to the process, which answers.
+    /// Asks the process to give back all roles; the process answers the client.
     pub(super) fn give_back(&self, reply: oneshot::Sender<Answer>) {
         let Some(roles) = self.participant.roles() else {
             let _ = reply.send(self.reporter.one_alone());
@@ -284,8 +285,8 @@ impl<K: Class> Runner<K> {
             let _ = reply.send(Answer::Refused { what, fix });
             return;
         }
-        // Another request waits already, or the process ends: without an answer the client sees
-        // that.
+        // If another request waits already, or the process ends, this drops `reply`, which the
+        // client sees.
         let _ = self.give_back.try_send(reply);
     }
 

@@ -10,18 +10,19 @@ use super::runner::Runner;
 use crate::control::Answer;
 use crate::protocol::Class;
 
-/// Sends the answer. The client may have left; without an answer it sees that the runner ends.
+/// Sends the answer, unless the client has left. A client without an answer sees that the runner
+/// ends.
 pub(super) fn tell(reply: oneshot::Sender<Answer>, answer: Option<Answer>) {
     if let Some(answer) = answer {
         let _ = reply.send(answer);
     }
 }
 
-/// The time for others to confirm the release when the runner must end. With a silent service they
-/// need the whole lease.
+/// The longest wait for others to confirm a release when the runner must end. With a silent service
+/// they confirm only after the whole lease.
 const AFTER_A_SIGNAL: Duration = Duration::from_secs(2);
 
-/// The interval of looks for the reason of a slow release.
+/// The interval of checks for the reason of a slow release.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A release takes about a round trip; a longer wait is reported.

@@ -48,12 +48,12 @@ impl IssueKeySettings {
         };
         let key = given.keys.issue_with(Grant { application, elections, rights });
         let Some(key) = key else {
-            let what = "the key is that of an application, from which no others are made";
+            let what = "the key is that of an application, and no keys are made from such a key";
             let fix = "give the key of the cluster, which tenure keys new made";
             return Err(layers.origins.usage(what, fix, &keys::NAMES));
         };
         let key = key.map_err(|error| {
-            let fix = "name fewer elections, or give them and the application shorter names";
+            let fix = "name fewer elections, or shorten the names of elections and application";
             layers.origins.usage(error.to_string(), fix, &["elections", "app"])
         })?;
         Ok(Self { key, out })

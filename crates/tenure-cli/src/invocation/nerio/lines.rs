@@ -33,16 +33,16 @@ pub(in crate::invocation) fn node() -> Command {
         with_settings(
             NERIO,
             Command::new("status").about(
-                "Print the status of a node of this machine, or of a runner by its --control, or \
-                 with --remote of all nodes",
+                "Print the status of a node on this machine; with --control, of a node or a \
+                 runner; with --remote, of all nodes",
             ),
             &[&[&NAME.spec, &CONTROL.spec, &REMOTE.spec], CLUSTER_SETTINGS],
         )
         .after_help(
-            "With --remote this asks every node over the network for its state, the longest lease \
-             that it grants, and the number of elections whose lease it has granted. Ends with 4 \
-             when fewer nodes serve than a quorum, and under --name with 69 when that node does \
-             not answer.\n\n\
+            "With --remote the command asks every node over the network for its state, the longest \
+             lease that the node grants, and the number of its granted leases. Ends with 4 when \
+             fewer nodes serve than a quorum; with --name, ends with 69 when that node does not \
+             answer.\n\n\
              Examples:\n  tenure node status --name a\n  \
              tenure node status --control /run/billing.sock\n  \
              tenure node status --remote --config tenure.toml",
@@ -50,8 +50,7 @@ pub(in crate::invocation) fn node() -> Command {
         with_settings(
             NERIO,
             Command::new("recover").about(
-                "Edit the state directory of a stopped node, when so many directories are lost \
-                 that the other nodes cannot replace them",
+                "Repair the state directory of a stopped node after a quorum lost its directories",
             ),
             &[
                 &[&NAME.spec, &STATE.spec, &LOST.spec, &ALL_LEADERS_STOPPED.spec],
@@ -67,8 +66,8 @@ pub(in crate::invocation) fn node() -> Command {
             &[&[&NAME.spec, &WAIT.spec], CLUSTER_SETTINGS],
         )
         .after_help(
-            "A restart is safe when all nodes grant, and every leader has its latest lease from \
-             all of them. Without --wait the command waits for ever; with --wait it ends with 4 \
+            "A restart is safe when all nodes grant leases, and every leader has its latest lease \
+             from all nodes. Without --wait the command waits for ever; with --wait it ends with 4 \
              when the time is over. It ends with 1 when a restart will never be safe, and says \
              what to do.\n\n\
              Example:\n  tenure node wait-safe --config tenure.toml --wait 1m",
@@ -82,13 +81,14 @@ pub(in crate::invocation) fn node() -> Command {
 
 const RECOVER: &str = "\
 If the lost members form a quorum, the other members do not know which leases they granted, and \
-every election stops. Run this for each member that still exists, first for those with whole \
-directories: a whole directory keeps its content, a lost one gets a new memory that starts at the \
-floor. This prints the command line for the other members, with the floor that all need.
+every election stops. Run this command for each member that still exists. Start with the members \
+whose directories are intact; these keep their content. A lost directory is made anew; its fences \
+start at --fence-floor. The command prints the command line for the other members, with the floor \
+that all of them need.
 
-Refused if starting the nodes is enough, if a node uses the directory, if the directory is not as \
---lost says, and for a floor below what a directory holds. All steps are in docs/operations.md \
-under \"Too many lost directories\".
+The command refuses if starting the nodes is enough, if a node uses the directory, if --lost names \
+this member and its directory is intact, or the reverse, and if the directory holds a fence above \
+--fence-floor. All steps are in docs/operations.md under \"Too many lost directories\".
 
 Example:
   tenure node recover --name c --state /var/lib/tenure/c --config tenure.toml \\
@@ -105,7 +105,7 @@ pub(in crate::invocation) fn keys() -> Command {
         .subcommands([
             below(
                 "new",
-                "Make a key of a cluster, for its nodes only",
+                "Make the key of a cluster, for the nodes of the cluster only",
                 &[&CLUSTER.spec, &OUT.spec],
             )
             .after_help(format!(
@@ -113,12 +113,13 @@ pub(in crate::invocation) fn keys() -> Command {
             )),
             below(
                 "issue",
-                "Make the key of an application from that of its cluster",
+                "Make the key of an application from the key of its cluster",
                 &[&KEY_FILE.spec, &APP.spec, &ELECTIONS.spec, &RIGHTS.spec, &OUT.spec],
             )
             .after_help(format!(
                 "{made} The same command makes the same key again. Older versions of tenure \
-                 read only keys with contend,ask: upgrade before you give other rights.\n\n\
+                 read only keys with the rights contend,ask: upgrade before you give other \
+                 rights.\n\n\
                  Examples:\n  tenure keys issue --key-file prod.key --app billing \\\n      \
                  --elections 'billing/*' --out billing.key\n  \
                  tenure keys issue --key-file prod.key --app operator --elections '*' \\\n      \
@@ -126,15 +127,16 @@ pub(in crate::invocation) fn keys() -> Command {
             )),
             below(
                 "status",
-                "Print the keys that a node of this machine uses and accepts, and who uses each",
+                "Print the keys that a node of this machine uses and accepts, with their users",
                 &[&NAME.spec, &CONTROL.spec, &CLUSTER.spec, &MEMBERS.spec],
             )
             .after_help("Example:\n  tenure keys status --name a"),
         ])
         .after_help(
-            "To change a key without a stop: put the new key below the old one in the key files of \
-             all nodes, then the new key alone in the files of all applications, then the new key \
-             first in the files of the nodes. Take the old key out when keys status says so.\n\n\
+            "To change a key without a stop: put the new key below the old key in the key files of \
+             all nodes; then put the new key alone into the key files of all applications; then \
+             move the new key above the old key in the files of all nodes. Take the old key out \
+             when tenure keys status says so.\n\n\
              Examples:\n  tenure keys new --cluster prod --out prod.key\n  \
              tenure keys status --name a",
         )
@@ -146,9 +148,9 @@ pub(in crate::invocation) fn demo_command() -> Command {
         .args([&demo::FOR.spec, &demo::LEASE.spec, &demo::KEEP.spec].map(|spec| flag(NERIO, spec)))
         .args(output())
         .after_help(
-            "Reads no settings file, and of the variables only TENURE_LOG, but still refuses a \
-             misspelt variable. Ends with 1 when two leaders overlapped, a fence went back or a \
-             failover did not happen in time.\n\n\
+            "The demo reads no settings file, and no TENURE_* variable but TENURE_LOG; it still \
+             refuses a misspelt variable. Ends with 1 when two leaders overlapped, when a fence \
+             was lower than an earlier fence, or when a failover did not happen in time.\n\n\
              Example:\n  tenure demo --for 30s",
         )
 }
@@ -164,8 +166,7 @@ pub(in crate::invocation) fn simulate_command() -> Command {
         &ROUND_TRIP.spec,
         &REFRESH.spec,
     ];
-    let about =
-        "Forecast what settings will give: failover times, availability, messages, and more";
+    let about = "Forecast the effect of settings: failover times, availability, messages, and more";
     let command = Command::new("simulate").about(about);
     with_settings(NERIO, command, &[&timing, simulate::ALL]).after_help(
         "Runs the real state machines of a cluster in a made-up network, kills its leader again \
@@ -182,5 +183,6 @@ pub(in crate::invocation) fn foreign(path: &str, name: &str) -> Option<&'static 
     let owners = all.setting(name).map(|spec| all.owners(spec)).unwrap_or_default();
     let has_others = !owners.is_empty() && owners.iter().all(|owner| owner.name != PROTOCOL.name);
     let is_foreign = has_others || name == table::PROTOCOL.spec.name;
-    (path.starts_with("tenure node") && is_foreign).then_some("leave it out: only Nerio has nodes")
+    let fix = "remove the flag: only Nerio has nodes";
+    (path.starts_with("tenure node") && is_foreign).then_some(fix)
 }

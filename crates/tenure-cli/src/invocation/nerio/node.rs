@@ -89,7 +89,8 @@ pub struct WaitSafeSettings {
 }
 
 impl WaitSafeSettings {
-    /// Reads the settings. The process binds any free port: the node has its own.
+    /// Reads the settings. The process binds any free port, because the node itself uses the node's
+    /// port.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let name = layers.optional(&table::NAME)?;
         let cluster = Cluster::read(layers, None)?;

@@ -24,7 +24,7 @@ pub fn is_elsewhere(layers: &mut Layers<'_>) -> Result<bool, Failure> {
     match layers.required(&table::REMOTE)? {
         false if timeout => {
             let what = "--timeout is for orders over the network, and --remote is not given";
-            let fix = "give --remote, or leave it out: a runner of this machine has 90 s";
+            let fix = "give --remote, or remove --timeout: a runner of this machine has 90 s";
             Err(layers.origins.usage(what, fix, &[table::TIMEOUT.spec.name]))
         }
         remote => Ok(remote),
@@ -36,9 +36,10 @@ pub(super) fn no_control(layers: &Layers<'_>) -> Result<(), Failure> {
     if !layers.flags().contains_id(table::CONTROL.spec.name) {
         return Ok(());
     }
-    let what = "--control names a socket of this machine, and --remote asks the members";
+    let what = "--control and --remote exclude each other: --control names a socket of this \
+                machine, and --remote asks the members";
     let origin = Origin::Flag("--control".into());
-    Err(Failure::usage(what, "leave one of them out").origin(origin))
+    Err(Failure::usage(what, "remove --control or --remote").origin(origin))
 }
 
 impl OrderSettings {
@@ -62,7 +63,7 @@ impl OrderSettings {
     ) -> Result<Self, Failure> {
         no_control(layers)?;
         let protocol = layers.protocol()?;
-        let fix = "run it on the machine of the leader, without --remote";
+        let fix = "run this command on the machine of the leader, without --remote";
         supported(layers, "--remote", protocol, std::ptr::eq(protocol, &PROTOCOL), fix)?;
         let grantors = grantors(layers, Purpose::Order(&election))?;
         let timeout = layers.required(&table::TIMEOUT)?;

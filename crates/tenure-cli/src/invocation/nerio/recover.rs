@@ -73,7 +73,7 @@ fn positions(
             let members: Vec<_> = config.names().iter().map(ToString::to_string).collect();
             let what =
                 format!("{name} is not in the members list, which has {}", members.join(", "));
-            let fix = "name the members whose state directories are lost, as the list has them";
+            let fix = "name the members whose state directories are lost, as in the members list";
             layers.origins.usage(what, fix, &["lost", "members"])
         })
     };
@@ -95,22 +95,24 @@ fn too_few(lost: MemberSet, cluster: &Cluster, layers: &Layers<'_>) -> Failure {
         list(lost),
     );
     let fix = format!(
-        "start {} with the usual command line, and see that {} run; or name all lost members, also \
-         those that never come back",
+        "start {} with the usual command line, and check that {} run; or name all lost members, \
+         also those that never come back",
         list(lost),
         list(rest),
     );
     layers.origins.usage(what, fix, &["lost", "members", "quorums"])
 }
 
-/// The failure without the operator's statement, which replaces knowledge.
+/// The failure when the operator has not confirmed that all leaders are stopped, which Tenure
+/// cannot find out.
 fn unsaid(layers: &Layers<'_>) -> Failure {
     let mut failure = layers.missing(&table::ALL_LEADERS_STOPPED.spec);
     let what = "--all-leaders-stopped is required and not given: with it you confirm that every \
                 tenure run and every node of this cluster is stopped, also those that are only cut \
                 off. An old leader, with old processes of the lost members, would lead beside the \
                 next leader";
-    let fix = "stop them all, and look on each machine; then give --all-leaders-stopped";
+    let fix = "stop every tenure run and every node, and check each machine; then give \
+               --all-leaders-stopped";
     (failure.what, failure.fix) = (what.to_owned(), fix.to_owned());
     failure
 }

@@ -106,7 +106,7 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
     match (given.next(), given.next()) {
         (Some((_, (one, first))), Some((_, (other, second)))) => {
             let what = format!("{one} and {other} are set, and each is a login of its own");
-            Err(layers.origins.usage(what, "leave one of them out", &[first, second]))
+            Err(layers.origins.usage(what, "give only one login", &[first, second]))
         }
         (first, _) => Ok(first.map(|(proof, _)| proof)),
     }
@@ -116,7 +116,7 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     let fix = match error {
         ConfigError::LeaseTooShort { lease, heartbeat, max_clock_skew, needed } => {
-            // The limit for the skew says nothing if the heartbeat alone is too long.
+            // Name only the settings that alone need the whole lease.
             let long_skew = max_clock_skew.saturating_mul(4) >= *lease;
             let long_heartbeat = heartbeat.saturating_mul(6) >= *lease;
             let instead = match (long_skew, long_heartbeat) {
@@ -124,10 +124,10 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
                 (true, false) => "a smaller --max-clock-skew",
                 (false, _) => "a shorter --heartbeat",
             };
-            Some(format!("give --lease {needed:?} or more, or {instead}, on all of them"))
+            Some(format!("give --lease {needed:?} or more, or {instead}, on every candidate"))
         }
         ConfigError::TooShort(_) => {
-            Some("give a longer --lease, on all of them, or a shorter --grace".to_owned())
+            Some("give a longer --lease on every candidate, or a shorter --grace".to_owned())
         }
         ConfigError::OutOfRange(_) | ConfigError::OnConflict => None,
     };

@@ -7,17 +7,16 @@ use std::time::Duration;
 use tenure::{ElectionName, NodeName, Obstacle, Waiting, clock};
 use tenure_core::allcall::{Config, OwnEvent};
 use tenure_nats::{Login, Node, Notice, Options, Server};
-use tokio::sync::broadcast::{Receiver, error::RecvError};
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::watch;
 
 use super::bus::{Proof, Settings};
 use super::explain::Explain;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::protocol::troubles::{Troubles, Watch};
+use crate::protocol::troubles::{STARTING, Troubles, Watch, for_each};
 use crate::protocol::{
-    AnyElection, AskMode, Backend, Later, Participant, Rank, StartedParticipant, refused, start,
-    tls, urls,
+    AnyElection, AskMode, Backend, Later, Participant, Rank, StartedParticipant, start, tls, urls,
 };
 use crate::settings::Origins;
 
@@ -26,9 +25,6 @@ const CONNECTING: Duration = Duration::from_secs(5);
 
 /// The longest listening of an asker without `--wait`.
 const LISTENING_MAX: Duration = Duration::from_secs(60);
-
-/// The longest wait for this process's own checks.
-const STARTING: Duration = Duration::from_secs(1);
 
 impl Backend for Settings {
     fn grace(&self) -> Duration {
@@ -39,8 +35,8 @@ impl Backend for Settings {
         self.config.kill_margin
     }
 
-    /// An asker that hears of no leader for L + K knows that there is none. Users who want to
-    /// listen for longer than a minute must ask for it.
+    /// An asker that hears of no leader for lease + max-clock-skew knows that nobody leads. Users
+    /// who want to listen for longer than a minute must ask for it.
     fn patience(&self) -> Duration {
         let listens = self.listens().min(LISTENING_MAX);
         CONNECTING + self.config.heartbeat.saturating_mul(3) + listens
@@ -69,7 +65,8 @@ impl Backend for Settings {
 }
 
 impl Settings {
-    /// (1 + ρ)·(L + K): the end of every lease that this process has not heard of.
+    /// (1 + drift)·(lease + max-clock-skew): after this time every lease of which this process has
+    /// not heard is over.
     pub(super) fn listens(&self) -> Duration {
         let Config { lease, max_clock_skew, drift, .. } = self.config;
         drift.stretch(lease.saturating_add(max_clock_skew))
@@ -82,7 +79,6 @@ struct Observations {
     rank: Option<u64>,
     /// A server has been in use.
     connected: bool,
-    /// Whether its own messages come back.
     comes_back: bool,
 }
 
@@ -130,7 +126,8 @@ fn begin(
 }
 
 impl Client {
-    /// Whether its own messages come back, and if so whether another node has sent any.
+    /// Whether another node has sent messages; `None` while this node's own messages do not come
+    /// back.
     async fn company(node: &Node, known: &watch::Receiver<Observations>) -> Option<bool> {
         if !known.borrow().comes_back {
             return None;
@@ -140,7 +137,7 @@ impl Client {
         Some(["call", "reply"].iter().any(|kind| counters.heard.contains_key(kind)))
     }
 
-    /// The text while no server has answered, and none has failed.
+    /// Describes the time in which no server has answered, and none has failed.
     fn unanswered(&self) -> Option<String> {
         let waits = !self.known.borrow().connected && self.troubles.outage().is_none();
         waits.then(|| format!("no answer yet from {}", urls::shown(&self.settings.servers)))
@@ -154,7 +151,7 @@ impl Client {
         self.settings.config.cluster.as_str()
     }
 
-    /// The text for an election without a known leader.
+    /// Describes an election without a known leader.
     fn silence(&self, company: bool) -> String {
         let left = self.settings.listens().saturating_sub(clock::now().since(self.began));
         let tenths = left.as_millis().div_ceil(100);
@@ -187,7 +184,8 @@ impl Participant for Client {
         self.troubles.permanent()
     }
 
-    /// Each failing server has a warning. The wait is reported once all have been tried.
+    /// Reports the wait only when all servers were tried: each failing server has a warning of its
+    /// own.
     fn worth_reporting(&self, waiting: &Waiting) -> Later<'static, ()> {
         match waiting {
             Waiting::Connecting { obstacles }
@@ -258,13 +256,8 @@ impl Participant for Client {
         })
     }
 
-    /// An earlier failure says more.
     fn refused(&self, why: String) -> Later<'static, Failure> {
-        let found = self.troubles.permanent();
-        Box::pin(async move {
-            let found = tokio::time::timeout(STARTING, found).await;
-            found.unwrap_or_else(|_| refused(why))
-        })
+        self.troubles.refused(why)
     }
 
     fn trouble(&self) -> Option<String> {
@@ -298,7 +291,6 @@ struct Watcher {
     explain: Explain,
     watch: Watch<&'static str>,
     known: watch::Sender<Observations>,
-    /// Whether the process only asks.
     asks: bool,
     was_connected: bool,
     /// The server has reported a missing permission.
@@ -309,14 +301,8 @@ struct Watcher {
 }
 
 impl Watcher {
-    async fn watch(mut self, mut notices: Receiver<Notice>) {
-        loop {
-            match notices.recv().await {
-                Ok(notice) => self.on(&notice),
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return,
-            }
-        }
+    async fn watch(mut self, notices: Receiver<Notice>) {
+        for_each(notices, |notice| self.on(notice)).await;
     }
 
     /// Warns even if the text has not changed.
@@ -344,7 +330,7 @@ impl Watcher {
                 if !error.passes() && !self.was_connected {
                     self.failing.insert(server.to_string(), failure.clone());
                 }
-                // A server that is only not there yet may accept this client.
+                // A server that does not answer yet may accept this client.
                 if self.failing.len() == self.servers {
                     self.watch.give_up(failure.clone());
                 }
@@ -381,7 +367,7 @@ impl Watcher {
             }
             OwnEvent::ClockSetBack { .. } => self.watch.warn("clock set back", text),
             OwnEvent::PayloadTooSmall { .. } => self.watch.warn("payload", text),
-            // Reported before the campaign ends, or the observers stop hearing.
+            // This event comes before the campaign ends, and before observers stop hearing.
             OwnEvent::OtherTimes { who, theirs, ours, refuses: true } => {
                 self.watch.give_up(self.explain.other_times(&who.id, *theirs, *ours, self.asks));
             }

@@ -25,7 +25,7 @@ impl Explain {
         Self { settings: settings.clone(), origins: origins.clone() }
     }
 
-    /// A file that cannot be used.
+    /// Explains a file that cannot be used.
     pub(super) fn options(&self, error: &OptionsError) -> Failure {
         let (names, fix): (&[&str], &str) = match error {
             OptionsError::Pem(error) => (error.settings(), error.fix()),
@@ -33,14 +33,13 @@ impl Explain {
                 (self.proofs(), "name a file that this user may read")
             }
             OptionsError::Login(_) => (self.proofs(), "name another file"),
-            OptionsError::TlsWithoutScheme { .. } => (&["servers"], "write tls:// there"),
-            // Neither can be had with settings.
+            OptionsError::TlsWithoutScheme { .. } => (&["servers"], "write tls:// in --servers"),
+            // Settings cannot cause these errors.
             OptionsError::NoServer | OptionsError::NoTime => (&[], "report it"),
         };
         self.origins.failure(Exit::Usage, error.to_string(), fix, names)
     }
 
-    /// Why a server cannot be used.
     pub(super) fn unreachable(&self, server: &Server, error: &ConnectError) -> Failure {
         let mut what = format!("{server} cannot be used: {error}");
         let (exit, names, fix): (_, &[&str], _) = match error {
@@ -50,22 +49,22 @@ impl Explain {
                 (Exit::Usage, self.proofs(), "correct what this process logs in with".into())
             }
             ConnectError::NoTls => {
-                let fix = "write nats:// for it in --servers, without --cacert, --cert and --key; \
-                           or have the server speak TLS";
+                let fix = "write nats:// for this server in --servers, without --cacert, --cert \
+                           and --key; or have the server speak TLS";
                 (Exit::Usage, &["servers"], fix.into())
             }
             ConnectError::Tls { .. } if !server.is_secure() => {
                 what += "; it wants TLS, and --servers says nats://";
-                let fix = "write tls:// for it in --servers; then, unless the system trusts the \
-                           issuer of its certificate, --cacert with that";
+                let fix = "write tls:// for this server in --servers; unless the system trusts \
+                           the issuer of its certificate, also give --cacert with that issuer";
                 (Exit::Usage, &["servers", "cacert"], fix.into())
             }
-            ConnectError::Tls { why } => match tenure_tls::cure(why) {
+            ConnectError::Tls { why } => match why.cure() {
                 Some(fix) => (Exit::Usage, &["servers"], fix.into()),
                 None => {
                     let fix = "give --cacert with the issuer of the servers' certificates, and \
-                               servers that these are good for; where servers ask for one, --cert \
-                               and --key";
+                               name servers as their certificates do; where servers ask for a \
+                               client certificate, give --cert and --key";
                     (Exit::Usage, &["servers", "cacert", "cert"], fix.into())
                 }
             },
@@ -77,7 +76,7 @@ impl Explain {
         self.origins.failure(exit, what, fix, names)
     }
 
-    /// How to log in at a server that asks for this.
+    /// Describes how to log in at a server that asks for this.
     fn login(&self, asks: Asks) -> String {
         let word = "--user NAME and its password, or --token-file FILE";
         let ways = match asks {
@@ -96,45 +95,44 @@ impl Explain {
         }
     }
 
-    /// There is no answer, for this reason.
     pub(super) fn silent(&self, why: &str) -> Failure {
-        let fix = "see that NATS runs there, or correct --servers";
+        let fix = "check that NATS runs there, or correct --servers";
         self.origins.failure(Exit::Unknown, why, fix, &["servers"])
     }
 
-    /// A login that was good is so no more.
+    /// Describes a login that the servers no longer accept, and the remedy.
     pub(super) fn logged_out(&self, why: &str) -> String {
         let again = match &self.settings.proof {
             Some(Proof::User(login)) if login.file.is_none() => {
-                "if the password is another one now, start this process again with it"
+                "if the password has changed, start this process again with the new password"
             }
             Some(Proof::Token(_, None)) => {
-                "if the token is another one now, start this process again with it"
+                "if the token has changed, start this process again with the new token"
             }
             Some(Proof::User(_)) => {
-                "the password file is read again at each attempt: change it there"
+                "the password file is read again at each attempt: correct the password there"
             }
-            Some(_) => "the file of the login is read again at each attempt: change it there",
+            Some(_) => "the login file is read again at each attempt: correct the login there",
             None => "start this process again with a login",
         };
         format!("{why}; {again}")
     }
 
-    /// Another leader may exist that this process does not hear.
+    /// Explains a question without an answer: a leader may exist that this process does not hear.
     pub(super) fn not_heard(&self, wait: Duration) -> Failure {
         let what = format!(
-            "no candidate has said who leads, and that nobody does is known only after listening \
-             for {wait:.1?}"
+            "no candidate has said who leads; only after listening for {wait:.1?} is it known \
+             that nobody leads"
         );
         let fix = format!(
-            "see that --cluster and --election are right and that candidates run, or ask for \
+            "check that --cluster and --election are right and that candidates run, or ask for \
              longer: --wait {}s",
             wait.as_secs() + 2
         );
         self.origins.failure(Exit::Unknown, what, fix, &["cluster", "election", "lease"])
     }
 
-    /// Another member of the cluster uses other times than this process.
+    /// Explains that another process of the cluster uses other times than this one.
     pub(super) fn other_times(
         &self,
         who: &NodeName,
@@ -154,22 +152,22 @@ impl Explain {
         };
         let cluster = &self.settings.config.cluster;
         let what = format!(
-            "{who} takes part in cluster {cluster} and goes by {}, {} by {}: all that take part or \
-             ask must have the same",
+            "{who} takes part in cluster {cluster} with {}, and {} has {}: all processes of a \
+             cluster must have the same times",
             told(|(_, theirs, _)| *theirs),
             if asks { "this command" } else { "this candidate" },
             told(|(_, _, ours)| *ours),
         );
         let flags = other().map(|(name, theirs, _)| format!("--{name} {}", table::span(theirs)));
         let fix = format!(
-            "give the same, {}, or correct it there; or name the --cluster that is meant",
+            "give {}, or correct the settings of {who}; or give the --cluster that you mean",
             flags.collect::<Vec<_>>().join(" ")
         );
         let names: Vec<_> = other().map(|(name, ..)| *name).chain(["cluster"]).collect();
         self.origins.failure(Exit::Refused, what, fix, &names)
     }
 
-    /// A right is missing.
+    /// Explains a missing permission.
     pub(super) fn denied(&self, why: &str) -> Failure {
         let fix = "give this login the permissions that docs/operations.md names for participants, \
                    or for askers";

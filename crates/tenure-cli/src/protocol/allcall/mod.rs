@@ -59,9 +59,9 @@ crate::settings! {
          or serve-out (it leads until its lease ends)";
     REJOIN_WAIT: bool = "rejoin-wait" "on|off" Text, Everywhere, Text("on"), NATS,
         on_or_off, shown_as_on_or_off,
-        "Whether a candidate that did not hear its own calls for a while waits for a lease before \
-         it campaigns again: off is faster, but two candidates can lead after a short network \
-         fault";
+        "on: a candidate that did not hear its own calls for a while waits for one lease before \
+         it campaigns again. off: it campaigns at once, but two candidates can lead after a short \
+         network fault";
     CALLERS: Callers = "callers" "WHO" Text, Everywhere, Text("all"), NATS,
         callers, plain,
         "The candidates that call at each heartbeat: all, or few:K, which costs less with many \
@@ -98,19 +98,19 @@ fn rank(text: &str) -> Result<u64, Refusal> {
 }
 
 fn on_conflict(text: &str) -> Result<OnConflict, Refusal> {
-    text.parse().map_err(|_| parse::not_one_of(text, "a way to settle it", &["yield", "serve-out"]))
+    text.parse().map_err(|_| parse::not_one_of(text, "a known reaction", &["yield", "serve-out"]))
 }
 
 fn callers(text: &str) -> Result<Callers, Refusal> {
-    let fix = "write all, or few:K with K from 1 to 65535, such as few:3";
-    text.parse().map_err(|_| Refusal::new("it does not say who calls", fix))
+    let what = "it must be all, or few:K with K from 1 to 65535";
+    text.parse().map_err(|_| Refusal::new(what, "write all, or a number of callers such as few:3"))
 }
 
 fn on_or_off(text: &str) -> Result<bool, Refusal> {
     match text {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err(parse::not_one_of(text, "one of the two", &["on", "off"])),
+        _ => Err(parse::not_one_of(text, "one of on and off", &["on", "off"])),
     }
 }
 
@@ -160,15 +160,15 @@ pub static PROTOCOL: Protocol = Protocol {
     instead: &[
         Replacement {
             settings: &["priority"],
-            fix: "leave it out, or give --rank: the lower one leads",
+            fix: ", or give --rank: the candidate with the lowest rank leads",
         },
         Replacement {
             settings: &["lease-max", "refresh"],
-            fix: "leave it out: --lease and --heartbeat say it",
+            fix: ": --lease and --heartbeat set these times",
         },
         Replacement {
             settings: &["round-trip"],
-            fix: "leave it out: a message must take less than half of --heartbeat",
+            fix: ": a message must take less than half of --heartbeat",
         },
     ],
     quiet: &["async_nats"],

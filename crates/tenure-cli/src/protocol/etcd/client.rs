@@ -14,7 +14,7 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use super::explain::Explain;
 use super::store::Store;
 use crate::failure::Failure;
-use crate::protocol::troubles::{Troubles, Watch};
+use crate::protocol::troubles::{Troubles, Watch, for_each};
 use crate::protocol::{
     self, AnyElection, AskMode, Backend, Later, Participant, StartedParticipant, start as system,
 };
@@ -70,7 +70,7 @@ struct Client {
     endpoints: usize,
     explain: Explain,
     troubles: Troubles,
-    said: RefCell<Reports>,
+    reports: RefCell<Reports>,
 }
 
 /// The reports of the node so far.
@@ -100,7 +100,7 @@ impl Reports {
         }
     }
 
-    /// The report that a node makes before it reports an unknown leader.
+    /// Describes the foreign key that keeps the leader unknown, if there is one.
     fn in_the_way(&mut self) -> Option<String> {
         self.hear();
         self.foreign.as_ref().map(ToString::to_string)
@@ -128,7 +128,7 @@ fn start(
     let notices = node.notices();
     let config = store.config.clone();
     let of = election.clone();
-    let said = Reports { notices: node.notices(), foreign: None, refused: None };
+    let reports = Reports { notices: node.notices(), foreign: None, refused: None };
     let client = Client {
         node,
         options: options.clone(),
@@ -137,7 +137,7 @@ fn start(
         endpoints: store.endpoints.len(),
         explain: explain.clone(),
         troubles,
-        said: RefCell::new(said),
+        reports: RefCell::new(reports),
     };
     if purpose == Purpose::Ask {
         let notices = client.node.notices();
@@ -168,8 +168,8 @@ impl Participant for Client {
         self.troubles.permanent()
     }
 
-    /// Each failing endpoint has a warning. The wait is reported once the failures are known to be
-    /// passing; a lasting refusal ends the process with its own message.
+    /// Reports the wait only when all failures are known to be passing: each failing endpoint has a
+    /// warning of its own, and a lasting refusal ends the process with another message.
     fn worth_reporting(&self, waiting: &Waiting) -> Later<'static, ()> {
         match waiting {
             Waiting::Connecting { obstacles }
@@ -193,25 +193,25 @@ impl Participant for Client {
     }
 
     fn unknown(&self, _: &ElectionName) -> Later<'static, Option<String>> {
-        protocol::at_once(self.said.borrow_mut().in_the_way())
+        protocol::at_once(self.reports.borrow_mut().in_the_way())
     }
 
     fn why_vacant(&self, _: &ElectionName) -> Later<'static, Option<String>> {
-        protocol::at_once(self.said.borrow_mut().in_the_way())
+        protocol::at_once(self.reports.borrow_mut().in_the_way())
     }
 
     fn trouble(&self) -> Option<String> {
         self.troubles.outage()
     }
 
-    /// The reason alone does not name the wrong setting: another check does, or, if etcd is too
-    /// busy for one, its latest refusal.
+    /// Checks etcd again, because `why` does not name the wrong setting. If etcd is too busy for
+    /// that, explains its latest refusal.
     fn refused(&self, why: String) -> Later<'static, Failure> {
         let options = self.options.clone();
         let config = self.config.clone();
         let elections = [self.of.clone()];
         let explain = self.explain.clone();
-        let refused = self.said.borrow_mut().refused();
+        let refused = self.reports.borrow_mut().refused();
         Box::pin(async move {
             let checked = tenure_etcd::check(&options, &config, &elections).await;
             let found = checked.err().map(|error| explain.check(&error));
@@ -287,15 +287,14 @@ enum About {
 }
 
 impl About {
-    /// Whether the subject is over once the node has a lease: then it counts as new when it comes
-    /// back.
+    /// Whether a new lease of the node ends this subject, so that a later warning about it is news.
     fn is_over_with_a_lease(&self) -> bool {
         matches!(self, Self::Etcd | Self::Cluster | Self::History | Self::LateKey | Self::Doing(_))
     }
 }
 
 impl Watcher {
-    async fn watch(mut self, checked: Result<Report, CheckError>, mut notices: Receiver<Notice>) {
+    async fn watch(mut self, checked: Result<Report, CheckError>, notices: Receiver<Notice>) {
         match checked {
             Ok(report) => self.on_report(&report),
             Err(error) => {
@@ -311,13 +310,7 @@ impl Watcher {
                 }
             }
         }
-        loop {
-            match notices.recv().await {
-                Ok(notice) => self.on_notice(&notice),
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return,
-            }
-        }
+        for_each(notices, |notice| self.on_notice(notice)).await;
     }
 
     /// Records the failures of all endpoints, which the warning names.

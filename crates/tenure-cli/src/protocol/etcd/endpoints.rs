@@ -42,7 +42,7 @@ fn wrong_endpoints_name_the_rule() {
         ("http://[x]", "\"x\" is not an IPv6 address"),
         ("http://[::1]x", "\"x\" stands behind the bracket"),
         ("http://a b", "' ' is not part of a host's name"),
-        ("http://a,http://A:2379/", "http://a:2379 is in it twice"),
+        ("http://a,http://A:2379/", "http://a:2379 is in the list twice"),
         ("http://a,https://b", "some begin with http:// and some with https://"),
     ] {
         assert_eq!(endpoints(text).unwrap_err().what, what, "{text}");

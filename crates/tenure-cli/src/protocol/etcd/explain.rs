@@ -27,7 +27,7 @@ impl Explain {
         Self { store: store.clone(), prefix, origins: origins.clone() }
     }
 
-    /// Why elections cannot be held, and whether that may pass by itself.
+    /// Explains why no election can be held. Returns also whether that may pass by itself.
     pub(super) fn check(&self, error: &CheckError) -> (Failure, bool) {
         match error {
             CheckError::NoEndpoint { errors } => {
@@ -35,7 +35,7 @@ impl Explain {
                 let Some(error) = errors.iter().find(lasts).or(errors.first()) else {
                     return (Failure::new(Exit::Bug, error.to_string(), "report it"), false);
                 };
-                // An endpoint that is only not there yet may accept this client, but a login would
+                // An endpoint that does not answer yet may accept this client, but a login would
                 // fail there as well.
                 let permanent = errors.iter().all(|error| !error.passes())
                     || errors.iter().any(|error| matches!(error, ConnectError::Login { .. }));
@@ -68,12 +68,11 @@ impl Explain {
         }
     }
 
-    /// There is no answer, for this reason.
     pub(super) fn silent(&self, why: &str) -> Failure {
         self.origins.failure(Exit::Unknown, why, NO_ANSWER, &["endpoints"])
     }
 
-    /// The endpoints lead elsewhere than at the start, for so long already.
+    /// Explains that another cluster than at the start has answered for this long.
     pub(super) fn other_cluster(&self, lasting: Duration) -> Failure {
         let what = format!("only another etcd cluster has answered for {lasting:.0?}");
         let fix = "start this again if etcd was restored with a new token; else correct \
@@ -95,7 +94,7 @@ impl Explain {
         self.origins.failure(Exit::Refused, what, fix, &["user", "election", "namespace"])
     }
 
-    /// All members of etcd have the same users, so any member's refusal counts.
+    /// Explains a refused login. All members of etcd have the same users, so one refusal is enough.
     fn no_login(&self, said: &str) -> Failure {
         self.login(format!("etcd does not accept the login: {said}"))
     }
@@ -134,12 +133,14 @@ impl Explain {
         self.store.tls.as_ref().is_some_and(|tls| tls.identity.is_some())
     }
 
-    /// A file that cannot be used.
+    /// Explains a file that cannot be used.
     pub(super) fn options(&self, error: &OptionsError) -> Failure {
         let (names, fix): (&[&str], &str) = match error {
             OptionsError::Pem(error) => (error.settings(), error.fix()),
-            OptionsError::TlsWithoutHttps { .. } => (&["endpoints"], "write https:// there"),
-            // Neither can be had with settings.
+            OptionsError::TlsWithoutHttps { .. } => {
+                (&["endpoints"], "write https:// in --endpoints")
+            }
+            // Settings cannot cause these errors.
             OptionsError::NoEndpoint | OptionsError::NoTime => (&[], "report it"),
         };
         self.origins.failure(Exit::Usage, error.to_string(), fix, names)
@@ -147,4 +148,4 @@ impl Explain {
 }
 
 /// The remedy where etcd does not answer.
-const NO_ANSWER: &str = "see that etcd runs and has a quorum, or correct --endpoints";
+const NO_ANSWER: &str = "check that etcd runs and has a quorum, or correct --endpoints";

@@ -46,7 +46,7 @@ crate::settings! {
 
 pub static PROTOCOL: Protocol = Protocol {
     name: "etcd",
-    about: "leases and revisions of etcd, in line with etcdctl and Go's concurrency",
+    about: "leases and revisions of etcd, compatible with etcdctl and Go's concurrency",
     can: Capabilities { fence: true, ..Capabilities::NONE },
     settings: &[
         &ENDPOINTS.spec,
@@ -75,12 +75,9 @@ pub static PROTOCOL: Protocol = Protocol {
     instead: &[
         Replacement {
             settings: &["priority", "rank"],
-            fix: "leave it out: etcd's candidates lead in the order in which they came",
+            fix: ": on etcd candidates lead in the order in which they came",
         },
-        Replacement {
-            settings: &["lease-max", "refresh"],
-            fix: "leave it out: etcd keeps the leases",
-        },
+        Replacement { settings: &["lease-max", "refresh"], fix: ": etcd keeps the leases" },
     ],
     quiet: &[],
     role: None,

@@ -15,7 +15,6 @@ use crate::settings::{Origins, table, timing};
 /// An etcd, and its access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Store {
-    /// The core's settings, checked.
     pub config: Checked,
     /// Endpoints: at least one, all with TLS or all without.
     pub endpoints: Vec<ServerUrl>,
@@ -34,8 +33,8 @@ impl Store {
                 quoted(election.as_str())
             );
             let fix = format!(
-                "give all its candidates, also those of other programs, a name without it: \
-                 {ANOTHER}"
+                "give all candidates, also those in other programs, a name without a slash at the \
+                 end: {ANOTHER}"
             );
             return Err(layers.origins.usage(what, fix, &["election"]));
         }

@@ -24,7 +24,8 @@ pub(super) fn list(text: &str) -> Result<Vec<String>, Refusal> {
             return Err(Refusal::new(format!("{one:?} is no host and port"), RULE));
         }
         if list.iter().any(|other| other.eq_ignore_ascii_case(one)) {
-            return Err(Refusal::new(format!("{one} is in it twice"), "name each broker once"));
+            let what = format!("{one} is in the list twice");
+            return Err(Refusal::new(what, "name each broker once"));
         }
         list.push(one.to_owned());
     }

@@ -23,7 +23,7 @@ use crate::protocol::backend::OTHERS_KNOW;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
     AnyElection, AskMode, Backend, Later, Owner, Part, Participant, RoleHolder, RoleSettings, Row,
-    StartedParticipant, Table, refused,
+    StartedParticipant, Table,
 };
 use crate::settings::Origins;
 
@@ -32,9 +32,6 @@ const CONNECTING: Duration = Duration::from_secs(5);
 
 /// The longest listening of an asker without `--wait`.
 const LISTENING_MAX: Duration = Duration::from_secs(60);
-
-/// The longest wait for this process's own checks.
-const STARTING: Duration = Duration::from_secs(1);
 
 impl Backend for Settings {
     fn grace(&self) -> Duration {
@@ -45,14 +42,14 @@ impl Backend for Settings {
         self.config.kill_margin
     }
 
-    /// Leaderships may last for T after the process has left.
+    /// Leaderships may last for `takeover` after the process has left.
     fn ends_within(&self) -> Duration {
         let on = if self.leads_on { self.config.takeover } else { Duration::ZERO };
         self.config.grace + self.config.max_poll_interval + on + OTHERS_KNOW
     }
 
-    /// An asker that hears of no leader until any leadership would have ended knows that there is
-    /// none. Users who want to listen for longer than a minute must ask for it.
+    /// An asker that hears of no leader for as long as a leadership can last knows that nobody
+    /// leads. Users who want to listen for longer than a minute must ask for it.
     fn patience(&self) -> Duration {
         CONNECTING + self.config.silence() + self.config.heard_leads().min(LISTENING_MAX)
     }
@@ -200,13 +197,8 @@ impl<C: Class> Participant for Client<C> {
         self.troubles.permanent()
     }
 
-    /// An earlier failure says more.
     fn refused(&self, why: String) -> Later<'static, Failure> {
-        let found = self.troubles.permanent();
-        Box::pin(async move {
-            let found = tokio::time::timeout(STARTING, found).await;
-            found.unwrap_or_else(|_| refused(why))
-        })
+        self.troubles.refused(why)
     }
 
     fn roles(&self) -> Option<&dyn RoleHolder> {
@@ -261,7 +253,10 @@ impl<C: Class> RoleHolder for Client<C> {
             "group.instance.id is {id}: its group keeps a static member's partitions for \
              {session:?} after it has left, and gives them back to it"
         );
-        let fix = "end this process and wait for that long, or run it without group.instance.id";
+        let fix = format!(
+            "end this process and wait for {session:?}, or run this process without \
+             group.instance.id"
+        );
         Some(Failure::new(Exit::Refused, what, fix))
     }
 
@@ -278,7 +273,7 @@ impl<C: Class> RoleHolder for Client<C> {
 }
 
 impl<C: Class> Client<C> {
-    /// The table, once every running process has had time to be heard.
+    /// Returns the table, once every running process has had time to report.
     async fn look(&self) -> Option<Table> {
         let seen = self.node.seen().await?;
         let views = self.views.lock().unwrap_or_else(PoisonError::into_inner).clone();

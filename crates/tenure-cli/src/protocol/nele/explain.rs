@@ -30,7 +30,7 @@ impl Explain {
         Self { given: Properties::default(), origins: Origins::default() }
     }
 
-    /// Options that cannot work.
+    /// Explains options that cannot work.
     pub(super) fn options(&self, error: &OptionsError) -> Failure {
         let (names, fix): (&[&str], &str) = match error {
             OptionsError::Pem(error) => (error.settings(), error.fix()),
@@ -50,27 +50,26 @@ impl Explain {
         self.origins.failure(Exit::Usage, error.to_string(), fix, names)
     }
 
-    /// A property that the client library does not take. The text after a property that may be a
-    /// secret may be the rest of that, and is not named.
+    /// Explains a property that the client library does not take. A text after a property that may
+    /// be a secret may be the rest of that secret, and is not repeated.
     fn property(&self, nth: usize, unknown: bool, what: &str) -> Failure {
         let names = ["kafka-property"];
         if let Some(secret) = self.given.may_belong_to(nth) {
             let what = format!("the client library does not take what comes after {secret}");
             let fix = format!(
-                "correct it, and put {secret} last: in the value of {secret} a comma, a name and = \
-                 begin another property"
+                "correct the property after {secret}, and put {secret} last: in the value of \
+                 {secret} a comma, a name and = begin another property"
             );
             return self.origins.failure(Exit::Usage, what, fix, &names);
         }
         let fix = if unknown {
-            "correct its name, as the documentation of librdkafka has it"
+            "correct the name of the property; the documentation of librdkafka lists all names"
         } else {
-            "correct its value, as the documentation of librdkafka has it"
+            "correct the value; the documentation of librdkafka lists the values of each property"
         };
         self.origins.failure(Exit::Usage, what, fix, &names)
     }
 
-    /// Why it did not start.
     pub(super) fn start(&self, error: &StartError) -> Failure {
         match error {
             StartError::Topic(error) => self.topic(error),
@@ -86,7 +85,7 @@ impl Explain {
         }
     }
 
-    /// Why the topic cannot be used.
+    /// Explains a topic that cannot be used.
     pub(super) fn topic(&self, error: &TopicError) -> Failure {
         let text = error.to_string();
         let (exit, names, (what, fix)): (_, &[&str], _) = match error {
@@ -95,7 +94,7 @@ impl Explain {
                 &["topic", "brokers"],
                 (
                     format!("there is no topic {topic}"),
-                    format!("give tenure run --create-topic, or make it: {command}"),
+                    format!("give tenure run --create-topic, or make the topic: {command}"),
                 ),
             ),
             TopicError::Wrong(_) => (Exit::Usage, &["topic", "partitions", "mode"], in_two(&text)),
@@ -110,7 +109,7 @@ impl Explain {
                 (Exit::Usage, names, (error.to_string(), error.fix()))
             }
             TopicError::Unreachable(Cause { what, fix }) => {
-                let fix = fix.unwrap_or("see that Kafka runs there, or correct --brokers");
+                let fix = fix.unwrap_or("check that Kafka runs there, or correct --brokers");
                 let (exit, names): (_, &[&str]) = if error.passes() {
                     (Exit::Unknown, &["brokers"])
                 } else {
@@ -128,13 +127,14 @@ impl Explain {
 
     /// The failure that ends all leaderships of this process.
     pub(super) fn halted(&self, Cause { what, fix }: &Cause) -> Failure {
-        let fix = fix.unwrap_or("mend that with all processes stopped, and start them again");
+        let fix = fix.unwrap_or("stop all processes, remove the cause, and start them again");
         let names = ["topic", "partitions", "group-protocol", "kafka-property"];
         self.origins.failure(Exit::Refused, &**what, fix, &names)
     }
 }
 
-/// The fault, on the first line and in a list below it, and the remedy, on the rest.
+/// Splits a text into the fault (the first line and the list below it) and the remedy (all other
+/// lines).
 fn in_two(text: &str) -> (String, String) {
     let mut lines = text.lines();
     let mut what = lines.next().unwrap_or_default().to_owned();
@@ -150,7 +150,7 @@ fn in_two(text: &str) -> (String, String) {
         what = format!("{what} {}", wrong.join("; "));
     }
     let mut fix = fix.join(" ");
-    // There it begins a line.
+    // The remedy began a line, with a capital letter.
     if let Some(first) = fix.get_mut(..1) {
         first.make_ascii_lowercase();
     }
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn breach_without_remedy_has_default() {
-        let stopped = "mend that with all processes stopped, and start them again";
+        let stopped = "stop all processes, remove the cause, and start them again";
         for (fix, told) in [(Some("take --x y"), "take --x y"), (None, stopped)] {
             let failure = Explain::of_nothing().halted(&Cause { what: "halted".into(), fix });
             assert_eq!([failure.what, failure.fix], ["halted", told]);
@@ -189,6 +189,6 @@ mod tests {
         let failure = of.topic(&TopicError::NotMade { topic, why, command });
         assert_eq!(failure.what, "topic t cannot be made: no right");
         assert_eq!(failure.exit, Exit::Refused);
-        assert_eq!(failure.fix, "by hand, by a user who may: make it");
+        assert_eq!(failure.fix, "a user with the right can run: make it");
     }
 }

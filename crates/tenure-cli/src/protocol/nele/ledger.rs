@@ -39,7 +39,6 @@ pub(super) struct Settings {
     pub(super) options: Options,
     /// Properties as the user gave them.
     pub(super) given: Properties,
-    /// Roles of these settings.
     pub(super) roles: Roles,
     /// Whether the user named no role.
     pub(super) any_role: bool,
@@ -102,7 +101,7 @@ fn roles(layers: &mut Layers<'_>, role: Option<u32>) -> Result<Roles, Failure> {
     match (role, layers.optional(&ROLES)?) {
         (Some(_), Some(_)) => {
             let what = "--role and --roles are set, and each says which roles are meant";
-            Err(layers.origins.usage(what, "leave one of them out", &["role", "roles"]))
+            Err(layers.origins.usage(what, "set either --role or --roles", &["role", "roles"]))
         }
         (Some(role), None) => Ok(Roles::one(role)),
         (None, Some(roles)) => Ok(roles),
@@ -120,7 +119,7 @@ fn on_stop(layers: &mut Layers<'_>, mode: Mode) -> Result<bool, Failure> {
     if leads_on && mode == Mode::AtMostOne {
         let what = "--on-stop lead-on is for at-least-one: in at-most-one a new leader waits until \
                     the work of the old leader has ended";
-        return Err(layers.origins.usage(what, "leave it out", &["on-stop", "mode"]));
+        return Err(layers.origins.usage(what, "remove --on-stop lead-on", &["on-stop", "mode"]));
     }
     Ok(leads_on)
 }
@@ -130,7 +129,7 @@ fn fence_base(layers: &mut Layers<'_>, mode: Mode) -> Result<u32, Failure> {
     let base = layers.required(&FENCE_BASE)?;
     if base > 0 && mode == Mode::AtLeastOne {
         let what = "--fence-base is for at-most-one: in at-least-one leaders have no fence";
-        let failure = Failure::usage(what, "leave it out, or give --mode at-most-one");
+        let failure = Failure::usage(what, "remove --fence-base, or give --mode at-most-one");
         return Err(layers.origins.explain(failure, &["fence-base", "mode"]));
     }
     Ok(base)
@@ -155,7 +154,7 @@ fn config(layers: &mut Layers<'_>, election: &ElectionName) -> Result<Config, Fa
         session_timeout,
         heartbeat_interval: session_timeout / 4,
         max_poll_interval: layers.or_follows(&MAX_POLL_INTERVAL, || Ok(session_timeout))?,
-        // Parts of T, no longer than needed.
+        // Parts of `takeover`, no longer than needed.
         delivery_timeout: DELIVERY_MAX.min(takeover / 4),
         seek: DELIVERY_MAX.min(takeover / 4),
         fetch_wait: FETCH_MAX.min(takeover / 40),
@@ -178,7 +177,8 @@ fn properties(layers: &Layers<'_>, given: &Properties) -> Result<Vec<Property>, 
                     (what, (*instead).to_owned())
                 }
                 PropertyError::Fixed { name, why } => {
-                    (format!("{name} is not for --kafka-property: {why}"), "leave it out".into())
+                    let what = format!("{name} is not for --kafka-property: {why}");
+                    (what, format!("remove {name} from --kafka-property"))
                 }
                 PropertyError::NoValue => (error.to_string(), "write NAME=VALUE".into()),
             };
@@ -211,7 +211,7 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
             Some(format!("give --takeover {needed:?} or more"))
         }
         ConfigError::Grace { takeover, usable, grace, kill_margin } => {
-            // Parts of T grow with it: of a further second at least 725 ms are usable.
+            // Parts of `takeover` grow with it: of a further second at least 725 ms are usable.
             let missing = grace.saturating_add(*kill_margin).saturating_sub(*usable);
             let enough = takeover.saturating_add(missing * 7 / 5).as_millis() / 100 + 1;
             let enough = Duration::from_millis(u64::try_from(enough * 100).unwrap_or(u64::MAX));
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(text(&table::GRACE.spec), table::span(&least.grace));
         assert_eq!(text(&table::KILL_MARGIN.spec), table::span(&least.kill_margin));
         let takeover = format!(
-            "{}, and {} in at-most-one",
+            "{}; in at-most-one {}",
             table::span(&least.takeover),
             table::span(&most.takeover)
         );

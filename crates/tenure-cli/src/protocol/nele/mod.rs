@@ -36,15 +36,15 @@ crate::settings! {
         "The topic whose partitions decide who leads; use it for nothing else. The same for all";
     GROUP: ClusterName = "group" "NAME" Text, Everywhere, Follows("the election's name"), KAFKA,
         group, plain,
-        "The consumer group that shares the partitions: 1 to 32 bytes. With two groups each role \
-         has two leaders, so that it is led throughout while you change one group";
+        "The consumer group that shares the partitions: 1 to 32 bytes. Two groups give each role \
+         two leaders, so a role keeps a leader while you change one group";
     PARTITIONS: u32 = "partitions" "M" Number, Everywhere, Nothing, KAFKA,
         |text| parse::whole(text, u32::MAX), plain,
         "The number of the topic's partitions, which never changes; the same for all. Partition j \
          mod M decides role j";
     ROLE: u32 = "role" "J" Number, Everywhere, Follows("0"), GENERAL,
         |text| parse::whole(text, u32::MAX), plain,
-        "The role of the election; the election NAME/J is the same";
+        "The role in the election; --election NAME/J means the same";
     ROLES: Roles = "roles" "FIRST..LAST" Text, Everywhere, Nothing, GENERAL,
         roles::parse, plain,
         "The roles of the election, both ends included: 0..15 are sixteen";
@@ -55,9 +55,10 @@ crate::settings! {
         TIMING, parse::positive_duration, span,
         "How often each process writes to each partition";
     TAKEOVER: Duration = "takeover" "T" Text, Everywhere,
-        Follows("25s, and 5s in at-most-one"), TIMING,
+        Follows("25s; in at-most-one 5s"), TIMING,
         parse::positive_duration, span,
-        "How long a leader leads without news of its partition; in at-most-one, the same for all";
+        "How long a leader leads without news of its partition; in at-most-one, the same for all \
+         processes";
     SESSION_TIMEOUT: Duration = "session-timeout" "DURATION" Text, Everywhere, Text("6s"), TIMING,
         parse::positive_duration, span,
         "A process that is silent for this long loses its partitions to others; at least the \
@@ -68,12 +69,12 @@ crate::settings! {
         "How long a process may take to give up partitions";
     GROUP_PROTOCOL: String = "group-protocol" "PROTOCOL" Text, Everywhere, Text("classic"), KAFKA,
         group_protocol, plain,
-        "The protocol by which members join their group: classic, or consumer, where brokers are \
-         of 4.0 or newer and set the session timeout; the same for the whole group";
+        "The protocol by which members join their group, the same for the whole group: classic; \
+         or consumer, which needs brokers of 4.0 or newer, and these set the session timeout";
     ALLOW_UNREPLICATED: bool = "allow-unreplicated" "" Switch, Everywhere, Text("false"), KAFKA,
         parse::switch, plain,
         "Accept a topic that can lose acknowledged records when one broker fails; in at-most-one, \
-         two processes can then lead for up to T. For development";
+         two processes can then lead for up to --takeover. For development";
     FENCE_BASE: u32 = "fence-base" "N" Number, Everywhere, Text("0"), KAFKA,
         |text| parse::whole(text, Config::FENCE_BASE_MAX), plain,
         "After you create the topic anew, with all processes stopped, set this above every \
@@ -93,10 +94,10 @@ crate::settings! {
         "The reaction when CMD ends by itself: stop (this process leaves, and ends with CMD's \
          code) or restart (CMD runs again while this process leads the role)";
     ON_STOP: String = "on-stop" "HOW" Text, Everywhere,
-        Follows("lead-on, and at-once in at-most-one"), GENERAL,
+        Follows("lead-on; in at-most-one at-once"), GENERAL,
         on_stop, plain,
         "The reaction when this process is asked to end: lead-on (it leaves the group, and CMD \
-         runs until another process leads the role, or its time is over) or at-once. A second \
+         runs until another process leads the role, at most for --takeover) or at-once. A second \
          signal always means at-once";
 }
 
@@ -129,7 +130,7 @@ fn sasl_mechanism(text: &str) -> Result<String, Refusal> {
 const RESTART: &str = "restart";
 
 fn on_exit(text: &str) -> Result<String, Refusal> {
-    one_of(text, "a way to go on", &["stop", RESTART])
+    one_of(text, "a known reaction", &["stop", RESTART])
 }
 
 /// The values of [`ON_STOP`].
@@ -137,13 +138,12 @@ const LEAD_ON: &str = "lead-on";
 const AT_ONCE: &str = "at-once";
 
 fn on_stop(text: &str) -> Result<String, Refusal> {
-    one_of(text, "a way to end", &[LEAD_ON, AT_ONCE])
+    one_of(text, "a known reaction", &[LEAD_ON, AT_ONCE])
 }
 
 pub static PROTOCOL: Protocol = Protocol {
     name: "nele",
-    about: "many roles spread over the processes that are there, on the partitions of a Kafka \
-            topic",
+    about: "many roles spread over the running processes, by the partitions of a Kafka topic",
     can: Capabilities { fence: true, several_leaders: true, ..Capabilities::NONE },
     settings: &[
         &BROKERS.spec,
@@ -187,18 +187,18 @@ pub static PROTOCOL: Protocol = Protocol {
     instead: &[
         Replacement {
             settings: &["lease", "lease-max", "refresh", "round-trip"],
-            fix: "leave it out: --takeover and --publish-interval say it",
+            fix: ": --takeover and --publish-interval set these times",
         },
         Replacement {
             settings: &["heartbeat", "heartbeat-interval"],
-            fix: "leave it out: members report four times in a --session-timeout",
+            fix: ": members report four times in a --session-timeout",
         },
         Replacement {
             settings: &["priority", "rank"],
-            fix: "leave it out: the owner of a partition leads its roles",
+            fix: ": the owner of a partition leads its roles",
         },
-        Replacement { settings: &["members", "endpoints", "servers"], fix: "give --brokers" },
-        Replacement { settings: &["cluster", "namespace"], fix: "give --topic and --group" },
+        Replacement { settings: &["members", "endpoints", "servers"], fix: ", and give --brokers" },
+        Replacement { settings: &["cluster", "namespace"], fix: ", and give --topic and --group" },
     ],
     quiet: &["rdkafka", "librdkafka", "tenure::kafka"],
     role: Some(&ROLE),

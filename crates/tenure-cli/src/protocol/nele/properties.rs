@@ -1,4 +1,4 @@
-//! Settings of the client library, with their names there.
+//! Properties of the client library, librdkafka, by the names that it gives them.
 
 use crate::settings::Refusal;
 
@@ -93,7 +93,7 @@ pub(super) fn parse(text: &str) -> Result<Properties, Refusal> {
                 value.push(',');
                 value.push_str(part);
             }
-            // The whole may be a secret with a wrong name.
+            // The whole text may be a secret with a wrong name.
             (None, None) => {
                 let fix = "write NAME=VALUE, with commas between several: client.rack=b";
                 return Err(Refusal::of_secret("it is no name and value", fix));

@@ -98,9 +98,9 @@ impl Watcher {
         self.later.insert(RECORDS.to_owned(), (due, format!("{first}{others}: {why}")));
     }
 
-    /// Warns of unfilled roles with these ends. Own roles are no trouble: the process leaves, and
-    /// does not stand for them now. Own roles are consecutive, so if any other role is unfilled, an
-    /// end is.
+    /// Warns of unfilled roles, of which `ends` are the first and the last. Roles of this process
+    /// do not count, because it is leaving. These are consecutive: if any other role is unfilled,
+    /// one of the `ends` is such a role.
     fn on_unfilled(&mut self, ends: [Option<Role>; 2], text: &str) {
         let is_own = |role: &Role| self.roles.each().contains(&role.0);
         let Some(role) = ends.into_iter().flatten().find(|role| !is_own(role)) else {
@@ -148,7 +148,7 @@ impl Watcher {
 
     fn on_event(&mut self, event: &OwnEvent, text: &str) {
         match event {
-            // Reported before its campaign ends.
+            // This event comes before the campaign ends.
             OwnEvent::Halted { why } => self.watch.give_up(self.explain.halted(why)),
             OwnEvent::NoFence { .. } => {
                 let advice = ": no process leads by it; use brokers that report leader epochs, a \
@@ -188,7 +188,7 @@ mod tests {
         Watcher::new(Explain::of_nothing(), watch, Roles { first: 0, last: 3 })
     }
 
-    /// A leaving process stops its CMDs in turn, and owns its partitions until then.
+    /// A leaving process stops its CMDs in turn, and owns its partitions until all have ended.
     #[test]
     fn own_roles_are_no_warning() {
         let mut watcher = watcher();
@@ -210,11 +210,11 @@ mod tests {
     fn unwritten_partitions_share_one_warning() {
         let mut watcher = watcher();
         for partition in (0..4).map(Partition) {
-            let why = format!("{UNACKNOWLEDGED}: see that they run").into();
+            let why = format!("{UNACKNOWLEDGED}: check their logs").into();
             watcher.on_event(&OwnEvent::Trouble { partition, why }, "");
         }
         let texts: Vec<_> = watcher.later.values().map(|(_, text)| text.as_str()).collect();
-        let text = "partition 0 and 3 others: brokers acknowledge no records: see that they run";
+        let text = "partition 0 and 3 others: brokers acknowledge no records: check their logs";
         assert_eq!(texts, [text]);
         for partition in (0..4).map(Partition) {
             assert!(!watcher.later.is_empty());

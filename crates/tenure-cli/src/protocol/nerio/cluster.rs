@@ -40,7 +40,7 @@ impl Cluster {
         let own = node.map(|name| member(name, &config.members, &layers.origins)).transpose()?;
         let listen =
             layers.or_follows(&table::LISTEN, || Ok(address_to_bind(&config.members, own)))?;
-        // A member runs on whatever others run, unless it is a candidate.
+        // Other configurations never end a member, unless it is also a candidate.
         let exit_on_mismatch = node.is_none() && layers.required(&EXIT_ON_MISMATCH)?;
         let any_address = layers.required(&table::INSECURE_ANY_ADDRESS)?;
         let keys = keys::read(layers)?;
@@ -169,7 +169,7 @@ impl Open {
                  ports"
             }
             Self::AcceptsUnsealed => {
-                "take that line out when every process has a key; until then give \
+                "remove the line accept-unsealed when every process has a key; meanwhile give \
                  --insecure-any-address, if nobody else can reach these ports"
             }
         }

@@ -24,12 +24,12 @@ fn refused_quorums(text: &str, error: &QuorumTextError, origins: &Origins) -> Fa
         ),
         QuorumTextError::System { .. } => (
             format!("quorums {}: {error}", quoted(text)),
-            "change --quorums, or leave it out for majority".into(),
+            "change --quorums, or remove --quorums for a majority".into(),
             &["quorums", "members"],
         ),
         QuorumTextError::Shape { .. } | QuorumTextError::Repeated { .. } => (
             format!("quorums {}: {error}", quoted(text)),
-            format!("write it as in {FORMS}"),
+            format!("write --quorums as in {FORMS}"),
             &["quorums"],
         ),
         QuorumTextError::UnknownMember { .. }
@@ -53,7 +53,7 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
         ConfigError::DuplicateName { .. } => "give every node its own name",
         ConfigError::DuplicateAddress { .. } => "give every node its own address",
         ConfigError::Unreachable { .. } => {
-            "give it the address of one host and a port from 1 to 65535"
+            "give the address of one host and a port from 1 to 65535"
         }
         ConfigError::Timing(error) => return origins.refuse(error, timing::fix(error)),
         ConfigError::QuorumMembers { .. }

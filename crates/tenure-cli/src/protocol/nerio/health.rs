@@ -28,7 +28,7 @@ pub struct MemberHealth {
     pub raising: Option<Raising>,
     /// Number of elections with a granted lease, among those that the key may ask about.
     pub granted: Option<usize>,
-    /// Remedy for a member that cannot write, or has a new memory.
+    /// Remedy for a member that cannot write, or whose state directory is new.
     pub fix: Option<String>,
 }
 

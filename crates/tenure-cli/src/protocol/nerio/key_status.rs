@@ -29,7 +29,7 @@ pub(super) async fn of(node: &Node) -> Answer {
     let Some(heard) = ask(node, asked).await else {
         return Answer::Refused {
             what: format!("node {} has no key", node.name()),
-            fix: "start it with --key-file".to_owned(),
+            fix: "start the node with --key-file".to_owned(),
         };
     };
     let now = clock::now();
@@ -90,7 +90,8 @@ pub(super) async fn of(node: &Node) -> Answer {
     }))
 }
 
-/// The keys that the node has heard, after the other members have answered or had time to.
+/// Asks the other members, and returns the keys that the node has heard once they have answered, or
+/// have had time to.
 async fn ask(node: &Node, asked: Time) -> Option<Keyring> {
     let mut heard = node.keyring().await?;
     for _ in 0..ROUNDS {
@@ -126,8 +127,8 @@ fn about_unsealed(
     }
 }
 
-/// Span without unsealed datagrams before the next step: within it a leader renews its lease, or
-/// loses it.
+/// The span without unsealed datagrams after which the next step is safe: within it every leader
+/// renews its lease, or loses it.
 fn window(node: &Node) -> Duration {
     LATELY.max(node.config().delta_max)
 }

@@ -16,7 +16,7 @@ use crate::protocol::tls::HiddenText;
 use crate::settings::Origins;
 use crate::settings::hidden::KEYS;
 
-/// Interval of the looks at the file.
+/// Interval of the checks of the file.
 const LOOK: Duration = Duration::from_secs(1);
 /// The settings of keys, for errors.
 pub(crate) const NAMES: [&str; 2] = ["keys", "key-file"];
@@ -47,15 +47,15 @@ pub fn read(layers: &mut Layers<'_>) -> Result<Option<KeySetting>, Failure> {
 fn fix(error: &KeyError) -> &'static str {
     match error {
         KeyError::Empty | KeyError::Form { .. } => {
-            "make one: tenure keys new for members, tenure keys issue for an application"
+            "make a key: tenure keys new for members, tenure keys issue for an application"
         }
-        KeyError::Version { .. } => "use the version of tenure that made it, or a newer one",
+        KeyError::Version { .. } => "use the version of tenure that made the key, or a later one",
         KeyError::Digits { .. }
         | KeyError::Name { .. }
         | KeyError::Elections { .. }
-        | KeyError::Rights { .. } => "copy the whole line again from where it was made",
+        | KeyError::Rights { .. } => "copy the whole line of the key again",
         KeyError::TooMany { .. } | KeyError::Mixed { .. } => {
-            "keep the line of the key to use, and below it that of the one before it"
+            "keep two lines: the key to use, and below that line the key before"
         }
     }
 }
@@ -113,9 +113,10 @@ pub fn check_rights(
         }
         // An application's own key with more elections would let it lead in all of them.
         None => {
-            let fix = "use the key of the cluster, or a key made from it that may only ask: tenure \
-                       keys issue --app watcher --elections '*' --rights ask";
-            (keys.allow_all(), "all elections, which this asks of".to_owned(), fix.to_owned())
+            let fix = "use the key of the cluster, or make a key from it that may only ask: \
+                       tenure keys issue --app watcher --elections '*' --rights ask";
+            let wanted = "all elections, about which this command asks".to_owned();
+            (keys.allow_all(), wanted, fix.to_owned())
         }
     };
     if allowed {
@@ -152,54 +153,54 @@ pub(crate) struct KeyFile(Arc<Mutex<FileState>>);
 
 #[derive(Debug, Default)]
 struct FileState {
-    /// The fault at the last look.
+    /// The fault at the last check.
     last: Option<String>,
-    /// The fault at two looks, which was reported.
-    told: Option<String>,
+    /// The fault that was reported, after two checks had found it.
+    reported: Option<String>,
     /// Whether the keys in use admit strangers.
     open: bool,
 }
 
 const OPEN: &str = "the key file says accept-unsealed: everyone who reaches this process can speak \
-                    as anybody until you take that line out; tenure keys status at each node says \
+                    as anybody until you remove that line; tenure keys status at each node says \
                     when";
 
 impl KeyFile {
     /// The fault of the file, and the remedy.
     pub(crate) fn trouble(&self) -> Option<String> {
-        self.seen().told.clone()
+        self.state().reported.clone()
     }
 
     /// A warning about keys that admit strangers.
     pub(crate) fn open(&self) -> Option<&'static str> {
-        self.seen().open.then_some(OPEN)
+        self.state().open.then_some(OPEN)
     }
 
     /// Records the keys in use.
     fn uses(&self, keys: &Keys) {
-        self.seen().open = keys.accepts_unsealed();
+        self.state().open = keys.accepts_unsealed();
     }
 
-    fn seen(&self) -> MutexGuard<'_, FileState> {
+    fn state(&self) -> MutexGuard<'_, FileState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the last look found a fault.
+    /// Whether the last check found a fault.
     fn was_wrong(&self) -> bool {
-        self.seen().last.is_some()
+        self.state().last.is_some()
     }
 
-    /// Warns of a fault that lasts for two looks and was not reported: another process may be
-    /// writing the file.
+    /// Warns of a fault that two checks have found and that was not reported: at the first, another
+    /// process may be writing the file.
     fn is(&self, trouble: Option<String>) {
-        let mut seen = self.seen();
-        if trouble == seen.last && trouble != seen.told {
+        let mut state = self.state();
+        if trouble == state.last && trouble != state.reported {
             trouble.iter().for_each(|trouble| failure::warn(trouble));
-            seen.told.clone_from(&trouble);
+            state.reported.clone_from(&trouble);
         } else if trouble.is_none() {
-            seen.told = None;
+            state.reported = None;
         }
-        seen.last = trouble;
+        state.last = trouble;
     }
 }
 
@@ -213,13 +214,13 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
     };
     let permits_unsealed = cluster.permits_unsealed;
     let mut known = modified(&path);
-    let told = file.clone();
+    let key_file = file.clone();
     let follow = async move {
         loop {
             tokio::time::sleep(LOOK).await;
             let now = modified(&path);
             // Another file mode mends a fault without a change of the file.
-            if now == known && !told.was_wrong() {
+            if now == known && !key_file.was_wrong() {
                 continue;
             }
             known = now;
@@ -237,13 +238,13 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
             match change {
                 Ok(keys) => {
                     tell(&keys);
-                    told.uses(&keys);
-                    told.is(None);
+                    key_file.uses(&keys);
+                    key_file.is(None);
                 }
-                Err(why) => told.is(Some(format!(
-                    "the key file {} has changed, and {why}: this process goes on with the keys \
-                     that it has, and the next start will fail. Correct the file, and it is read \
-                     again",
+                Err(why) => key_file.is(Some(format!(
+                    "the key file {} has changed, and {why}: this process keeps its present keys, \
+                     and the next start will fail. Correct the file; this process then reads the \
+                     file again",
                     quoted(&path.display().to_string())
                 ))),
             }

@@ -154,7 +154,7 @@ fn too_few(
         }
     }
     let mut fix = if is(&Heard::ElseOnly) {
-        "upgrade those nodes, one after the other, or look at the way to them".to_owned()
+        "upgrade these nodes, one after the other, or check the network to them".to_owned()
     } else {
         fix(membership, lost, known, is(&Heard::Said(Service::Failing)))
     };

@@ -17,7 +17,7 @@ use crate::settings::table;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seat {
     pub name: NodeName,
-    /// Storage of the member's memory.
+    /// The storage of the member's state.
     pub storage: Storage,
     pub control: PathBuf,
 }
@@ -55,7 +55,7 @@ impl Seat {
         for spec in [&table::STATE.spec, &table::NEW.spec, &table::MEMORY.spec] {
             if layers.flags().value_source(spec.name) == Some(ValueSource::CommandLine) {
                 let what = format!("--{} is for a member, and there is no --name", spec.name);
-                let fix = "give --name too, to be a member that contends; or leave it out";
+                let fix = format!("add --name to contend as a member, or remove --{}", spec.name);
                 let flag = format!("flag --{}", spec.name);
                 return Err(Failure::usage(what, fix).origin(flag));
             }
@@ -64,7 +64,7 @@ impl Seat {
     }
 }
 
-/// The storage for a member's memory.
+/// The storage of a member's state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Storage {
     /// A state directory.
@@ -102,7 +102,7 @@ impl Storage {
                 let cure = format!("chmod o-w {}", shell_word(&above.display().to_string()));
                 format!(
                     "every user can replace the state directory {}: {} has the mode {mode:03o}. \
-                     Take that right away: {cure}",
+                     Remove that right: {cure}",
                     path.display(),
                     above.display(),
                 )
@@ -137,7 +137,7 @@ fn storage(layers: &mut Layers<'_>) -> Result<Storage, Failure> {
     match (state, memory) {
         (Some(_), true) => exclude(
             "a node keeps its state either in a directory or nowhere, not both",
-            "leave out --memory, or --state with its variable and key",
+            "remove --memory; or remove --state, the variable TENURE_STATE and the key state",
             ["state", "memory"],
         ),
         (Some(path), false) => Ok(Storage::Directory { path, new }),

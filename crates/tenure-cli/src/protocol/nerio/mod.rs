@@ -45,26 +45,24 @@ crate::settings! {
          grid:2x3 or sets:a+b,b+c,a+c";
     LEASE_MAX: Duration = "lease-max" "DURATION" Text, Everywhere, Follows("twice the lease"),
         TIMING, parse::duration, span,
-        "The longest lease that this node grants, and its wait after it has lost its memory. \
-         Candidates do not use it: a candidate whose lease is longer than a quorum of nodes grants \
-         has to wait";
+        "The longest lease that this node grants. A node without memory waits for this long \
+         before it grants. A candidate with a longer lease gets nothing from this node";
     ROUND_TRIP: Duration = "round-trip" "DURATION" Text, Everywhere, Text("10ms"), TIMING,
         parse::duration, span,
-        "A high percentile of round trips between the nodes. Too small costs retries, never \
-         safety";
+        "A high percentile of the round trips between nodes. A value that is too small costs \
+         retries, never safety";
     REFRESH: Duration = "refresh" "DURATION" Text, Everywhere, Text("250ms"), TIMING,
         parse::duration, span,
         "How often a waiting candidate repeats its request; grantors forget a dead candidate \
          after three intervals";
     VERIFY_MAX: Duration = "verify-max" "DURATION" Text, Everywhere,
         Follows("a tenth of the lease"), TIMING, parse::duration, span,
-        "The longest promise that an answer to `verify` makes; a resignation may have to wait for \
-         its end";
+        "The longest time for which a leader promises to lead when it answers `tenure verify`; a \
+         resignation waits until the promise ends";
     EXIT_ON_MISMATCH: bool = "exit-on-mismatch" "" Switch, Everywhere, Text("false"), NETWORK,
         parse::switch, plain,
-        "End with 2 when so many nodes run with another configuration that no quorum is left; a \
-         command that keeps asking waits a second first. Without this, only warn. A node never \
-         ends for this reason";
+        "End with 2 when no quorum of nodes has this configuration; a command that keeps asking \
+         waits a second first. Without this flag, only warn. A node never ends for this reason";
 }
 
 /// The settings of nodes, candidates and observers alike.
@@ -121,7 +119,7 @@ pub static PROTOCOL: Protocol = Protocol {
     roster: Some(&MEMBERS.spec),
     instead: &[Replacement {
         settings: &["rank"],
-        fix: "leave it out, or give --priority: the higher one goes first",
+        fix: ", or give --priority: the candidate with the highest priority goes first",
     }],
     quiet: &[],
     role: None,
@@ -175,8 +173,8 @@ fn too_long(cluster: &Cluster) -> Option<String> {
     (lease > longest).then(|| {
         format!(
             "lease is {lease:?}, and lease-max, the longest that this member gives, {longest:?}: \
-             it never grants itself the lease, so it leads only where a quorum of the others does. \
-             Set lease-max to {lease:?} or more, or a shorter lease"
+             this member never grants its own lease, and leads only if a quorum of the other \
+             members grants it. Set lease-max to {lease:?} or more, or set a shorter lease"
         )
     })
 }

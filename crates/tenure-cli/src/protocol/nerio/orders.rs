@@ -1,5 +1,5 @@
-//! Ends a leadership from elsewhere: the members pass an order on to the leader, and answer
-//! questions until the named fence leads no more.
+//! Ends a leadership over the network: the members pass an order on to the leader, and answer
+//! questions until the leadership with the named fence is over.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,16 +19,16 @@ use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::settings::Origins;
 
-/// Interval of the looks for the end of the leadership.
+/// Interval of the checks that the leadership has ended.
 const LOOK: Duration = Duration::from_millis(100);
 /// Interval of repeated orders: an order or its answer may be lost.
 const AGAIN: Duration = Duration::from_secs(1);
-/// Number of looks without a leader before the election counts as vacant.
+/// Number of checks without a leader before the election counts as vacant.
 const LOOKS: u32 = 5;
 /// Default wait for the next leader.
 const SOON: Duration = Duration::from_secs(1);
-/// The longest overrun of a look that began in time, because its result says more than a timeout. A
-/// look that waits for a name server takes longer.
+/// The time for which a check may run on after the limit, because its result says more than a
+/// timeout. Only a check that waits for a name server takes longer.
 const LATE: Duration = Duration::from_millis(800);
 
 /// A leadership to end, and the next leader.
@@ -136,8 +136,8 @@ impl Ending<'_> {
             "not all members could be asked about {election} within {limit:?}: a look-up of a name \
              takes longer{hosts}; {order}"
         );
-        let fix = "see to the name server, give those members an address, or give more time: a \
-                   look-up that is not answered takes 5 s";
+        let fix = "mend the name server, give these members addresses, or give more time: a \
+                   look-up without an answer takes 5 s";
         Failure::new(self.late(), what, fix)
     }
 
@@ -179,7 +179,7 @@ impl Ending<'_> {
             "nobody leads {election} now: {id} has stepped down, and promised that nobody else \
              leads for {left:.1?} more"
         );
-        Failure::new(Exit::Refused, what, "wait for that; tenure leader says who leads")
+        Failure::new(Exit::Refused, what, "wait, then ask tenure leader who leads")
     }
 
     fn nobody(&self, seen: &AllCandidates) -> Failure {
@@ -196,7 +196,7 @@ impl Ending<'_> {
                 (format!("no quorum names a leader of {election}: {granted}"), Exit::Unknown)
             }
         };
-        Failure::new(exit, what, "try again when tenure leader names one")
+        Failure::new(exit, what, "try again when tenure leader names a leader")
     }
 
     /// Refuses a next leader that does not wait: after the resignation any candidate could win.
@@ -210,7 +210,8 @@ impl Ending<'_> {
             self.wish.election,
             waiting(seen)
         );
-        let fix = "give the --id of one that waits, as tenure candidates names them, or start it";
+        let fix =
+            format!("give the --id of a waiting candidate (tenure candidates), or start {to}");
         Err(self.origins.explain(Failure::new(Exit::Refused, what, fix), &["to"]))
     }
 
@@ -219,7 +220,7 @@ impl Ending<'_> {
         let Self { cluster, wish, .. } = self;
         let order = Order::new(wish.election.clone(), leads.fence, wish.to.clone());
         let order = order.map_err(|error| {
-            Failure::new(Exit::System, error.to_string(), "look at the limits of this process")
+            Failure::new(Exit::System, error.to_string(), "check the limits of this process")
         })?;
         let limit = self.limit();
         let mut given = Vec::<(Member, Answered)>::new();
@@ -275,12 +276,14 @@ impl Ending<'_> {
             passed => format!("{} passed the order on", names(passed)),
         };
         let what = format!(
-            "{id} still leads {election} with fence {fence} {limit:?} after it was told to step \
+            "{id} still leads {election} with fence {fence}, {limit:?} after the order to step \
              down: {passed}"
         );
-        let fix = "look at its log, and whether it is stopped: CMD may need long to end, or it \
-                   runs an older version, or is no tenure run and obeys nobody; it may still obey \
-                   while that leadership lasts";
+        let fix = format!(
+            "check the log of {id}, and whether {id} is stopped. CMD may need long to end; or {id} \
+             runs an older version, or is no tenure run and obeys nobody. The order may still be \
+             obeyed while this leadership lasts"
+        );
         Failure::new(self.late(), what, fix)
     }
 
@@ -353,8 +356,8 @@ fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
 }
 
 /// Whether a leadership is over by the answers of a quorum: another candidate leads with a higher
-/// fence, the leader has announced its resignation, or no member of the quorum has granted it a
-/// lasting lease. Any two quorums meet, so a member of this quorum would have.
+/// fence, the leader has announced its resignation, or no member of this quorum has granted the
+/// leader a lease that still runs. (Any two quorums meet, so one of them would have.)
 fn has_ended(before: &Leads, seen: &AllCandidates) -> bool {
     match &seen.leader {
         Some(leads) if leads.fence == before.fence => leads.leaving.is_some(),
@@ -432,7 +435,7 @@ fn not_obeyed(order: &Notice, answer: Option<Answer>) -> Option<String> {
         Some(Answer::Refused { what, fix }) => format!("{what}: {fix}"),
         None => "this process is ending, or its CMD was already".to_owned(),
     };
-    Some(format!("not obeyed: {order}: {why}. Its sender may give it again"))
+    Some(format!("not obeyed: {order}: {why}. The sender may repeat the order"))
 }
 
 #[cfg(test)]

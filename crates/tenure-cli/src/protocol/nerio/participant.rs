@@ -190,12 +190,12 @@ fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
     });
     match (seen.differing.is_empty(), silent) {
         (true, _) => {
-            let fix = "look at the others and the way to them, or wait".to_owned();
+            let fix = "check the other nodes and the network to them, or wait".to_owned();
             Failure::new(Exit::Unknown, what, fix + troubles::of_keys(cluster))
         }
         (false, true) => {
             let mut failure = troubles::mismatch(what.to_owned(), Exit::Unknown, origins);
-            failure.fix += "; look at the others and the way to them, or wait";
+            failure.fix += "; check the other nodes and the network to them, or wait";
             failure
         }
         (false, false) => troubles::mismatch(what.to_owned(), Exit::Unknown, origins),
@@ -213,8 +213,8 @@ pub(crate) async fn ask_all(
     seen.map_err(|error| lists::no_socket(from, &error, origins))
 }
 
-/// Grants leases beside campaigning, and answers at the control socket. The candidate's side has
-/// its own warnings, which are not repeated.
+/// Runs the member beside the campaign: grants leases, and answers at its control socket. Leaves
+/// out the warnings that the candidate prints.
 async fn serve(service: Service, node: Node, notices: Receiver<Notice>, mut control: Server) {
     let hear = |service: &mut Service, notice: &Notice| {
         if !troubles::is_told(notice)
@@ -291,7 +291,7 @@ impl Participant for Asker {
         })
     }
 
-    /// Leaves out what strangers send, which does not concern a leader.
+    /// Leaves out the troubles that strangers cause, which do not concern a leader.
     fn worth_a_look(&self) -> Later<'static, Option<String>> {
         let node = self.node.clone();
         let key_file = self.key_file.clone();
@@ -351,35 +351,36 @@ impl Asker {
         let address = place.unwrap_or(address);
         self.node.verify(election, address, patience).await.map_err(|error| match error {
             VerifyError::DoesNotLead { .. } => {
-                let fix = "ask again: it has stepped down since the nodes were asked";
+                let fix = "ask again: the leader has stepped down meanwhile";
                 Failure::new(Exit::Refused, error.to_string(), fix)
             }
             _ => {
                 let what = format!("{} at {address}: {error}", leader.id);
                 let whose = self.cluster.key().map(|keys| whose(keys, &leader.id));
                 let whose = whose.unwrap_or_default();
-                let fix = format!("look at the leader and the way to it{whose}");
+                let fix = format!("check the leader and the network to it{whose}");
                 Failure::new(Exit::Unreachable, what, fix)
             }
         })
     }
 }
 
-/// The key of a question without an answer: `leader` does not say that it has another key.
+/// Names the key of a question that `leader` did not answer: it stays silent if it has another key.
 fn whose(keys: &Keys, leader: &str) -> String {
     let used = keys.ids().first().map(ToString::to_string).unwrap_or_default();
     match keys.application() {
         Some(Grant { application, .. }) => format!(
             "; it answers only processes whose key it accepts, and this command uses {used} of the \
              application {application}: tenure keys status --name NODE says which key {leader} \
-             uses. If keys are being exchanged, the key file of {leader} must have {used}, too, \
-             below its own; if {leader} is of another application, use a key of that"
+             uses. During an exchange of keys, put {used} into the key file of {leader} as well, \
+             below its own key; if {leader} is of another application, use a key of that \
+             application"
         ),
         None => format!(
             "; it answers only processes whose key it accepts, and this command uses {used} of the \
-             cluster: tenure keys status --name NODE says which key {leader} uses. If that is of \
-             an application, use a key of that; if keys are being exchanged, the key file of \
-             {leader} must have {used}, too"
+             cluster: tenure keys status --name NODE says which key {leader} uses. If that key is \
+             of an application, use a key of that application; during an exchange of keys, put \
+             {used} into the key file of {leader} as well"
         ),
     }
 }
@@ -406,21 +407,21 @@ pub(crate) fn start(
 fn explain(error: &StartError, origins: &Origins) -> Failure {
     let (fix, names): (&str, &[&str]) = match error {
         StartError::Transport(UdpError::InUse { .. }) => (
-            "end the process that has it (ss -ulpn shows which), or give another address; a member \
-             is one process: tenure node, or tenure run --name",
+            "end the process that has this address (ss -ulpn shows the process), or give another \
+             address; a member is one process: tenure node, or tenure run --name",
             &["listen", "members"],
         ),
         StartError::Transport(_) => ("give an address of this machine", &["listen", "members"]),
         StartError::State(error) => return state(error, origins),
         StartError::IsAMember { .. } => (
-            "give another --id; or give --name and --state, to be that member and contend",
+            "give another --id; or give --name and --state, to contend as that member",
             &["id", "members"],
         ),
         StartError::NotAMember { .. } => ("give the name of a member", &["name", "members"]),
         StartError::OtherCluster { .. } | StartError::NotAMembersKey { .. } => {
             ("give another key", &NAMES)
         }
-        StartError::System(_) => ("look at the limits of this process", &[]),
+        StartError::System(_) => ("check the limits of this process", &[]),
     };
     let exit = match error {
         StartError::IsAMember { .. } | StartError::NotAMember { .. } => Exit::Usage,
@@ -448,7 +449,7 @@ pub(crate) fn unrecovered(error: &RecoveryError, origins: &Origins) -> Failure {
 fn of_directory(text: String, origins: &Origins, names: &[&str]) -> Failure {
     let (what, fix) = match text.split_once("; ") {
         Some((what, fix)) => (what.to_owned(), fix.to_owned()),
-        None => (text, "look at the state directory".to_owned()),
+        None => (text, "check the state directory".to_owned()),
     };
     origins.explain(Failure::new(Exit::System, what, fix), names)
 }

@@ -103,7 +103,7 @@ impl Service {
             Some(nerio::Service::Quarantine { .. }) => "quarantine",
             Some(nerio::Service::Recovering { .. }) => "recovering",
             Some(nerio::Service::Replaced) => "replaced",
-            // Before the node serves, writes belong to the stage before.
+            // A write error before the node serves does not change the stage.
             Some(nerio::Service::Starting | nerio::Service::Failing) | None => self.stage,
         };
         self.failing = write_error || now == Some(nerio::Service::Failing);

@@ -50,7 +50,7 @@ pub(super) async fn watch(
             Notice::NoQuorumAgrees { .. } if cluster.exit_on_mismatch => {
                 return mismatch(notice.to_string(), Exit::Usage, &origins);
             }
-            // The final answer reports this, before or after it happens.
+            // The answer at the end reports this.
             Notice::NoQuorumAgrees { .. } | Notice::QuorumMayAgree if asks == AskMode::Once => {}
             notice => hears.tell(&notice),
         }
@@ -234,20 +234,19 @@ pub(super) async fn nobody(
 pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
     match cluster.keys {
         Some(_) => {
-            "; a node does not answer a process whose key it does not accept, and without a key of \
-             its own it accepts none: its log names processes with another key"
+            "; a node ignores a process whose key it does not accept (a node without a key accepts \
+             none), and its log names that process"
         }
-        None => "; nodes with a key do not answer a process without one: give --key-file",
+        None => "; nodes with a key ignore a process without a key: give --key-file",
     }
 }
 
-/// The remedy for members that `lost` their memory of a cluster that is `known` not to be new, or
+/// The remedy for members that `lost` their state in a cluster that is `known` not to be new, or
 /// that are `failing` to write.
 pub(super) fn fix(membership: &Membership, lost: MemberSet, known: bool, failing: bool) -> String {
     let fix = match (lost.is_empty(), failing) {
         (false, _) if !known => {
-            "see that all nodes are there: a new cluster is founded by all of them, after the \
-             longest lease"
+            "start all nodes: only all nodes together found a new cluster, after the longest lease"
         }
         (false, _) if membership.quorums().is_quorum(lost) => {
             let lost = lost.iter().map(|member| membership.name(member).clone()).collect();
@@ -255,10 +254,10 @@ pub(super) fn fix(membership: &Membership, lost: MemberSet, known: bool, failing
         }
         (false, _) => "wait until a quorum of the other nodes serves",
         (true, true) => {
-            "make room in the state directories (1 MiB is enough), mend the disks, or bring the \
-             directories back"
+            "make room in the state directories (1 MiB is enough), mend the disks, or restore the \
+             directories"
         }
-        (true, false) => "look at these nodes and the way to them, or wait",
+        (true, false) => "check these nodes and the network to them, or wait",
     };
     fix.to_owned()
 }

@@ -36,8 +36,8 @@ impl Answers {
         certain.max_by_key(|leader| &leader.leadership.ballot)
     }
 
-    /// The number of members that store the highest electorate, if it is the changed one, and the
-    /// size of their quorum.
+    /// The number of members that have stored the highest electorate, if that is the changed one,
+    /// and the number that makes a quorum.
     pub(super) fn stored(&self, change: &Change) -> (usize, usize) {
         let Some(electorate) = self.electorate() else { return (0, 1) };
         let changed = match change {
@@ -54,8 +54,8 @@ impl Answers {
         (stored.count(), electorate.quorum())
     }
 
-    /// The report of this id; of several processes, that of the process with the vote, if it
-    /// answers.
+    /// The report of this id. If several processes have the id, the report of the process with the
+    /// vote counts, if there is one.
     pub(super) fn of_id(&self, id: &NodeName) -> Option<&Answer> {
         let has_vote = |header: &Header| self.electorate().is_some_and(|it| it.has(&header.sender));
         let of_id = self.0.iter().filter(|(_, header, _)| header.sender.id == *id);

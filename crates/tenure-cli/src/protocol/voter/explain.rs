@@ -1,19 +1,19 @@
 //! Explains errors among voters, with the settings that they come from.
 
-use tenure_voter::{MemoryError, Mode, OptionsError, StartError};
+use tenure_voter::{MemoryError, Mode, OptionsError, StartError, TlsCause};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::start as system;
 use crate::settings::Origins;
 
-/// Options that do not work.
+/// Explains options that do not work.
 pub(super) fn options(error: &OptionsError, origins: &Origins) -> Failure {
     let (names, fix): (&[&str], &str) = match error {
         OptionsError::Unprotected { .. } => (
             &["listen", "voter-url", "secret-file", "cert"],
             "give --secret-file or set TENURE_SECRET, or give --cacert, --cert and --key; or \
-             --insecure-any-address where nobody else can reach it",
+             --insecure-any-address where nobody else can reach this voter",
         ),
         OptionsError::AnyCertificate => (
             &["cacert", "cert", "secret-file"],
@@ -35,59 +35,58 @@ pub(super) fn start(error: &StartError, origins: &Origins) -> Failure {
         StartError::Listen { .. } => (
             Exit::System,
             &["listen", "voter-url"],
-            "end what has this address, or give another one with --listen",
+            "end the process that has this address, or give another address with --listen",
         ),
         StartError::Memory(MemoryError::OtherVoter { .. }) => (
             Exit::Usage,
             &["state", "voter-id", "id", "election"],
-            "correct the name, or give this voter a directory of its own; one that was made under \
-             a wrong name, and has never had a vote, can be removed",
+            "correct the name, or give this voter another directory; a directory that was made \
+             under a wrong name can be removed if its voter has never had a vote",
         ),
         StartError::Promised { .. } => (
             Exit::Usage,
             &["mode", "state"],
-            "give --mode majority, as the others have it, or leave --state out",
+            "give --mode majority, as the other voters do, or remove --state",
         ),
         StartError::Memory(_) => (
             Exit::System,
             &["state"],
-            "settle that; a directory that was lost or emptied makes another voter",
+            "mend the state directory; with a lost or emptied directory this is another voter",
         ),
-        StartError::Tls { .. } => {
-            (Exit::Usage, &["cacert", "cert", "key"], "name files that can be used")
-        }
-        // The settings were read so that neither can be.
+        StartError::Tls { .. } => (Exit::Usage, &["cacert", "cert", "key"], "name other files"),
+        // The command reads settings that rule out both errors.
         StartError::NoState | StartError::Mode { .. } => (Exit::Bug, &[], "report it"),
     };
     origins.failure(exit, error.to_string(), fix, names)
 }
 
-/// No voter has said what was asked, for this reason.
+/// Explains that no voter has answered, for this reason.
 pub(super) fn silent(why: &str, origins: &Origins) -> Failure {
-    let fix = "see that voters run there, or correct --voter-list or --seed-host";
+    let fix = "check that voters run there, or correct --voter-list or --seed-host";
     origins.failure(Exit::Unknown, why, fix, &["voter-list", "seed-host"])
 }
 
-/// The failure of two sides that do not believe each other, for this reason.
+/// Explains two sides that do not believe each other, for this reason.
 pub(super) fn unauthenticated(why: &str, origins: &Origins) -> Failure {
-    let fix = "give --secret-file or set TENURE_SECRET, as the voters have it, and see that the \
-               clocks agree";
+    let fix = "give --secret-file or set TENURE_SECRET, with the secret of the voters, and check \
+               that the clocks agree";
     origins.failure(Exit::Refused, why, fix, &["secret-file", "voter-list", "seed-host"])
 }
 
-/// TLS did not come about, for this reason.
-pub(super) fn no_tls(why: &str, origins: &Origins) -> Failure {
-    if let Some(fix) = tenure_tls::cure(why) {
+/// TLS did not come about, for this cause.
+pub(super) fn no_tls(why: &str, cause: &TlsCause, origins: &Origins) -> Failure {
+    if let Some(fix) = cause.cure() {
         return origins.failure(Exit::Usage, why, fix, &["voter-list"]);
     }
     let fix = "give --cacert with the authority of the voters' certificates, and --cert and --key \
-               that it has signed; for voters without TLS write http://";
+               with a certificate that this authority has signed; for voters without TLS write \
+               http://";
     origins.failure(Exit::Usage, why, fix, &["voter-list", "cacert", "cert"])
 }
 
-/// The failure where all answers are of another network.
+/// Explains answers that all come from another network.
 pub(super) fn other_network(why: &str, mode: Mode, origins: &Origins) -> Failure {
-    let fix = format!("ask for that election, with --mode {mode}, or ask others");
+    let fix = format!("ask for the election of these voters, with --mode {mode}, or ask others");
     origins.failure(Exit::Usage, why, fix, &["election", "mode", "voter-list", "seed-host"])
 }
 
@@ -97,7 +96,8 @@ mod tests {
 
     #[test]
     fn missing_certificates_name_their_flags() {
-        let Failure { exit, fix, .. } = no_tls("none was shown", &Origins::default());
+        let cause = TlsCause::other("none was shown");
+        let Failure { exit, fix, .. } = no_tls("none was shown", &cause, &Origins::default());
         assert_eq!(exit, Exit::Usage);
         assert!(fix.starts_with("give --cacert with the authority"), "{fix}");
     }

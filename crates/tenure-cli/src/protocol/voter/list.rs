@@ -44,7 +44,7 @@ fn url(text: &str) -> Result<VoterUrl, Refusal> {
                as http://10.0.0.1:7001";
     // Check this first: other refusals repeat the text, with the password in it.
     if text.contains('@') {
-        let fix = "leave it out; --secret-file is for that";
+        let fix = "remove the user and the password; --secret-file is for secrets";
         return Err(Refusal::of_secret("a voter's URL holds no user and no password", fix));
     }
     let url = VoterUrl::new(text).map_err(|error| Refusal::new(error.to_string(), fix))?;
@@ -77,8 +77,8 @@ fn is_authority(text: &str) -> bool {
 /// Reads `west=http://10.0.0.1:7001,east=…`, or a list of JSON objects as in the source.
 pub(super) fn voters(text: &str) -> Result<Vec<Listed>, Refusal> {
     if text.trim().is_empty() {
-        let fix = "write ID=URL for each voter, with commas between them, or leave it out";
-        return Err(Refusal::new("it names nobody", fix));
+        let fix = "write ID=URL for each voter, with commas between, or remove --voter-list";
+        return Err(Refusal::new("the list is empty", fix));
     }
     let list = if text.trim_start().starts_with('[') {
         json(text)?
@@ -89,7 +89,7 @@ pub(super) fn voters(text: &str) -> Result<Vec<Listed>, Refusal> {
     let mut ids: Vec<_> = list.iter().map(|listed| &listed.id).collect();
     ids.sort();
     if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-        let what = format!("voter {} is in it twice", pair[0]);
+        let what = format!("voter {} is in the list twice", pair[0]);
         return Err(Refusal::new(what, "give each voter a name of its own, once"));
     }
     let called = |listed: &Listed| listed.url.as_str().trim_end_matches('/').to_ascii_lowercase();
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn wrong_lists_are_refused() {
         for (list, part) in [
-            ("", "it names nobody"),
+            ("", "the list is empty"),
             ("west", "has no `=`"),
             ("west=http://a,", "has no `=`"),
             ("west=a", "URL"),

@@ -31,7 +31,7 @@ const WITHIN_MIN: Duration = Duration::from_secs(2);
 struct Survey {
     operator: Arc<Operator>,
     origins: Origins,
-    said: Answers,
+    answers: Answers,
     /// The reason for which a voter gave no answer.
     wrong: Option<Failure>,
 }
@@ -55,13 +55,13 @@ impl Survey {
             }
         }
         let origins = origins.clone();
-        let mut this = Self { operator, origins, said: Answers::default(), wrong };
+        let mut this = Self { operator, origins, answers: Answers::default(), wrong };
         this.ask(urls.clone()).await;
         // Then ask the voters that the first answers name.
-        let known = this.said.known().into_values().map(|voter| voter.voter_url);
+        let known = this.answers.known().into_values().map(|voter| voter.voter_url);
         let further = known.filter(|url| !urls.contains(url)).collect();
         this.ask(further).await;
-        if this.said.0.is_empty() {
+        if this.answers.0.is_empty() {
             let unknown = || explain::silent("no voter is known", &this.origins);
             Err(this.wrong.unwrap_or_else(unknown))
         } else {
@@ -77,7 +77,7 @@ impl Survey {
         }
         while let Some(answer) = asked.join_next().await {
             match answer {
-                Ok((Ok((header, status)), url)) => self.said.hear(url, header, status),
+                Ok((Ok((header, status)), url)) => self.answers.hear(url, header, status),
                 Ok((Err(error), _)) => self.wrong = Some(refused(&error, &self.origins)),
                 Err(_) => {}
             }
@@ -88,23 +88,23 @@ impl Survey {
 /// Lists each member of the electorate, and the known voters without a vote.
 pub(super) async fn show(settings: &Settings, origins: &Origins) -> Result<Members, Failure> {
     let asked = Survey::of(settings, origins).await?;
-    let said = &asked.said;
-    let known = said.known();
-    let electorate = said.electorate().filter(|_| said.is_founded());
+    let answers = &asked.answers;
+    let known = answers.known();
+    let electorate = answers.electorate().filter(|_| answers.is_founded());
     let members = electorate.iter().flat_map(|electorate| &electorate.members);
     let mut ids: Vec<_> = members.map(|member| member.id.clone()).collect();
-    let others = known.keys().chain(said.0.iter().map(|(_, header, _)| &header.sender.id));
+    let others = known.keys().chain(answers.0.iter().map(|(_, header, _)| &header.sender.id));
     let others: BTreeSet<_> = others.filter(|id| !ids.contains(id)).cloned().collect();
     ids.extend(others);
     let mut all = Vec::new();
     let mut count = Count::default();
     for name in ids {
-        let said = said.of_id(&name);
+        let report = answers.of_id(&name);
         let (state, text) =
-            state(electorate, &name, said.map(|(_, header, status)| (header, status)));
+            state(electorate, &name, report.map(|(_, header, status)| (header, status)));
         count.add(state);
         let listed = settings.list.iter().find(|listed| listed.id == name);
-        let url = said
+        let url = report
             .map(|(url, ..)| url)
             .or_else(|| Some(&known.get(&name)?.voter_url))
             .or_else(|| Some(&listed?.url));
@@ -168,7 +168,7 @@ impl Survey {
 
     /// The failure if no voter has a vote yet but votes are needed, with the cause.
     fn not_founded(&self) -> Option<Failure> {
-        let majority = self.said.0.iter().filter(|(_, header, _)| header.mode == Mode::Majority);
+        let majority = self.answers.0.iter().filter(|(_, header, _)| header.mode == Mode::Majority);
         let first = majority.filter_map(|(_, header, status)| {
             Some((&header.sender.id, status.condition.first.as_ref()?))
         });
@@ -182,12 +182,12 @@ impl Survey {
                 "the network is not founded: its voters do not agree on the initial \
                  voters"
                     .to_owned(),
-                "give all of them the same --voter-list, or --expected-voters, and start them anew",
+                "give all voters the same --voter-list or --expected-voters, and start them again",
             )
         } else {
             (
                 format!("the network is not founded: it begins with {one}, when all are there"),
-                "start the others, and look at what each that runs waits for",
+                "start the other voters, and check what each running voter waits for",
             )
         };
         if differs {
@@ -201,17 +201,17 @@ impl Survey {
 
 /// The remedy when no majority has its directories.
 const LOST_FOR_GOOD: &str = "put state directories back; or end all voters, remove the state \
-                             directories of all, and begin anew under another --election, as \
-                             fences begin anew, too";
+                             directories of all, and begin anew under another --election, \
+                             because fences begin anew, too";
 
 /// The state of a voter, in a word for programs and a sentence for people.
 fn state(
     electorate: Option<&Electorate>,
     name: &NodeName,
-    said: Option<(&Header, &StatusDto)>,
+    report: Option<(&Header, &StatusDto)>,
 ) -> (&'static str, String) {
     let votes = electorate.is_none_or(|electorate| electorate.member(name).is_some());
-    let Some((header, status)) = said else {
+    let Some((header, status)) = report else {
         let text = if votes { "does not answer" } else { "has no vote, and does not answer" };
         return (if votes { "silent" } else { "no-vote" }, text.to_owned());
     };
@@ -247,16 +247,16 @@ pub(super) async fn change(
     origins: &Origins,
 ) -> Result<(), Failure> {
     let asked = Survey::of(settings, origins).await?;
-    let Some(electorate) = asked.said.electorate().filter(|_| asked.said.is_founded()) else {
+    let Some(electorate) = asked.answers.electorate().filter(|_| asked.answers.is_founded()) else {
         let never = || {
             let what = "in the mode available the leader gives no votes: all voters that reach \
                         each other draw";
-            origins.failure(Exit::Refused, what, "nothing is to be done", &["mode"])
+            origins.failure(Exit::Refused, what, "do nothing", &["mode"])
         };
         return Err(asked.not_founded().unwrap_or_else(never));
     };
-    let Some(leader) = asked.said.leader() else {
-        let lost = asked.said.lost(electorate);
+    let Some(leader) = asked.answers.leader() else {
+        let lost = asked.answers.lost(electorate);
         let (what, fix) = if electorate.members.len() - lost < electorate.quorum() {
             (
                 "nobody leads, and only a leader gives and takes votes; without the state \
@@ -266,7 +266,7 @@ pub(super) async fn change(
         } else {
             (
                 "nobody leads, and only a leader gives and takes votes",
-                "try again when tenure leader names one",
+                "try again when tenure leader names a leader",
             )
         };
         return Err(origins.failure(Exit::Vacant, what, fix, &[]));
@@ -281,9 +281,10 @@ pub(super) async fn change(
         let Err(error) = asked.operator.change(&at, change.clone()).await else { break };
         let over = clock::now().since(began) > PATIENCE;
         match &error {
-            OperatorError::Refused { refusal: Refusal::NotLeading(Some(leader)), .. }
-                if !over && leader.url != at =>
-            {
+            OperatorError::Refused {
+                refusal: Refusal::NotLeading { leader: Some(leader) },
+                ..
+            } if !over && leader.url != at => {
                 at = leader.url.clone();
             }
             // The leader or its previous change is not acknowledged yet, or one of its voters has
@@ -294,7 +295,7 @@ pub(super) async fn change(
             // The voter answers, and its leader has not asked it since the voter was removed.
             OperatorError::Refused { refusal: Refusal::UnknownVoter, .. }
                 if !over
-                    && matches!(&change, Change::Add(id) if asked.said.of_id(id).is_some()) =>
+                    && matches!(&change, Change::Add(id) if asked.answers.of_id(id).is_some()) =>
             {
                 tokio::time::sleep(AGAIN).await
             }
@@ -308,7 +309,7 @@ pub(super) async fn change(
 const fn passes(refusal: &Refusal) -> bool {
     matches!(
         refusal,
-        Refusal::ChangeRuns { .. } | Refusal::TooFewAble { .. } | Refusal::NotLeading(_)
+        Refusal::ChangeRuns { .. } | Refusal::TooFewAble { .. } | Refusal::NotLeading { .. }
     )
 }
 
@@ -318,9 +319,9 @@ async fn confirm(settings: &Settings, change: &Change, origins: &Origins) -> Res
     let began = clock::now();
     loop {
         let asked = Survey::of(settings, origins).await;
-        let seen = asked.as_ref().map(|asked| asked.said.stored(change));
+        let seen = asked.as_ref().map(|asked| asked.answers.stored(change));
         if seen.as_ref().is_ok_and(|(stored, quorum)| stored >= quorum) {
-            let left = asked.as_ref().ok().and_then(|asked| asked.said.electorate());
+            let left = asked.as_ref().ok().and_then(|asked| asked.answers.electorate());
             if let (Change::Remove(_), Some([last])) = (change, left.map(|it| &*it.members)) {
                 failure::warn(&format!(
                     "{} alone has a vote now, and while it is down nobody leads",
@@ -340,9 +341,8 @@ async fn confirm(settings: &Settings, change: &Change, origins: &Origins) -> Res
                     failure.what
                 ),
             };
-            let fix = "the change holds once the others have it, and may be lost if the leader \
-                       ends before that: look with tenure members show, and repeat it if it is \
-                       lost";
+            let fix = "check with tenure members show, and repeat the change if it is lost: the \
+                       change holds only once the other voters have stored it";
             return Err(origins.failure(Exit::Unknown, what, fix, &[]));
         }
         tokio::time::sleep(AGAIN).await;
@@ -353,10 +353,10 @@ fn refused(error: &OperatorError, origins: &Origins) -> Failure {
     let text = error.to_string();
     match error {
         OperatorError::Unreachable { .. } => explain::silent(&text, origins),
-        OperatorError::NoTls { .. } => explain::no_tls(&text, origins),
+        OperatorError::NoTls { why, .. } => explain::no_tls(&text, why, origins),
         OperatorError::Unauthenticated { .. } => explain::unauthenticated(&text, origins),
         OperatorError::Refused { refusal: Refusal::OtherNetwork, .. } => {
-            let fix = "ask with the election of these voters, or ask others";
+            let fix = "ask for the election of these voters, or ask other voters";
             origins.failure(Exit::Usage, text, fix, &["election", "voter-list", "seed-host"])
         }
         OperatorError::Refused { refusal, .. } => {
@@ -368,17 +368,17 @@ fn refused(error: &OperatorError, origins: &Origins) -> Failure {
 fn advice(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::TooFewAble { .. } => {
-            "start those that are down, or make room on their disks, and try again"
+            "start the voters that are down, or make room on their disks, and try again"
         }
-        Refusal::NotWritten => "make room on the leader's disk, or have it resign",
-        Refusal::UnknownVoter => "see that it runs, and is listed by tenure members",
-        Refusal::NoChange(Unchanged::HasVote | Unchanged::HasNone) => "nothing is to be done",
-        Refusal::NoChange(Unchanged::Leads) => {
-            "a leader is removed by another one: tenure resign first"
-        }
-        Refusal::NoChange(Unchanged::Returns) => {
-            "end it first, or give the leader --admission operator"
-        }
-        _ => "try again when tenure leader names one",
+        Refusal::NotWritten => "make room on the leader's disk, or make the leader resign",
+        Refusal::UnknownVoter => "check that the voter runs, and that tenure members lists it",
+        Refusal::NoChange { because } => match because {
+            Unchanged::HasVote | Unchanged::HasNone => "do nothing",
+            Unchanged::Leads => {
+                "make the leader resign first (tenure resign): another leader can remove it"
+            }
+            Unchanged::Returns => "end that voter first, or give the leader --admission operator",
+        },
+        _ => "try again when tenure leader names a leader",
     }
 }

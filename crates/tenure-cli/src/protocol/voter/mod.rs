@@ -66,7 +66,7 @@ crate::settings! {
          (the leader)";
     HEARTBEAT_INTERVAL: Duration = "heartbeat-interval" "DURATION" Number, Everywhere, Text("1s"),
         TIMING, seconds, span,
-        "How often voters call each other; a bare number is seconds";
+        "How often voters call each other; a number without a unit is in seconds";
     MISSED_HEARTBEAT_TOLERANCE: u32 = "missed-heartbeat-tolerance" "N" Number, Everywhere,
         Text("3"), TIMING, |text| parse::whole(text, u32::MAX), plain,
         "How many heartbeats in a row may be missed. The lease is this number plus one, times the \
@@ -97,7 +97,7 @@ fn seconds(text: &str) -> Result<Duration, Refusal> {
 
 pub static PROTOCOL: Protocol = Protocol {
     name: "voter",
-    about: "a random draw among regions, over HTTP between them, with no store behind",
+    about: "a random draw among regions, which call each other over HTTP, without a store",
     can: Capabilities {
         fence: true,
         several_leaders: true,
@@ -136,8 +136,8 @@ pub static PROTOCOL: Protocol = Protocol {
         About {
             setting: "mode",
             default: Some("majority"),
-            note: "majority (at most one leader) or available (one in each region that can reach \
-                   its own voters, for work that may be done twice and never for other work)",
+            note: "majority (at most one leader) or available (a leader on each side of a cut \
+                   network; only for work that may be done twice)",
         },
         About { setting: "listen", default: None, note: "by default the address in --voter-url" },
         About {
@@ -148,34 +148,34 @@ pub static PROTOCOL: Protocol = Protocol {
         About {
             setting: "cert",
             default: None,
-            note: "also to voters that call this one; without it they call without TLS",
+            note: "also to voters that call this one, which otherwise call without TLS",
         },
     ],
     whereabouts: &VOTER_LIST.spec,
-    // A network elects one leader, so the election names it; voters of the two modes are apart.
+    // The election names the network. Voters of the two modes form two networks.
     realm: &MODE.spec,
     roster: None,
     instead: &[
         Replacement {
             settings: &["lease"],
-            fix: "leave it out: the lease follows from --heartbeat-interval and \
-                  --missed-heartbeat-tolerance; --show-settings prints it",
+            fix: ": the lease follows from --heartbeat-interval and --missed-heartbeat-tolerance; \
+                  --show-settings prints the lease",
         },
         Replacement {
             settings: &["lease-max", "refresh", "round-trip"],
-            fix: "leave it out: --heartbeat-interval, --missed-heartbeat-tolerance and \
-                  --request-timeout say it",
+            fix: ": --heartbeat-interval, --missed-heartbeat-tolerance and --request-timeout set \
+                  these times",
         },
-        Replacement { settings: &["heartbeat"], fix: "give --heartbeat-interval" },
-        Replacement { settings: &["priority", "rank"], fix: "leave it out: a draw decides" },
+        Replacement { settings: &["heartbeat"], fix: ", and give --heartbeat-interval" },
+        Replacement { settings: &["priority", "rank"], fix: ": a draw decides" },
         Replacement {
             settings: &["members", "endpoints", "servers"],
-            fix: "give --voter-list, or --seed-host",
+            fix: ", and give --voter-list or --seed-host",
         },
-        Replacement { settings: &["cluster"], fix: "leave it out: the election is the network" },
+        Replacement { settings: &["cluster"], fix: ": the election is the network" },
         Replacement {
             settings: &["user", "password-file"],
-            fix: "give --secret-file, or --cacert, --cert and --key for each voter",
+            fix: ", and give --secret-file, or --cacert, --cert and --key for each voter",
         },
     ],
     quiet: &[],

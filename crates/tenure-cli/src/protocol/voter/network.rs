@@ -21,7 +21,6 @@ use crate::settings::{Origin, Origins, Setting, table};
 
 /// The longest default of the request timeout.
 const REQUEST_TIMEOUT_MAX: Duration = Duration::from_millis(300);
-/// The longest spread.
 const SPREAD_MAX: Duration = Duration::from_millis(500);
 
 /// A network of voters, and this process's access to it.
@@ -102,7 +101,7 @@ fn refuse_plain(layers: &Layers<'_>, list: &[Listed], options: &Options) -> Resu
     let plain = list.iter().find(|listed| listed.url.as_str().starts_with("http://"));
     let Some(Listed { id, url }) = plain.filter(|_| alone) else { return Ok(()) };
     let what =
-        format!("{id} is called at {url}, without TLS, and certificates alone say who is a voter");
+        format!("voter {id} has the URL {url} without TLS, and only certificates identify voters");
     let fix = "write https:// in --voter-list, or give all voters a --secret-file, too";
     let names = ["voter-list", "cacert", "cert", "secret-file"];
     Err(layers.origins.usage(what, fix, &names))
@@ -118,7 +117,7 @@ impl Times {
             heartbeat,
             tolerance,
             request_timeout,
-            // The number of a slow region takes a request there, and one back.
+            // A draw from a slow region takes one request there and one back.
             cast_timeout: request_timeout.saturating_mul(2),
             result_timeout: request_timeout.saturating_mul(2),
             spread: SPREAD_MAX.min(heartbeat / 2),
@@ -165,8 +164,8 @@ fn note_what_follows(config: &Config, origins: &mut Origins) {
     note("(failover)", config.failover(), "the bound after a heal, without loss and ties");
 }
 
-/// Reads a setting, or the variable that the source names: without `TENURE_`, below the settings
-/// file.
+/// Reads a setting, with the variable that the source names as a fallback: its name has no
+/// `TENURE_`, and it ranks below the settings file.
 fn as_in_the_text<T>(
     layers: &mut Layers<'_>,
     setting: &Setting<T>,
@@ -178,7 +177,8 @@ fn as_in_the_text<T>(
     let Some(text) = layers.environment().variable(variable) else { return Ok(None) };
     let origin = Origin::Variable(variable.to_owned());
     let text = text.to_str().ok_or_else(|| {
-        Failure::usage(format!("{variable} is not UTF-8"), "write it in UTF-8").origin(&origin)
+        let fix = format!("write {variable} in UTF-8");
+        Failure::usage(format!("{variable} is not UTF-8"), fix).origin(&origin)
     })?;
     let value = layers::read(setting, text, &origin)?;
     layers.note(setting, Some(&value), origin);
@@ -196,7 +196,8 @@ fn seeds(layers: &mut Layers<'_>, called: Option<&CallAddress>) -> Result<Option
     })?;
     let Some(host) = host else { return Ok(None) };
     let seeds = Seeds::new(&host, &path).map_err(|error| {
-        layers.origins.usage(error.to_string(), "correct it", &["seed-host", "seed-path"])
+        let fix = "correct the seed host or its path";
+        layers.origins.usage(error.to_string(), fix, &["seed-host", "seed-path"])
     })?;
     Ok(Some(seeds))
 }
@@ -216,14 +217,14 @@ fn whereabouts(
     if let Some(CallAddress::Url(url)) = called {
         let Some(listen) = listen.or_else(|| address_of(&url)) else {
             let what = format!("--listen is not set, and {url} has no address to bind");
-            let fix = "give --listen ADDR:PORT, the address that calls of that URL arrive at";
+            let fix = "give --listen ADDR:PORT: the address at which calls of this URL arrive";
             return Err(layers.origins.usage(what, fix, &["listen", "voter-url"]));
         };
         if shows_certificate && url.as_str().starts_with("http://") {
             let what =
-                format!("others call {url} without TLS, and --cert makes this voter speak it");
-            let fix = "write https:// in --voter-url and in the lists of all, or leave out --cert \
-                       and --key";
+                format!("others call {url} without TLS, and --cert makes this voter speak TLS");
+            let fix = "write https:// in --voter-url and in the lists of all voters, or remove \
+                       --cert and --key";
             return Err(layers.origins.usage(what, fix, &["voter-url", "cert"]));
         }
         return Ok(Whereabouts { listen, url });
@@ -242,7 +243,7 @@ fn whereabouts(
     let scheme = if shows_certificate { "https" } else { "http" };
     let url = format!("{scheme}://{listen}{}", path.trim_end_matches('/'));
     let url = VoterUrl::new(&url).map_err(|error| {
-        layers.origins.usage(error.to_string(), "shorten it", &["voter-url", "listen"])
+        layers.origins.usage(error.to_string(), "shorten --voter-url", &["voter-url", "listen"])
     })?;
     layers.note(&VOTER_URL, Some(&CallAddress::Url(url.clone())), FROM_LISTEN);
     Ok(Whereabouts { listen, url })
@@ -266,7 +267,7 @@ fn state(layers: &mut Layers<'_>, mode: Mode) -> Result<Option<PathBuf>, Failure
     match (mode, layers.optional(&table::STATE)?) {
         (Mode::Majority, None) => {
             let mut failure = layers.missing(&table::STATE.spec);
-            failure.fix += "; mode majority keeps there what this voter has promised";
+            failure.fix += "; in mode majority the directory keeps the promises of the voter";
             Err(failure)
         }
         (_, state) => Ok(state),
@@ -278,7 +279,7 @@ fn founding(layers: &mut Layers<'_>, list: Option<Vec<Listed>>) -> Result<Foundi
         (Some(_), Some(_)) => {
             let what = "--voter-list and --expected-voters are set, and each gives the number of \
                         initial voters";
-            let failure = Failure::usage(what, "leave one of them out");
+            let failure = Failure::usage(what, "set either --voter-list or --expected-voters");
             Err(layers.origins.explain(failure, &["voter-list", "expected-voters"]))
         }
         (Some(list), None) => Ok(Founding::List(list)),
@@ -297,10 +298,8 @@ fn secrets(layers: &mut Layers<'_>) -> Result<Option<Secrets>, Failure> {
             None => origin.to_string(),
         };
         let fix = match error {
-            SecretError::Length { .. } => "make a longer one: openssl rand -hex 32",
-            _ => {
-                "write one secret on one line, or two secrets on two lines while they are exchanged"
-            }
+            SecretError::Length { .. } => "make a longer secret: openssl rand -hex 32",
+            _ => "write one secret on one line, or two secrets on two lines while you replace one",
         };
         Failure::usage(error.to_string(), fix).origin(origin)
     })?;
@@ -312,8 +311,8 @@ pub(super) fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     let fix = match error {
         ConfigError::Timeout { .. } => Some("give a shorter --request-timeout"),
         ConfigError::TooShort(_) => Some(
-            "give a larger --missed-heartbeat-tolerance or --heartbeat-interval, or shorten what \
-             must fit",
+            "give a larger --missed-heartbeat-tolerance or --heartbeat-interval, or a shorter \
+             --grace, --kill-margin or --request-timeout",
         ),
         ConfigError::NoFounding => Some("give --voter-list, or --seed-host and --expected-voters"),
         ConfigError::Voters { .. } => Some("change the list, or the number"),

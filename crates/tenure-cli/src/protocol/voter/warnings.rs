@@ -1,10 +1,10 @@
 //! Warns of facts for the operator.
 
 use tenure_voter::{Breach, Notice, OwnEvent};
-use tokio::sync::broadcast::{Receiver, error::RecvError};
+use tokio::sync::broadcast::Receiver;
 
 use super::explain;
-use crate::protocol::troubles::Watch;
+use crate::protocol::troubles::{Watch, for_each};
 use crate::settings::Origins;
 
 pub(super) struct Watcher {
@@ -17,14 +17,8 @@ impl Watcher {
         Self { origins: origins.clone(), watch }
     }
 
-    pub(super) async fn watch(mut self, mut notices: Receiver<Notice>) {
-        loop {
-            match notices.recv().await {
-                Ok(notice) => self.on(&notice),
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return,
-            }
-        }
+    pub(super) async fn watch(mut self, notices: Receiver<Notice>) {
+        for_each(notices, |notice| self.on(notice)).await;
     }
 
     fn on(&mut self, notice: &Notice) {
@@ -35,9 +29,9 @@ impl Watcher {
                 self.watch.warn_of(url.as_str(), &text);
                 self.watch.is_silent(|| explain::silent(&text, &self.origins));
             }
-            Notice::NoTls { url, .. } => {
+            Notice::NoTls { url, why } => {
                 self.watch.warn_of(url.as_str(), &text);
-                self.watch.is_of_no_use(explain::no_tls(&text, &self.origins));
+                self.watch.is_of_no_use(explain::no_tls(&text, why, &self.origins));
             }
             Notice::Unauthenticated { url, .. } => {
                 self.watch.warn_of(url.as_str(), &text);

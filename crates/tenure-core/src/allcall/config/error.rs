@@ -14,7 +14,7 @@ pub enum ConfigError {
     #[error(
         "lease is {lease:?}; with heartbeat {heartbeat:?} and max clock skew {max_clock_skew:?} it \
          must be at least 2·(3·{heartbeat:?} + 2·{max_clock_skew:?}) = {needed:?}: lengthen the \
-         lease, or shorten one of the others"
+         lease, or shorten heartbeat or max clock skew"
     )]
     LeaseTooShort {
         lease: Duration,
@@ -41,12 +41,13 @@ impl SettingsError for ConfigError {
     }
 }
 
-/// Too little time from a renewal until the work is asked to stop.
+/// Between a renewal and the end of the lease there is too little time to stop the work.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "lease {lease:?} is too short: when a renewal takes effect {usable:?} are left of the handle \
-     (L − K − H = {held:?} less L/2 + 3/2·H, drift {drift}); that must exceed grace {grace:?} + \
-     kill margin {kill_margin:?}: lengthen the lease, or shorten the grace"
+    "lease {lease:?} is too short: when a renewal takes effect, {usable:?} of a leadership are \
+     left (lease − max clock skew − heartbeat = {held:?}, less lease/2 + 3/2·heartbeat, drift \
+     {drift}); that must exceed grace {grace:?} + kill margin {kill_margin:?}: lengthen the lease, \
+     or shorten the grace"
 )]
 pub struct TooShort {
     pub lease: Duration,

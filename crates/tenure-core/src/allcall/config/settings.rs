@@ -1,4 +1,5 @@
-//! The settings of a participant, and the times that follow from them.
+//! The settings of a participant, and the times that follow from them. H is `heartbeat`, L `lease`,
+//! K `max_clock_skew`.
 
 use core::fmt;
 use core::num::NonZeroU16;
@@ -21,81 +22,82 @@ use crate::name::{ClusterName, NodeName};
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
-    /// The name keeps clusters apart that share a bus: subjects and packets contain it.
+    /// The name of the cluster, in subjects and packets: it keeps clusters on one bus apart.
     pub cluster: ClusterName,
     /// This process's name in views and logs, unique among processes that run at the same time. Two
     /// processes of one name are two participants all the same.
     pub id: NodeName,
-    /// The participant with the lower rank is preferred as leader. A tie-break of 128 random bits
-    /// decides between equal ranks. Below [`Config::RANK_DRAWN`], so that a configured rank goes
-    /// before all drawn ones. Default: drawn when the process starts.
+    /// The rank: the participant with the lowest rank is preferred as leader, and 128 random bits
+    /// decide between equal ranks. Must be below [`Config::RANK_DRAWN`], so that a configured rank
+    /// comes before all drawn ones. Default: drawn when the process starts.
     pub rank: Option<u64>,
     /// H, the interval of a participant's calls, from [`Config::HEARTBEAT_MIN`] to
-    /// [`Config::HEARTBEAT_MAX`]. A message must take less than half of it, or rounds are void.
-    /// Short: a vacancy is filled sooner. Long: fewer messages. Default 1 s.
+    /// [`Config::HEARTBEAT_MAX`]. Rounds are void if a message takes H/2 or more. A short H fills a
+    /// vacancy sooner; a long H needs fewer messages. Default 1 s.
     pub heartbeat: Duration,
-    /// L, the length of a lease, at most [`Config::LEASE_MAX`] and at least `2·(3H + 2K)`: the
-    /// second half must have time for two attempts to renew and for the stop, H + K before the end.
-    /// Short: fast take-over after a crash. Long: leaders survive longer interruptions, but two
-    /// leaders overlap for longer with `serve-out`. Default 10 s.
+    /// L, the length of a lease, at most [`Config::LEASE_MAX`] and at least `2·(3H + 2K)`: its
+    /// second half must have room for two attempts to renew and for the stop, H + K before the end.
+    /// A short L is a fast take-over after a crash. With a long L leaders survive longer
+    /// interruptions, but two leaders overlap for longer with `serve-out`. Default 10 s.
     pub lease: Duration,
-    /// K, the bound on how far the wall clock of any machine is from true time, so that two may
-    /// differ by 2K; from [`Config::SKEW_MIN`]. Too small: two leaders at a change. Too large: a
-    /// leader stops that much earlier, and others wait that much longer for a dead leader. NTP
-    /// holds a few milliseconds; the default is generous, for machines that have just resumed.
-    /// Default 1 s.
+    /// K, the bound on how far any machine's wall clock is from true time, so two clocks may differ
+    /// by 2K; from [`Config::SKEW_MIN`]. If K is too small, two leaders may overlap at a change. If
+    /// K is larger than necessary, a leader stops that much earlier, and others wait that much
+    /// longer for a dead leader. NTP holds a few milliseconds; the default leaves room for machines
+    /// that have just resumed. Default 1 s.
     pub max_clock_skew: Duration,
-    /// ρ, the bound on the rate error of CLOCK_BOOTTIME against true time, which shortens a lease
-    /// at its holder and lengthens it at the others; at most [`Config::DRIFT_MAX`]. Default 10⁻³,
-    /// twice the rate at which Linux slews a clock.
+    /// ρ, the bound on the rate error of CLOCK_BOOTTIME, at most [`Config::DRIFT_MAX`]. Drift
+    /// shortens a lease at its holder and lengthens it at the others. Default 10⁻³, twice the rate
+    /// at which Linux slews a clock.
     pub drift: Drift,
     /// The behaviour of a leader that hears of a better one. Default: it yields.
     pub on_conflict: OnConflict,
-    /// Whether a participant that did not hear itself for a round, and does not lead, stands again
-    /// only after L + K, as it may have missed a claim. Without this wait a participant that was
-    /// cut off for a moment may lead beside another one until they hear each other. Default true.
+    /// Whether a participant waits L + K before it stands again, if it does not lead and did not
+    /// hear itself for a round: it may have missed a claim. Without this wait, a participant that
+    /// was cut off for a moment may lead beside another one until they hear each other. Default
+    /// true.
     pub rejoin_wait: bool,
     /// The participants that call. Default: all.
     pub callers: Callers,
-    /// A leader's work is asked to stop so long before the end of its handle. Default 1 s.
+    /// Time before the end of its handle's claim at which a leader's work is asked to stop. Default
+    /// 1 s.
     pub grace: Duration,
-    /// A leader's work is killed so long before that end; at most `grace`. Default 100 ms.
+    /// Time before that end at which the work is killed; at most `grace`. Default 100 ms.
     pub kill_margin: Duration,
     pub limits: Limits,
 }
 
-/// The behaviour of a leader that hears, first-hand, of a better one.
+/// The behaviour of a leader that hears a greater claim from its holder.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum OnConflict {
-    /// The leader stops at once: after a heal two lead for at most a heartbeat and a message's
-    /// delay.
+    /// The leader stops at once: two lead for at most a heartbeat and a message's delay after a
+    /// partition heals.
     #[default]
     Yield,
-    /// The leader serves its lease out, and does not renew: work is not interrupted, and two lead
-    /// for up to a lease after a heal.
+    /// The leader serves its lease out, and does not renew: its work is not interrupted, and two
+    /// lead for up to a lease after a partition heals.
     ServeOut,
 }
 
-/// The participants that call each heartbeat.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Callers {
     /// All, as published: N calls and N² deliveries of them a heartbeat.
     #[default]
     All,
-    /// A leader, a candidate that is about to stand, and participants that heard fewer than so many
-    /// better callers in the last three heartbeats. Two or three survive the loss of one without a
-    /// gap.
+    /// A leader, a candidate that is about to stand, and each participant that has heard fewer than
+    /// this number of better callers in the last three heartbeats. If the number is two or three,
+    /// one caller may be lost without a gap.
     Few(NonZeroU16),
 }
 
 /// Bounds on the memory of a process, for any input. Each is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
-    /// The most elections in which a process takes part or that it observes. Each is in every call.
-    /// Default 4,096.
+    /// The most elections in which a process takes part or that it observes. Each call lists all of
+    /// them. Default 4,096.
     pub elections: usize,
-    /// The most other participants that a process remembers, of the cluster and of each election. A
-    /// process does not count others as present. Default 1,024.
+    /// The most other participants that a process remembers, in the cluster and in each election.
+    /// Further participants do not count as present. Default 1,024.
     pub participants: usize,
     /// The most leaders that a process remembers of each election, and the most tombstones. Default
     /// 16.
@@ -109,9 +111,9 @@ impl Default for Limits {
 }
 
 impl Config {
-    /// Drawn ranks are from this number on, and below twice of it.
+    /// Drawn ranks begin at this number, and stay below twice this number.
     pub const RANK_DRAWN: u64 = 1 << 32;
-    /// The shortest heartbeat: below it, schedulers decide whether a round is valid.
+    /// The shortest heartbeat. With a shorter one, delays of the scheduler would make rounds void.
     pub const HEARTBEAT_MIN: Duration = Duration::from_millis(20);
     pub const HEARTBEAT_MAX: Duration = Duration::from_secs(600);
     /// The least K: no machine's clock is right to the nanosecond.
@@ -142,23 +144,23 @@ impl Config {
         }
     }
 
-    /// `2·(3H + 2K)`: the shortest lease for these times.
+    /// The shortest lease for these times: `2·(3H + 2K)`.
     #[must_use]
     pub fn lease_needed(&self) -> Duration {
         let beats = self.heartbeat.saturating_mul(3);
         beats.saturating_add(self.max_clock_skew.saturating_mul(2)).saturating_mul(2)
     }
 
-    /// `L − K − H`: the time that a handle holds after a grant or a renewal, by a right wall clock.
-    /// The leader stops there without another renewal.
+    /// The span of a handle's claim after a grant or a renewal, by a right wall clock: `L − K − H`.
+    /// Without another renewal the leader stops at its end.
     #[must_use]
     pub const fn held(&self) -> Duration {
         self.lease.saturating_sub(self.max_clock_skew.saturating_add(self.heartbeat))
     }
 
-    /// The least rest of [`held`](Self::held) when a renewal takes effect that was not lost: the
-    /// leader tries it at the first heartbeat when L/2 or less remains of the lease, and its claim
-    /// must be back within H/2.
+    /// The least rest of [`held`](Self::held) when a first attempt to renew takes effect: the
+    /// leader renews at the first heartbeat when L/2 or less remains, and hears its claim within
+    /// H/2.
     #[must_use]
     pub fn usable(&self) -> Duration {
         let renewed =

@@ -48,16 +48,18 @@ fn lease_covers_two_renewals() {
     assert_eq!(
         refused,
         "lease is 9.999s; with heartbeat 1s and max clock skew 1s it must be at least 2·(3·1s + \
-         2·1s) = 10s: lengthen the lease, or shorten one of the others"
+         2·1s) = 10s: lengthen the lease, or shorten heartbeat or max clock skew"
     );
 }
 
-/// The handle holds for 8 s (7.992 s with drift), and a renewal has taken effect after 6.5 s.
+/// The handle's claim holds for 8 s (7.992 s with drift); a renewal takes effect after 6.5 s at
+/// most.
 #[test]
 fn grace_leaves_room_for_renewal() {
     check(|config| config.grace = 1_391 * MS).unwrap();
     let refused = check(|config| config.grace = 1_392 * MS).unwrap_err();
-    assert!(refused.contains("1.492s are left") && refused.contains("grace 1.392s"), "{refused}");
+    assert!(refused.contains("1.492s of a leadership are left"), "{refused}");
+    assert!(refused.contains("grace 1.392s"), "{refused}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! A campaign: the lease that this process has granted itself, its renewal, and its end.
+//! A campaign: the lease that this process has granted itself, its renewal, and its end. E is the
+//! end of a lease in wall time, H `heartbeat`, L `lease`, K `max_clock_skew`.
 
 use crate::allcall::context::{Context, Me};
 use crate::allcall::message::LeaderClaim;
@@ -16,17 +17,19 @@ pub(in crate::allcall) struct Campaign {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::allcall) enum Phase {
     Waiting,
-    /// The process has granted itself a lease, and has not heard its own claim.
+    /// The process has granted itself a lease, but has not heard its own claim yet.
     Granted {
         lease: Lease,
     },
     Leading {
         lease: Lease,
-        /// The next lease, until the process has heard its own claim to it.
+        /// The next lease, until the process has heard its claim to it.
         renewal: Option<Lease>,
-        /// The process has heard of a greater claim in this term, and does not renew (ruling 2).
+        /// Whether the process has heard of a greater claim in this term; it then does not renew
+        /// (ruling 2).
         beaten: bool,
-        /// The process does not renew, as a better candidate could lead, and has reported that.
+        /// Whether the process has reported that it does not renew, because a better candidate
+        /// could lead.
         gives_way: bool,
         published: WallTime,
     },
@@ -40,20 +43,20 @@ pub(in crate::allcall) struct Lease {
     pub(in crate::allcall) until: WallTime,
     /// E − K − H on CLOCK_BOOTTIME, fixed at the grant: no step of the wall clock moves it.
     pub(in crate::allcall) ends: Time,
-    /// The renewal is due at this time, when L/2 remains.
+    /// The time at which the renewal is due: when L/2 remains.
     pub(in crate::allcall) renews: Time,
 }
 
-/// A leadership that is over, until others have heard of its end.
+/// An ended leadership whose end others may not have heard yet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::allcall) struct Release {
     pub(in crate::allcall) term: u64,
-    /// The lease has run out by then.
+    /// The time at which the lease has run out by every clock.
     pub(in crate::allcall) ends: Time,
 }
 
 impl Lease {
-    /// A lease that begins now: its span counts from before its claim is sent.
+    /// A lease that begins now, before its claim is sent.
     pub(in crate::allcall) fn new(term: u64, context: &Context<'_>) -> Self {
         let whole = context.config.lease;
         let until = context.now.wall.after(whole);
@@ -89,14 +92,14 @@ impl Campaign {
         matches!(self.phase, Phase::Leading { .. })
     }
 
-    /// Whether the process has claimed a lease, and not heard its own claim yet.
+    /// Whether the process has claimed a lease, but not heard its own claim yet.
     pub(in crate::allcall) fn stands(&self) -> bool {
         matches!(self.phase, Phase::Granted { .. })
     }
 
-    /// Term and E of its claim on the bus: the latest E that it has published, also of a renewal
-    /// that had no effect. Others hold to that E. With an earlier E, a leader that a claim between
-    /// the two has beaten would still beat the other leader as well (ruling 2).
+    /// Term and E of this process's claim on the bus. E is the latest that was published, even if
+    /// that renewal had no effect: others hold to that E, so an earlier E would not decide which of
+    /// two leaders is greater (ruling 2).
     pub(in crate::allcall) fn claimed(&self) -> Option<(u64, WallTime)> {
         match &self.phase {
             Phase::Waiting => None,

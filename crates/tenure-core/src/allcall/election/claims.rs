@@ -1,4 +1,5 @@
-//! The claims of other participants, as they were heard.
+//! The claims of other participants, as they were heard. E is the end of a claim in wall time, K
+//! `max_clock_skew`.
 
 use alloc::collections::BTreeMap;
 use core::hash::Hasher;
@@ -14,24 +15,27 @@ use crate::time::{Time, WallTime};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::allcall) struct KnownClaim {
     pub(in crate::allcall) claim: LeaderClaim,
-    /// The leader itself has sent the claim. A relayed claim makes others wait, and beats no leader
-    /// (ruling 4).
+    /// Whether the leader itself has sent the claim. A relayed claim makes others wait, but beats
+    /// no leader (ruling 4).
     pub(in crate::allcall) first_hand: bool,
-    /// The leader has heard the claim, too. A leader that has not does not lead, and may never.
+    /// Whether the leader has heard its own claim. Until it has, it does not lead, and may never
+    /// lead.
     pub(in crate::allcall) holds: bool,
-    /// The claim is believed until E + K, on CLOCK_BOOTTIME as it was when the leader sent E.
+    /// The time until which the claim is believed: E + K, on CLOCK_BOOTTIME when E was heard.
     pub(in crate::allcall) ends: Time,
-    /// The leader leads until then at least, unless it gives up.
+    /// The time until which the leader certainly leads, unless it gives up.
     pub(in crate::allcall) certain: Time,
+    /// The time at which this E was heard first.
     since: Time,
+    /// The time at which this E was heard last.
     pub(in crate::allcall) last: Time,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct ClaimSource {
     pub(in crate::allcall) first_hand: bool,
-    /// The sender believes in the claim: a leader that stands has not heard its own claim, and may
-    /// be about to resign it.
+    /// Whether the sender believes in the claim. A leader that stands does not yet: it has not
+    /// heard its own claim, and may be about to resign it.
     pub(in crate::allcall) holds: bool,
 }
 
@@ -39,7 +43,7 @@ pub(in crate::allcall) struct ClaimSource {
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Claims(BTreeMap<Participant, KnownClaim>);
 
-/// The order of claims: a later E is greater, then a lower rank.
+/// The order of claims: the later E is greater, then the lower rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct ClaimOrder {
     pub(in crate::allcall) until: WallTime,
@@ -57,7 +61,7 @@ impl ClaimOrder {
 }
 
 impl Claims {
-    /// Hears a claim of another participant. Returns whether it is believed now.
+    /// Handles a claim of another participant. Returns whether the claim is believed now.
     pub(in crate::allcall) fn hear(
         &mut self,
         claim: &LeaderClaim,
@@ -66,8 +70,8 @@ impl Claims {
     ) -> Result<bool, Ignored> {
         let now = context.boot();
         let config = context.config;
-        // No clock within K of true time can have granted the claim: two clocks are 2K apart at
-        // most (ruling 4).
+        // Drop the claim: no clock within K of true time can have granted it, as two clocks are 2K
+        // apart at most (ruling 4).
         let longest = config.lease.saturating_add(config.max_clock_skew.saturating_mul(2));
         if claim.until > context.now.wall.after(longest) {
             return Err(Ignored::TooFar);
@@ -85,7 +89,7 @@ impl Claims {
             return Ok(false);
         }
         if let Some(known) = self.0.get_mut(&claim.leader) {
-            // A relayed claim revives nothing when a clock is set back.
+            // A relayed claim revives no ended claim when a clock is set back.
             return Ok(known.renew(heard) && known.ends > now);
         }
         if self.0.len() >= config.limits.claims && !self.drop_least(&heard) {
@@ -107,7 +111,7 @@ impl Claims {
         }
     }
 
-    /// A tombstone ends the terms of its leader up to its own. Returns whether that very term was
+    /// Ends the terms of a leader up to the term of its tombstone. Returns whether the latter was
     /// believed.
     pub(in crate::allcall) fn bury(&mut self, dead: &Tombstone, now: Time) -> bool {
         let Some(known) = self.0.get(&dead.leader) else { return false };
@@ -122,7 +126,7 @@ impl Claims {
         self.0.values().filter(move |known| known.ends > now)
     }
 
-    /// The greatest live claim: a participant that does not lead follows it.
+    /// The greatest live claim, which each participant follows that does not lead.
     pub(in crate::allcall) fn followed(&self, now: Time) -> Option<&KnownClaim> {
         self.live(now).reduce(|followed, known| {
             let order = ClaimOrder::of(&known.claim);
@@ -130,7 +134,7 @@ impl Claims {
         })
     }
 
-    /// Forgets the claims that have ended. Returns whether there were any.
+    /// Forgets claims that have ended. Returns whether there were any.
     pub(in crate::allcall) fn expire(&mut self, now: Time) -> bool {
         let before = self.0.len();
         self.0.retain(|_, known| known.ends > now);
@@ -143,18 +147,18 @@ impl Claims {
 }
 
 impl KnownClaim {
-    /// The same leader is heard again: a later E or term replaces the known one, unless the known
-    /// one was heard first-hand and the new one was not. An E that its leader repeats is believed
-    /// at least as long as the wall clock says now, as the clock may have been wrong when that E
-    /// was heard first.
+    /// Updates a claim that was heard again. A later E or term replaces the known one, unless only
+    /// the known one was heard first-hand. A repeated E is believed at least as long as the present
+    /// wall clock says: the clock may have been wrong when that E was heard first. Returns whether
+    /// the claim counts now.
     fn renew(&mut self, heard: Self) -> bool {
         let order = |heard: &Self| (heard.claim.term, heard.claim.until);
         let known = order(self);
         let new = order(&heard);
         let heard_itself = heard.first_hand;
         let heard_holds = heard.holds;
-        let told = heard.first_hand || !self.first_hand;
-        if new > known && told {
+        let as_direct = heard.first_hand || !self.first_hand;
+        if new > known && as_direct {
             let holds = heard.holds || (self.holds && self.claim.term == heard.claim.term);
             *self = Self { holds, ..heard };
             return true;
@@ -165,17 +169,17 @@ impl KnownClaim {
             }
             self.first_hand |= heard.first_hand;
             self.holds |= heard.holds;
-            if told {
+            if as_direct {
                 self.last = heard.last;
             }
         }
-        // A relayed claim hides no claim that its leader sends itself (ruling 4).
+        // A relayed claim does not hide the claim that its leader sends (ruling 4).
         let itself = heard_itself && new.0 == known.0;
         self.holds |= itself && heard_holds;
-        told && (new >= known || itself)
+        as_direct && (new >= known || itself)
     }
 
-    /// Whether this E has been known for so long that others have heard it, too.
+    /// Whether this E has been known for so long that others know it, too.
     pub(in crate::allcall) fn is_settled(&self, context: &Context<'_>) -> bool {
         context.boot() >= self.since.after(context.config.heartbeat.saturating_mul(2))
     }

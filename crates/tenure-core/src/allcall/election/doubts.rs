@@ -1,4 +1,5 @@
-//! Statements of others that there is a leader, even if its claim is not believed any more.
+//! Statements of others that there is a leader, perhaps by a claim that this process does not
+//! believe.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -10,7 +11,7 @@ use crate::allcall::identity::Participant;
 use crate::allcall::message::{Digest, LeaderClaim, Tombstone};
 use crate::time::{Time, WallTime};
 
-/// The last such statement of each participant, as many as there may be claims.
+/// The last such statement of each participant, up to the limit of claims.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Doubts(BTreeMap<Participant, Doubt>);
 
@@ -18,7 +19,7 @@ pub(in crate::allcall) struct Doubts(BTreeMap<Participant, Doubt>);
 struct Doubt {
     /// The time of the statement on the wall clock of its sender.
     sent: WallTime,
-    /// The sender repeats the statement before this time, or it is over.
+    /// The time at which the statement ends, unless its sender repeats it.
     until: Time,
     digest: Digest,
     /// The leader and the term, if they are known.
@@ -35,8 +36,8 @@ pub(in crate::allcall) struct Statement<'a> {
 }
 
 impl Doubts {
-    /// Keeps a statement that there is a leader. A statement that there is none takes back earlier
-    /// statements of the same participant, but no later one that was heard before.
+    /// Keeps a statement that there is a leader. A statement that there is none removes earlier
+    /// statements of its sender.
     pub(in crate::allcall) fn hear(
         &mut self,
         from: &Participant,
@@ -72,7 +73,7 @@ impl Doubts {
         self.0.retain(|_, doubt| !is_over(doubt));
     }
 
-    /// Whether a participant has stated lately that there is a leader.
+    /// Whether a participant has recently stated that there is a leader.
     pub(in crate::allcall) fn are_there(&self, now: Time) -> bool {
         self.0.values().any(|doubt| now <= doubt.until)
     }

@@ -4,11 +4,11 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `claims.rs` | claims of others: the time until which each is believed, and the greatest of them |
-//! | `doubts.rs`, `tombstones.rs`, `presence.rs` | leaders that others name; terms that ended early; candidates that are there |
-//! | `campaign.rs` | the own campaign: its lease, its claim |
+//! | `claims.rs` | claims of others: the time until which each is believed, and which of two leaders gives way |
+//! | `doubts.rs`, `tombstones.rs`, `presence.rs` | leaders that others name; terms that ended early; candidates that are present |
+//! | `campaign.rs` | this process's campaign: its lease, its claim |
 //! | `state.rs` | `Election`: its parts, and the questions that need several of them |
-//! | `precedence.rs`, `view.rs` | the order of candidates, and those that call or answer; reports to the application |
+//! | `precedence.rs`, `view.rs` | the order of candidates that wait, and those that call or answer; reports to the application |
 
 mod campaign;
 mod claims;

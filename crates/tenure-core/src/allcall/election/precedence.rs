@@ -1,4 +1,4 @@
-//! The order of candidates, and the candidates that call and answer.
+//! The order of candidates that wait, and the candidates that call and answer.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -11,11 +11,11 @@ use crate::allcall::context::Context;
 use crate::allcall::identity::{Participant, Rank};
 use crate::time::Time;
 
-/// The least number of participants that answer: each of them hears the clocks of two others
+/// The least number of participants that answer, so that each can compare its clock with two others
 /// (ruling 4).
 const ANSWER_LEAST: usize = 3;
 
-/// L + K: after this every claim that was granted before is over, or was heard.
+/// The initial wait, `lease` + `max_clock_skew`: after it, each earlier claim was heard or is over.
 pub(in crate::allcall) fn listening(context: &Context<'_>) -> Duration {
     let config = context.config;
     config.drift.stretch(config.lease.saturating_add(config.max_clock_skew))
@@ -31,7 +31,8 @@ impl Election {
         self.wait.listens.filter(|listens| *listens > now)
     }
 
-    /// Holds a candidate off after a void or missing round: it may have missed a claim (ruling 8).
+    /// Holds a candidate off after a void or missing round, because it may have missed a claim
+    /// (ruling 8).
     pub(in crate::allcall) fn hold_off(&mut self, context: &Context<'_>) {
         let leads = self.campaign.as_ref().is_some_and(Campaign::leads);
         if !leads && context.config.rejoin_wait {
@@ -39,11 +40,12 @@ impl Election {
         }
     }
 
-    /// Whether this process could lead now, if others let it (ruling 1).
+    /// Whether this process could lead now, other candidates aside (ruling 1).
     pub(in crate::allcall) fn is_eligible(&self, context: &Context<'_>) -> bool {
         let beaten = self.campaign.as_ref().is_none_or(Campaign::is_beaten);
         let waits = self.wait.held_off > context.boot() || !self.has_listened(context);
-        self.round.valid && !beaten && !waits && !context.clock_off && context.connected
+        let able = !context.clock_off && !context.undecided && context.connected;
+        self.round.valid && !beaten && !waits && able
     }
 
     /// Whether this process calls in the round that it opens now (ruling 9).
@@ -51,15 +53,16 @@ impl Election {
         let Callers::Few(few) = context.config.callers else { return true };
         let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);
         let able = self.is_left_vacant(context);
-        // Only earlier comparisons show which of two clocks has moved.
+        // With one other participant, regular comparisons show later which of the two clocks has
+        // moved.
         let compares = context.clock_due && self.others.presence.others() <= 1;
         !waits
             || compares
             || self.others.presence.better_callers(able, context) < usize::from(few.get())
     }
 
-    /// Whether this process answers calls and questions (ruling 9): only the best candidates repeat
-    /// what many could say.
+    /// Whether this process answers calls and questions (ruling 9). If many could answer, only the
+    /// best candidates do.
     pub(in crate::allcall) fn answers(&self, context: &Context<'_>) -> bool {
         let Callers::Few(few) = context.config.callers else { return true };
         let few = usize::from(few.get()).max(ANSWER_LEAST);
@@ -67,19 +70,19 @@ impl Election {
         self.speaks() || ended || self.others.presence.better_ones(context) < few
     }
 
-    /// Whether there is no leader, or soon none, although this process could have stood: the better
-    /// candidates may be unable to stand.
+    /// Whether the seat is vacant, or soon will be, although this process could have stood for some
+    /// time: better candidates seem unable to stand.
     fn is_left_vacant(&self, context: &Context<'_>) -> bool {
         let now = context.boot();
         let span = speaks_for(context.config.heartbeat);
         let ready =
             self.wait.listens.is_some_and(|at| at.max(self.wait.held_off).after(span) <= now);
-        // A living leader would have renewed long before.
+        // A living leader would have renewed before the claim came so close to its end.
         ready && !context.clock_off && self.others.claims.followed(now.after(span)).is_none()
     }
 
-    /// The eligible candidates that go before this process when the seat is vacant: the successor
-    /// that the last leader has named, and the better ranks.
+    /// The eligible candidates that come before this process when the seat is vacant: the successor
+    /// that the last leader has named, and better ranks.
     pub(in crate::allcall) fn before(&self, context: &Context<'_>) -> Vec<Participant> {
         let named = |who: &Participant| self.vacancy.named.as_ref() == Some(who);
         if named(&context.me.who) {

@@ -1,4 +1,4 @@
-//! The other candidates that were heard lately.
+//! Other candidates that were heard recently. H is `heartbeat`.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -15,10 +15,10 @@ pub(in crate::allcall) struct Presence(BTreeMap<Participant, Signs>);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Signs {
     rank: Rank,
-    /// The last time at which the candidate was eligible, unless it has said since that it is not.
+    /// The last time at which the candidate was eligible; `None` once it says that it is not.
     eligible: Option<Time>,
     called: Option<Time>,
-    /// The candidate has called without a pause since this time.
+    /// The begin of the candidate's calls without a pause.
     calls_since: Time,
     last: Time,
 }
@@ -29,19 +29,19 @@ pub(in crate::allcall) struct Sign {
     pub(in crate::allcall) calls: bool,
 }
 
-/// The time for which a participant counts as present: two calls in a row may be lost.
+/// The time for which a candidate counts as present: two of its calls in a row may be lost.
 pub(in crate::allcall) fn present_for(heartbeat: Duration) -> Duration {
     heartbeat.saturating_mul(5) / 2
 }
 
-/// The time for which a participant counts as a caller after a call, and as one that answers after
-/// any packet.
+/// The time for which a participant counts as a caller after a call, and as an answerer after any
+/// packet.
 pub(in crate::allcall) fn speaks_for(heartbeat: Duration) -> Duration {
     heartbeat.saturating_mul(3)
 }
 
 impl Presence {
-    /// A packet names the election, and shows that its sender is there.
+    /// Notes a packet that names the election and shows that its sender is alive.
     pub(in crate::allcall) fn hear(
         &mut self,
         who: &Participant,
@@ -83,7 +83,7 @@ impl Presence {
         }
     }
 
-    /// The candidates that were eligible in the last 2.5 H.
+    /// The candidates that were eligible within the last 2.5 H.
     pub(in crate::allcall) fn eligible(
         &self,
         context: &Context<'_>,
@@ -94,8 +94,8 @@ impl Presence {
         self.0.iter().filter(move |(_, seen)| heard(seen)).map(|(who, seen)| (seen.rank, who))
     }
 
-    /// The number of candidates before this process that called in the last 3 H. With `able` only
-    /// those that could lead, or have called for less than that.
+    /// The number of better candidates that called within the last 3 H. With `able` it counts only
+    /// candidates that could lead, or began to call within that time.
     pub(in crate::allcall) fn better_callers(&self, able: bool, context: &Context<'_>) -> usize {
         let now = context.boot();
         let span = speaks_for(context.config.heartbeat);
@@ -107,7 +107,7 @@ impl Presence {
         better.filter(|seen| calls(seen) && (!able || is_able(seen))).count()
     }
 
-    /// The number of candidates before this process that called or answered in the last 3 H.
+    /// The number of better candidates that called or answered within the last 3 H.
     pub(in crate::allcall) fn better_ones(&self, context: &Context<'_>) -> usize {
         let now = context.boot();
         let span = speaks_for(context.config.heartbeat);
@@ -119,7 +119,7 @@ impl Presence {
         self.0.iter().filter(better).map(|(_, seen)| seen)
     }
 
-    /// Forgets candidates that were not heard for so long that no question is about them.
+    /// Forgets candidates that were silent for longer than any question goes back.
     pub(in crate::allcall) fn forget(&mut self, context: &Context<'_>) {
         let now = context.boot();
         let span = speaks_for(context.config.heartbeat);

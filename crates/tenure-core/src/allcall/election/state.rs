@@ -27,17 +27,17 @@ pub(in crate::allcall) struct Election {
     pub(in crate::allcall) name: ElectionName,
     pub(in crate::allcall) wait: Wait,
     pub(in crate::allcall) campaign: Option<Campaign>,
-    /// The last leadership, until others know that it is over.
+    /// The last leadership, while others may not know that it is over.
     pub(in crate::allcall) release: Option<Release>,
     pub(in crate::allcall) observation: Option<Observation>,
     pub(in crate::allcall) others: Others,
     pub(in crate::allcall) round: ElectionRound,
     pub(in crate::allcall) vacancy: Vacancy,
-    /// Another participant follows another leader than this process: the next entry repeats the
-    /// claim that this process follows.
+    /// Whether the next entry repeats the claim that this process follows, because another
+    /// participant follows another claim.
     pub(in crate::allcall) relays: bool,
-    /// The election is kept until then without campaign and observer, as others may still believe
-    /// its last term.
+    /// The time until which the election is kept without campaign and observer, because others may
+    /// still believe its last term.
     pub(in crate::allcall) kept: Time,
     pub(in crate::allcall) booking: Booking,
 }
@@ -46,16 +46,19 @@ pub(in crate::allcall) struct Election {
 pub(in crate::allcall) struct Wait {
     /// The end of the initial wait. `None` without a connection.
     pub(in crate::allcall) listens: Option<Time>,
-    /// The process does not stand before this time, after a void round (ruling 8).
+    /// The time before which the process does not stand, after a void round (ruling 8).
     pub(in crate::allcall) held_off: Time,
 }
 
-/// The part of this election in the last round and the open one.
+/// The state of this election in the last round and the open one.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct ElectionRound {
     pub(in crate::allcall) valid: bool,
+    /// The end of the last round.
     pub(in crate::allcall) closed: Time,
+    /// Whether this process's call in the open round named the election.
     pub(in crate::allcall) called: bool,
+    /// Whether that call said that this process is eligible.
     pub(in crate::allcall) announced: bool,
 }
 
@@ -63,41 +66,42 @@ pub(in crate::allcall) struct ElectionRound {
 pub(in crate::allcall) struct Others {
     pub(in crate::allcall) claims: Claims,
     pub(in crate::allcall) doubts: Doubts,
-    /// The last time at which a candidate that could lead said that it follows no leader.
+    /// The last time at which a candidate that could lead said that there is no leader; nothing
+    /// once this process may have missed packets.
     pub(in crate::allcall) vouched: Option<Time>,
     pub(in crate::allcall) tombstones: Tombstones,
     pub(in crate::allcall) presence: Presence,
     likeness: Likeness,
 }
 
-/// Candidates that were reported because they share a trait with this one.
+/// Whether a candidate with this process's name or rank was reported.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 struct Likeness {
     name: bool,
     rank: bool,
 }
 
-/// A seat that no leader is known to hold.
+/// State of a seat without a known leader.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Vacancy {
     /// The successor that the last leader has named.
     pub(in crate::allcall) named: Option<Participant>,
-    /// The candidates before this process for which it waits, and the start of the wait.
+    /// The candidates for which this process waits, and the begin of this wait.
     pub(in crate::allcall) waits: Option<(Time, Vec<Participant>)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Observation {
     pub(in crate::allcall) shown: Option<View>,
-    /// Whether a round has ended, valid or void, so that there is a view to report.
+    /// Whether a round has ended, valid or void, so that a view can be reported.
     pub(in crate::allcall) rounds: bool,
 }
 
-/// The part of an election in a round that this process opens.
+/// The contribution of an election to a round that this process opens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::allcall) enum Voice {
     Call(Entry),
-    /// The process is no candidate, and only asks.
+    /// A question without an entry: the process is no candidate.
     Ask,
     Silent,
 }
@@ -119,19 +123,20 @@ impl Election {
         }
     }
 
-    /// The connection is lost, or replaced: an initial wait that is not over begins anew with the
-    /// next connection.
+    /// Handles the loss or the replacement of the connection: an initial wait that is not over
+    /// begins anew with the next connection.
     pub(in crate::allcall) fn on_interrupted(&mut self, context: &Context<'_>) {
         self.wait.listens = self.wait.listens.filter(|listens| *listens <= context.boot());
+        self.others.vouched = None;
     }
 
-    /// Whether the election has a campaign, or had one not long ago: only then does this process
+    /// Whether the election has a campaign, or had one recently: only then does this process
     /// answer.
     pub(in crate::allcall) fn takes_part(&self, now: Time) -> bool {
         self.campaign.is_some() || self.kept > now
     }
 
-    /// Whether this process leads or stands, or has ended a leadership not long ago.
+    /// Whether this process leads or stands, or has recently ended a leadership.
     pub(in crate::allcall) fn speaks(&self) -> bool {
         self.campaign.as_ref().is_none_or(|campaign| campaign.phase != Phase::Waiting)
     }
@@ -148,7 +153,7 @@ impl Election {
         }
     }
 
-    /// The application asks for the leader, or for the next view once more.
+    /// Begins to observe, or reports the next view once more.
     pub(in crate::allcall) fn observe(&mut self) {
         self.observation = Some(Observation { shown: None, rounds: self.round.valid });
     }
@@ -157,8 +162,8 @@ impl Election {
         self.observation = None;
     }
 
-    /// Whether the sender states that there is a leader, even by a claim that this process
-    /// believes: the next call may come after that claim has ended by a wrong clock.
+    /// Takes note of the sender's statement that there is a leader. A believed claim counts, too:
+    /// by a wrong clock it may end before the sender's next call.
     pub(in crate::allcall) fn doubt(
         &mut self,
         header: &Header,
@@ -179,8 +184,8 @@ impl Election {
         self.others.doubts.hear(from, &statement, context);
     }
 
-    /// Reports candidates that share this one's name or rank: they break nothing, but an operator
-    /// hardly means it.
+    /// Reports candidates with this process's name or rank. They break no rule, but are rarely
+    /// intended.
     pub(in crate::allcall) fn compare(
         &mut self,
         from: &Participant,
@@ -202,7 +207,7 @@ impl Election {
         }
     }
 
-    /// Forgets the claims that have ended. The end of the last claim leaves the seat vacant.
+    /// Forgets claims that have ended. Without a live claim the seat is vacant.
     pub(in crate::allcall) fn expire_claims(&mut self, now: Time) {
         let claims = &mut self.others.claims;
         if claims.expire(now) && claims.live(now).next().is_none() {
@@ -217,9 +222,8 @@ impl Election {
         [lapses, release, self.others.claims.due(), kept].into_iter().flatten().min()
     }
 
-    /// Whether a reply has to name the election. A process that has called in this round has
-    /// already named it, and repeats it only to participants that follow another claim. An observer
-    /// does not say which claim it follows.
+    /// Whether a reply has to contain the election. A process whose call has named it in this round
+    /// repeats it only to observers, and to participants that follow another claim.
     pub(in crate::allcall) fn has_news_for(
         &self,
         follows: Option<Digest>,
@@ -230,8 +234,8 @@ impl Election {
         !self.round.called || !same || stands
     }
 
-    /// An observer asks for the leader. A leader that is there answers itself; this process passes
-    /// on the claim of a silent leader.
+    /// Handles an observer's question. A running leader answers it; this process relays the claim
+    /// of a silent one.
     pub(in crate::allcall) fn answer(&mut self, context: &Context<'_>) {
         let now = context.boot();
         let beat = context.config.heartbeat;
@@ -239,7 +243,7 @@ impl Election {
         self.relays |= followed.is_some_and(|known| now.since(known.last) > beat);
     }
 
-    /// The hash of the claim in which this process believes.
+    /// The hash of the claim that this process follows.
     pub(in crate::allcall) fn digest(&self, context: &Context<'_>) -> Digest {
         match self.campaign.as_ref().and_then(Campaign::claimed) {
             Some(_) if self.campaign.as_ref().is_some_and(Campaign::stands) => Digest::default(),
@@ -251,27 +255,28 @@ impl Election {
         }
     }
 
-    /// Others have heard the own resignation, as this process has, or the lease has run out.
+    /// Reports that others know of the end: they have heard the resignation, or the lease has run
+    /// out.
     pub(in crate::allcall) fn tell_released(&mut self, context: &mut Context<'_>) {
         self.release = None;
         self.emit(Event::Released, context);
     }
 
-    /// The own resignation of this term has come back.
+    /// Handles the return of this process's resignation of `term`.
     pub(in crate::allcall) fn on_own_resignation(&mut self, term: u64, context: &mut Context<'_>) {
         if self.release.is_some_and(|release| release.term <= term) {
             self.tell_released(context);
         }
     }
 
-    /// The own resignation has not come back, and the lease has run out.
+    /// Counts a resignation that has not come back as known, once the lease has run out.
     pub(in crate::allcall) fn outlast(&mut self, context: &mut Context<'_>) {
         if self.release.is_some_and(|release| release.ends <= context.boot()) {
             self.tell_released(context);
         }
     }
 
-    /// This process is refused: its campaigns cannot be won.
+    /// Refuses the campaign and the observation of this election.
     pub(in crate::allcall) fn refuse(&mut self, why: &Arc<str>, context: &mut Context<'_>) {
         if self.campaign.take().is_some() {
             self.emit(Event::Ended(End::Refused { why: why.clone() }), context);
@@ -282,7 +287,7 @@ impl Election {
         }
     }
 
-    /// Listens on, as long as others could believe the last term.
+    /// Keeps the election as long as others could believe its last term.
     pub(in crate::allcall) fn keep_listening(&mut self, context: &Context<'_>) {
         let config = context.config;
         let span = config.lease + 4 * (config.max_clock_skew + config.heartbeat);

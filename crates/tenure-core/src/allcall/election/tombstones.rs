@@ -1,4 +1,4 @@
-//! Leaderships that ended before their leases: a late claim does not revive them.
+//! Leaderships that ended before their leases. A tombstone keeps a late claim from reviving one.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,13 +10,13 @@ use crate::allcall::identity::Participant;
 use crate::allcall::message::{Entry, LeaderClaim, TOMBSTONES_MAX, Tombstone};
 use crate::time::Time;
 
-/// The tombstone of the latest ended term of each leader, and the time when it can be forgotten.
+/// The tombstone of each leader's latest ended term, and the time at which it can be forgotten.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Tombstones(BTreeMap<Participant, (Time, Tombstone)>);
 
 impl Tombstones {
-    /// Keeps a tombstone until E + 2K: then no claim of that term is believed any more, by any
-    /// clock (ruling 7). Returns whether the tombstone is news.
+    /// Keeps a tombstone until 2K (`max_clock_skew`) after its E: no clock believes a claim of that
+    /// term longer (ruling 7). Returns whether the tombstone is new.
     pub(in crate::allcall) fn hear(
         &mut self,
         dead: &Tombstone,
@@ -75,7 +75,7 @@ impl Tombstones {
         self.0.contains_key(who)
     }
 
-    /// The tombstones that calls and replies carry, those that are needed longest first.
+    /// The tombstones for calls and replies; those that are needed longest come first.
     pub(in crate::allcall) fn carried(&self, now: Time) -> Vec<Tombstone> {
         let mut carried: Vec<_> = self.0.values().filter(|(ends, _)| *ends > now).collect();
         carried.sort_by_key(|(ends, _)| core::cmp::Reverse(*ends));

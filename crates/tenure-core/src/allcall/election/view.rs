@@ -26,20 +26,22 @@ impl Election {
             _ => context.boot(),
         };
         let Some(view) = self.view(observation.rounds, since, context) else { return };
-        let same = observation.shown.as_ref().is_some_and(|shown| shown.is_same(&view));
-        if let Some(observation) = self.observation.as_mut().filter(|_| !same) {
+        let every = context.config.heartbeat;
+        let shown = observation.shown.as_ref();
+        let news = shown.is_none_or(|shown| shown.is_outdated_by(&view, every));
+        if let Some(observation) = self.observation.as_mut().filter(|_| news) {
             observation.shown = Some(view.clone());
             self.emit(Event::View(view.into()), context);
         }
     }
 
-    /// The leaders: this process, if it leads, then the claims of others, the greatest first. A
-    /// candidate that has not heard its own claim yet is no leader, and may never be.
+    /// The leaders: this process, if it leads, then others by their claims, the greatest first. A
+    /// candidate that has not heard its own claim does not count.
     ///
-    /// The seat is vacant if a valid round found no leader after every lease that may have been
-    /// missed is over. The view stays unknown after a void round, while a candidate that has stood
-    /// may lead by now, and while a participant that is not believed states that there is a leader:
-    /// its clock may be wrong, or it has other times.
+    /// The seat is vacant if a valid round found no leader, after every missed lease is over. The
+    /// leader stays unknown after a void round, while a candidate that has stood may lead by now,
+    /// and while a participant states that there is a leader whose claim is not believed: clocks
+    /// may be wrong, or times may differ.
     fn view(&self, rounds: bool, since: Time, context: &Context<'_>) -> Option<View> {
         let now = context.boot();
         let own = self.campaign.as_ref().and_then(|campaign| own_view(campaign, context));
@@ -65,8 +67,8 @@ impl Election {
     }
 
     /// Whether this process would know of a leader that is stopped or cut off: it has listened as
-    /// long as a candidate before it stands, or such a candidate has just vouched for the vacancy.
-    /// An overdue round shows that this process was stopped, and has not read its packets.
+    /// long as a candidate before it stands, or such a candidate has just stated that there is no
+    /// leader. If its round is overdue, this process was stopped and has unread packets.
     fn knows_all(&self, context: &Context<'_>) -> bool {
         let now = context.boot();
         let span = present_for(context.config.heartbeat);
@@ -78,8 +80,8 @@ impl Election {
         vouched || (self.has_listened(context) && self.wait.held_off <= now)
     }
 
-    /// Whether a candidate has stood, and may have heard its own claim, or a participant that is
-    /// not believed states that there is a leader.
+    /// Whether there may be a leader that has no live claim here: a candidate has stood and may
+    /// have heard its claim by now, or a participant states that there is a leader.
     fn may_be_led(&self, now: Time) -> bool {
         let stood = self.others.claims.live(now).next().is_some();
         stood || self.others.doubts.are_there(now)
@@ -88,7 +90,7 @@ impl Election {
     fn tell_waiting(&mut self, context: &mut Context<'_>) {
         let Some(waits) = self.waits(context) else { return };
         let Some(campaign) = &mut self.campaign else { return };
-        // Each void round holds off a little longer.
+        // The end moves with each void round: count a small move as no change.
         let slack = context.config.lease / 2;
         if campaign.waits.as_ref().is_none_or(|known| !known.is_as(&waits, slack)) {
             campaign.waits = Some(waits.clone());
@@ -96,7 +98,7 @@ impl Election {
         }
     }
 
-    /// The reason why the campaign waits, unless it leads or is about to.
+    /// The reason why the campaign waits; `None` if it leads or stands.
     fn waits(&self, context: &Context<'_>) -> Option<Waiting> {
         let campaign = self.campaign.as_ref()?;
         if campaign.phase != Phase::Waiting {
@@ -144,7 +146,7 @@ fn other_view(known: &KnownClaim) -> LeaderView {
     LeaderView {
         until: Some(known.certain),
         incarnation: Some(claim.leader.incarnation),
-        // A relayed claim does not say when it was heard.
+        // A relayed claim does not show when its leader was heard.
         heard: known.first_hand.then_some(known.last),
         ..LeaderView::new(claim.leader.id.clone().into(), claim.value.clone().into())
     }

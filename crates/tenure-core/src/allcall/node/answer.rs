@@ -14,8 +14,9 @@ use crate::allcall::wrong_clock::{Clock, Reading};
 use crate::name::ElectionName;
 
 impl Allcall {
-    /// Another participant calls or asks about these elections, each with the claim that it
-    /// follows, if it has named one. This process answers about those in which it takes part.
+    /// Notes a call or a question of another participant about these elections, each with the claim
+    /// that the sender follows, if it named one. This process will answer for those in which it
+    /// takes part.
     pub(in crate::allcall) fn owe(
         &mut self,
         answer: Answered,
@@ -43,8 +44,8 @@ impl Allcall {
         }
     }
 
-    /// The delay of an answer where few call: a process that does not speak itself gives others
-    /// time to answer, and then need not answer (ruling 9), so that few of many answer at once.
+    /// The delay of an answer when few participants call. A participant that neither leads nor
+    /// stands waits, so that others answer first and few of many answer at once (ruling 9).
     fn hesitation(&self, asked: &[(ElectionName, bool)], round: Round) -> Duration {
         let speaks = |(name, _): &(ElectionName, bool)| {
             self.elections.get(name).is_some_and(Election::speaks)
@@ -55,7 +56,7 @@ impl Allcall {
         self.draw.span(self.config.heartbeat / 4, "", "hesitation", round.0)
     }
 
-    /// Finds out whether the clock of this process is the wrong one (ruling 4).
+    /// Compares this process's clock with others, to learn whether it is wrong (ruling 4).
     pub(in crate::allcall) fn compare_clocks(&mut self, readings: &[Reading], out: &mut Out) {
         let state = |clock: &Clock| (clock.off, clock.differs);
         let before = state(&self.clock);
@@ -68,8 +69,8 @@ impl Allcall {
         }
     }
 
-    /// The round is over. Returns whether it was valid for each election, by the part of the call
-    /// that named it.
+    /// Ends the round. Returns for each election whether the round was valid: whether the part of
+    /// the call that named it has come back.
     pub(in crate::allcall) fn close_round(
         &mut self,
         out: &mut Out,
@@ -82,7 +83,7 @@ impl Allcall {
             _ if void => emit(None, OwnEvent::Void { round: closed.round }, out),
             _ => emit(None, OwnEvent::Valid { round: closed.round }, out),
         }
-        // Elections in a part that is back may renew.
+        // If any part came back, its elections may renew, so compare clocks first.
         if closed.parts.iter().any(|sent| sent.back) {
             self.compare_clocks(&closed.readings, out);
         }

@@ -34,7 +34,7 @@ impl Allcall {
 
     fn on_link(&mut self, link: Link, out: &mut Out) {
         self.pings.rounds.spoil();
-        // An interrupted initial wait begins anew, as packets were missed (ruling 8).
+        // An interrupted initial wait begins anew, because packets were missed (ruling 8).
         self.joined = self.joined.filter(|_| self.is_established());
         self.each_election(out, |election, context| election.on_interrupted(context));
         let max_payload = match link {
@@ -94,7 +94,7 @@ impl Allcall {
         }
     }
 
-    /// Makes room for an election, or gives the reason why there is none.
+    /// Adds an election, or returns the reason why there is no room for it.
     fn enter(&mut self, name: &ElectionName, out: &mut Out) -> Result<(), Arc<str>> {
         if let Some(why) = &self.refused {
             return Err(why.clone());
@@ -148,7 +148,7 @@ impl Protocol for Allcall {
             return;
         }
         self.now = BothClocks { boot: self.now.boot.max(now.boot), ..now };
-        // Expired timers run before the input, so that a late process hears nothing with stale
+        // Run expired timers before the input, so that a late process handles no input with stale
         // state.
         self.catch_up(out);
         match input {
@@ -156,10 +156,10 @@ impl Protocol for Allcall {
             Input::Message { message: Message::Packet(packet), .. } => self.hear(packet, out),
             Input::Message { message: Message::Link(link), .. } => self.on_link(link, out),
             Input::Command { election, command } => self.on_command(election, command, out),
-            // The core never writes a record.
+            // The core never persists or flushes a record.
             Input::Timeout | Input::Flushed(_) | Input::Failed(_) => {}
         }
-        // A first election or a new connection begins a round at once.
+        // Run again: a first election or a new connection begins a round at once.
         self.catch_up(out);
         self.resign(out);
     }

@@ -7,7 +7,7 @@
 //! | `times.rs`, `state.rs` | heartbeat, lease and skew of others; `Allcall`: its parts, and the calls into them |
 //! | `answer.rs` | rounds and answers for all elections together |
 //! | [`algorithm.rs`](super::algorithm) | the algorithm, from the initial wait to the end of a term |
-//! | `other_times.rs`, `route.rs` | participants with other times; packets, each to its place |
+//! | `other_times.rs`, `route.rs` | participants with other times; the handling of each kind of packet |
 //! | `input.rs` | the contract: inputs, deadlines |
 
 mod answer;

@@ -1,4 +1,5 @@
-//! Newcomers with other times than the participants refuse to start (ruling 6).
+//! Refusal of newcomers: a newcomer with other times than the participants does not start (ruling
+//! 6).
 
 use alloc::format;
 use alloc::sync::Arc;
@@ -10,8 +11,8 @@ use crate::allcall::message::{Body, Header};
 use crate::allcall::words::{Out, emit};
 
 impl Allcall {
-    /// Whether a packet shows the times of a participant now: an observer has no part in elections,
-    /// and an old packet may be from before all participants got new times.
+    /// Whether a packet shows a participant's present times. An observer's packet does not, nor
+    /// does an old packet, which may be from before a change of times.
     fn shows_times(&self, header: &Header, body: &Body) -> bool {
         let takes_part = !matches!(body, Body::Ask(_));
         let fresh = self.differs(header.sent) <= self.off();
@@ -22,8 +23,8 @@ impl Allcall {
         self.times.ours |= self.shows_times(header, body);
     }
 
-    /// A participant has other times. This process does not believe its claims, and reports no
-    /// vacancy against them.
+    /// Handles a packet with other times. Its claims do not count, but while it names a leader no
+    /// vacancy is reported.
     pub(super) fn hear_other_times(&mut self, header: &Header, body: &Body, out: &mut Out) {
         ignore(Ignored::OtherTimes, out);
         let entries = match body {
@@ -40,7 +41,7 @@ impl Allcall {
         if self.times.told || !self.shows_times(header, body) {
             return;
         }
-        // Each participant calls once a heartbeat, and its message takes less than half of one.
+        // Within this time each participant calls once, and its call arrives.
         let waits = self.config.heartbeat.saturating_mul(3) / 2;
         let newcomer = !self.is_established() && !self.times.ours;
         let due = if newcomer { self.now.boot.after(waits) } else { self.now.boot };
@@ -50,8 +51,7 @@ impl Allcall {
         self.judge_times(out);
     }
 
-    /// Decides once it is due: a newcomer takes no part if all participants before it have other
-    /// times.
+    /// Decides when due: a newcomer takes no part if all participants before it have other times.
     pub(super) fn judge_times(&mut self, out: &mut Out) {
         if self.times.due().is_none_or(|due| due > self.now.boot && !self.times.ours) {
             return;
@@ -60,7 +60,8 @@ impl Allcall {
             return;
         };
         self.times.told = true;
-        // The process was a newcomer then, and may have listened long enough by now.
+        // Judge by the time when the packet was heard: by now the process may have listened long
+        // enough.
         let refuses = newcomer && !self.times.ours;
         let ours = self.config.times();
         let why: Arc<str> = format!(

@@ -1,4 +1,4 @@
-//! Packets of the bus, each to its place in the algorithm.
+//! Packets of the bus: each kind is passed to its part of the algorithm.
 
 use alloc::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl Allcall {
         }
         match body {
             Body::Ask(ask) => {
-                // The round of a question is not one by which calls are judged (A6).
+                // Do not record the round: rounds of questions must not make calls late (A6).
                 let answer = Answered { caller: header.sender, round: ask.round };
                 let asked = ask.elections.into_iter().map(|name| (name, None)).collect();
                 self.owe(answer, asked, false, out);
@@ -45,7 +45,7 @@ impl Allcall {
         }
     }
 
-    /// An own packet has come back: this process is heard.
+    /// Handles a packet of this process that has come back: the bus delivers its packets.
     fn hear_own(&mut self, body: &Body, out: &mut Out) {
         let own = match body {
             Body::Ask(ask) => OwnPacket { asks: true, round: ask.round, part: ask.part },
@@ -75,7 +75,7 @@ impl Allcall {
     pub(super) fn resign(&mut self, out: &mut Out) {
         let ended = core::mem::take(&mut self.resigned);
         let one = |_: &_| bytes::NAME + bytes::TOMBSTONE;
-        // If two terms of one election have ended, the later tombstone replaces the earlier one.
+        // The later tombstone replaces an earlier one of the same election.
         let ended: BTreeMap<_, _> = ended.into_iter().collect();
         for ended in batch::split(ended.into_iter().collect(), self.room(), one) {
             self.send(Body::Resign(Resign { ended }), out);

@@ -23,7 +23,7 @@ use crate::draw::Draw;
 use crate::name::ElectionName;
 use crate::time::{Time, WallTime};
 
-/// A process in elections on a bus: the machine that the module document describes.
+/// The state machine of one process on a bus, which the module document describes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Allcall {
     pub(in crate::allcall) config: Checked,
@@ -47,7 +47,7 @@ pub struct Allcall {
 /// The ping phase: rounds of this process and of others, and replies.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Pings {
-    /// The open round ends, and the next one begins, at this time.
+    /// The time at which the open round ends and the next one begins.
     pub(in crate::allcall) beat: Option<Time>,
     pub(in crate::allcall) rounds: Rounds,
     /// Whether the last round was reported as void.
@@ -111,7 +111,7 @@ impl Allcall {
         &'a mut self,
         out: &'a mut Out,
     ) -> (&'a mut BTreeMap<ElectionName, Election>, Context<'a>) {
-        let Self { config, me, now, link, clock, terms, resigned, deadlines, .. } = self;
+        let Self { config, me, now, link, times, clock, terms, resigned, deadlines, .. } = self;
         let elections = &mut self.elections;
         let context = Context {
             now: *now,
@@ -120,6 +120,7 @@ impl Allcall {
             connected: link.is_some(),
             clock_off: clock.off,
             clock_due: clock.is_due(now.boot, config),
+            undecided: times.is_undecided(),
             terms,
             deadlines,
             out,
@@ -128,8 +129,8 @@ impl Allcall {
         (elections, context)
     }
 
-    /// Gives an input to an election, then reports changes and keeps its deadline. Every input of
-    /// an election comes this way.
+    /// Applies an input to an election, reports changes and books the next deadline. Every input of
+    /// an election goes through here.
     pub(in crate::allcall) fn with_election(
         &mut self,
         name: &ElectionName,
@@ -160,7 +161,7 @@ impl Allcall {
         }
     }
 
-    /// The bytes of entries for which a packet has room.
+    /// The bytes that a packet has for entries.
     pub(in crate::allcall) fn room(&self) -> usize {
         self.link.unwrap_or(PACKET_BYTES_MAX).saturating_sub(bytes::HEADER)
     }
@@ -173,12 +174,13 @@ impl Allcall {
         }
     }
 
-    /// The distance of a sender's wall clock from this one, the delay of its packet included.
+    /// The distance between a sender's wall clock and this one, with the delay of the packet.
     pub(in crate::allcall) fn differs(&self, sent: WallTime) -> Duration {
         sent.since(self.now.wall).max(self.now.wall.since(sent))
     }
 
-    /// 2K + H: a packet with a larger distance does not show that its sender is there now.
+    /// 2K + H (skew, heartbeat): a packet with a larger distance does not show that its sender is
+    /// alive.
     pub(in crate::allcall) fn off(&self) -> Duration {
         let skews = self.config.max_clock_skew.saturating_mul(2);
         skews.saturating_add(self.config.heartbeat)

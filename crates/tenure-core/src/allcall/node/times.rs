@@ -4,13 +4,14 @@ use crate::allcall::identity::Participant;
 use crate::allcall::message::Times;
 use crate::time::Time;
 
-/// The times of the participants before this process.
+/// Times that earlier participants use.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct TimesInUse {
-    /// A participant has the times of this process.
+    /// Whether a participant uses the times of this process.
     pub(super) ours: bool,
-    /// A participant has other times.
+    /// The first participant that uses other times.
     pub(super) other: Option<OtherTimes>,
+    /// Whether other times were reported.
     pub(super) told: bool,
 }
 
@@ -18,16 +19,21 @@ pub(in crate::allcall) struct TimesInUse {
 pub(super) struct OtherTimes {
     pub(super) who: Participant,
     pub(super) times: Times,
-    /// This process waits until then for a participant with its own times.
+    /// The time until which this process waits for a participant with its own times.
     pub(super) due: Time,
-    /// Whether this process still listened when it heard the other: until it has decided, it cannot
-    /// lead.
+    /// Whether this process was still in its initial wait when it heard the other times. Such a
+    /// process is not eligible before it has decided.
     pub(super) newcomer: bool,
 }
 
 impl TimesInUse {
-    /// The time at which this process decides whether it takes part.
+    /// The time at which this process decides whether to take part.
     pub(super) fn due(&self) -> Option<Time> {
         self.other.as_ref().map(|other| other.due)
+    }
+
+    /// Whether this process is a newcomer that may refuse to start.
+    pub(super) fn is_undecided(&self) -> bool {
+        self.other.as_ref().is_some_and(|other| other.newcomer)
     }
 }

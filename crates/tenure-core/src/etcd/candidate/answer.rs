@@ -1,4 +1,4 @@
-//! Answers to the calls and the watch of a candidate, each to its place in the recipe.
+//! The handling of each answer to a candidate's calls and watch.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -9,7 +9,7 @@ use crate::etcd::key::LeaseId;
 use crate::etcd::message::{Answer, Change, Header, KeyValue, Refusal, Reply, Revision};
 use crate::name::Value;
 
-/// Interval of creates while another process has a key of the same name.
+/// The pause between creates while another process has a key of the same name.
 const ROOM_AGAIN: Duration = Duration::from_secs(1);
 
 impl Candidate {
@@ -43,7 +43,7 @@ impl Candidate {
         self.call = None;
         match (reply, header) {
             (Reply::Txn { succeeded, found }, Some(header)) => {
-                // A look only because the watch does not open is no progress.
+                // A transaction that runs only because the watch does not open is no progress.
                 let looks = matches!(step, Step::Look | Step::Wait | Step::Check);
                 if self.watch.is_some() || !looks {
                     self.failures = 0;
@@ -76,7 +76,7 @@ impl Candidate {
         }
     }
 
-    /// Takes the answer to a transaction. `None` when it does not fit the question.
+    /// Handles the answer to a transaction; `None` if it does not fit the question.
     fn on_txn(
         &mut self,
         step: Step,
@@ -93,13 +93,17 @@ impl Candidate {
                 self.on_found(&found, context);
             }
             (Step::Clear, true) => self.create(context),
-            (Step::Clear, false) => {
-                self.pause(context);
-                match found.next()? {
-                    Some(found) => self.make_room(&found, context),
-                    None => self.phase = Phase::Creating { unsure: true },
+            (Step::Clear, false) => match found.next()? {
+                Some(found) => {
+                    if self.make_room(&found, context) {
+                        self.pause(context);
+                    }
                 }
-            }
+                None => {
+                    self.phase = Phase::Creating { unsure: true };
+                    self.pause(context);
+                }
+            },
             (Step::Look, true) => {
                 let first = found.next()?;
                 let before = found.next()?;
@@ -124,7 +128,7 @@ impl Candidate {
             (Step::Sweep, false) => {
                 let found = found.next()??;
                 self.on_late_key(found.created, found.lease, context);
-                // A key on a lease of another process is not ours.
+                // The key is on a lease of another process, so it is not ours.
                 if self.phase == Phase::Over {
                     self.sweep_later(header, context);
                 }
@@ -133,22 +137,26 @@ impl Candidate {
         Some(())
     }
 
-    /// A key of another campaign has the own name. Its maker may still lead on a lease of another
-    /// process, to which the same lease was handed: the candidate waits for that key.
+    /// Makes room for the candidate's key: another campaign's key has its name. If that key is on a
+    /// lease of another process, to which the same lease was handed, its maker may lead, and the
+    /// candidate waits for it. Returns whether the key must be deleted; the caller decides when.
     pub(in crate::etcd) fn make_room(
         &mut self,
         found: &KeyValue,
         context: &mut CandidateContext<'_>,
-    ) {
+    ) -> bool {
         if found.lease.is_some() && !context.session.owns(found.lease) {
             self.phase = Phase::Creating { unsure: false };
             self.again = Some(context.now.after(ROOM_AGAIN));
-            return self.say_behind(&found.key, context);
+            self.say_behind(&found.key, context);
+            return false;
         }
         self.phase = Phase::Clearing { revision: found.created };
+        true
     }
 
-    /// The key to be deleted is not there. Another key in its place goes too, if it is ours.
+    /// Handles the answer that the key to be deleted does not exist. If another key of this session
+    /// has its name, deletes that key.
     fn on_other(&mut self, found: Option<KeyValue>, context: &mut CandidateContext<'_>) {
         match found.filter(|found| context.session.owns(found.lease)) {
             Some(found) => {
@@ -160,8 +168,7 @@ impl Candidate {
         }
     }
 
-    /// A key with the own name and create revision is there. On a lease of another process it is
-    /// not ours.
+    /// Handles a read of the candidate's key. On a lease of another process the key is not ours.
     fn on_checked(&mut self, own: &KeyValue, header: Header, context: &mut CandidateContext<'_>) {
         if !context.session.owns(own.lease) {
             return self.on_key_lost(context);
@@ -170,9 +177,8 @@ impl Candidate {
         self.check_value(own, context);
     }
 
-    /// The own key is not there, or not on the lease where the candidate thought it. A key on
-    /// another lease of this session was moved, and the answer to the move was lost; a key on any
-    /// other lease is not ours.
+    /// Handles a candidate's key that is not in its expected place. On another lease of this
+    /// session, the key was moved and the answer was lost. On any other lease it is not ours.
     fn look_elsewhere(&mut self, own: Option<&KeyValue>, context: &mut CandidateContext<'_>) {
         let own = own.filter(|own| Some(own.created) == self.revision());
         let lease = own.and_then(|own| own.lease).filter(|_| self.fence().is_none());
@@ -189,7 +195,7 @@ impl Candidate {
         self.run_due(context);
     }
 
-    /// etcd may have made the key, or make it later.
+    /// Notes a create without a certain outcome: the key may be there, or appear later.
     fn create_unsure(&mut self) {
         self.late_on = self.home;
         self.phase = Phase::Creating { unsure: true };
@@ -199,7 +205,7 @@ impl Candidate {
         match reply {
             Reply::Watching => self.failures = 0,
             Reply::Changed(changes) => self.on_changes(&changes, context),
-            // The watch has ended: a read shows the changes that it would have reported.
+            // The watch has ended. A read will show the changes that it missed.
             reply => {
                 self.watch = None;
                 let doing = "watching a key";
@@ -250,8 +256,8 @@ impl Candidate {
         if changes.iter().any(other) {
             return self.on_key_lost(context);
         }
-        // The change may be from before the session left that lease, or another process has put the
-        // key on its own lease: a read shows which.
+        // The session may have moved the key since this change, or another process may have moved
+        // it to its own lease: a read shows which.
         let elsewhere = |change: &Change| match change {
             Change::Deleted { .. } => false,
             Change::Put(kv) => !context.session.owns(kv.lease),
@@ -268,7 +274,7 @@ impl Candidate {
         }
     }
 
-    /// Looks again later for a key of an earlier create, as long as its lease is there.
+    /// Plans another search for a late key of an earlier create, as long as its lease exists.
     fn sweep_later(&mut self, header: Header, context: &mut CandidateContext<'_>) {
         if self.watch.is_none() {
             let key = self.key(context);
@@ -277,7 +283,8 @@ impl Candidate {
         self.again = Some(context.now.after(context.length()));
     }
 
-    /// A create has made a key after the candidate left. The key would hang the election for ever.
+    /// Deletes a key that a create has made after the candidate left: the key would block the
+    /// election for ever.
     fn on_late_key(
         &mut self,
         created: Revision,
@@ -302,8 +309,7 @@ impl Candidate {
         if is_permanent && contends {
             return self.leave(Objection::Refused(refusal).into(), context);
         }
-        // etcd may report a full store for a write that it has carried out, when the write crossed
-        // the quota.
+        // When a write crosses the quota, etcd carries it out and still reports a full store.
         let full = matches!(refusal, Refusal::NoSpace { .. });
         if step == Step::Create && full {
             self.create_unsure();
@@ -314,8 +320,8 @@ impl Candidate {
         }
         self.pause(context);
         if is_permanent && step == Step::Leave {
-            // The key goes with the lease, as soon as no other candidate needs the lease, unless
-            // etcd lets this user delete the key before.
+            // The key goes with its lease, which no longer counts as needed by this candidate.
+            // Meanwhile the deletion is repeated: permissions may change.
             self.denied = true;
             self.again = self.again.max(Some(context.now.after(context.length() / 3)));
         }

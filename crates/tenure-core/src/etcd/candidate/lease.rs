@@ -1,4 +1,4 @@
-//! Changes to the leases of a session, as they concern a candidate.
+//! Consequences for a candidate of changes to the session's leases.
 
 use super::{Candidate, CandidateContext, Phase, Step};
 use crate::etcd::event::{Lost, Objection, OwnEvent};
@@ -18,14 +18,14 @@ impl Candidate {
         refusal: Refusal,
         context: &mut CandidateContext<'_>,
     ) {
-        // A key may be on its way all the same, on the lease of the term before.
+        // A queued candidate stays: its key is on the earlier lease, or still on its way to it.
         if matches!(self.phase, Phase::Creating { .. }) {
             self.leave(Objection::Refused(refusal).into(), context);
         }
     }
 
-    /// The session gives back the lease on which etcd may still carry out a create: a key that
-    /// appears goes with that lease.
+    /// Ends the search for a late key, because the session gives back its lease: the key goes with
+    /// that lease.
     pub(in crate::etcd) fn on_lease_left(&mut self, context: &mut CandidateContext<'_>) {
         self.late_on = None;
         if self.phase == Phase::Over {
@@ -35,7 +35,7 @@ impl Candidate {
         }
     }
 
-    /// E is proven. A candidate that was the first, and lacked only the proof, looks again.
+    /// Queries the queue again, if this candidate was the first and lacked only a proven E.
     pub(in crate::etcd) fn on_proven(&mut self, context: &mut CandidateContext<'_>) {
         let lacked_it = matches!(self.phase, Phase::Queued { first: true, .. });
         if lacked_it && self.call.is_none() {
@@ -43,12 +43,12 @@ impl Candidate {
         }
     }
 
-    /// The own key is on this lease now, and the claim counts from it: no leader of an earlier term
-    /// knows that lease.
+    /// Counts the claim from the new lease, to which the key was moved: no leader of an earlier
+    /// term knows this lease.
     pub(in crate::etcd) fn moved(&mut self, home: LeaseId, context: &mut CandidateContext<'_>) {
         self.home = Some(home);
         if matches!(self.call, Some((_, Step::Check | Step::Look | Step::Wait))) {
-            // The answer may be from before the move.
+            // The answer may show the state before the move.
             self.drop_call(context);
             self.again = Some(context.now);
             self.run_due(context);
@@ -58,7 +58,7 @@ impl Candidate {
         self.on_proven(context);
     }
 
-    /// A lease of an earlier term has run out. A leader whose key is on it is over.
+    /// Ends a leadership whose key is on an earlier lease that has run out.
     pub(in crate::etcd) fn on_old_run_out(&mut self, context: &mut CandidateContext<'_>) {
         let is_over = || context.session.until(self.home, context.now).is_none();
         if self.fence().is_some() && self.home != context.lease() && is_over() {
@@ -67,7 +67,7 @@ impl Candidate {
         }
     }
 
-    /// A confirmation has found the own key in place, but perhaps with another value.
+    /// Checks the value of the candidate's key, which a confirmation has found in its place.
     pub(in crate::etcd) fn on_confirmed(
         &mut self,
         own: &KeyValue,
@@ -78,8 +78,8 @@ impl Candidate {
         }
     }
 
-    /// A leader writes its value anew where the key has another one: etcd may carry out a
-    /// proclamation of unknown outcome late, over a newer one.
+    /// Writes the leader's value again if the key has another value: etcd may carry out an earlier
+    /// proclamation late, over a newer one.
     pub(super) fn check_value(&mut self, own: &KeyValue, context: &mut CandidateContext<'_>) {
         if self.fence().is_none() || !self.value.differs(&own.value) {
             return;

@@ -33,22 +33,22 @@ pub(super) struct Candidate {
     pub(super) election: ElectionName,
     pub(super) value: OwnValue,
     pub(super) phase: Phase,
-    /// The lease that carries the key, or on which it was last to be made.
+    /// The lease that carries the key, or on which the key was last to be made.
     pub(super) home: Option<LeaseId>,
     call: Option<(CallId, Step)>,
     pub(super) watch: Option<Watch>,
-    /// The key just before the own one, with its create revision.
+    /// The key just before this candidate's key, with its create revision.
     pub(super) before: Option<(Bytes, Revision)>,
-    /// etcd may still carry out a create on this lease, long after the candidate left (ruling 5,
-    /// E4).
+    /// The lease on which etcd may still carry out a create, long after the candidate left (ruling
+    /// 5, E4).
     pub(super) late_on: Option<LeaseId>,
-    /// etcd does not let this user delete the key: the key goes with the lease.
+    /// Whether etcd refuses this user the deletion of the key: the key then goes with its lease.
     pub(super) denied: bool,
-    /// The highest revision known when the campaign began: this campaign has made no key up to it.
+    /// The highest known revision at the begin of the campaign: this campaign's key is above it.
     pub(super) since: Revision,
-    /// The value of a campaign that begins when the last one has left.
+    /// The value of a campaign that waits until the last one has left.
     pub(super) next: Option<Value>,
-    /// The next action is due at this time, while no call is under way.
+    /// The time of the next action, while no call is under way.
     pub(super) again: Option<Time>,
     pub(super) failures: u32,
     draws: u64,
@@ -57,22 +57,22 @@ pub(super) struct Candidate {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Phase {
-    /// The candidate does not contend. A key of its last campaign may still appear.
+    /// The candidate does not campaign. A key of its last campaign may still appear.
     Over,
-    /// The candidate makes its key, as soon as there is a lease.
+    /// The candidate makes its key, once there is a lease.
     Creating {
-        /// A create of this campaign had no certain outcome, so it may have made a key that is
-        /// found.
+        /// Whether a create of this campaign had no certain outcome, so that a found key may be its
+        /// own.
         unsure: bool,
     },
-    /// A key under the own name, of another campaign, has to go first.
+    /// A key of another campaign has this key's name, and is deleted first.
     Clearing {
         revision: Revision,
     },
     /// The candidate has a key, and waits until it is the first.
     Queued {
         revision: Revision,
-        /// The last look found no key before the own one: only a proven E is missing.
+        /// Whether the last query found no key before this one: only a proven E is missing then.
         first: bool,
     },
     Leading {
@@ -80,8 +80,7 @@ pub(super) enum Phase {
         fence: Fence,
         settled: bool,
     },
-    /// The candidate deletes its key. The revision is unknown after a create without a certain
-    /// outcome.
+    /// The candidate deletes its key. `None` after a create without a certain outcome.
     Leaving {
         revision: Option<Revision>,
     },
@@ -142,8 +141,8 @@ impl Candidate {
         self.phase == Phase::Over && self.late_on.is_none()
     }
 
-    /// Whether the candidate needs the lease: a key that this user may not delete goes only with
-    /// it.
+    /// Whether the candidate needs the lease. A key that this user may not delete does not count:
+    /// it goes only with the lease.
     pub(super) fn needs_lease(&self) -> bool {
         self.phase != Phase::Over && !self.denied
     }
@@ -152,7 +151,7 @@ impl Candidate {
         self.next.is_some() || !matches!(self.phase, Phase::Over | Phase::Leaving { .. })
     }
 
-    /// The create revision of the own key, while the candidate counts on one.
+    /// The create revision of this candidate's key, while the candidate counts on the key.
     pub(super) const fn revision(&self) -> Option<Revision> {
         match self.phase {
             Phase::Queued { revision, .. } | Phase::Leading { revision, .. } => Some(revision),
@@ -160,7 +159,7 @@ impl Candidate {
         }
     }
 
-    /// The lease of the own key, while the candidate counts on one.
+    /// The lease of this candidate's key, while the candidate counts on the key.
     pub(super) fn home(&self) -> Option<LeaseId> {
         self.home.filter(|_| self.revision().is_some())
     }
@@ -185,7 +184,7 @@ impl Candidate {
         }
     }
 
-    /// The time of its next action.
+    /// The time of the candidate's next action.
     pub(super) const fn due(&self) -> Option<Time> {
         if self.call.is_some() { None } else { self.again }
     }
@@ -209,9 +208,10 @@ impl Candidate {
         context.calls.ask(context.now, within, asker, op, context.out)
     }
 
-    /// Watches from after the answer that the watch continues (ruling 9, E8).
+    /// Watches the key from `from` on, right after the answer that the watch continues (ruling 9,
+    /// E8).
     pub(super) fn watch(&mut self, key: Bytes, from: Revision, context: &mut CandidateContext<'_>) {
-        // The deletion of another candidate's key is all that matters.
+        // Only the deletion of other candidates' keys matters.
         let deletions = key != self.key(context);
         let op = Op::Watch { keys: Keys::One(key.clone()), from, deletions };
         let call = self.send(op, context);
@@ -235,7 +235,7 @@ impl Candidate {
         key::key(&context.config.namespace, &self.election, lease)
     }
 
-    /// E has moved: the claim moves with it. The lease that carries new keys has this length.
+    /// Moves the claim of a leader to a new E. `length` is that of the lease that carries new keys.
     pub(super) fn renew(&mut self, until: Time, now: Time, length: Duration, out: &mut Out) {
         if let Some(fence) = self.fence() {
             let election = self.election.clone();
@@ -244,8 +244,8 @@ impl Candidate {
         }
     }
 
-    /// Reports that long work may begin, once half of the lease is ahead: a candidate that is
-    /// elected while a renewal is late has little time left.
+    /// Reports a settled leadership once half of the lease is ahead. A candidate that is elected
+    /// during a late renewal has less time ahead at first.
     pub(super) fn tell_settled(&mut self, until: Time, now: Time, length: Duration, out: &mut Out) {
         if let Phase::Leading { settled: settled @ false, .. } = &mut self.phase
             && until.since(now) >= length / 2
@@ -277,7 +277,7 @@ impl Candidate {
 
     pub(super) fn say_behind(&self, key: &Bytes, context: &mut CandidateContext<'_>) {
         let namespace = &context.config.namespace;
-        // A look reads keys without their leases.
+        // This query reads keys without their leases.
         let waiting = match key::foreign(namespace, &self.election, key, None) {
             Some(foreign) => {
                 let why = foreign.why();

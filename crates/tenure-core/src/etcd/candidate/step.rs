@@ -1,15 +1,15 @@
-//! The steps of a candidate for which it asks etcd.
+//! Steps of a candidate that ask etcd.
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) enum Step {
     Create,
     Clear,
     Look,
-    /// Look whether the key before the own one is still there.
+    /// Checks whether the key before this candidate's key still exists.
     Wait,
     Leave,
     Proclaim,
-    /// Look whether the own key is there, after the watch of it has ended.
+    /// Checks whether this candidate's key exists, after its watch has ended.
     Check,
     Sweep,
 }
@@ -23,7 +23,7 @@ impl Step {
             Self::Wait => "looking whether the one before is there",
             Self::Leave => "deleting the key",
             Self::Proclaim => "writing the value",
-            Self::Check => "looking for the own key",
+            Self::Check => "looking for the candidate's key",
             Self::Sweep => "looking for a key that came late",
         }
     }

@@ -6,16 +6,16 @@ use crate::etcd::key::Bytes;
 use crate::name::Value;
 use crate::time::Time;
 
-/// The shortest pause before a leader overwrites another value again: two processes with different
-/// values must not answer each other without pause.
+/// The shortest pause before a leader overwrites another value again. Without it two processes with
+/// different values would overwrite each other all the time.
 const MEND_AGAIN: Duration = Duration::from_secs(1);
 
-/// The value that others are to see, and whether they see it.
+/// The value of the candidate, and whether its key has that value.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) struct OwnValue {
     value: Value,
     stale: bool,
-    /// The time at which the value is or was last to be written over another one.
+    /// The time of the last or planned write over another value.
     mended: Option<Time>,
 }
 
@@ -32,13 +32,13 @@ impl OwnValue {
         self.value.clone()
     }
 
-    /// A campaign begins: the key is made with this value.
+    /// Begins a campaign, whose key is made with this value.
     pub(in crate::etcd) fn begin(&mut self, value: Value) {
         self.value = value;
         self.stale = false;
     }
 
-    /// The application proclaims a value. The write need not wait, as it answers no other process.
+    /// Sets a new value, which is written at once: the write answers no other process's write.
     pub(super) fn propose(&mut self, value: Value, now: Time) {
         self.stale = true;
         self.value = value;
@@ -61,7 +61,7 @@ impl OwnValue {
         *found != self.value.as_str().into()
     }
 
-    /// Whether the value is to be written, and may be written by now.
+    /// Whether the value must be written, and may be written now.
     pub(in crate::etcd) fn may_write(&self, now: Time) -> bool {
         self.stale && self.mended.is_none_or(|at| at <= now)
     }
@@ -70,11 +70,11 @@ impl OwnValue {
         self.mended.filter(|_| self.stale)
     }
 
-    /// The key has another value. Returns the time at which to write the own one; the next action
+    /// Plans a write, because the key has another value. Returns the time of the next action, which
     /// was `planned`.
     pub(super) fn mend(&mut self, planned: Option<Time>, now: Time) -> Time {
         if self.stale {
-            // The time of the write is set already.
+            // A write is planned already.
             return planned.or(self.mended).unwrap_or(now);
         }
         let at = self.mended.map_or(now, |last| now.max(last.after(MEND_AGAIN)));

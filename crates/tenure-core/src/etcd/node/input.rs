@@ -65,8 +65,8 @@ impl Etcd {
         session.want(&mut context);
     }
 
-    /// Chooses an election whose keys the session reads to see etcd's term: the next one after this
-    /// election, so that each has its turn.
+    /// Chooses the next election after this one as the probe, whose keys the session reads to see
+    /// etcd's term.
     fn choose_probe(&mut self, after: Option<&ElectionName>) {
         if self.session.probe.is_some() {
             return;
@@ -79,8 +79,8 @@ impl Etcd {
             .map(|(election, _)| (election.clone(), key::prefix(&self.config.namespace, election)));
     }
 
-    /// The reason for which this process may not contend in this election, or observe it, beside so
-    /// many others, of which one may be nested with it (ruling 10, E9).
+    /// The reason why this process may not campaign in this election, or observe it: too many
+    /// elections, or a nested name (ruling 10, E9).
     fn objection(
         &self,
         election: &ElectionName,
@@ -100,7 +100,7 @@ impl Etcd {
         if self.observers.contains_key(&election) {
             return self.with_observer(&election, out, Observer::look_anew);
         }
-        // An observer makes no key that another observer could take for a candidate's.
+        // Observed elections may be nested: observers make no keys.
         let nested = nested(&election, &self.candidates);
         if let Some(objection) = self.objection(&election, self.observers.len(), nested) {
             let why = objection.to_string().into();
@@ -121,7 +121,7 @@ impl Etcd {
             if *self.cluster.get_or_insert(header.cluster) != header.cluster {
                 return self.on_other_cluster(call, asked.asker, out);
             }
-            // Only a transaction is linearizable: the revision of another answer may be old.
+            // Only a transaction is linearizable: other answers may have an old revision.
             let linearizable = matches!(reply, Reply::Txn { .. });
             if linearizable && header.revision < asked.floor {
                 return self.on_history(header, out);
@@ -160,7 +160,7 @@ impl Etcd {
 
     fn on_session_event(&mut self, event: SessionEvent, out: &mut Out) {
         match event {
-            // The moves come at the end of the step.
+            // The moves follow at the end of the step.
             SessionEvent::Nothing | SessionEvent::Moving => {}
             SessionEvent::Opened => {
                 self.each_candidate(out, |candidate, context| candidate.wake(context));
@@ -201,7 +201,7 @@ impl Etcd {
         }
     }
 
-    /// All claims that rest on a lease are lowered: the session revokes it now.
+    /// Reports the end of a lease and revokes it, once all claims that depend on it are lowered.
     fn close(&mut self, retired: Option<LeaseId>, lost: Option<Lost>, out: &mut Out) {
         if let Some(lease) = retired {
             emit(None, OwnEvent::Closed { lease, lost }, out);
@@ -210,7 +210,7 @@ impl Etcd {
         session.run_due(&mut context);
     }
 
-    /// The store went back (ruling 7, E6): all earlier answers of it are void.
+    /// Starts anew, because the store went back (ruling 7, E6): all earlier answers of it are void.
     fn on_history(&mut self, header: Header, out: &mut Out) {
         let to = header.revision;
         let from = core::mem::replace(&mut self.calls.seen, to);
@@ -223,19 +223,19 @@ impl Etcd {
         }
     }
 
-    /// Another cluster than the first one answers (ruling 8, E7): the answer has no effect.
+    /// Drops an answer of another cluster than the first one (ruling 8, E7).
     fn on_other_cluster(&mut self, call: CallId, asker: Asker, out: &mut Out) {
         emit(None, OwnEvent::Ignored(Ignored::OtherCluster), out);
         self.calls.unwatch(call, out);
         if self.lease().is_some() {
             self.on_lease_lost(Lost::Cluster, out);
         }
-        // The asker repeats the call after a pause, unless that was for the lost lease.
+        // To its asker the call has no certain outcome, and is repeated after a pause.
         let reply = Reply::Unknown { why: Lost::Cluster.to_string().into() };
         self.hand_over(asker, Answer { call, header: None, reply }, out);
     }
 
-    /// Ends leases that have run out, before any other input of this time (ruling 3, E2).
+    /// Ends leases that have run out, before any other input at this time (ruling 3, E2).
     fn expire(&mut self, out: &mut Out) {
         if self.session.has_run_out(self.now) {
             self.on_lease_lost(Lost::Expired, out);
@@ -259,7 +259,7 @@ impl Etcd {
         }
     }
 
-    /// Revokes a lease that no candidate needs, and with it each key that may still appear.
+    /// Retires a lease that no candidate needs; a key that may still appear on it goes with it.
     fn tidy(&mut self, out: &mut Out) {
         let needed = self.candidates.values().any(Candidate::needs_lease);
         if needed {
@@ -301,7 +301,7 @@ impl Protocol for Etcd {
             }
             Input::Timeout => self.on_timeout(out),
             Input::Command { election, command } => self.on_command(election, command, out),
-            // The core never writes a record.
+            // The core never persists or flushes a record.
             Input::Flushed(_) | Input::Failed(_) => {}
         }
         self.tidy(out);
@@ -330,13 +330,14 @@ impl Protocol for Etcd {
     }
 }
 
-/// Another election whose keys are also keys of this one, or the other way round.
+/// Returns another election that is nested with this one: one name, followed by a slash, begins the
+/// other.
 fn nested<T>(election: &ElectionName, others: &BTreeMap<ElectionName, T>) -> Option<ElectionName> {
     let name = election.as_str();
     let slashes = name.match_indices('/').map(|(at, _)| &name[..at]);
     let above = slashes.filter_map(|above| ElectionName::new(above).ok());
     let mut above = above.filter(|above| others.contains_key(above));
-    // No election is below a name that is too long.
+    // A name of full length has no election below it.
     let below = ElectionName::new(&(name.to_string() + "/")).ok();
     let next = below.as_ref().and_then(|below| others.range(below..).next());
     let is_below = |next: &&ElectionName| {

@@ -15,8 +15,8 @@ use crate::etcd::words::Out;
 use crate::name::ElectionName;
 
 impl Etcd {
-    /// The next keys that can confirm a renewal, as they are on its lease; in rotation, so that
-    /// each has its turn.
+    /// The next keys that can confirm a renewal, as they are on its lease. They rotate, so that
+    /// each gets its turn.
     pub(super) fn own_keys(&self) -> Vec<OwnKey> {
         let (Some(lease), Some(name)) = (self.lease(), self.session.name()) else {
             return Vec::new();
@@ -35,8 +35,9 @@ impl Etcd {
         own.take(self.session.operations()).collect()
     }
 
-    /// If there was no key to confirm the last keep-alive, and this election has a key now, made or
-    /// moved, all keys confirm it together: alone, the key would also renew claims of lost keys.
+    /// Confirms the last keep-alive late, if no key could confirm it and this election's key has
+    /// just been made or moved. All keys are read: this key alone would also renew the claims of
+    /// lost keys.
     pub(super) fn confirm_late(&mut self, election: &ElectionName, out: &mut Out) {
         let home = self.candidates.get(election).and_then(Candidate::home);
         if !self.session.is_unconfirmed() || home.is_none() || home != self.lease() {
@@ -47,18 +48,18 @@ impl Etcd {
         session.confirm_late(own, &mut context);
     }
 
-    /// A confirmation has found these keys: one key as it was made proves the lease, even if its
-    /// candidate leaves now.
+    /// Handles the keys that a confirmation has found. Even one unchanged key proves the lease,
+    /// although its candidate may leave now.
     pub(super) fn on_found(&mut self, found: Vec<FoundKey>, out: &mut Out) {
         let Some(lease) = self.lease() else { return };
-        // As it was made: a restored store may be at the same revision (E7). A key proves the lease
-        // that it is on, and no other (E3).
+        // Compare create revisions, as a restored store may be at the same revision (E7). A key
+        // proves only the lease that it is on (E3).
         let is_right = |found: &FoundKey| {
             let kv = found.kv.as_ref();
             kv.is_some_and(|kv| kv.created == found.asked && kv.lease == Some(lease))
         };
         let (right, wrong): (Vec<_>, Vec<_>) = found.into_iter().partition(is_right);
-        // The claim of a lost key is not renewed with the rest.
+        // Take the lost keys out first, so that their claims are not renewed.
         for FoundKey { election, asked, .. } in wrong {
             if self.still_has(&election, asked) {
                 self.with_candidate(&election, out, Candidate::on_key_lost);
@@ -88,8 +89,8 @@ impl Etcd {
         }
     }
 
-    /// Moves keys that are on leases of earlier terms, those of leaders first, and gives those
-    /// leases back when they carry none.
+    /// Moves keys from leases of earlier terms, leaders' keys first, and gives back leases without
+    /// keys.
     pub(super) fn shift(&mut self, out: &mut Out) {
         if self.lease().is_none() || !self.session.can_shift(self.now) {
             return;
@@ -112,7 +113,7 @@ impl Etcd {
         session.shift(keys, &mut context);
     }
 
-    /// The next keys of this round that are still to be moved, as many as one transaction takes.
+    /// The next keys of this round that must still move, as many as fit into one transaction.
     fn next_to_move(&mut self) -> Vec<PlacedKey> {
         let most = self.session.moved_at_once();
         let mut keys = Vec::new();
@@ -124,7 +125,7 @@ impl Etcd {
         keys
     }
 
-    /// All elections whose keys are to be moved, those of leaders first.
+    /// All elections whose keys must move, leaders' keys first.
     fn all_to_move(&self) -> VecDeque<ElectionName> {
         let of = |leads: bool| {
             let candidates = self.candidates.iter().filter(move |(_, candidate)| {
@@ -135,7 +136,7 @@ impl Etcd {
         of(true).chain(of(false)).collect()
     }
 
-    /// Whether the key of a candidate, which leads or keeps its place in the queue, is to be moved.
+    /// Whether the candidate's key must move: the candidate leads, or keeps a place in the queue.
     fn is_to_move(&self, candidate: &Candidate) -> bool {
         candidate.home().is_some_and(|home| Some(home) != self.lease())
     }
@@ -151,8 +152,8 @@ impl Etcd {
         Some(PlacedKey { own: OwnKey { election, key, revision }, home: candidate.home()? })
     }
 
-    /// Gives back the leases of earlier terms that carry no key, and with each of them the key that
-    /// a create of unknown outcome may still make.
+    /// Gives back leases of earlier terms without keys. A create without a certain outcome may
+    /// still make a key there, which goes with the lease.
     fn leave_old(&mut self, out: &mut Out) {
         let Self { config, draw, session, calls, candidates, now, .. } = self;
         let mut context = Context { now: *now, config, draw: *draw, calls, out };
@@ -197,8 +198,8 @@ impl Etcd {
         all.iter().for_each(|(election, ..)| self.confirm_late(election, out));
     }
 
-    /// Whether the candidate still has that key: it may have got a newer one, or given it up, while
-    /// an answer was on its way.
+    /// Whether the candidate still has that key: it may have made another one, or left, during the
+    /// call.
     fn still_has(&self, election: &ElectionName, asked: Revision) -> bool {
         self.candidates.get(election).and_then(Candidate::revision) == Some(asked)
     }

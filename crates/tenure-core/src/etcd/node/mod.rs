@@ -1,10 +1,10 @@
 //! A process in elections on etcd: a session, and any number of candidates and observers. The
-//! [recipe](super::recipe) has their protocol; the node routes inputs to them.
+//! [recipe](super::recipe) has their protocol; the node passes each input on.
 //!
 //! | file | |
 //! |---|---|
 //! | `state.rs` | `Etcd`: its parts, and the calls into them |
-//! | `keys.rs` | the keys that confirm a renewal, or move to another lease |
+//! | `keys.rs` | keys that confirm a renewal, or move to another lease |
 //! | `input.rs` | the contract: inputs, deadlines |
 
 mod input;

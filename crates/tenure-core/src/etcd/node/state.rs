@@ -17,7 +17,7 @@ use crate::etcd::words::{Out, emit};
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// A process in elections on etcd: the machine that the module document describes.
+/// The state machine of one process in elections on etcd, which the module document describes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Etcd {
     pub(super) config: Checked,
@@ -50,26 +50,26 @@ impl Etcd {
         }
     }
 
-    /// Whether the process holds neither a key nor a lease that could still be revoked.
+    /// Whether the process has no key, and no lease that must still be revoked.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.candidates.is_empty() && self.session.is_idle()
     }
 
-    /// The lease that carries new keys of this process, if there is one.
+    /// The lease on which this process makes new keys, if there is one.
     #[must_use]
     pub fn lease(&self) -> Option<LeaseId> {
         self.session.lease().map(|lease| lease.id)
     }
 
-    /// The lease by which the keys of this process are named: the first lease of its session, or
-    /// the one that was handed in. After a change of etcd's leader another lease carries the keys.
+    /// The lease in the names of this process's keys: the first lease of its session, or the lease
+    /// that was handed in. After a change of etcd's leader another lease carries the keys.
     #[must_use]
     pub const fn names_keys(&self) -> Option<LeaseId> {
         self.session.name()
     }
 
-    /// The cluster that has answered first: answers of another cluster have no effect.
+    /// The cluster that has answered first. Answers of another cluster have no effect.
     #[must_use]
     pub const fn cluster(&self) -> Option<u64> {
         self.cluster

@@ -1,4 +1,4 @@
-//! Answers to the calls of a session, each to its place in the recipe.
+//! The handling of each answer to a session's calls.
 
 use super::event::SessionEvent;
 use super::grant::{Grant, GrantOutcome};
@@ -11,8 +11,8 @@ use crate::etcd::message::{Answer, Header, Reply};
 use crate::etcd::words::emit;
 use crate::time::Time;
 
-/// The most leases of earlier terms with keys on them. The session gives up when no key could be
-/// moved in that many terms.
+/// The most leases of earlier terms with keys on them. After so many terms without moving all keys
+/// the session gives up.
 const OLD_MAX: usize = 8;
 
 impl Session {
@@ -61,8 +61,8 @@ impl Session {
         let doing = "asking how long a lease lasts";
         match reply {
             Reply::Alive { ttl: Some(ttl) } if ttl > 0 => {
-                // The session looks within a third of its own lease, to learn in time of a
-                // revocation by another process.
+                // Ask within a third of this session's lease, so that a revocation by another
+                // process is noticed in time.
                 let rest = third(ours.unwrap_or(ttl).min(ttl));
                 given.ttl = ttl;
                 given.again = context.now.after(rest);
@@ -101,12 +101,12 @@ impl Session {
         }
     }
 
-    /// etcd has answered a read that shows a term. `Calls::learn` has established the term, if the
-    /// answer proves it.
+    /// Handles the answer to a read that shows a term. If the answer proves the term,
+    /// `Calls::learn` has established it already.
     fn on_established(&mut self, reply: Reply, context: &mut Context<'_>) -> SessionEvent {
         let doing = "looking which term etcd is in";
         let later = context.again(&mut self.failures, "lease");
-        // Two answers are enough, unless they come from two members.
+        // Read again at once: two answers are enough if one member gives both.
         let again = match &reply {
             Reply::Txn { .. } if self.failures <= 2 => context.now,
             _ => later,
@@ -154,7 +154,7 @@ impl Session {
         let (outcome, event) = grant.on_answer(reply, context);
         let grant = match outcome {
             GrantOutcome::Open { ttl, proven, promised, renewed } => {
-                // The lease lasts from its first request on, if not longer.
+                // Without a proof, the lease lasts at least from its first request.
                 let proven = proven.or(grant.joining);
                 let Grant { lease: id, term, .. } = grant;
                 let renewal = self.first_renewal(ttl, renewed, context);
@@ -182,14 +182,14 @@ impl Session {
         Grant::new(self.draws.lease_id(context.draw), term, context.now)
     }
 
-    /// The lease of the new term is there: candidates make keys on it, and the node moves keys to
-    /// it. The lease before keeps its E.
+    /// Opens the lease of the new term: candidates make keys on it, and the node moves keys to it.
+    /// The lease before keeps its E.
     fn open_next(&mut self, lease: Lease, context: &mut Context<'_>) -> SessionEvent {
         let SessionPhase::Open(current) = &self.phase else { return SessionEvent::Nothing };
         let of_old = self.old.iter().filter_map(|old| old.proven);
         let latest = of_old.chain(current.proven).max();
-        // A key may be on the new lease before the session knows: the lease must not end before the
-        // claims.
+        // This lease must not end before the claims: a move without an answer may have put their
+        // keys on it.
         if lease.proven < latest {
             self.retired.give_back(lease.id, lease.ttl, context);
             let id = self.draws.lease_id(context.draw);
@@ -219,7 +219,8 @@ impl Session {
         SessionEvent::Moving
     }
 
-    /// etcd has answered the keep-alive that was sent at `sent`. The answer alone proves nothing.
+    /// Handles the answer to the keep-alive that was sent at `sent`. This answer alone proves
+    /// nothing.
     fn on_alive(
         &mut self,
         sent: Time,
@@ -238,7 +239,8 @@ impl Session {
                 lease.renewal = Renewal::answered(alive);
                 return SessionEvent::Answered;
             }
-            // etcd answers without a TTL, and without an error (ruling 3, E2).
+            // A lease that is gone shows as an answer without a TTL, not as an error (ruling 3,
+            // E2).
             (Reply::Alive { ttl: None } | Reply::LeaseGone, _) => {
                 return SessionEvent::Lost(Lost::LeaseGone);
             }
@@ -268,7 +270,7 @@ impl Session {
         let reply = with_the_witness(reply, *witness);
         match (reply, header) {
             (Reply::Txn { found, .. }, Some(header)) if found.len() == asked.len() => {
-                // Another leader may not know of the renewal (E3).
+                // A leader of another term may not know of the renewal (E3).
                 if header.term != alive.term {
                     self.rest(true, context);
                     return SessionEvent::Nothing;
@@ -277,7 +279,7 @@ impl Session {
             }
             (Reply::Refused(refusal), _) => {
                 let count = asked.len();
-                // The previous keep-alive still counts.
+                // Confirm the same keep-alive by fewer keys.
                 if self.transactions.takes_fewer(&refusal, count) {
                     return SessionEvent::Answered;
                 }
@@ -290,8 +292,8 @@ impl Session {
     }
 }
 
-/// A transaction that finds no witness deletes nothing and does not read it: the witness is not
-/// there.
+/// Adds the witness to the found keys, as missing: a transaction that finds no witness does not
+/// read it.
 fn with_the_witness(reply: Reply, witness: usize) -> Reply {
     match reply {
         Reply::Txn { succeeded: true, mut found } => {

@@ -32,7 +32,7 @@ impl Context<'_> {
         self.calls.ask(self.now, within, Asker::Session, op, self.out)
     }
 
-    /// Reports an answer that shows neither success nor refusal.
+    /// Reports an answer that is neither a success nor a refusal.
     pub(super) fn unsure(&mut self, doing: &'static str, reply: Reply) {
         let event = match reply {
             Reply::Unknown { why } => OwnEvent::Unsure { doing, why },

@@ -8,15 +8,15 @@ use crate::etcd::key::LeaseId;
 use crate::etcd::message::{Refusal, Revision};
 use crate::name::ElectionName;
 
-/// The outcome of a step of the session, for the node to pass on to candidates.
+/// The outcome of a session's step, which the node passes on to candidates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::etcd) enum SessionEvent {
     Nothing,
     Opened,
-    /// A lease of a new term is there: keys are moved to it.
+    /// A lease of a new term is open: keys move to it.
     Moving,
     Moved(MoveReport),
-    /// etcd has answered a keep-alive: [`confirm`](super::Session::confirm) comes next.
+    /// A keep-alive was answered: [`confirm`](super::Session::confirm) comes next.
     Answered,
     /// A confirmation has read these keys: [`confirmed`](super::Session::confirmed) comes next.
     Found(Vec<FoundKey>),

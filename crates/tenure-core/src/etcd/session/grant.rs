@@ -1,4 +1,4 @@
-//! A lease that etcd is asked for, until it is there.
+//! The request for a lease, until the lease is open.
 
 use super::event::SessionEvent;
 use crate::etcd::context::Context;
@@ -9,33 +9,35 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) struct Grant {
     pub(in crate::etcd) lease: LeaseId,
-    /// The term that was established before the lease was first asked for.
+    /// The term that was established before the first request.
     pub(in crate::etcd) term: u64,
-    /// The call that is under way, and the time of its send.
+    /// The open call, and the time of its send.
     call: Option<(CallId, Time)>,
+    /// The time of the next request, while no call is open.
     again: Time,
-    /// The send of the first request without a certain outcome: the lease may exist since then.
+    /// The send time of the first request without a certain outcome, after which the lease may
+    /// exist.
     first: Option<Time>,
-    /// The lease exists, and a keep-alive asks for its length. The lease may have ended by this
-    /// time.
+    /// Set once the lease is known to exist, and a keep-alive asks for its length: the earliest
+    /// time at which the lease may have ended.
     pub(super) joining: Option<Time>,
     failures: u32,
 }
 
 pub(super) enum GrantOutcome {
-    /// Ask again for the lease, after a pause or at once.
+    /// Ask again for the lease, at once or after a pause.
     Wait,
     Open {
-        /// The length as granted, in seconds.
+        /// The granted length, in seconds.
         ttl: u32,
-        /// E, if the answer proves it.
+        /// E, the end of the lease, if the answer proves it.
         proven: Option<Time>,
-        /// E by the send of this request.
+        /// E, the end of the lease, by the send of this request.
         promised: Time,
-        /// The send of the request that granted or renewed the lease, if it is known.
+        /// The send time of the request that granted the lease, if it is known.
         renewed: Option<Time>,
     },
-    /// Draw another id: the lease is not ours, or may be over.
+    /// Draw another id: the lease is not ours, or may have ended.
     Anew { is_ours: bool },
 }
 
@@ -56,7 +58,7 @@ impl Grant {
         self.joining.is_some()
     }
 
-    /// Whether the lease may exist even if a grant that is under way fails.
+    /// Whether the lease may exist even if the open call fails.
     pub(super) const fn may_exist(&self) -> bool {
         self.first.is_some()
     }
@@ -65,7 +67,7 @@ impl Grant {
         self.call.is_none().then_some(self.again)
     }
 
-    /// Asks for the lease, or for its length, if either is due.
+    /// Asks for the lease, or for its length, when due.
     pub(in crate::etcd) fn run_due(&mut self, context: &mut Context<'_>) {
         if self.due().is_some_and(|due| due <= context.now) {
             let lease = self.lease;
@@ -106,25 +108,26 @@ impl Grant {
         let end = |first: Time| first.after(context.config.proven(context.config.ttl()));
         let over = self.first.is_some_and(|first| end(first) <= context.now);
         match (reply, self.first) {
-            // An earlier lease of this id may have ended, and its revocation be on its way.
+            // An earlier lease of this id may have ended, with a revocation under way.
             (Reply::Granted { .. }, _) if over => {
                 return (GrantOutcome::Anew { is_ours: true }, event);
             }
-            // A grant goes through Raft.
+            // A grant goes through Raft, so it proves E.
             (Reply::Granted { ttl }, _) if ttl > 0 => {
                 let promised = sent.after(context.config.proven(ttl));
                 let proven = Some(promised);
                 return (GrantOutcome::Open { ttl, proven, promised, renewed: Some(sent) }, event);
             }
-            // etcd has granted the lease to an earlier request whose answer was lost (ruling 6):
-            // its age is unknown.
+            // An earlier request, whose answer was lost, has made the lease (ruling 6): its age is
+            // unknown.
             (Reply::LeaseExists, Some(first)) => {
                 self.joining = Some(end(first));
                 self.again = context.now;
                 return (GrantOutcome::Wait, event);
             }
             (Reply::LeaseExists, None) => return (GrantOutcome::Anew { is_ours: false }, event),
-            // Any request without an answer may be the one that etcd carried out: the first counts.
+            // etcd may have carried out any request without a certain outcome, so the first one
+            // counts.
             (Reply::Refused(refusal), first) => {
                 self.first = first.or((!is_certain(&refusal)).then_some(sent));
                 event = context.refused(doing, refusal);
@@ -147,13 +150,13 @@ impl Grant {
     ) -> (GrantOutcome, SessionEvent) {
         let doing = "asking how long a lease lasts";
         let mut event = SessionEvent::Nothing;
-        // The lease may have ended, and its revocation be under way. Then an answered renewal
-        // counts for nothing, though the keys of the lease are still there (ruling 4).
+        // The lease may have ended, with a revocation under way. Then an answered renewal proves
+        // nothing, although the keys are still there (ruling 4).
         if end <= context.now {
             return (GrantOutcome::Anew { is_ours: true }, event);
         }
         match reply {
-            // No key is there to confirm the renewal.
+            // No key is there yet to confirm the renewal.
             Reply::Alive { ttl: Some(ttl) } if ttl > 0 => {
                 let promised = sent.after(context.config.proven(ttl));
                 return (GrantOutcome::Open { ttl, proven: None, promised, renewed: None }, event);
@@ -169,8 +172,8 @@ impl Grant {
     }
 }
 
-/// Whether etcd has certainly not carried out a grant that it refuses like this. etcd may report a
-/// full store after it has granted the lease.
+/// Whether a grant with this refusal was certainly not carried out. etcd may report a full store
+/// for a lease that it has granted.
 pub(super) fn is_certain(refusal: &Refusal) -> bool {
     !matches!(refusal, Refusal::NoSpace { .. })
 }

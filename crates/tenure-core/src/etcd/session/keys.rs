@@ -1,4 +1,4 @@
-//! Own keys, as the session asks etcd about them.
+//! Keys of this process, as the session asks etcd about them.
 
 use alloc::vec::Vec;
 
@@ -22,12 +22,12 @@ pub(in crate::etcd) struct PlacedKey {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::etcd) struct FoundKey {
     pub(in crate::etcd) election: ElectionName,
-    /// The create revision of the own key at the time of the question.
+    /// The create revision of the process's key when the question was sent.
     pub(in crate::etcd) asked: Revision,
     pub(in crate::etcd) kv: Option<KeyValue>,
 }
 
-/// Pairs each own key of a question with the key that etcd has found.
+/// Pairs each key of a question with the key that etcd has found.
 pub(super) fn pair(
     asked: Vec<(ElectionName, Revision)>,
     found: Vec<Option<KeyValue>>,

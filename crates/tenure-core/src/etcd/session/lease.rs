@@ -1,4 +1,5 @@
-//! Leases of a session: the current one, those of earlier terms, and one that was handed in.
+//! Leases of a session: the current one, those of earlier terms, and one that was handed in. E is
+//! the end of a lease on this process's clock.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -15,16 +16,16 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) struct Lease {
     pub(in crate::etcd) id: LeaseId,
-    /// The length as granted, in seconds.
+    /// The granted length, in seconds.
     pub(in crate::etcd) ttl: u32,
-    /// The term of etcd's leader in which the lease was asked for: renewals count only in this
-    /// term. A leader of an earlier term may carry out a revocation late, but not of a lease of
-    /// which it has never heard (ruling 14, E3b).
+    /// The term of etcd's leader in which the lease was requested; renewals count only in this
+    /// term. A leader of an earlier term may revoke late, but only leases that it knew (ruling 14,
+    /// E3b).
     pub(in crate::etcd) term: u64,
-    /// E: the lease lasts until then, by a grant or by a keep-alive that a read of an own key has
-    /// confirmed. `None` before the first of these, and when no claim rests on the lease.
+    /// E, proven by a grant or by a keep-alive that a read of a key has confirmed. `None` before
+    /// the first proof, and while no claim depends on the lease.
     pub(in crate::etcd) proven: Option<Time>,
-    /// E by the last keep-alive, without confirmation: no candidate leads by this time.
+    /// E by the last keep-alive, without confirmation: no claim depends on this E.
     pub(in crate::etcd) promised: Time,
     pub(in crate::etcd) renewal: Renewal,
 }
@@ -33,7 +34,7 @@ pub(in crate::etcd) struct Lease {
 pub(in crate::etcd) enum Renewal {
     Idle {
         until: Time,
-        /// The last keep-alive, if no key was there to confirm it.
+        /// The last keep-alive, if there was no key to confirm it.
         bare: Option<Alive>,
     },
     KeepAliveSent {
@@ -44,12 +45,12 @@ pub(in crate::etcd) enum Renewal {
         call: CallId,
         alive: Alive,
         asked: Vec<(ElectionName, Revision)>,
-        /// The index of the key that the transaction deletes if it is not there.
+        /// The index of the key that the transaction deletes if it does not exist.
         witness: usize,
     },
 }
 
-/// A keep-alive that etcd has answered: E counts from its send (ruling 3, E2).
+/// An answered keep-alive. E counts from its send (ruling 3, E2).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) struct Alive {
     pub(in crate::etcd) sent: Time,
@@ -58,7 +59,7 @@ pub(in crate::etcd) struct Alive {
     pub(in crate::etcd) term: u64,
 }
 
-/// A lease of an earlier term: the session no longer renews it, and its E stands.
+/// A lease of an earlier term. The session renews it no more, and its E stands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) struct OldLease {
     pub(in crate::etcd) id: LeaseId,
@@ -66,17 +67,18 @@ pub(in crate::etcd) struct OldLease {
     pub(in crate::etcd) proven: Option<Time>,
 }
 
-/// A lease that was handed in: it names the keys, and carries none. The session renews it as long
-/// as there are candidates, and ends when this lease ends.
+/// A lease that was handed in: keys have its id in their names, but are on other leases. The
+/// session renews it while there are candidates, and ends when it ends.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) struct GivenLease {
     pub(in crate::etcd) lease: LeaseId,
     pub(in crate::etcd) ttl: u32,
     pub(in crate::etcd) call: Option<CallId>,
+    /// The time of the next keep-alive, while no call is open.
     pub(super) again: Time,
 }
 
-/// The number of draws of each kind: each draw has a number of its own.
+/// The number of draws of each kind, so that each draw has its own number.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::etcd) struct Draws {
     leases: u64,
@@ -96,7 +98,7 @@ impl Lease {
 }
 
 impl Renewal {
-    /// The keep-alive was answered, and no confirmation is sent yet.
+    /// An answered keep-alive without a confirmation under way.
     pub(super) fn answered(alive: Alive) -> Self {
         Self::Confirming { call: CallId::default(), alive, asked: Vec::new(), witness: 0 }
     }
@@ -124,23 +126,23 @@ impl GivenLease {
         }
     }
 
-    /// The session has a lease of `ttl` seconds. Within a third of that it looks at the lease that
-    /// was handed in, to notice a revocation in time.
+    /// Plans the next check of the lease that was handed in, within a third of the session's lease
+    /// of `ttl` seconds: a revocation is then noticed in time.
     pub(in crate::etcd) fn look_within_third_of(&mut self, ttl: u32, now: Time) {
         self.again = self.again.min(now.after(third(ttl)));
     }
 }
 
 impl Draws {
-    /// An id in [1, 2⁶³ − 1]: Go would print another number with a sign (ruling 6).
+    /// Draws an id in [1, 2⁶³ − 1]: Go would print other numbers with a sign (ruling 6).
     pub(in crate::etcd) fn lease_id(&mut self, draw: Draw) -> LeaseId {
         self.leases += 1;
         let number = draw.number("session", "lease", self.leases);
         LeaseId((number >> 1).max(1).cast_signed())
     }
 
-    /// The interval of keep-alives: a third of the lease, less a random part, so that processes
-    /// that started together do not end together.
+    /// Draws the interval of keep-alives: a third of the lease, less a random part, so that
+    /// processes that started together do not renew together.
     pub(super) fn renewal_interval(&mut self, ttl: u32, draw: Draw) -> Duration {
         self.renewals += 1;
         let third = third(ttl);

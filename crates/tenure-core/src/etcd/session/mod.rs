@@ -1,16 +1,16 @@
-//! The leases that carry the elections of a process, and the end of each.
+//! The leases that carry the elections of a process, from request to revocation.
 //!
 //! Each file below uses only files above it in this table. [`recipe.rs`](super::recipe) says when a
 //! session asks for a lease, and how renewals prove it.
 //!
 //! | file | |
 //! |---|---|
-//! | `keys.rs` | own keys, as etcd is asked about them |
+//! | `keys.rs` | keys of this process, as etcd is asked about them |
 //! | `event.rs`, `context.rs` | outcomes of a step; calls about leases, and pauses |
-//! | `lease.rs`, `grant.rs`, `retired.rs` | leases that exist, that are asked for, and that are to be revoked |
+//! | `lease.rs`, `grant.rs`, `retired.rs` | leases that exist, that are requested, and that are to be revoked |
 //! | `move_rounds.rs` | rounds in which keys move to another lease |
 //! | `mod.rs` | `Session`: its parts, and the questions that need several of them |
-//! | `moves.rs`, `answer.rs` | moves of keys; answers, each to its place |
+//! | `moves.rs`, `answer.rs` | moves of keys; the handling of each answer |
 
 mod answer;
 mod context;
@@ -40,23 +40,23 @@ use crate::backoff::Backoff;
 use crate::name::ElectionName;
 use crate::time::{Deadline, Time};
 
-/// The most operations of one transaction that etcd takes, unless it is set to fewer.
+/// etcd's default limit of operations in one transaction.
 const OPERATIONS_MAX: usize = 128;
 
 /// The lease of one process, if there is one, and its former leases.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Session {
     pub(super) phase: SessionPhase,
-    /// The lease by which keys are named: the first lease of this session, or the one that was
+    /// The lease in the names of keys: the first lease of this session, or the lease that was
     /// handed in.
     pub(super) name: Option<LeaseId>,
-    /// A lease that was handed in, and is not used yet.
+    /// A lease that was handed in, before its first use.
     pub(super) handed_in: Option<LeaseId>,
-    /// An election with readable keys, and the prefix that is read to see the term.
+    /// An election with readable keys, and the prefix to read for the term.
     pub(super) probe: Option<(ElectionName, Bytes)>,
-    /// The lease that was handed in, once it is used.
+    /// The lease that was handed in, from its first use on.
     pub(super) given: Option<GivenLease>,
-    /// The lease of the next term, until it is granted.
+    /// The request for a lease of the next term.
     pub(super) next: Option<Grant>,
     pub(super) old: Vec<OldLease>,
     shift: Shift,
@@ -70,11 +70,12 @@ pub(super) struct Session {
 pub(super) enum SessionPhase {
     #[default]
     Idle,
-    /// etcd is asked whether the lease that was handed in is there.
+    /// A keep-alive asks whether the lease that was handed in exists.
     Checking,
-    /// Reads establish a term, so that etcd can grant a lease in it.
+    /// Reads establish a term, in which etcd will grant a lease.
     Establishing {
         call: Option<CallId>,
+        /// The time of the next read, while no call is open.
         again: Time,
     },
     Granting(Grant),
@@ -83,20 +84,20 @@ pub(super) enum SessionPhase {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Transactions {
-    /// The most operations that etcd takes, once it has refused more.
+    /// The most operations that etcd accepts, once it has refused more.
     operations: Option<usize>,
-    /// The election after whose key the next confirmation begins.
+    /// The election whose key was the last in a confirmation.
     pub(super) last: Option<ElectionName>,
 }
 
 impl Transactions {
-    /// The most comparisons, and the most operations of each branch.
+    /// The most comparisons, and the most operations in each branch.
     fn operations(&self) -> usize {
         self.operations.unwrap_or(OPERATIONS_MAX)
     }
 
-    /// Notes that etcd has refused a transaction of `asked` operations. Returns whether the next
-    /// one has fewer.
+    /// Notes a refusal of a transaction with `asked` operations. Returns whether the next one will
+    /// have fewer.
     fn takes_fewer(&mut self, refusal: &Refusal, asked: usize) -> bool {
         let too_many = matches!(refusal, Refusal::TooManyOperations { .. });
         let fewer = too_many && asked > 1;
@@ -123,8 +124,8 @@ impl Session {
         self.name
     }
 
-    /// Whether keys are named by a lease that was handed in: an earlier process may have made keys
-    /// of that name.
+    /// Whether the names of keys have the id of a lease that was handed in: an earlier process may
+    /// have made keys of these names.
     pub(super) const fn is_given(&self) -> bool {
         self.given.is_some()
     }
@@ -138,7 +139,7 @@ impl Session {
                 || self.old.iter().any(|old| lease == Some(old.id)))
     }
 
-    /// E of the lease that carries a key, if it is proven and not over at `now`.
+    /// E of the lease that carries a key, if it is proven and ahead of `now`.
     pub(super) fn until(&self, home: Option<LeaseId>, now: Time) -> Option<Time> {
         let current = self.lease()?;
         let proven = if home == Some(current.id) {
@@ -157,7 +158,7 @@ impl Session {
         self.transactions.last.as_ref()
     }
 
-    /// Whether the last keep-alive had no key to confirm it.
+    /// Whether the last keep-alive waits for a key to confirm it.
     pub(super) const fn is_unconfirmed(&self) -> bool {
         matches!(
             self.phase,
@@ -174,13 +175,12 @@ impl Session {
         }
     }
 
-    /// The key of this election moves before the others of the round, as the election has a leader
-    /// now.
+    /// Moves the key of this election before the rest of the round, because it leads now.
     pub(super) fn moves_first(&mut self, election: &ElectionName) {
         self.shift.move_first(election);
     }
 
-    /// Sends the next keep-alive now, unless a renewal is under way.
+    /// Makes the next keep-alive due now, unless a renewal is under way.
     pub(super) fn hurry(&mut self, now: Time) {
         if let SessionPhase::Open(Lease { renewal: Renewal::Idle { until, .. }, .. }) =
             &mut self.phase
@@ -189,8 +189,8 @@ impl Session {
         }
     }
 
-    /// etcd has reported that the lease of an own key is gone, and a renewal has to show it.
-    /// Without a key no renewal counts, and only this report ends the lease.
+    /// Hurries the renewal, because etcd has reported that a key's lease is gone. Without a key no
+    /// renewal can count; then this report ends the lease.
     pub(super) fn doubt(&mut self, lease: Option<LeaseId>, now: Time) {
         self.hurry(now);
         if let SessionPhase::Open(open) = &mut self.phase
@@ -205,8 +205,8 @@ impl Session {
         self.lease().map(|lease| lease.proven.unwrap_or(lease.promised))
     }
 
-    /// Whether the lease has run out at `now`. The node asks before each input: a late answer does
-    /// not revive a lease.
+    /// Whether the lease has run out at `now`. The node asks before each input, so that no late
+    /// answer revives a lease.
     pub(super) fn has_run_out(&self, now: Time) -> bool {
         self.end().is_some_and(|end| end <= now)
     }
@@ -223,8 +223,7 @@ impl Session {
         any
     }
 
-    /// Waits for the next keep-alive: a third of the TTL after the last one, or less after a
-    /// failure.
+    /// Plans the next keep-alive: a third of the TTL after the last one, or sooner after a failure.
     pub(super) fn rest(&mut self, failed: bool, context: &Context<'_>) {
         let failures = if failed { self.failures.saturating_add(1) } else { 0 };
         self.failures = failures;
@@ -246,10 +245,10 @@ impl Session {
         *renewal = Renewal::Idle { until: until.max(context.now), bare: None };
     }
 
-    /// No candidate needs the lease any more, or it is over. [`Session::run_due`] revokes the
-    /// lease, once all claims that rest on it are lowered, and so its keys go. The revocation of a
-    /// lease whose grant is under way waits for the answer: it might arrive first, and find no
-    /// lease.
+    /// Retires all leases of the session: no candidate needs them, or they are over.
+    /// [`Session::run_due`] revokes them once all claims are lowered; their keys go with them. The
+    /// revocation of a lease whose grant is under way waits for the grant's answer: it could arrive
+    /// first, and find no lease.
     pub(super) fn retire(&mut self, context: &mut Context<'_>) -> Option<LeaseId> {
         let name = self.name.take();
         for old in core::mem::take(&mut self.old) {
@@ -282,7 +281,7 @@ impl Session {
             }
         };
         self.failures = 0;
-        // The next lease is asked of the member that leads etcd by then.
+        // Establish a term anew for the next lease: etcd may have another leader then.
         context.calls.term = None;
         lease
     }

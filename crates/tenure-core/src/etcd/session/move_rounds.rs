@@ -9,22 +9,25 @@ use crate::etcd::message::{CallId, Revision};
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// The number of refusals of single keys in a row before a pause: a process that may write nothing
-/// must not ask all the time.
+/// Refused single keys in a row before a pause. Without it a process that may write no key would
+/// ask all the time.
 const REFUSED_MAX: u32 = 64;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) struct Shift {
     call: Option<CallId>,
+    /// The keys of the open transaction.
     asked: Vec<(ElectionName, Revision)>,
+    /// The time of the next transaction; `None` without a pause.
     again: Option<Time>,
+    /// The most keys of the next transaction.
     most: usize,
     /// The elections whose keys move in this round. A key that etcd refuses to move alone waits for
     /// the next round.
     round: VecDeque<ElectionName>,
-    /// Whether this round has moved a key, or shown the place of one.
+    /// Whether this round has moved a key, or has found one in another place.
     moved: bool,
-    /// The number of single keys that etcd has refused since the last move.
+    /// Refused single keys since the last move.
     refused: u32,
     failures: u32,
 }
@@ -57,7 +60,7 @@ impl Shift {
         self.call.is_none() && self.again.is_none_or(|again| again <= now)
     }
 
-    /// The most keys of the next transaction, if etcd takes `most`.
+    /// The most keys of the next transaction, if etcd accepts `most`.
     pub(super) fn bound(&self, most: usize) -> usize {
         most.clamp(1, self.most)
     }
@@ -76,8 +79,8 @@ impl Shift {
         }
     }
 
-    /// Begins the next round, if there are keys to move. Returns whether it begins now: a pause
-    /// follows a round that has moved no key.
+    /// Begins the next round, if keys are left. Returns `false` if no key is left, or if a pause
+    /// comes first because the last round has moved no key.
     pub(super) fn begin(&mut self, round: VecDeque<ElectionName>, context: &Context<'_>) -> bool {
         self.again = None;
         if round.is_empty() {
@@ -100,13 +103,13 @@ impl Shift {
         self.asked = asked;
     }
 
-    /// The transaction was answered. Returns its keys.
+    /// Ends the call. Returns the keys of its transaction.
     pub(super) fn answered(&mut self) -> Vec<(ElectionName, Revision)> {
         self.call = None;
         core::mem::take(&mut self.asked)
     }
 
-    /// Doubles the keys of the next transaction, as etcd has moved all keys of this one.
+    /// Doubles the keys of the next transaction, because etcd has moved all keys of this one.
     pub(super) fn grow(&mut self) {
         self.moved = true;
         self.refused = 0;
@@ -114,8 +117,8 @@ impl Shift {
         self.most = self.most.saturating_mul(2);
     }
 
-    /// Repeats the keys of a transaction before the rest of the round, as at least one key was not
-    /// in its expected place.
+    /// Puts the keys of a transaction in front of the rest, because at least one was not in its
+    /// expected place.
     pub(super) fn repeat(&mut self, asked: Vec<(ElectionName, Revision)>) {
         self.moved = true;
         self.put_back(asked);
@@ -135,7 +138,7 @@ impl Shift {
         }
     }
 
-    /// etcd has refused a single key. Returns whether a pause is due.
+    /// Counts a refused single key. Returns whether a pause is due.
     pub(super) fn refuse(&mut self) -> bool {
         self.refused += 1;
         let many = self.refused >= REFUSED_MAX;
@@ -145,7 +148,7 @@ impl Shift {
         many
     }
 
-    /// Ends the round. A move that is under way may still be carried out, and does no harm.
+    /// Ends the round. A move under way may still be carried out, and does no harm.
     pub(super) fn reset(&mut self, calls: &mut Calls) {
         let call = core::mem::take(self).call;
         call.into_iter().for_each(|call| calls.forget(call));

@@ -1,4 +1,4 @@
-//! How a session moves its keys to the lease of a new term.
+//! Moves of a session's keys to the lease of a new term.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ use crate::etcd::words::emit;
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// The operations of one move: etcd counts comparisons as such.
+/// The operations of one move: etcd also counts comparisons.
 const OPERATIONS: usize = 2;
 
 impl Session {
@@ -31,8 +31,7 @@ impl Session {
         self.shift.pop()
     }
 
-    /// All keys had their turn, and the keys of `round` are still to be moved. Returns whether
-    /// their round begins now.
+    /// Begins a round with the keys that must still move. Returns whether it begins now.
     pub(in crate::etcd) fn begin_round(
         &mut self,
         round: VecDeque<ElectionName>,
@@ -41,8 +40,8 @@ impl Session {
         self.shift.begin(round, context)
     }
 
-    /// Moves these keys, if each is as it was made and on its expected lease: so a late move moves
-    /// no key back. If not, the same transaction reads them.
+    /// Moves these keys if each is unchanged and on its expected lease: so a late move moves no key
+    /// back. Otherwise the same transaction reads them.
     pub(in crate::etcd) fn shift(&mut self, keys: Vec<PlacedKey>, context: &mut Context<'_>) {
         self.shift.forget_pause();
         let SessionPhase::Open(lease) = &self.phase else { return };
@@ -78,7 +77,7 @@ impl Session {
                 self.shift.repeat(asked.clone());
                 return SessionEvent::Moved(MoveReport::Found(pair(asked, found)));
             }
-            // The node asks for the rest at the end of the step.
+            // The node sends the rest at the end of the step.
             Reply::Refused(refusal)
                 if asked.len() > 1
                     && self.transactions.takes_fewer(&refusal, asked.len() * OPERATIONS) =>
@@ -86,8 +85,8 @@ impl Session {
                 self.shift.put_back(asked);
                 return SessionEvent::Nothing;
             }
-            // A key that this user may not write shows when it is moved alone. The other keys do
-            // not wait for it.
+            // Halve, until the key that this user may not write is alone: the other keys do not
+            // wait for it.
             Reply::Refused(_) if asked.len() > 1 => {
                 self.shift.halve(asked);
                 return SessionEvent::Nothing;
@@ -103,7 +102,7 @@ impl Session {
             reply => {
                 self.shift.put_back(asked);
                 match reply {
-                    // The new lease is gone, as its renewal will show.
+                    // The new lease is gone; its renewal will show that.
                     Reply::LeaseGone => self.hurry(context.now),
                     reply => context.unsure(doing, reply),
                 }
@@ -113,8 +112,8 @@ impl Session {
         SessionEvent::Nothing
     }
 
-    /// Gives back the leases of earlier terms that carry no key, and returns them: a create of
-    /// unknown outcome dies with them.
+    /// Gives back leases of earlier terms without keys, and returns them. A key that a late create
+    /// makes there goes with its lease.
     pub(in crate::etcd) fn leave_old(
         &mut self,
         carries: impl Fn(LeaseId) -> bool,

@@ -1,4 +1,4 @@
-//! Leases that are to be revoked.
+//! Leases that must be revoked.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -11,24 +11,25 @@ use crate::etcd::message::{CallId, Op, Reply};
 use crate::etcd::words::emit;
 use crate::time::Time;
 
-/// The most leases whose revocation the session awaits.
+/// The most leases that wait for their revocation.
 const RETIRED_MAX: usize = 16;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct RetiredLease {
     lease: LeaseId,
-    /// The grant, until it is answered: it might arrive after an earlier revocation.
+    /// The open grant call: an earlier revocation could arrive before it.
     grant: Option<CallId>,
-    /// Whether the lease may exist even if the grant fails.
+    /// Whether the lease may exist even if that grant fails.
     made: bool,
     call: Option<CallId>,
+    /// The time of the next revocation request, while no call is open.
     again: Time,
-    /// etcd has ended the lease by itself by this time.
+    /// The time by which etcd has ended the lease by itself.
     until: Time,
     failures: u32,
 }
 
-/// The leases that are to be revoked, the oldest first.
+/// The leases that must be revoked, the oldest first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::etcd) struct RetiredLeases(Vec<RetiredLease>);
 
@@ -47,7 +48,7 @@ impl RetiredLeases {
         self.remember(lease, ttl, None, true, context);
     }
 
-    /// Revokes a lease that was asked for, if etcd grants it.
+    /// Revokes a requested lease, if etcd has granted it or still grants it.
     pub(in crate::etcd) fn give_up(&mut self, asked: Grant, context: &mut Context<'_>) {
         let ttl = context.config.ttl();
         if asked.is_joining() {
@@ -72,7 +73,7 @@ impl RetiredLeases {
         let until = context.now.after(Duration::from_secs(u64::from(ttl)) * 2);
         let again = context.now;
         if self.0.len() >= RETIRED_MAX {
-            // etcd ends this lease by itself.
+            // Too many wait: let etcd end the oldest lease by itself.
             let RetiredLease { grant, call, .. } = self.0.remove(0);
             grant.into_iter().chain(call).for_each(|call| context.calls.forget(call));
         }
@@ -95,7 +96,8 @@ impl RetiredLeases {
         }
     }
 
-    /// Takes the answer to a call about one of these leases. Returns whether it was one.
+    /// Handles the answer to a call about one of these leases. Returns whether the call was such a
+    /// call.
     pub(super) fn on_answer(
         &mut self,
         call: CallId,
@@ -112,7 +114,7 @@ impl RetiredLeases {
         true
     }
 
-    /// Takes the answer to a grant of a lease that is given up.
+    /// Handles the answer to the grant of a lease that was given up.
     fn on_late_grant(&mut self, nth: usize, reply: &Reply, context: &mut Context<'_>) {
         let retired = &mut self.0[nth];
         retired.grant = None;
@@ -122,7 +124,7 @@ impl RetiredLeases {
             Reply::Refused(refusal) if !made && is_certain(refusal) => {
                 self.0.remove(nth);
             }
-            // Another process has a lease of this id.
+            // The lease with this id belongs to another process.
             Reply::LeaseExists if !made => {
                 self.0.remove(nth);
             }

@@ -1,31 +1,20 @@
 //! The rules that settings must keep together, and the texts of modes.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
-use core::ops::Deref;
 use core::str::FromStr;
 
 use super::error::{ConfigError, TooShort};
 use super::settings::{Config, Limits, Mode};
 use crate::bounds::{self, Bounds, NANOSECOND};
 
-/// A [`Config`] that [`Config::check`] has let pass. Cheap to clone.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Checked(Arc<Config>);
-
-impl Deref for Checked {
-    type Target = Config;
-
-    fn deref(&self) -> &Config {
-        &self.0
-    }
-}
+/// A [`Config`] that [`Config::check`] has let pass.
+pub type Checked = bounds::Checked<Config>;
 
 impl Config {
-    /// Checks the settings together. The error names those that do not fit, with the numbers.
+    /// Checks the settings together. The error names those that conflict, with the numbers.
     pub fn check(self) -> Result<Checked, ConfigError> {
         check(&self)?;
-        Ok(Checked(Arc::new(self)))
+        Ok(Checked::new(self))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::bounds::{Fault, OutOfRange, SettingsError};
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error(
-        "the name has {bytes} bytes; at most {} are allowed, as /ROLE comes after it",
+        "the election's name has {bytes} bytes; at most {} are allowed, because /ROLE follows",
         Config::ELECTION_MAX
     )]
     Election { bytes: usize },
@@ -20,9 +20,9 @@ pub enum ConfigError {
     #[error(transparent)]
     TooShort(Box<TooShort>),
     #[error(
-        "T is {takeover:?}: when a record was lost and the next one is read, {usable:?} are left \
-         (less 2·publish interval, delivery timeout and fetch wait); that must exceed grace \
-         {grace:?} + kill margin {kill_margin:?}: lengthen T, or shorten the grace"
+        "takeover is {takeover:?}: when one record is lost and the next one is read, {usable:?} of \
+         it are left (less 2·publish interval, delivery timeout and fetch wait); that must exceed \
+         grace {grace:?} + kill margin {kill_margin:?}: lengthen takeover, or shorten grace"
     )]
     Grace { takeover: Duration, usable: Duration, grace: Duration, kill_margin: Duration },
     #[error(
@@ -32,7 +32,7 @@ pub enum ConfigError {
     Mode,
 }
 
-/// The settings that T follows from in `at_least_one`.
+/// The settings on which the least T (`takeover`) depends in `at_least_one`.
 const OF_HANDOVER: &[&str] =
     &["takeover", "mode", "session-timeout", "max-poll-interval", "publish-interval"];
 
@@ -51,11 +51,11 @@ impl SettingsError for ConfigError {
     }
 }
 
-/// A T that is too short for the promise of a mode.
+/// T (`takeover`) is too short for the promise of a mode.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "T is {takeover:?}; in {mode} it must be {needed:?} or more, {} of {sum} = {:?}{}: lengthen T, \
-     or shorten one of these",
+    "takeover is {takeover:?}; in mode {mode} it must be {needed:?} or more, {} of {sum} = {:?}{}: \
+     lengthen takeover, or shorten one of these",
     .mode.relation(), .sum.total(), .mode.further()
 )]
 pub struct TooShort {

@@ -3,13 +3,13 @@
 use super::settings::Config;
 use crate::fence::Fence;
 
-/// Offsets stay below this, so that a fence has room for the epoch above.
+/// Offsets stay below this, so that the epoch fits above them in a fence.
 const FENCE_OFFSETS: u64 = 1 << 40;
-/// Base and leader epoch together stay below this.
+/// The sum of base and leader epoch stays below this.
 const FENCE_EPOCHS: u64 = 1 << 24;
 
 impl Config {
-    /// The largest base of fences: leader epochs come on top of it, together below 2²⁴.
+    /// The largest base of fences. Base and leader epoch together stay below 2²⁴.
     pub const FENCE_BASE_MAX: u32 = (1 << 24) - 1;
 
     /// The fence of a claim at this offset, in a batch of this leader epoch; `None` without an

@@ -5,6 +5,8 @@ use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::drift::Drift;
 use crate::name::{ClusterName, ElectionName, NodeName};
 use crate::nele::identity::{Partition, Role};
@@ -25,82 +27,83 @@ use crate::nele::identity::{Partition, Role};
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
-    /// The election: role j is `NAME/j`. At most [`Config::ELECTION_MAX`] bytes, so that there is
-    /// room for the role. Groups that fill the same roles for the sake of availability have the
-    /// same election; groups that only share a topic have different ones.
+    /// The election, `NAME`: role j is the election `NAME/j`. At most [`Config::ELECTION_MAX`]
+    /// bytes, so that there is room for the role. Two groups that fill the same roles, for
+    /// availability, have the same election; groups that only share a topic have different ones.
     pub election: ElectionName,
-    /// The group, to which the election and the number of partitions are added
-    /// ([`Config::group_id`]).
+    /// The group. [`Config::group_id`] adds the election and the number of partitions.
     pub group: ClusterName,
     /// This process's name in views and logs, unique in the group.
     pub id: NodeName,
     /// The machine of the process: two groups on one machine fail together (ruling 9). Default: the
     /// process's name.
     pub host: NodeName,
-    /// M, the number of partitions of the topic, from 1 to [`Config::PARTITIONS_MAX`]. The number
-    /// never changes while any process runs: partition j mod M decides on role j. Choose about the
+    /// M, the number of partitions of the topic, from 1 to [`Config::PARTITIONS_MAX`]. Partition j
+    /// mod M decides on role j, so M must not change while any process runs. Choose about the
     /// number of processes, and no more than roles: each process writes M records each interval.
     pub partitions: u32,
     pub mode: Mode,
-    /// T, the time that a process leads without news; up to [`Config::TAKEOVER_MAX`].
+    /// T, the time for which a process leads without news; up to [`Config::TAKEOVER_MAX`].
     ///
-    /// In `at_least_one` T must exceed [`Config::handover`], or a role is without a leader while
-    /// its partition changes hands; a longer T only lengthens the overlap. Default 25 s. In
-    /// `at_most_one` T must hold three records and a round trip, and a claimant waits as long
-    /// ([`Config::grace_period`]): short is a fast take-over, long survives longer interruptions.
-    /// Default 5 s.
+    /// In `at_least_one` T must exceed [`Config::handover`]; otherwise a role has no leader while
+    /// its partition changes hands. A longer T only lengthens the overlap. Default 25 s.
+    ///
+    /// In `at_most_one` T must hold three records and a round trip, and a claimant waits for about
+    /// T ([`Config::grace_period`]). A short T is a fast take-over; a long T survives longer
+    /// interruptions. Default 5 s.
     pub takeover: Duration,
     /// The interval between records to each partition, from [`Config::INTERVAL_MIN`]. Default 500
     /// ms.
     pub publish_interval: Duration,
-    /// S, the effective session timeout: after it the coordinator assigns the partitions of a
-    /// silent process to others. Default 6 s, the least that a broker allows by default.
+    /// S, the effective session timeout: when a process has been silent for S, the coordinator
+    /// assigns its partitions to others. Default 6 s, the least that a broker allows by default.
     pub session_timeout: Duration,
-    /// The interval between a member's reports to its coordinator, at most a third of S. A report
-    /// brings news of a rebalance; cooperative rebalancing takes two reports. Default 1.5 s.
+    /// The interval between a member's reports to its coordinator, at most S/3. The answer to a
+    /// report brings news of a rebalance; a cooperative rebalance takes two reports. Default 1.5 s.
     pub heartbeat_interval: Duration,
     /// R, `max.poll.interval.ms`: the longest time for a member's answer to a rebalance, at least
-    /// S. Default: S, as a longer time may leave a partition without an owner for longer.
+    /// S. Default: S; with a longer R a partition may have no owner for longer.
     pub max_poll_interval: Duration,
-    /// `delivery.timeout.ms`: a record without an acknowledgement has failed after this time; in
+    /// `delivery.timeout.ms`: without an acknowledgement within this time a record has failed. In
     /// `at_most_one` at most T/2. Default 1 s.
     pub delivery_timeout: Duration,
     /// `fetch.wait.max.ms`: the longest time for which a broker holds a fetch back. Default 100 ms.
     pub fetch_wait: Duration,
-    /// The longest time to find the end of a partition and to begin reading there. Default 1 s.
+    /// The longest time to find the end of a partition and to begin to read there. Default 1 s.
     pub seek: Duration,
-    /// Whether a change of the group's coordinator may leave no gap (`at_least_one`): T must exceed
-    /// one S more, as sessions begin anew at the next coordinator. Default true.
+    /// Whether roles keep their leaders when the group's coordinator fails over (`at_least_one`): T
+    /// must then exceed one S more, because sessions begin anew. Default true.
     pub failover: bool,
     /// ρ, the bound on the rate error of CLOCK_BOOTTIME, at most [`Config::DRIFT_MAX`]. Default
     /// 10⁻³, twice the rate at which Linux slews a clock.
     pub drift: Drift,
-    /// An operator raises the base after the topic was created anew, where leader epochs begin
-    /// again: a fence is `(fence_base + leader epoch)·2⁴⁰ + offset`. The base is higher than all
-    /// earlier bases and epochs; base and epoch together stay below 2²⁴. Default 0.
+    /// The base of fences: a fence is `(fence_base + leader epoch)·2⁴⁰ + offset`. Leader epochs
+    /// begin again when the topic is created anew; an operator then raises the base above all
+    /// earlier bases and epochs. Base and epoch together stay below 2²⁴. Default 0.
     pub fence_base: u32,
-    /// A leader's work is asked to stop so long before the end of its handle. Default 1 s.
+    /// Time before the end of its lease at which a leader's work is asked to stop. Default 1 s.
     pub grace: Duration,
-    /// A leader's work is killed so long before that end; at most `grace`. Default 100 ms.
+    /// Time before that end at which the work is killed; at most `grace`. Default 100 ms.
     pub kill_margin: Duration,
     pub limits: Limits,
 }
 
 /// The promise for one role in one group.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// A role has a leader, and two leaders while leadership changes hands. No fence.
+    /// A role has at least one leader, and two while leadership changes hands. No fence.
     #[default]
     AtLeastOne,
-    /// A role has at most one leader, and fences order the leaders. No leader while leadership
-    /// changes hands.
+    /// A role has at most one leader, and none while leadership changes hands. Fences order the
+    /// leaders.
     AtMostOne,
 }
 
 /// Bounds on the memory of a process, for any input. Each is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
-    /// The most roles for which a process stands, and the most that it observes; at most
+    /// The most roles for which a process stands, and the most roles that it observes; up to
     /// [`Limits::ROLES_MAX`]. Default 1,024.
     pub roles: usize,
     /// The most other processes that a process remembers. Default 1,024.
@@ -168,15 +171,15 @@ impl Config {
         }
     }
 
-    /// The group as the coordinator knows it: `ELECTION.GROUP.mM`. M is part of the name, so that
-    /// processes that count partitions in different ways are not members of one group (ruling 5);
-    /// the election is, so that each member stands for roles of the same election.
+    /// The group's id at the coordinator: `ELECTION.GROUP.mM`. Processes with another M or another
+    /// election are in another group: so all members agree on M (ruling 5) and stand for roles of
+    /// one election.
     #[must_use]
     pub fn group_id(&self) -> String {
         format!("{}.{}.m{}", self.election, self.group, self.partitions)
     }
 
-    /// The role of this election, if it belongs to the configured one.
+    /// The role that this election names; `None` for an election of another name.
     #[must_use]
     pub fn role(&self, election: &ElectionName) -> Option<Role> {
         let number = election.as_str().strip_prefix(self.election.as_str())?.strip_prefix('/')?;
@@ -185,15 +188,13 @@ impl Config {
         number.parse().ok().filter(|_| plain).map(Role)
     }
 
-    /// The election of a role.
     #[must_use]
     pub fn election_of(&self, role: Role) -> ElectionName {
-        // A role always fits, and a checked name has no forbidden characters.
+        // Cannot fail: a checked name leaves room for a role, and has no forbidden characters.
         ElectionName::new(&format!("{}/{}", self.election, role.0))
             .unwrap_or_else(|_| self.election.clone())
     }
 
-    /// The partition that decides on a role.
     #[must_use]
     pub const fn partition_of(&self, role: Role) -> Partition {
         role.partition(self.partitions)

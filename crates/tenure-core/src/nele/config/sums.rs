@@ -1,4 +1,5 @@
-//! The bounds that are sums of other settings, each in one place, rounded against the claimant.
+//! Bounds that are sums of other settings, each in one place, rounded against the claimant. T is
+//! the setting `takeover`, S `session-timeout`.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -8,10 +9,9 @@ use super::settings::{Config, Mode};
 use super::terms::Terms;
 use crate::name::ClusterName;
 
-/// A part of a sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// The name of the setting as operators know it.
+    /// The name of the setting, as operators write it.
     pub name: &'static str,
     pub times: u32,
     pub span: Duration,
@@ -26,7 +26,6 @@ const fn part(name: &'static str, times: u32, span: Duration) -> Part {
 }
 
 impl Sum {
-    /// The value of the sum.
     #[must_use]
     pub fn total(&self) -> Duration {
         let parts = self.0.iter().map(|part| part.span.saturating_mul(part.times));
@@ -35,17 +34,16 @@ impl Sum {
 }
 
 impl Config {
-    /// The terms of this process.
     #[must_use]
     pub fn terms(&self) -> Terms {
         let Self { mode, takeover, drift, fence_base, .. } = *self;
         Terms { mode, takeover: Terms::in_ms(takeover), drift, fence_base }
     }
 
-    /// The longest time after the failure of an owner in which no process has read a record of its
-    /// partition: the session ends, the other members answer the rebalance, learn of it and of its
-    /// outcome with their reports, find the end of the partition, and read a record that was
-    /// published after that (ruling 1).
+    /// The longest time, after the failure of an owner, in which no process has read a record of
+    /// its partition (ruling 1). In this time the session ends, the other members answer the
+    /// rebalance, learn of its outcome with their reports, find the end of the partition, and read
+    /// a new record.
     #[must_use]
     pub fn handover_parts(&self) -> Sum {
         let sessions = if self.failover { 2 } else { 1 };
@@ -60,13 +58,14 @@ impl Config {
         ])
     }
 
-    /// The same by any clock: T must exceed it in `at_least_one`.
+    /// The sum of [`handover_parts`](Self::handover_parts) on any clock: T must exceed it in
+    /// `at_least_one`.
     #[must_use]
     pub fn handover(&self) -> Duration {
         self.by_any_clock(self.handover_parts().total())
     }
 
-    /// The least T in `at_most_one`: two of three records in a row may be lost, and the third is
+    /// The least T in `at_most_one`: of three records in a row two may be lost, and the third is
     /// read back.
     #[must_use]
     pub fn evidence_parts(&self) -> Sum {
@@ -77,23 +76,23 @@ impl Config {
         ])
     }
 
-    /// G, the wait of a claimant after it has read its claim back (`at_most_one`): `⌈T·(1 + ρ)/(1 −
-    /// ρ)⌉` with T in whole milliseconds, rounded up. By any two clocks, a leader whose last
-    /// evidence was sent before the claim was appended leads no more then.
+    /// G, the wait of a claimant after it has read its claim back (`at_most_one`):
+    /// `⌈T·(1 + ρ)/(1 − ρ)⌉`, with T rounded up to whole milliseconds. After G, by any two clocks,
+    /// no leader is left whose last evidence was sent before the claim was appended.
     #[must_use]
     pub fn grace_period(&self) -> Duration {
-        // Records do not distinguish two processes whose T has the same milliseconds.
+        // Records show T in milliseconds only, so round it up.
         let takeover = Terms::in_ms(self.takeover);
         self.by_any_clock(takeover)
     }
 
-    /// The longest time that `span` of one clock can take on another: `⌈(1 + ρ)·⌈span/(1 − ρ)⌉⌉`, a
-    /// little more than `(1 + 2ρ)·span`.
+    /// The longest time on another clock that `span` on one clock can take:
+    /// `⌈(1 + ρ)·⌈span/(1 − ρ)⌉⌉`, a little more than `(1 + 2ρ)·span`.
     pub(crate) fn by_any_clock(&self, span: Duration) -> Duration {
         self.drift.stretch(self.drift.real_at_most(span))
     }
 
-    /// The least rest of T when the news of a leadership were lost once, and come again.
+    /// The least that is left of T when one record was lost and the next one is read.
     #[must_use]
     pub fn usable(&self) -> Duration {
         let news = [self.publish_interval, self.publish_interval, self.delivery_timeout];
@@ -101,37 +100,37 @@ impl Config {
         self.takeover.saturating_sub(late)
     }
 
-    /// The longest pause of a process that was not stopped, as it writes each interval. After a
-    /// longer one it may have lost partitions.
+    /// The longest pause between two inputs of a process that was not stopped. A process that was
+    /// stopped for longer may have lost partitions.
     #[must_use]
     pub(crate) fn slept(&self) -> Duration {
         (self.session_timeout / 2).max(self.publish_interval.saturating_mul(2))
     }
 
-    /// The longest silence of a process that is there: two of its records in a row are lost.
+    /// The longest silence of a running process: two of its records in a row are lost.
     #[must_use]
     pub fn silence(&self) -> Duration {
         let beats = self.publish_interval.saturating_mul(3);
         beats.saturating_add(self.delivery_timeout).saturating_add(self.fetch_wait)
     }
 
-    /// The longest time that a leader may lead after it was heard, by any clock; and that a leader
-    /// that was never heard may lead after an observer began to read.
+    /// The longest time, on any clock, that a leader may lead after its last record was read; also
+    /// the longest time that an unknown leader may lead after an observer began to read.
     #[must_use]
     pub fn heard_leads(&self) -> Duration {
-        let told = self.takeover.saturating_add(self.delivery_timeout);
-        self.by_any_clock(told).saturating_add(self.fetch_wait)
+        let written = self.takeover.saturating_add(self.delivery_timeout);
+        self.by_any_clock(written).saturating_add(self.fetch_wait)
     }
 
-    /// The least `retention.ms` of the topic: the ledger must not delete a claim that a process
-    /// could still read (ruling 6).
+    /// The least `retention.ms` of the topic: the ledger must keep a claim as long as a process may
+    /// have to read it (ruling 6).
     #[must_use]
     pub fn retention(&self) -> Duration {
         self.takeover.saturating_mul(10).max(Duration::from_secs(600))
     }
 
     /// Whether observers see leaders of this group: leaders of other groups only in the mode that
-    /// allows several.
+    /// allows several leaders.
     #[must_use]
     pub fn shows(&self, group: &ClusterName) -> bool {
         self.mode == Mode::AtLeastOne || *group == self.group
@@ -141,7 +140,7 @@ impl Config {
         match self.mode {
             Mode::AtLeastOne => {
                 let parts = self.handover_parts();
-                // T must be more than the sum.
+                // T (`takeover`) must be greater than the sum, so 1 ns more.
                 (parts, self.handover().saturating_add(Duration::from_nanos(1)))
             }
             Mode::AtMostOne => {
@@ -154,21 +153,21 @@ impl Config {
 }
 
 impl Terms {
-    /// The longest time that a process with these terms may lead, by a clock of `config`, after it
-    /// has written the record by which it leads.
+    /// The longest lead of a process with these terms after it has written a record, on a clock of
+    /// `config`.
     pub(crate) fn leads_for(&self, config: &Config) -> Duration {
         self.by_any_clock(self.takeover.min(Config::TAKEOVER_MAX), config)
     }
 
-    /// The longest time that a process with these terms may lead after it was heard to lead, by a
-    /// clock of `config`. Its records are on their way for no longer than its T.
+    /// The longest lead of a process with these terms after its last record was read, on a clock of
+    /// `config`. A record takes no longer than T to arrive.
     pub(crate) fn heard_leads(&self, config: &Config) -> Duration {
         let ours = config.heard_leads();
         if *self == config.terms() {
             return ours;
         }
-        let told = self.takeover.min(Config::TAKEOVER_MAX).saturating_mul(2);
-        self.by_any_clock(told, config).saturating_add(config.fetch_wait).max(ours)
+        let written = self.takeover.min(Config::TAKEOVER_MAX).saturating_mul(2);
+        self.by_any_clock(written, config).saturating_add(config.fetch_wait).max(ours)
     }
 
     fn by_any_clock(&self, span: Duration, config: &Config) -> Duration {

@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::settings::Mode;
 use crate::drift::Drift;
 
-/// The settings on which the promises of a group rest, as one of its processes has them.
+/// The settings of one process on which the promises of its group rest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Terms {
     pub mode: Mode,
@@ -17,7 +17,8 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// A span as records have it: rounded up, against a process that waits for it.
+    /// Rounds a span up to whole milliseconds, as records hold it, in favour of the waiting
+    /// process.
     #[must_use]
     pub const fn in_ms(span: Duration) -> Duration {
         let ms = span.as_nanos().div_ceil(1_000_000);

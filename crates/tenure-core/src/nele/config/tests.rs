@@ -56,7 +56,7 @@ fn bounds_pass_inclusively() {
     check(&|config| config.limits.processes = 0).unwrap_err();
 }
 
-/// 2·6 + 6 + 2·1.5 + 0.5 + 1 + 0.1 + 1 = 23.6 s, by any clock 23.647248… s; T must be more.
+/// 2·6 + 6 + 2·1.5 + 0.5 + 1 + 0.1 + 1 = 23.6 s, on any clock 23.647248… s; T must be greater.
 #[test]
 fn takeover_outlasts_a_handover() {
     let of = config(Mode::AtLeastOne);
@@ -68,10 +68,10 @@ fn takeover_outlasts_a_handover() {
     assert_eq!(
         refused,
         format!(
-            "T is 20s; in at-least-one it must be {needed:?} or more, more than the sum by any \
-             clock of 2·session timeout 6s + max poll interval 6s + 2·heartbeat interval 1.5s + \
-             publish interval 500ms + delivery timeout 1s + fetch wait 100ms + seek 1s = 23.6s: \
-             lengthen T, or shorten one of these"
+            "takeover is 20s; in mode at-least-one it must be {needed:?} or more, more than the \
+             sum by any clock of 2·session timeout 6s + max poll interval 6s + 2·heartbeat \
+             interval 1.5s + publish interval 500ms + delivery timeout 1s + fetch wait 100ms + \
+             seek 1s = 23.6s: lengthen takeover, or shorten one of these"
         )
     );
     check(Mode::AtLeastOne, |config| {
@@ -89,7 +89,7 @@ fn takeover_holds_three_records() {
     check(Mode::AtMostOne, |config| shorter(config, 2_600 * MS)).unwrap();
     let refused = check(Mode::AtMostOne, |config| shorter(config, 2_599 * MS)).unwrap_err();
     assert!(
-        refused.starts_with("T is 2.599s; in at-most-one it must be 2.6s or more"),
+        refused.starts_with("takeover is 2.599s; in mode at-most-one it must be 2.6s or more"),
         "{refused}"
     );
     let slow = |config: &mut Config, takeover| {
@@ -100,7 +100,7 @@ fn takeover_holds_three_records() {
     check(Mode::AtMostOne, |config| slow(config, 3_999 * MS)).unwrap_err();
 }
 
-/// 5 s less 2·0.5 + 1 + 0.1 s.
+/// 5 s − (2·0.5 + 1 + 0.1) s are left for grace and kill margin.
 #[test]
 fn grace_survives_a_lost_record() {
     check(Mode::AtMostOne, |config| config.grace = 2_799 * MS).unwrap();
@@ -109,7 +109,7 @@ fn grace_survives_a_lost_record() {
 }
 
 proptest! {
-    /// A claimant by the fastest clock waits at least as long as a leader by the slowest goes on.
+    /// A claimant with the fastest clock waits longer than a leader with the slowest clock leads.
     #[test]
     fn grace_period_outlasts_takeover(
         nanos in 1_u64..1 << 46,
@@ -119,7 +119,7 @@ proptest! {
         let drift = Drift::from_parts_per_billion(parts).unwrap();
         let config = Config { takeover, drift, ..config(Mode::AtMostOne) };
         let waits = drift.real_at_least(config.grace_period());
-        // Records do not distinguish two processes whose T has the same milliseconds, rounded up.
+        // Records show T in whole milliseconds, rounded up.
         let longest = Terms::in_ms(takeover);
         prop_assert!(waits >= drift.real_at_most(longest), "{waits:?}");
         // The wait is no longer than necessary, except for rounding.

@@ -13,21 +13,21 @@ impl Nele {
     pub(super) fn tell(&mut self, out: &mut Out) {
         self.changed |= self.peers.take_changed();
         if !core::mem::take(&mut self.changed) {
-            return;
+            return self.tell_renewals(out);
         }
         self.each_slot(out, |_, _| {});
         self.tell_unfilled(out);
         self.tell_same_host(out);
         self.tell_views(out);
-        // These reports need no second round.
+        // These reports cause no further reports.
         self.changed = false;
     }
 
-    /// Reports roles without a leader: members of the group stand for them, and this process, which
-    /// owns their partition, does not.
+    /// Reports roles without a leader: members of the group stand for them, but this process owns
+    /// their partition and does not stand.
     fn tell_unfilled(&mut self, out: &mut Out) {
         if self.group.quits && self.group.has_joined() {
-            // This process is about to leave.
+            // This process is about to leave the group.
             return;
         }
         let unfilled = self.unfilled();
@@ -50,7 +50,7 @@ impl Nele {
         let step = self.config.partitions;
         for (partition, slot) in self.slots.all.iter().filter(|(_, slot)| slot.is_assigned()) {
             for (first, last) in &ranges {
-                // The first role of the range on this partition, and then each M further on.
+                // The range's first role on this partition; M further on comes the next.
                 let ahead = (partition.0 + step - first.0 % step) % step;
                 let begin = u64::from(first.0) + u64::from(ahead);
                 let of_it = (begin..=u64::from(last.0)).step_by(usize::try_from(step).unwrap_or(1));
@@ -64,7 +64,7 @@ impl Nele {
         Some(VacantRoles { first: *roles.first()?, last: *roles.last()?, count })
     }
 
-    /// Reports each role that this process and another one on its machine, in another group, lead.
+    /// Reports each role that this process and a process of another group on its machine lead.
     fn tell_same_host(&mut self, out: &mut Out) {
         let mut same = BTreeSet::new();
         let leads = self.campaigns().filter(|(_, campaign)| campaign.leads());

@@ -8,11 +8,11 @@ pub(in crate::nele) struct Group {
     pub(in crate::nele) membership: Membership,
     pub(in crate::nele) phase: GroupPhase,
     pub(in crate::nele) rebalance: RebalanceId,
-    /// The process has left by its own wish, and not joined since.
+    /// Whether the process has left by request, and has not joined since.
     pub(in crate::nele) leaves: bool,
-    /// The application has resigned its last role: the process leaves at once.
+    /// Whether the application has resigned its last role: the process then leaves at once.
     pub(in crate::nele) quits: bool,
-    /// The process leaves at this time, because it has no campaign.
+    /// The time at which the process leaves for want of a campaign.
     pub(in crate::nele) idle: Option<Time>,
 }
 
@@ -20,9 +20,9 @@ pub(in crate::nele) struct Group {
 pub(in crate::nele) enum GroupPhase {
     #[default]
     Out,
-    /// The process has joined, and has `heard` its first rebalance or not.
+    /// The process has joined; `heard` once its first rebalance was reported.
     In { heard: bool },
-    /// The process leaves, and counts as having left at this time.
+    /// The process leaves. At `until` it counts as gone without an answer.
     Leaving { until: Time },
 }
 

@@ -62,8 +62,7 @@ impl Nele {
         });
     }
 
-    /// The application resigns a role. The partition stays while the process stands for other
-    /// roles.
+    /// Resigns a role. The partition stays assigned while the process stands for other roles.
     fn resign(&mut self, role: Role, out: &mut Out) {
         self.finish(role, None, out);
         let is_last = self.campaigns().next().is_none();
@@ -71,7 +70,7 @@ impl Nele {
         self.changed = true;
     }
 
-    /// The application leaves. In `at_most_one` each leadership ends before the group is left.
+    /// Leaves the group. In `at_most_one` each leadership ends first.
     fn leave(&mut self, lead_on: bool, again: bool, out: &mut Out) {
         let ends_first = !lead_on || self.config.mode == Mode::AtMostOne;
         let roles: Vec<_> =
@@ -114,7 +113,7 @@ impl Protocol for Nele {
             self.woke = Some(now);
         }
         self.now = self.now.max(now);
-        // Expired timers run before the input, so that a late process hears nothing with stale
+        // Run expired timers before the input, so that a late process handles no input with stale
         // state.
         self.catch_up(out);
         match input {
@@ -124,10 +123,10 @@ impl Protocol for Nele {
                 emit(None, OwnEvent::Ignored(Ignored::Malformed), out);
             }
             Input::Command { election, command } => self.on_command(election, command, out),
-            // The core never writes a record of its own.
+            // The core never persists or flushes a record.
             Input::Timeout | Input::Flushed(_) | Input::Failed(_) => {}
         }
-        // A first campaign joins the group and publishes at once.
+        // Run again: a first campaign joins the group and publishes at once.
         self.catch_up(out);
         self.tell(out);
     }

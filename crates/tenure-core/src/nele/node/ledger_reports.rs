@@ -1,4 +1,4 @@
-//! Reports of the ledger, each to its place in the protocol.
+//! Reports of the ledger: each is passed to the part of the protocol that handles it.
 
 use alloc::format;
 use alloc::string::String;
@@ -62,7 +62,7 @@ impl Nele {
         }
     }
 
-    /// The topic must not change (rulings 5 and 10).
+    /// Halts if the topic has changed (rulings 5 and 10).
     fn on_topic(&mut self, id: &TopicId, partitions: u32, out: &mut Out) {
         let ours = self.config.partitions;
         if *id != self.topic {
@@ -95,8 +95,8 @@ impl Nele {
         }
     }
 
-    /// The lowest base with which every fence is above all fences of this process and of others
-    /// that it has heard.
+    /// The lowest base with which new fences exceed all fences of this process and all fences that
+    /// it has read.
     fn next_fence_base(&self) -> u32 {
         self.log.based.max(self.config.fence_base).saturating_add(1)
     }
@@ -108,7 +108,7 @@ impl Nele {
         records: &Vec<Record>,
         out: &mut Out,
     ) {
-        // Records from before the end show no process that is there now.
+        // Skip records from before the end: their senders may be gone.
         let plain = reading.rebalance == RebalanceId::NONE;
         let slot = self.slots.get(partition);
         let reads = if plain { self.sight.reads() } else { slot.and_then(Slot::reads) };
@@ -144,8 +144,8 @@ impl Nele {
             }
             return;
         }
-        // A process with another number of partitions ends all leaderships before its record
-        // counts. Claims wait for a process with another T.
+        // Check terms first: another number of partitions ends all leaderships before the record
+        // counts, and claims wait for a process with another T.
         for entry in entries() {
             self.hear_partitions(entry, out);
             self.hear_terms(entry, out);
@@ -171,14 +171,14 @@ impl Nele {
             return;
         }
         let why = format!(
-            "{} in this group goes by {theirs} partitions, and this process by {ours}: both may \
-             lead a role. Stop all processes, and start them with the same number",
+            "{} in this group counts {theirs} partitions, and this process counts {ours}: both \
+             may lead a role. Stop all processes, and start them with the same number",
             entry.sender
         );
         self.halt(why.into(), Loss::Reset, out);
     }
 
-    /// Another process of this group may have other terms.
+    /// Reports a process of this group with other terms.
     fn hear_terms(&mut self, entry: &Entry, out: &mut Out) {
         let Entry { election, group, sender, terms, .. } = entry;
         let same = *group == self.config.group && *election == self.config.election;

@@ -27,12 +27,12 @@ impl Nele {
             let why = objection.unwrap_or_else(|| format!("{name} is not known").into());
             return emit(Some(&name), Event::NotObserved { why }, out);
         };
-        let silent = self.now.since(self.sight.alive) >= self.config.silence();
+        let silent = self.now.since(self.sight.heard_at) >= self.config.silence();
         if self.sight.roles.is_empty() && silent {
-            // Only records from now on count.
-            self.sight.alive = self.now;
+            // Listening begins now.
+            self.sight.heard_at = self.now;
             self.sight.since = None;
-            self.sight.looks = true;
+            self.sight.may_be_stale = true;
         }
         let known = self.sight.roles.get(&role);
         let reported = known.is_some_and(|observation| observation.reported);
@@ -41,29 +41,29 @@ impl Nele {
         self.changed = true;
     }
 
-    /// The ledger has answered. After a break the time of listening begins anew.
+    /// Notes an answer of the ledger. After a break, listening begins anew.
     pub(super) fn on_ledger_heard(&mut self) {
         if self.sight.is_deaf(self.now, &self.config) {
             self.sight.since = None;
         }
         let knew = self.has_listened();
-        self.sight.alive = self.now;
+        self.sight.heard_at = self.now;
         self.sight.since.get_or_insert(self.now);
         self.changed |= knew != self.has_listened();
     }
 
-    /// Whether the last record would have shown each process that could lead.
+    /// Whether this process has listened long enough to know every process that may lead.
     fn has_listened(&self) -> bool {
-        let until = self.sight.alive;
+        let until = self.sight.heard_at;
         let since = self.sight.since;
         since.is_some_and(|since| self.peers.is_whole(since, until, &self.config))
     }
 
-    /// Looks for gaps: records between two readings were missed, unless the first reading brought a
-    /// record after the second one had begun.
+    /// Searches for gaps: records between two readings were missed, unless the first reading
+    /// brought a record after the second one had begun.
     fn notice_gaps(&mut self) {
         let Self { sight, slots, config, now, .. } = self;
-        if sight.gaps.look_at > *now {
+        if sight.gaps.next_search > *now {
             return;
         }
         let lately = now.before(config.silence());
@@ -76,7 +76,7 @@ impl Nele {
         let silent = sight.gaps.silent.map(|silent| (silent.partition, silent.reading));
         let open = open.chain(silent.map(|read| (read, Time::MAX, Time::ZERO)));
         let before = core::mem::take(&mut sight.gaps.open);
-        // The last record of the readings so far.
+        // Time of the last record among the readings that were open before.
         let known = open.clone().filter(|(read, ..)| before.contains(read));
         let until = known.map(|(_, _, heard)| heard).max();
         let mut all = true;
@@ -89,10 +89,10 @@ impl Nele {
                 all = false;
             }
         }
-        // Slots report when their readings change; if none does, the first that falls silent is
-        // next.
+        // If all readings belong to slots, search next when the first of them may have fallen
+        // silent: slots report all other changes.
         let of_slots = all && sight.reads.is_none() && sight.gaps.silent.is_none();
-        sight.gaps.look_at = if of_slots { first.after(config.silence()) } else { Time::ZERO };
+        sight.gaps.next_search = if of_slots { first.after(config.silence()) } else { Time::ZERO };
         if !before.is_empty() && until.is_none() {
             self.misses();
         }
@@ -110,15 +110,15 @@ impl Nele {
                 None
             }
             None if needed && !reads => {
-                // A leader of that role writes at least to this partition.
+                // A leader of the first observed role writes at least to this partition.
                 let first = self.sight.roles.keys().next().copied().unwrap_or(Role(0));
                 let partition = self.config.partition_of(first);
                 let mut context = self.context(out).1;
                 Some(Reader::begin(partition, RebalanceId::NONE, &mut context))
             }
             Some(mut plain) => {
-                // Every member writes to the next partition, too. Without another partition a slow
-                // answer still shows whether a record was written.
+                // Try the next partition: every member writes to it, too. If there is only one
+                // partition, a slow answer still shows whether a record was written.
                 let next = self.next_to_read(plain.partition);
                 if plain.is_missed(self.now) && next != plain.partition {
                     plain.partition = next;
@@ -130,24 +130,22 @@ impl Nele {
             None => None,
         };
         self.sight.reads = plain;
-        let silent = self.sight.alive.max(self.sight.asked).after(self.config.silence());
-        if needed && silent <= self.now {
+        if needed && self.sight.asks_again(&self.config) <= self.now {
             self.ask_again(out);
         }
         self.notice_gaps();
         if self.sight.is_deaf(self.now, &self.config) {
-            let looked = core::mem::take(&mut self.sight.looks);
-            self.changed |= self.sight.since.take().is_some() || looked;
+            let stale = core::mem::take(&mut self.sight.may_be_stale);
+            self.changed |= self.sight.since.take().is_some() || stale;
         }
         if self.sight.due(&self.config).is_some_and(|due| due <= self.now) {
             self.changed = true;
         }
     }
 
-    /// The ledger has been silent for longer than a process can be: asks whether any record was
-    /// written.
+    /// Asks the ledger whether any record was written: no process is silent for so long.
     fn ask_again(&mut self, out: &mut Out) {
-        self.sight.asked = self.now;
+        self.sight.asked_at = self.now;
         let Some(mut plain) = self.sight.reads.take() else { return };
         if let Some(next) = plain.next() {
             let partition = plain.partition;
@@ -158,7 +156,7 @@ impl Nele {
         self.sight.reads = Some(plain);
     }
 
-    /// No record was written since the last one: the new reading continues the silent one.
+    /// Marks a reading as gapless if no record was written since the silent reading before it.
     fn goes_on(&mut self, partition: Partition, reading: Reading, end: u64) {
         if let Some(silent) = self.sight.gaps.silent.take()
             && silent.partition == partition
@@ -207,17 +205,17 @@ impl Nele {
         self.sight.reads = Some(plain);
     }
 
-    /// A record was not read, or not kept. A role without a known leader may not be vacant, until
-    /// this process has listened once more.
+    /// Notes a record that was not read or not kept. Until this process has listened anew, a role
+    /// without a known leader does not count as vacant.
     pub(super) fn misses(&mut self) {
         if self.sight.since.take().is_some() {
-            // Views may still show leaders that were heard before.
+            // Views may still show leaders from before the gap.
             self.changed = true;
-            self.sight.looks = true;
+            self.sight.may_be_stale = true;
         }
     }
 
-    /// Takes records for observers. Returns whether they belong to the present reading.
+    /// Handles records of a reading for observers. Returns whether the reading is the present one.
     pub(super) fn sight_records(
         &mut self,
         reading: Reading,
@@ -240,14 +238,25 @@ impl Nele {
         current
     }
 
+    /// Reports the leases and last words of known leaders once a publish interval, when nothing
+    /// else has changed.
+    pub(super) fn tell_renewals(&mut self, out: &mut Out) {
+        let due = self.sight.compared_at.after(self.config.publish_interval);
+        if !self.sight.roles.is_empty() && due <= self.now {
+            self.tell_views(out);
+        }
+    }
+
     pub(super) fn tell_views(&mut self, out: &mut Out) {
+        self.sight.compared_at = self.now;
+        let every = self.config.publish_interval;
         let roles: Vec<_> = self.sight.roles.keys().copied().collect();
         for role in roles {
             let view = self.view(role);
             let Some(observation) = self.sight.roles.get_mut(&role) else { continue };
             let Some(view) = view else { continue };
-            let same = observation.shown.as_ref().is_some_and(|shown| shown.is_same(&view));
-            if !same {
+            let shown = observation.shown.as_ref();
+            if shown.is_none_or(|shown| shown.is_outdated_by(&view, every)) {
                 observation.shown = Some(view.clone());
                 observation.reported = true;
                 let election = self.config.election_of(role);
@@ -256,8 +265,8 @@ impl Nele {
         }
     }
 
-    /// The leaders: this process, if it leads, then others by their own entries. The role is vacant
-    /// if this process has listened for longer than an unheard process could lead.
+    /// The leaders of a role: this process, if it leads, then others by their own entries. The role
+    /// is vacant if this process has listened for long enough to know every leader.
     fn view(&self, role: Role) -> Option<View> {
         let now = self.now;
         let config = &self.config;
@@ -276,12 +285,12 @@ impl Nele {
             });
         }
         if deaf {
-            return Some(View::Unknown { since: sight.alive });
+            return Some(View::Unknown { since: sight.heard_at });
         }
         if self.has_listened() {
             return Some(View::Vacant);
         }
-        // The first report waits, unless a leader was shown that may have ended.
+        // An unknown leader is reported after `silence`, or at once after an earlier view.
         let early = now.since(observation.since) < config.silence() && !observation.reported;
         (!early).then_some(View::Unknown { since: observation.since })
     }
@@ -300,8 +309,8 @@ impl Nele {
         })
     }
 
-    /// The other processes that lead a role, those of the own group first. In `at_most_one` at most
-    /// one of several leads: the one with the highest fence.
+    /// The other leaders of a role, those of this process's group first. In `at_most_one` only the
+    /// one with the highest fence.
     fn others(&self, role: Role) -> Vec<Seen> {
         let ours = |group: &ClusterName| *group == self.config.group;
         let mut heard = self.peers.leaders(role, |group| self.config.shows(group));

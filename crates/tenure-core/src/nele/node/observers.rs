@@ -12,27 +12,29 @@ use crate::view::View;
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct Sight {
     pub(super) roles: BTreeMap<Role, Observation>,
-    /// The partition that is read for observers, if none is read for other reasons.
+    /// The reader for observers, while no partition is read for other reasons.
     pub(super) reads: Option<Reader>,
-    /// The ledger has been heard without a break since this time.
+    /// The time since which the ledger was heard without a break.
     pub(super) since: Option<Time>,
     pub(super) gaps: Gaps,
-    /// Views may still show leaders from before a break.
-    pub(super) looks: bool,
-    /// The last time at which the ledger was heard, or at which the first observer began to look.
-    pub(super) alive: Time,
-    /// The last time at which the ledger was asked because it was silent.
-    pub(super) asked: Time,
+    /// Whether views may still show leaders from before a break.
+    pub(super) may_be_stale: bool,
+    /// The time of the ledger's last answer, or at first of the first observation.
+    pub(super) heard_at: Time,
+    /// The time of the last question to a silent ledger.
+    pub(super) asked_at: Time,
+    /// The time of the last comparison of the views with those that were reported.
+    pub(super) compared_at: Time,
 }
 
-/// Readings that overlap: each began before the last one ended.
+/// Overlapping readings, each of which began before the last one ended.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Gaps {
-    /// All readings without a gap: the ledger counts as heard until none of them is read.
+    /// All readings without a gap before them. The ledger counts as heard until all have ended.
     pub(super) open: BTreeSet<(Partition, Reading)>,
-    /// The next search for gaps, which does not run for each of a thousand readings.
-    pub(super) look_at: Time,
-    /// A silent reading, until the ledger says whether it has missed a record.
+    /// The time of the next search for gaps; with a thousand readings a search is costly.
+    pub(super) next_search: Time,
+    /// A silent reading; the ledger was asked whether the reading has missed a record.
     pub(super) silent: Option<SilentReading>,
 }
 
@@ -45,10 +47,11 @@ pub(super) struct SilentReading {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Observation {
+    /// The begin of the observation.
     pub(super) since: Time,
     pub(super) shown: Option<View>,
-    /// A view was reported for this or an earlier observer: an unknown view is then reported at
-    /// once.
+    /// Whether a view was reported to this or an earlier observer: an unknown leader is then
+    /// reported at once.
     pub(super) reported: bool,
 }
 
@@ -58,7 +61,7 @@ impl Sight {
     }
 
     pub(in crate::nele) const fn look_for_gaps(&mut self) {
-        self.gaps.look_at = Time::ZERO;
+        self.gaps.next_search = Time::ZERO;
     }
 
     pub(super) const fn reads(&self) -> Option<&Reader> {
@@ -70,22 +73,26 @@ impl Sight {
         core::mem::take(&mut self.roles).into_keys().collect()
     }
 
+    /// The time of the next question to a silent ledger.
+    pub(super) fn asks_again(&self, config: &Checked) -> Time {
+        self.heard_at.max(self.asked_at).after(config.silence())
+    }
+
     /// The time of the next question to a silent ledger, or of a report about it.
     pub(super) fn due(&self, config: &Checked) -> Option<Time> {
         if self.roles.is_empty() {
             return None;
         }
         let seek = self.reads.as_ref().and_then(|reads| reads.due());
-        let silent = self.alive.max(self.asked).after(config.silence());
-        let knows = self.since.is_some() || self.looks;
-        let deaf = knows.then(|| self.alive.after(config.silence().saturating_mul(2)));
+        let knows = self.since.is_some() || self.may_be_stale;
+        let deaf = knows.then(|| self.heard_at.after(config.silence().saturating_mul(2)));
         let unshown = self.roles.values().filter(|observed| observed.shown.is_none());
         let first = unshown.map(|observed| observed.since.after(config.silence())).min();
-        [seek, Some(silent), deaf, first].into_iter().flatten().min()
+        [seek, Some(self.asks_again(config)), deaf, first].into_iter().flatten().min()
     }
 
     /// Whether the ledger has been silent for so long that no leader is known.
     pub(super) fn is_deaf(&self, now: Time, config: &Checked) -> bool {
-        now.since(self.alive) >= config.silence().saturating_mul(2)
+        now.since(self.heard_at) >= config.silence().saturating_mul(2)
     }
 }

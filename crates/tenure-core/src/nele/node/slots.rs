@@ -7,7 +7,7 @@ use crate::nele::identity::Partition;
 use crate::nele::slot::Slot;
 use crate::time::Time;
 
-/// The partitions that are assigned to this process, or decide on a role for which it stands.
+/// The partitions that are assigned to this process, or that decide on a role of its campaigns.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct Slots {
     pub(in crate::nele) all: BTreeMap<Partition, Slot>,

@@ -21,37 +21,37 @@ use crate::nele::slot::{Campaign, Phase, Slot};
 use crate::nele::words::Out;
 use crate::time::Time;
 
-/// A process: the machine that the module document describes.
+/// The state machine of one process, which the module document describes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Nele {
     pub(in crate::nele) config: Checked,
     pub(in crate::nele) me: Process,
     pub(in crate::nele) draw: Draw,
     pub(in crate::nele) now: Time,
-    /// The last time at which this process noticed that it had been stopped.
+    /// The last instant at which this process noticed that it had been stopped.
     pub(in crate::nele) woke: Option<Time>,
     pub(in crate::nele) topic: TopicId,
-    /// The reason for which this process never leads again.
+    /// The reason why this process never leads again.
     pub(in crate::nele) halted: Option<Arc<str>>,
     pub(in crate::nele) group: Group,
     pub(in crate::nele) slots: Slots,
-    /// Leaderships that are over, until others can know of their end.
+    /// Ended leaderships whose end others may not know yet.
     pub(in crate::nele) releases: BTreeSet<Role>,
     pub(in crate::nele) log: Log,
     pub(in crate::nele) peers: Peers,
     pub(in crate::nele) sight: Sight,
     pub(in crate::nele) reports: LastReports,
-    /// The end of this step looks for changes to report.
+    /// Whether this step may have changed what [`tell`](Self::tell) reports.
     pub(in crate::nele) changed: bool,
 }
 
-/// The log of the partitions, as this process writes and reads it.
+/// Reads and writes of the partitions.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct Log {
     pub(in crate::nele) sent: SendTimes,
     pub(in crate::nele) beat: Option<Time>,
     pub(in crate::nele) attempts: u64,
-    /// The highest base of a fence of this process, or of its group.
+    /// The highest base in a fence of this process or its group.
     pub(in crate::nele) based: u32,
 }
 
@@ -91,7 +91,7 @@ impl Nele {
         self.group.is_out()
     }
 
-    /// Whether this process is a member of the group, and has heard its first rebalance.
+    /// Whether this process is a member of the group and has received its first rebalance.
     #[must_use]
     pub const fn is_member(&self) -> bool {
         self.group.is_member()
@@ -103,8 +103,8 @@ impl Nele {
         own.map(|(partition, _)| *partition)
     }
 
-    /// All leaders of all roles by their own entries, for a table. Complete while an observer
-    /// looks, or a partition is read.
+    /// All leaders of all roles by their own entries, for a table. The table is complete while this
+    /// process observes an election, or reads a partition.
     pub fn seen(&self) -> impl Iterator<Item = Seen> {
         self.peers.all()
     }
@@ -116,7 +116,7 @@ impl Nele {
         self.peers.is_wanted(role, now)
     }
 
-    /// The reason for which no role can be led or observed under this name.
+    /// The reason why no role can be led or observed under this name.
     pub(in crate::nele) fn objection(
         &self,
         name: &ElectionName,

@@ -12,8 +12,8 @@ pub(in crate::nele) struct LastReports {
     pub(super) unfilled: Option<VacantRoles>,
     /// Roles that this process and another one on its machine lead.
     pub(super) same_host: BTreeSet<(Role, Process)>,
-    /// Partitions to which the last record was not written, with the reason of the first failure in
-    /// a row.
+    /// Partitions to which the last record was not written, each with the reason of the first
+    /// failure in the row.
     pub(super) unwritten: BTreeMap<Partition, Arc<str>>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct VacantRoles {
 }
 
 impl LastReports {
-    /// Notes whether a record was written, and reports the first failure in a row.
+    /// Notes whether a record was written. Reports the first failure in a row.
     pub(super) fn trouble(&mut self, partition: Partition, why: Option<Arc<str>>, out: &mut Out) {
         match why {
             None if self.unwritten.remove(&partition).is_some() => {

@@ -17,9 +17,9 @@ pub(in crate::nele) enum Phase {
     Waiting,
     Leading {
         until: Time,
-        /// The fence of this role; other roles of the partition may have an earlier one.
+        /// The fence of this role. Other roles of the partition may have an earlier fence.
         fence: Option<Fence>,
-        /// The leadership is settled once its end is this or later; `None` after the report.
+        /// The leadership is settled once its end is at least `full`; `None` after that.
         full: Option<Time>,
     },
 }

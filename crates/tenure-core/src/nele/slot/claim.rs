@@ -12,9 +12,9 @@ use crate::time::Time;
 pub(in crate::nele) struct SlotClaim {
     pub(in crate::nele) bid: Bid,
     pub(in crate::nele) held: Option<HeldClaim>,
-    /// The send of the last own record that was read back.
+    /// The send time of the last record of this process that was read back.
     pub(in crate::nele) own: Option<Time>,
-    /// Leader epoch and offset of the last claim, if they make no fence.
+    /// Leader epoch and offset of the last claim, if these made no fence.
     pub(in crate::nele) fenceless: Option<(Option<u32>, u64)>,
 }
 
@@ -22,35 +22,35 @@ pub(in crate::nele) struct SlotClaim {
 pub(in crate::nele) enum Bid {
     #[default]
     Idle,
-    /// The next claim is published at this time.
+    /// The time at which the next claim is published.
     Due(Time),
     UnderWay {
         number: EntryNumber,
-        /// The claim counts only if it is read back by this reading.
+        /// The reading that must bring the claim back; otherwise the claim does not count.
         reading: Reading,
         until: Time,
-        /// The ledger has appended the claim where this process will read it.
+        /// Whether the ledger has appended the claim ahead of that reading.
         kept: bool,
     },
 }
 
-/// A claim that was read back, and is not void.
+/// A claim that was read back and is not void.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nele) struct HeldClaim {
-    /// The first claim of this office was read back at this time.
+    /// The time at which the first claim of this office was read back.
     pub(in crate::nele) since: Time,
     pub(in crate::nele) grace: Duration,
-    /// The first claim of the present leader epoch was read back at this time.
+    /// The time at which the first claim of the present leader epoch was read back.
     pub(in crate::nele) renewed: Time,
-    /// No role is won before this time: G after `renewed`, and later if others of the group have a
-    /// longer T. A leader leads on.
+    /// No role is won before this time: G after `renewed`, or later if other members have a longer
+    /// T. A leader goes on meanwhile.
     pub(in crate::nele) begins: Time,
     pub(in crate::nele) fence: Fence,
     pub(in crate::nele) epoch: Option<u32>,
-    /// The send of the latest own record that was read back after the claim.
+    /// The send time of the latest record of this process that was read back after the claim.
     pub(in crate::nele) evidence: Option<Time>,
-    /// The claim wins no more roles (ruling 10): its fence was used by a leadership that is over,
-    /// or another leader epoch began, which may have had another leader.
+    /// Whether the claim wins no more roles (ruling 10): an ended leadership has used its fence, or
+    /// another leader epoch began, in which another process may have led.
     pub(in crate::nele) spent: bool,
 }
 
@@ -76,19 +76,19 @@ impl HeldClaim {
         self.begins = self.begins.max(self.renewed.after(grace));
     }
 
-    /// T after its evidence: the end of a leadership by this claim, once the grace period is over.
+    /// The evidence plus T: the end of a leadership by this claim.
     pub(in crate::nele) fn until(&self, context: &Context<'_>) -> Option<Time> {
         Some(self.evidence?.after(context.config.takeover))
     }
 
-    /// The same, if the grace period is over and that end is not.
+    /// The end of a leadership by this claim, if the grace period is over and the end is ahead.
     pub(in crate::nele) fn leads(&self, context: &Context<'_>) -> Option<Time> {
         let until = self.until(context)?;
         let waited = self.since.after(self.grace) <= context.now;
         (waited && context.now < until).then_some(until)
     }
 
-    /// Whether the claim can win no role now: no own record was read back lately.
+    /// Whether the claim can win no role now, for want of recent evidence.
     pub(in crate::nele) fn is_barren(&self, context: &Context<'_>) -> bool {
         let over = self.until(context).is_none_or(|until| until <= context.now);
         over && self.begins <= context.now

@@ -19,22 +19,22 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nele) struct Slot {
     pub(in crate::nele) partition: Partition,
-    /// The partition is assigned to this process since this time, if it is.
+    /// The time at which the partition was assigned to this process, if it is.
     pub(in crate::nele) assigned: Option<Time>,
     pub(in crate::nele) reads: Option<Reader>,
-    /// V: the time of the last record that was read (`at_least_one`).
+    /// V, the time of the last record that was read (`at_least_one`).
     pub(in crate::nele) news: Option<Time>,
     pub(in crate::nele) claim: SlotClaim,
-    /// The reason for which the partition cannot be read, as it was reported last.
+    /// The last reported reason why the partition cannot be read.
     pub(in crate::nele) trouble: Option<Arc<str>>,
-    /// The reason of the end of its leaderships, once they end.
+    /// The reason that is reported when the leaderships of the partition end.
     pub(in crate::nele) loss: Loss,
     pub(in crate::nele) campaigns: BTreeMap<Role, Campaign>,
-    /// The deadline as the node keeps it.
+    /// The deadline that the node has booked for this slot.
     pub(in crate::nele) booked: Option<Time>,
 }
 
-/// The lead of a partition: its end, and its fence.
+/// End and fence of a lead over a partition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::nele) struct Hold {
     pub(in crate::nele) until: Time,
@@ -96,7 +96,7 @@ impl Slot {
         }
     }
 
-    /// Reports a trouble, unless it is the same as before without a record since.
+    /// Reports a trouble, unless the same trouble was reported since the last record.
     pub(in crate::nele) fn trouble(&mut self, why: Arc<str>, context: &mut Context<'_>) {
         if self.trouble.as_ref() == Some(&why) {
             return;
@@ -105,7 +105,7 @@ impl Slot {
         emit(None, OwnEvent::Trouble { partition: self.partition, why }, context.out);
     }
 
-    /// The ledger has acknowledged a claim at this offset, or has not.
+    /// Handles the ledger's answer to a claim: the offset, or `None` after a failure.
     pub(in crate::nele) fn on_published(
         &mut self,
         claim: EntryNumber,
@@ -118,7 +118,7 @@ impl Slot {
         }
         let reads = self.reads.as_ref().filter(|reads| reads.reading == reading);
         let next = reads.and_then(Reader::next);
-        // The process reads the claim back if it lies ahead of the reading (ruling 3).
+        // The process will read the claim back if its offset is ahead of the reading (ruling 3).
         let comes = offset.is_some_and(|offset| next.is_some_and(|next| offset >= next));
         if let Bid::UnderWay { kept, .. } = &mut self.claim.bid {
             *kept = comes;
@@ -127,30 +127,28 @@ impl Slot {
             return;
         }
         self.claim.bid = Bid::Idle;
-        // A claim from before a new assignment needs no pause after it.
+        // A claim of an earlier assignment needs no pause.
         if next.is_some() {
             self.pause(context);
         }
     }
 
-    /// Whether this process was stopped while the partition was assigned to it, and has not read
-    /// back a record that it wrote after that: the log may hold a claim of another process before
-    /// this record.
+    /// Whether this process was stopped after the partition was assigned, and has not read back any
+    /// record that it wrote later. The log may hold another process's claim ahead of such a record.
     pub(in crate::nele) fn has_slept(&self, context: &Context<'_>) -> bool {
         self.assigned.zip(context.woke).is_some_and(|(assigned, woke)| {
             assigned < woke && self.claim.own.is_none_or(|sent| sent < woke)
         })
     }
 
-    /// The time at which the partition is read anew, because no record comes: as every member
-    /// writes to every partition, the reader may be stuck. With campaigns, in `at_most_one`, a
-    /// claim or evidence that is not read back shows that sooner, unless a claim has to wait for a
-    /// record.
-    pub(in crate::nele) fn silent(&self, context: &Context<'_>) -> Option<Time> {
+    /// The time at which the partition is read anew because no record comes: every member writes to
+    /// every partition, so the reader may be stuck. In `at_most_one` a campaign notices a stuck
+    /// reader sooner, by a claim or evidence that is not read back.
+    pub(in crate::nele) fn reads_anew_at(&self, context: &Context<'_>) -> Option<Time> {
         let claims = context.by_claims() && !self.campaigns.is_empty();
         let claims = claims && !self.has_slept(context);
         let heard = self.reads.as_ref().filter(|_| !claims)?;
-        // A process that was stopped did not listen.
+        // A stopped process did not listen.
         let listens = context.woke.map_or(Time::ZERO, |woke| woke.after(context.config.silence()));
         Some(heard.heard()?.after(context.config.takeover).max(listens))
     }
@@ -158,14 +156,14 @@ impl Slot {
     /// Makes the next claim after a pause, unless a claim is under way.
     pub(in crate::nele) fn pause(&mut self, context: &Context<'_>) {
         if !matches!(self.claim.bid, Bid::UnderWay { .. }) {
-            // Two processes that both believe to own the partition do not claim in one step (ruling
-            // 1).
+            // Draw the pause: two processes that both own the partition by their knowledge must not
+            // claim in step (ruling 1).
             self.claim.bid = Bid::Due(context.spaced(context.config.publish_interval, "claim"));
         }
     }
 
-    /// The assignment of the partition has ended or changed: its claim counts no more. A claim that
-    /// is under way is waited for.
+    /// Drops the claim when the assignment ends or changes, but goes on waiting for a claim under
+    /// way.
     pub(in crate::nele) fn drop_claim(&mut self) {
         self.claim.held = None;
         self.claim.fenceless = None;
@@ -175,14 +173,14 @@ impl Slot {
         }
     }
 
-    /// Stops waiting for a claim that was appended and will not be read any more.
+    /// Stops waiting for a claim that was appended and will never be read.
     pub(in crate::nele) fn drop_kept(&mut self) {
         if matches!(self.claim.bid, Bid::UnderWay { kept: true, .. }) {
             self.claim.bid = Bid::Idle;
         }
     }
 
-    /// A campaign or a leadership is over. Returns whether it led.
+    /// Ends a campaign or a leadership. Returns whether it led.
     pub(in crate::nele) fn finish(
         &mut self,
         role: Role,
@@ -210,21 +208,26 @@ impl Slot {
         }
     }
 
-    /// The time until which the partition could be led by the present news, whether or not the lead
-    /// has begun.
+    /// The time until which the present news would let this process lead the partition, whether it
+    /// leads yet or not.
     pub(in crate::nele) fn until(&self, context: &Context<'_>) -> Option<Time> {
         if context.by_claims() {
             return self.claim.held.and_then(|held| held.until(context));
         }
+        self.news_until(context)
+    }
+
+    /// The latest news plus T (`takeover`).
+    pub(in crate::nele) fn news_until(&self, context: &Context<'_>) -> Option<Time> {
         Some(self.news?.after(context.config.takeover))
     }
 
     pub(in crate::nele) fn due(&self, context: &Context<'_>) -> Option<Time> {
         let seek = self.reads.as_ref().and_then(|reads| reads.due());
-        let silent = self.silent(context);
+        let read = self.reads_anew_at(context);
         let hold = self.until(context);
         let begins = self.claim.held.map(|held| held.begins);
-        let dues = [seek, silent, hold, begins, self.claim.bid.due()];
+        let dues = [seek, read, hold, begins, self.claim.bid.due()];
         dues.into_iter().flatten().filter(|due| *due > context.now && *due < Time::MAX).min()
     }
 

@@ -34,7 +34,7 @@ impl Slot {
         }
         if self.assigned.is_none() {
             if let Some(why) = context.unwritten.get(&self.partition) {
-                // The process reads no record either, and the last leader may be gone.
+                // A process that cannot write may not read either, and the last leader may be gone.
                 let obstacles = [self.obstacle("unwritten", why.clone())].into();
                 return Waiting::Connecting { obstacles };
             }
@@ -68,7 +68,9 @@ impl Slot {
                 ("claim", "it is to be claimed")
             }
             (Mode::AtMostOne, None) => ("claim", "its claim is not read back yet"),
-            (Mode::AtMostOne, Some(_)) => ("evidence", "no own record was read back lately"),
+            (Mode::AtMostOne, Some(_)) => {
+                ("evidence", "no record of this process was read back recently")
+            }
         };
         Waiting::Connecting { obstacles: [self.obstacle(label, why.into())].into() }
     }
@@ -78,11 +80,11 @@ impl Slot {
     }
 }
 
-/// Another process of the group has a mode without claims.
+/// Prints that another process of the group has a mode without claims.
 fn unlike(who: &Process, terms: &Terms) -> Waiting {
     let why = format!(
-        "it goes by {}, and is waited for as long as it is heard: give all of a group the same \
-         mode",
+        "its mode is {}, and this campaign waits as long as its records come: give all processes \
+         of a group the same mode",
         terms.mode
     );
     let by = who.to_string().into();

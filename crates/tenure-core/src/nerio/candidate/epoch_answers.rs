@@ -50,7 +50,7 @@ impl EpochAnswers {
 
     /// Drops answers to all requests so far for ever.
     pub(super) fn abort(&mut self, last_start: Time) {
-        self.reach = Reach::default();
+        self.reach.forget();
         self.oks.clear();
         self.floors.fill(last_start);
     }

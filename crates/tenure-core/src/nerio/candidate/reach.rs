@@ -19,6 +19,14 @@ pub(in crate::nerio) struct Reach {
 }
 
 impl Reach {
+    /// Drops all answers so far, but keeps their room: a leader does this at each renewal, and its
+    /// next oks need the same room.
+    pub(in crate::nerio) fn forget(&mut self) {
+        self.unanswered = ByMember::default();
+        self.unable = MemberSet::EMPTY;
+        self.latest.clear();
+    }
+
     pub(in crate::nerio) fn asked(&mut self, member: usize, start: Time) {
         self.unanswered.get_or_insert(member, start);
     }

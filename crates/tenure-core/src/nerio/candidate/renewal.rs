@@ -34,7 +34,7 @@ impl Candidate {
             campaign.next_at = now;
         }
         if campaign.transfer.is_some() {
-            campaign.next_at = now.after(context.retry().min(context.config.refresh));
+            campaign.next_at = now.after(context.retry_of_transfer());
         } else if now >= campaign.next_at {
             self.request(now, context, out);
         }

@@ -109,8 +109,7 @@ mod tests {
         assert_eq!(wrong("a=127.0.0.1:1,"), "the member \"\" has no `=`");
         assert_eq!(
             wrong("a b=127.0.0.1:1"),
-            "member \"a b\": a node's name may hold letters, digits and . _ -; ' ' is not one of \
-             them"
+            "member \"a b\": a node's name may hold letters, digits and . _ -; ' ' is not allowed"
         );
         assert_eq!(wrong("a=x:1,b=x"), "member \"b\": the address \"x\" has no port");
     }

@@ -1,5 +1,6 @@
 //! An election at a grantor: its holder, its waiting candidates, its released Starts.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
@@ -184,10 +185,10 @@ impl ElectionState {
     /// The state of `election`. The fences of an unknown election may be anywhere up to `floor`.
     pub(in crate::nerio) fn of<'a>(
         election: &ElectionName,
-        all: &'a mut BTreeMap<ElectionName, Self>,
+        all: &'a mut BTreeMap<ElectionName, Box<Self>>,
         floor: Fence,
     ) -> &'a mut Self {
-        let vacant = || Self { fence_seen: floor, ..Self::default() };
+        let vacant = || Box::new(Self { fence_seen: floor, ..Self::default() });
         all.entry(election.clone()).or_insert_with(vacant)
     }
 

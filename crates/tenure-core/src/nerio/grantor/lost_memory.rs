@@ -20,6 +20,14 @@ use super::phase::{Missing, Phase, Read, ReadAnswer};
 use crate::fence::Fence;
 use crate::time::Time;
 
+/// Since when enough members have written down a grantor's memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Recorded {
+    pub(super) since: Time,
+    /// Whether enough of those that remember have.
+    by_whole: bool,
+}
+
 impl Grantor {
     /// Asks all others for their fences (the scalar fence, rule 4). Answers are kept over
     /// repetitions: every answer after the end of the quarantine is good.
@@ -27,7 +35,7 @@ impl Grantor {
         if self.becomes_later() {
             // No member has written this memory down: the wait for the memory before counts for
             // nothing.
-            (self.recorded, self.remembered) = (None, None);
+            self.recorded = None;
             return self.write_boot(now, None, Read::Fences, out);
         }
         let (since, answers, news, mut told) = match &mut self.phase {
@@ -171,11 +179,12 @@ impl Grantor {
         let whole: MemberSet = whole.map(|(member, _)| *member).collect();
         let all = heard().map(|(_, known)| known.seen).max();
         let remembers = self.is_whole_quorum(whole);
-        self.recorded.get_or_insert(now);
-        if remembers && !self.is_founder() {
+        let is_founder = self.is_founder();
+        let written = self.recorded.get_or_insert(Recorded { since: now, by_whole: false });
+        if remembers && !is_founder && !written.by_whole {
             // Members with an empty directory may have written this memory down long before. A
             // founder found itself among the founders when no member remembered anything.
-            self.recorded = self.recorded.max(Some(*self.remembered.get_or_insert(now)));
+            *written = Recorded { since: now, by_whole: true };
         }
         let until = self.ended(longest.max(self.delta_max));
         if until > since {

@@ -1,7 +1,6 @@
 //! Members and their memories: a grantor writes down the memories of others, and reports its own.
 
 use alloc::vec::Vec;
-use core::time::Duration;
 
 use super::super::body::{FenceRead, FenceSeen};
 use super::super::event::OwnEvent;
@@ -140,8 +139,7 @@ impl Grantor {
             true => (self.others(), REFRESHES_KNOWN),
             false => (missing, REFRESHES),
         };
-        let period: Duration = self.config.refresh.saturating_mul(refreshes);
-        self.memories.say_at = Some(now.after(period)).filter(|at| *at < Time::MAX);
+        self.say_again(now, refreshes);
         for member in to.iter() {
             let read = FenceRead { start: now, instance: self.instance, record: true };
             send(out, self.membership.to(member), read);
@@ -154,9 +152,14 @@ impl Grantor {
     pub(super) fn begin_to_say_memory(&mut self, now: Time) {
         let knows = self.memories.durable().entries().next().is_some();
         if knows && self.phase == Phase::Serving && self.memories.say_at.is_none() {
-            let period = self.config.refresh.saturating_mul(REFRESHES_KNOWN);
-            self.memories.say_at = Some(now.after(period)).filter(|at| *at < Time::MAX);
+            self.say_again(now, REFRESHES_KNOWN);
         }
+    }
+
+    /// Books the next report of its memory, after so many refreshes.
+    fn say_again(&mut self, now: Time, refreshes: u32) {
+        let period = self.config.refresh.saturating_mul(refreshes);
+        self.memories.say_at = Some(now.after(period)).filter(|at| *at < Time::MAX);
     }
 
     /// `member` answers with the memories that it has written down.

@@ -45,6 +45,7 @@ pub(super) use self::election::{ElectionState, Grant, ParkedRequest, holder_rank
 use self::fences::Fences;
 pub(super) use self::fences::REACH;
 use self::longer_leases::Raise;
+use self::lost_memory::Recorded;
 use self::memories::Memories;
 pub(super) use self::phase::Phase;
 use self::shared_names::{Incarnations, Meeting};
@@ -54,7 +55,7 @@ use super::body::{Holder, Refusal, Refused, Request, Service};
 use super::config::Checked;
 use super::epoch::Membership;
 use super::event::{Ignored, OwnEvent};
-use super::identity::{Boot, Instance, Stamp};
+use super::identity::{Boot, Inc, Instance, Stamp};
 use super::message::{Sender, ToGrantor};
 use super::record::Record;
 use super::timer::Timer;
@@ -87,19 +88,18 @@ pub(super) struct Grantor {
     /// Whether enough members answer for it to serve once they have written its memory down: before
     /// that the grantor does not ask them to.
     records: bool,
-    /// Time since which enough members that remember have written its memory down.
-    remembered: Option<Time>,
-    /// Time since which enough members have written its memory down: from then on the grantor waits
-    /// out leases of an earlier memory.
-    recorded: Option<Time>,
+    /// Since when enough members have written its memory down: from then on the grantor waits out
+    /// leases of an earlier memory.
+    recorded: Option<Recorded>,
     memories: Memories,
     pub(super) phase: Phase,
     serving_since: Time,
     pub(super) fences: Fences,
-    pub(super) elections: BTreeMap<ElectionName, ElectionState>,
+    /// Boxed: about a third of the places in the nodes of the tree is empty.
+    pub(super) elections: BTreeMap<ElectionName, Box<ElectionState>>,
     /// Elections that a release opened without a grant since: any sender can name elections.
     pub(super) early: BTreeSet<ElectionName>,
-    deadlines: Deadlines,
+    pub(super) deadlines: Deadlines,
     listing: Listing,
     incarnations: Incarnations,
     pub(super) last_stamp: Stamp,
@@ -124,7 +124,6 @@ impl Grantor {
             joins: false,
             says_memory: false,
             records: false,
-            remembered: None,
             recorded: None,
             memories: Memories::default(),
             config,
@@ -290,17 +289,18 @@ impl Grantor {
         few && self.early.insert(election.clone())
     }
 
-    /// Remembers the incarnations that use a name in one election; returns the address of another
-    /// one that does so at the same time. Processes of one name in two elections are no conflict.
+    /// Remembers that `rival` uses the name of `from` in one election; returns the address of
+    /// another incarnation that does so at the same time. Processes of one name in two elections
+    /// are no conflict.
     pub(super) fn meet(
         &mut self,
         now: Time,
         from: &Sender,
         request: &Request,
+        rival: (Inc, SocketAddr),
         out: &mut Out,
     ) -> Option<SocketAddr> {
         let election = &request.election;
-        let rival = self.state(election).and_then(|state| state.namesake(&from.who, now))?;
         let lasts = request.lease.max(self.config.parked_for());
         let bound = self.config.limits.names;
         match self.incarnations.meet(now, (election, from), rival, lasts, bound) {
@@ -335,6 +335,6 @@ impl Grantor {
     }
 
     pub(super) fn state(&self, election: &ElectionName) -> Option<&ElectionState> {
-        self.elections.get(election)
+        self.elections.get(election).map(|state| &**state)
     }
 }

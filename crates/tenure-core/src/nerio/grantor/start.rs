@@ -1,5 +1,6 @@
 //! From the start of a grantor to its first grant, and to its first longer lease.
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use super::super::event::OwnEvent;
@@ -41,7 +42,8 @@ impl Grantor {
             for record in grants {
                 let election = record.election.clone();
                 self.fences.note(record.fence_seen);
-                self.elections.insert(election.clone(), ElectionState::restore(record));
+                let state = Box::new(ElectionState::restore(record));
+                self.elections.insert(election.clone(), state);
                 self.schedule(&election);
             }
         }
@@ -54,7 +56,8 @@ impl Grantor {
     /// The time at which every lease has ended that was no longer than `delta_max` and was given
     /// before this incarnation; for a new memory, before that memory was recorded.
     pub(super) fn ended(&self, delta_max: Duration) -> Time {
-        self.recorded.unwrap_or(self.started).after(self.outlasts(delta_max))
+        let since = self.recorded.map_or(self.started, |recorded| recorded.since);
+        since.after(self.outlasts(delta_max))
     }
 
     /// The longest time of a lease of `delta_max`, on this grantor's clock.

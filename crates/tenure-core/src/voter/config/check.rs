@@ -1,9 +1,7 @@
 //! The rules that settings must keep together.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::ops::Deref;
 use core::time::Duration;
 
 use super::error::{ConfigError, TooShort};
@@ -11,23 +9,14 @@ use super::settings::{Config, Founding, Mode};
 use crate::bounds::{self, Bounds};
 use crate::voter::electorate::MEMBERS_MAX;
 
-/// A [`Config`] that [`Config::check`] has let pass. Cheap to clone.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Checked(Arc<Config>);
-
-impl Deref for Checked {
-    type Target = Config;
-
-    fn deref(&self) -> &Config {
-        &self.0
-    }
-}
+/// A [`Config`] that [`Config::check`] has let pass.
+pub type Checked = bounds::Checked<Config>;
 
 impl Config {
-    /// Lets settings pass that work together, or says which do not, with the numbers.
+    /// Checks the settings together. The error names those that conflict, with the numbers.
     pub fn check(self) -> Result<Checked, ConfigError> {
         check(&self)?;
-        Ok(Checked(Arc::new(self)))
+        Ok(Checked::new(self))
     }
 }
 
@@ -54,7 +43,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     check_founding(config)
 }
 
-/// Refuses a lease that is too short for its parts (V6).
+/// Refuses a lease that is too short for one of its parts (V6).
 fn check_lease(config: &Config) -> Result<(), ConfigError> {
     let (lease, counted) = (config.lease(), config.counted(config.lease()));
     if let Some(UnfitPart { what, needed, relation, limit }) = lacking(config) {

@@ -22,18 +22,18 @@ pub enum ConfigError {
     )]
     Timeout { timeout: Duration, heartbeat: Duration },
     #[error(
-        "lease max is {lease_max:?}; a leader of these settings asks for {lease:?}, and must be \
-         able to count on more than {needed:?}: lengthen it, or leave it out"
+        "lease max is {lease_max:?}; with these settings a leader asks for a lease of {lease:?}, \
+         and must be able to count on more than {needed:?}: lengthen lease max, or remove it"
     )]
     LeaseMax { lease_max: Duration, lease: Duration, needed: Duration },
     #[error(transparent)]
     TooShort(Box<TooShort>),
     #[error(
-        "mode majority needs the set of voters it begins with: give the voter list, or seeds and \
-         the number of expected voters; mode available does without"
+        "mode majority needs its first voters: give the voter list, or seeds and the number of \
+         expected voters; mode available needs none of these"
     )]
     NoFounding,
-    #[error("{voters} voters are expected, this one included; it must be from 1 to {MEMBERS_MAX}")]
+    #[error("{voters} voters are expected, with this voter; there must be from 1 to {MEMBERS_MAX}")]
     Voters { voters: usize },
     #[error("the voter list has {id} twice: each voter needs an id of its own")]
     Twice { id: NodeName },
@@ -41,7 +41,7 @@ pub enum ConfigError {
     Admission,
 }
 
-/// The settings of which each bounds the lease, or must fit into it.
+/// The settings that determine the lease, or that must fit into it.
 const OF_LEASE: &[&str] = &[
     "heartbeat-interval",
     "missed-heartbeat-tolerance",
@@ -66,7 +66,6 @@ impl SettingsError for ConfigError {
     }
 }
 
-/// A word that names no mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("mode is one of: majority (at most one leader), available (one in each region)")]
 pub struct ModeError;
@@ -74,9 +73,9 @@ pub struct ModeError;
 /// A lease that is too short for one of its parts.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "a leader may count on {:?} of its lease of {:?} (tolerance {tolerance} and 1, times \
-     {heartbeat:?}, drift {drift}); {what} = {needed:?} must be {relation} {:?}: {}, or shorten \
-     what must fit",
+    "a leader may count on {:?} of its lease of {:?} ((tolerance {tolerance} + 1) times heartbeat \
+     interval {heartbeat:?}, drift {drift}); {what} = {needed:?} must be {relation} {:?}: {}, or \
+     shorten this sum",
     to_ms(*.counted),
     to_ms(*.lease),
     below(*.needed, *.limit),
@@ -92,17 +91,17 @@ pub struct TooShort {
     pub needed: Duration,
     pub relation: &'static str,
     pub limit: Duration,
-    /// The smallest m that is enough, with the other settings as they are.
+    /// The smallest `missed-heartbeat-tolerance` that is enough, with the other settings unchanged.
     pub enough: Option<u32>,
 }
 
-/// A span in whole milliseconds, for messages.
+/// Rounds a span to whole milliseconds, for messages.
 fn to_ms(span: Duration) -> Duration {
     let ms = span.saturating_add(Duration::from_micros(500)).as_millis();
     Duration::from_millis(u64::try_from(ms).unwrap_or(u64::MAX))
 }
 
-/// A limit in whole milliseconds, below `needed` if the limit is.
+/// Rounds a limit to whole milliseconds, and keeps a smaller limit below `needed`.
 fn below(needed: Duration, limit: Duration) -> Duration {
     let shown = to_ms(limit);
     if shown >= needed && limit < needed { limit } else { shown }

@@ -2,11 +2,10 @@
 //!
 //! | must be the same everywhere | because |
 //! |---|---|
-//! | `election`, `mode` | requests of others are refused |
+//! | `election`, `mode` | requests of other networks are refused |
 //! | `founding` | another set of voters is another network (V2) |
 //!
-//! The rest may differ from voter to voter: each answer carries what its sender promised, and by
-//! which ρ.
+//! The rest may differ from voter to voter: each answer contains its sender's promise and ρ.
 
 mod check;
 mod error;

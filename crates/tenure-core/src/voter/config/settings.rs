@@ -1,8 +1,11 @@
-//! The settings of a voter, and the times that follow from them.
+//! The settings of a voter, and the times that follow from them. H is `heartbeat`, m `tolerance`, t
+//! `request_timeout`, L the lease.
 
 use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
+
+use serde::Deserialize;
 
 use crate::drift::Drift;
 use crate::name::{ElectionName, NodeName};
@@ -28,45 +31,47 @@ use crate::voter::identity::VoterUrl;
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
-    /// The election: a network elects one leader. A request that names another one is refused.
+    /// The election. A network elects one leader, and refuses requests for another election.
     pub election: ElectionName,
     /// `voter-id`: this voter's name, unique in its network. A UUID fits.
     pub id: NodeName,
-    /// `voter-url`: where others call it.
+    /// `voter-url`: the address under which others call this voter.
     pub url: VoterUrl,
     pub mode: Mode,
     pub founding: Founding,
-    /// H, `heartbeat-interval`, from [`Config::HEARTBEAT_MIN`] to [`Config::HEARTBEAT_MAX`].
-    /// Short: a lost leader is replaced sooner. Long: N² fewer requests. Default 1 s.
+    /// H, `heartbeat-interval`, from [`Config::HEARTBEAT_MIN`] to [`Config::HEARTBEAT_MAX`]. A
+    /// short H replaces a lost leader sooner. A long H needs fewer requests: N² for each H. Default
+    /// 1 s.
     pub heartbeat: Duration,
     /// m, `missed-heartbeat-tolerance`, from 1 to [`Config::TOLERANCE_MAX`]: the number of
-    /// heartbeats in a row that may be missed. The lease follows from m and H, [`Config::lease`].
+    /// heartbeats in a row that may be missed. The lease follows from m and H: [`Config::lease`].
     /// Default 3.
     pub tolerance: u32,
-    /// t, the longest wait for an answer, below H, so that a region that hangs delays no other.
-    /// Longer than the slowest round trip; connections are made beside it. Default 300 ms.
+    /// t, the longest wait for an answer, below H, so that a region that hangs delays no other
+    /// region. Must exceed the slowest round trip; making a connection does not count. Default 300
+    /// ms.
     pub request_timeout: Duration,
-    /// The longest wait for the votes of others, before a voter counts the votes that are there. At
-    /// least two requests' time, so that one region's slow cast is not left out. Default 600 ms.
+    /// The longest wait for votes, before a voter counts those that have arrived. At least 2t, so
+    /// that the vote of a slow region is not left out. Default 600 ms.
     pub cast_timeout: Duration,
-    /// A ballot without a leader is over so long after that. Default 600 ms.
+    /// The time after the cast timeout at which a ballot without a leader ends. Default 600 ms.
     pub result_timeout: Duration,
-    /// The random part of each wait before an election is started, so that voters do not start at
-    /// once. Default 500 ms.
+    /// The most random delay before a voter starts an election: voters then do not start together.
+    /// Default 500 ms.
     pub spread: Duration,
     /// ρ, the bound on the rate error of CLOCK_BOOTTIME; at most [`Config::DRIFT_MAX`]. Default
     /// 10⁻³.
     pub drift: Drift,
     /// The longest promise that this voter gives; `None`: its own [`lease`](Config::lease). A
-    /// leader that asks for more gets this. After a restart a voter is silent for its longest
-    /// promise ever.
+    /// leader that asks for more gets `lease_max`. After a restart a voter is silent for its
+    /// longest promise ever.
     pub lease_max: Option<Duration>,
     pub admission: Admission,
-    /// A voter that was dropped is looked for so long. Default 10 min.
+    /// The time for which a dropped voter is searched for. Default 10 min.
     pub forget_after: Duration,
-    /// A leader's work is asked to stop so long before the end of its lease. Default 1 s.
+    /// Time before the end of its lease at which a leader's work is asked to stop. Default 1 s.
     pub grace: Duration,
-    /// A leader's work is killed so long before that end; at most `grace`. Default 100 ms.
+    /// Time before that end at which the work is killed; at most `grace`. Default 100 ms.
     pub kill_margin: Duration,
     /// The most voters that are known at a time; from 1 to [`Config::VOTERS_MAX`]. Default 128.
     pub voters: usize,
@@ -78,7 +83,7 @@ pub enum Mode {
     /// At most one leader at any instant, with a fence.
     #[default]
     Majority,
-    /// At most one leader in each region that can reach its own voters; no promise about time, and
+    /// At most one leader among voters that can reach each other; no promise while they cannot, and
     /// no fence.
     Available,
 }
@@ -90,14 +95,16 @@ pub enum Founding {
     List(Vec<Listed>),
     /// `expected-voters`, beside seeds: the number of voters, this one included.
     Expected(u16),
-    /// Any voters that are there: `available` only.
+    /// Any voters that answer: `available` only.
     Anybody,
 }
 
 /// A voter of a `voter-list`.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Deserialize)]
 pub struct Listed {
+    #[serde(rename = "voterId")]
     pub id: NodeName,
+    #[serde(rename = "voterUrl")]
     pub url: VoterUrl,
 }
 
@@ -110,11 +117,10 @@ pub enum Admission {
 }
 
 impl Config {
-    /// The shortest heartbeat: below it, schedulers decide who leads.
+    /// The shortest heartbeat. With a shorter one, delays of the scheduler would elect leaders.
     pub const HEARTBEAT_MIN: Duration = Duration::from_millis(20);
     pub const HEARTBEAT_MAX: Duration = Duration::from_secs(3_600);
     pub const TOLERANCE_MAX: u32 = 1_000;
-    /// The most voters that can be known.
     pub const VOTERS_MAX: usize = 256;
     /// The largest ρ.
     pub const DRIFT_MAX: Drift = match Drift::from_parts_per_billion(100_000_000) {
@@ -122,7 +128,7 @@ impl Config {
         Err(_) => panic!("a tenth is below one"),
     };
 
-    /// The defaults, in `majority`. The founding is still to be set.
+    /// The defaults of `majority`. The founding must still be set.
     #[must_use]
     pub fn new(election: ElectionName, id: NodeName, url: VoterUrl) -> Self {
         Self {
@@ -147,13 +153,13 @@ impl Config {
         }
     }
 
-    /// `L = ⌈(m + 1)·H·(1 + ρ)/(1 − ρ)⌉`: the promise that a leader asks for.
+    /// L, the promise that a leader asks for: `⌈(m + 1)·H·(1 + ρ)/(1 − ρ)⌉`.
     #[must_use]
     pub fn lease(&self) -> Duration {
         self.drift.real_at_most(self.drift.stretch(self.silence()))
     }
 
-    /// `(m + 1)·H`: the longest silence of a leader.
+    /// The longest silence of a leader: `(m + 1)·H`.
     #[must_use]
     pub fn silence(&self) -> Duration {
         self.heartbeat.saturating_mul(self.tolerance.saturating_add(1))
@@ -165,21 +171,21 @@ impl Config {
         self.lease_max.unwrap_or_else(|| self.lease())
     }
 
-    /// `D(p) = ⌊p·(1 − ρ)/(1 + ρ)⌋`: the part of a promise p on which its receiver counts, by its
-    /// own clock, if both voters have the same ρ.
+    /// The part of a promise p on which its receiver counts, by its own clock, if both voters have
+    /// the same ρ: `D(p) = ⌊p·(1 − ρ)/(1 + ρ)⌋`.
     #[must_use]
     pub fn counted(&self, promise: Duration) -> Duration {
         self.counted_of(promise, self.drift)
     }
 
-    /// The same for a promise of a voter with another ρ: `⌊⌊p/(1 + ρ′)⌋·(1 − ρ)⌋`.
+    /// The part of a promise by a voter with another ρ′ on which this voter counts:
+    /// `⌊⌊p/(1 + ρ′)⌋·(1 − ρ)⌋`.
     #[must_use]
     pub fn counted_of(&self, promise: Duration, theirs: Drift) -> Duration {
         self.drift.shrink(theirs.real_at_least(promise))
     }
 
-    /// The pause of a voter that has heard that others are not free: at most a request's time,
-    /// however long heartbeats are.
+    /// The pause before the next poll, after others were not free: at most t, and at most H/2.
     pub(in crate::voter) fn poll_pause(&self) -> Duration {
         self.request_timeout.min(self.heartbeat / 2)
     }
@@ -194,7 +200,7 @@ impl Config {
             Mode::Majority => self.lease(),
             Mode::Available => self.heartbeat.saturating_add(self.request_timeout),
         };
-        // A poll that comes a moment too early takes up to t, and the next one comes after a pause.
+        // A poll a moment too early takes up to t, and the next one follows after a pause.
         let poll = self.request_timeout.saturating_add(self.poll_pause());
         let span = wait.saturating_add(self.spread).saturating_add(poll).saturating_add(ballot);
         self.drift.real_at_most(self.drift.stretch(span))

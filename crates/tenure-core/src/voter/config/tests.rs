@@ -26,12 +26,12 @@ fn the_lease_is_rounded_against_the_leader() {
     let exact = config.lease().as_nanos() * 999 / 1_001;
     let counted = config.counted(config.lease()).as_nanos();
     assert!(counted <= exact && counted + 2 >= exact, "{counted} of {exact}");
-    // A worse clock of the other voter makes the promise worth less.
+    // The worse the other voter's clock, the less its promise is worth.
     let worse = "0.05".parse().unwrap();
     assert!(config.counted_of(config.lease(), worse) < config.counted(config.lease()));
 }
 
-/// min(t, H/2), as the bound on a failover counts it.
+/// The bound on a failover counts a pause of min(t, H/2), t the request timeout.
 #[test]
 fn polls_pause_half_a_heartbeat() {
     let pause = |request_timeout| Config { request_timeout, ..config() }.poll_pause();
@@ -57,7 +57,7 @@ fn each_bound_is_the_last_that_passes() {
     check(|config| config.lease_max = Some(1_610 * MS)).unwrap();
 }
 
-/// V6: D ≤ H + 2t, and cast + result + t > D/2, with D = 3.999… s.
+/// V6: D ≤ H + 2t is refused, and so is cast + result + t > D/2, with D = 3.999… s.
 #[test]
 fn short_lease_is_refused_with_numbers() {
     check(|config| config.cast_timeout = 1_099 * MS).unwrap();
@@ -76,7 +76,7 @@ fn short_lease_is_refused_with_numbers() {
     check(|config| config.grace = 2_599 * MS).unwrap();
     let refused = check(|config| config.grace = 2_601 * MS).unwrap_err();
     assert!(refused.contains("grace + kill margin"), "{refused}");
-    // The named value passes, and one less does not.
+    // The named tolerance passes, and the next smaller one does not.
     let with = |tolerance| check(|it| (it.grace, it.tolerance) = (7_000 * MS, tolerance));
     assert!(with(3).unwrap_err().contains("raise the tolerance to 8, or"));
     with(7).unwrap_err();

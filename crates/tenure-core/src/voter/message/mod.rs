@@ -1,10 +1,11 @@
-//! The messages of voters, operators and drivers. The driver writes them as JSON, each on its path.
+//! The messages of voters, operators and drivers. The driver sends them as JSON, each kind on its
+//! path. The types define the fields, and refuse whatever exceeds their bounds.
 //!
 //! An HTTP exchange is two messages: a [`Request`](Message::Request) goes out with a [`Call`], and
-//! the answer comes back with the same call. The core waits for an answer no longer than `within`,
-//! and counts and drops a later one. A voter may carry out a request whose answer is lost. A
-//! request that comes in has a `Call` of the driver, and its answer goes back with that call to the
-//! [`Peer`](super::Peer) that has asked.
+//! the answer comes back with the same call. The core waits for an answer no longer than `within`;
+//! it counts and drops a later one. A voter may have carried out a request whose answer is lost.
+//! For an incoming request the driver chooses the `Call`, and the answer goes back with it to the
+//! asking [`Peer`](super::Peer).
 
 mod leader;
 mod print;
@@ -17,18 +18,19 @@ use core::time::Duration;
 pub use leader::LeaderDto;
 pub use refusal::{Refusal, Unchanged};
 
+use serde::{Deserialize, Serialize};
+
 use super::config::Mode;
 use super::electorate::{Change, Electorate, ElectorateId, Fingerprint};
 use super::identity::{Ballot, Leadership, Participant, VoterUrl};
+use super::json::{self, nanos, nanos_if_any};
 use crate::drift::Drift;
 use crate::name::{ElectionName, NodeName, Value};
 
 /// The most entries of a list of known voters.
 pub const KNOWN_MAX: usize = 256;
-/// The most URLs that discovery hands in at once.
+/// The most URLs that discovery can report at once.
 pub const SEEDS_MAX: usize = 256;
-/// The most bytes of a `remove`'s reason.
-pub const REASON_BYTES_MAX: usize = 256;
 
 /// The number of an exchange, unique in the life of the process that asks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
@@ -37,11 +39,12 @@ pub struct Call(pub u64);
 /// A message of an HTTP exchange, or of the driver.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
-    /// A request: out to a voter, or in from any caller.
+    /// A request: outgoing to a voter, or incoming from any caller.
     Request {
         call: Call,
         caller: Caller,
-        /// Out: the wait of the core; the driver may give the request up after it. In: no meaning.
+        /// The core's wait for an answer. The driver may end the request after it. Without meaning
+        /// in an incoming request.
         within: Duration,
         ask: Ask,
     },
@@ -50,12 +53,13 @@ pub enum Message {
         header: Header,
         answer: Answer,
     },
-    /// In only: a request has failed before its time was over. The other voter may have carried it
-    /// out.
+    /// Incoming only: a request has failed before `within` was over. The other voter may have
+    /// carried it out.
     Failed {
         call: Call,
     },
-    /// In only: the URLs that the seeds' name resolves to now, in place of the earlier ones.
+    /// Incoming only: the URLs to which the seeds' name resolves now; they replace the earlier
+    /// ones.
     Seeds(Vec<VoterUrl>),
 }
 
@@ -64,39 +68,40 @@ pub enum Message {
 pub enum Caller {
     Voter(Header),
     Operator,
-    /// Another caller that has not authenticated.
+    /// A caller that has not authenticated.
     Anybody,
 }
 
 /// The beginning of each message of a voter.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Header {
-    /// The election of the sender's network: a request for another one is refused.
+    /// The election of the sender's network. A voter refuses requests of other networks.
     pub election: ElectionName,
     pub mode: Mode,
     pub sender: Participant,
     pub url: VoterUrl,
     /// The founding that the sender has accepted, and whether all members have accepted it. The
-    /// recipient refuses and reports a mismatch (V2).
+    /// recipient refuses and reports another founding (V2).
     pub founding: Option<(Fingerprint, bool)>,
 }
 
-/// A request. Each has its path.
+/// A request. Each kind has its path.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Ask {
-    /// `POST /register`: the caller is a voter. An operator's body is a voter, too, which this
-    /// voter calls before it believes in it.
+    /// `POST /register`: the caller is a voter. If an operator calls, the body names a voter, which
+    /// the recipient asks itself before it counts.
     Register(VoterDto),
-    /// `POST /remove`: this voter did not answer the caller.
+    /// `POST /remove`: the caller could not reach this voter.
     Remove {
         voter: NodeName,
         reason: Value,
     },
-    /// `GET /status`; with a suspect: after this voter has asked the suspect for its own.
+    /// `GET /status`: the recipient's state. With a suspect, the recipient first asks the suspect
+    /// for its status.
     Status {
         suspect: Option<NodeName>,
     },
-    /// `POST /heartbeat`; with a certificate `POST /election/certify`.
+    /// `POST /heartbeat`, or with a certificate `POST /election/certify`.
     Heartbeat(Box<HeartbeatDto>),
     /// `POST /reconcile`: all voters that the caller knows.
     Reconcile(Vec<VoterDto>),
@@ -106,10 +111,10 @@ pub enum Ask {
     Result(ElectionDto),
     /// `GET /election/result`: the last result that this voter knows.
     LastResult,
-    /// `POST /election/certify` of a voter that does not lead: whether this voter knows of this
-    /// result.
+    /// `POST /election/certify` of a voter that does not lead: asks whether the recipient knows
+    /// this result.
     Certify(ElectionDto),
-    /// `POST /election/release`: this leadership is over, or will never be.
+    /// `POST /election/release`: this leadership is over, or will never begin.
     Release(Leadership),
     /// `POST /electorate`: a change that an operator asks for.
     Change(Change),
@@ -123,42 +128,52 @@ pub enum Answer {
     Heartbeat(BeatenDto),
     /// To `remove`, `reconcile`, `release` and `electorate`: done.
     Done,
-    /// To `election/start`: a ballot begins, named if it has begun.
+    /// To `election/start`: a ballot begins. Named if it has begun already.
     Started(Option<Ballot>),
-    /// To `election/cast`: the vote was counted; the own vote in the same ballot.
+    /// To `election/cast`: the recipient counted the vote; this is its own vote in that ballot.
     Cast(VoteDto),
-    /// To `election/result`: whether the ballot goes on. A named winner that says no has given the
-    /// ballot up for ever.
+    /// To `election/result`: whether the ballot goes on. `false` from the named winner means that
+    /// it has given the ballot up for ever.
     Counted {
         open: bool,
     },
     /// To `GET election/result` and `election/certify`.
     Election(ElectionDto),
-    /// To any: refused.
     Refused(Refusal),
 }
 
-/// A voter as the text shows it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// A voter as the text represents it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct VoterDto {
     pub voter_id: NodeName,
     pub voter_url: VoterUrl,
+    #[serde(default)]
     pub role: Role,
+    /// A voter that registers is on line.
+    #[serde(default = "on_line")]
     pub on_line: bool,
 }
 
-/// `LEADER`, `FOLLOWER` or `NONE`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+const fn on_line() -> bool {
+    true
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Role {
     Leader,
     Follower,
+    #[default]
     None,
 }
 
 /// The state of the election as one voter knows it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct StatusDto {
-    /// `knownVoters`, the sender included. At most [`KNOWN_MAX`].
+    /// At most [`KNOWN_MAX`], the sender included.
+    #[serde(deserialize_with = "json::known_voters")]
     pub known_voters: Vec<VoterDto>,
     pub sender: VoterDto,
     /// The leader, and the rest of its lease.
@@ -166,35 +181,46 @@ pub struct StatusDto {
     /// The electorate, once there is one.
     pub electorate: Option<Electorate>,
     /// The highest counter that the sender has endorsed or acknowledged.
+    #[serde(deserialize_with = "json::counter")]
     pub endorsed: u64,
-    /// The time for which the sender could have endorsed a candidate without a break; `None`: not
-    /// now.
+    /// The time for which the sender was free to endorse a candidate without a break; `None` if it
+    /// is not free now.
+    #[serde(default, rename = "freeNs", with = "nanos_if_any")]
     pub free: Option<Duration>,
     /// Whether the suspect has answered the sender.
     pub reached: Option<bool>,
+    #[serde(flatten)]
     pub condition: Condition,
 }
 
-/// The obstacles to a voter's vote, as it describes them: for operators and candidates.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+/// Obstacles to a voter's vote, as the voter reports them, for operators and candidates.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 pub struct Condition {
-    /// The voter cannot write its state directory: it endorses no candidate, and acknowledges only
-    /// the leader that it has endorsed.
+    /// Whether the voter cannot write its state directory. Such a voter endorses no candidate, and
+    /// acknowledges only the leader that it has endorsed.
+    #[serde(default)]
     pub failing: bool,
-    /// Until the founding, the set with which the voter begins.
+    /// Until the founding, the first voters by the sender's settings.
+    #[serde(
+        default,
+        rename = "firstVoters",
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "json::first_voters"
+    )]
     pub first: Option<FirstVoters>,
 }
 
-/// The set with which a voter begins.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+/// The first voters by a voter's settings.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum FirstVoters {
-    /// These voters, itself included, in order. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
+    /// These voters, itself among them, in order. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
     Listed(Vec<NodeName>),
     Number(u16),
 }
 
 impl FirstVoters {
-    /// Whether voters that begin with these two can accept the same set.
+    /// Whether voters with these two settings can accept the same set.
     #[must_use]
     pub fn agrees(&self, other: &Self) -> bool {
         match (self, other) {
@@ -205,89 +231,96 @@ impl FirstVoters {
     }
 }
 
-/// A vote in one ballot.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct VoteDto {
-    /// `voterId`, of the sender.
     pub voter_id: NodeName,
-    /// `vote`: any 64-bit signed number; `None` of a voter that does not want to lead.
+    /// Any 64-bit signed number; `None` if the voter does not want to lead.
+    #[serde(default, deserialize_with = "json::vote")]
     pub vote: Option<i64>,
     pub ballot: Ballot,
-    /// L, as the sender would ask for it if it won.
+    /// L, the lease that the sender would ask for as the winner.
+    #[serde(rename = "leaseNs", with = "nanos")]
     pub lease: Duration,
     pub electorate: Electorate,
 }
 
 /// A voter's result of one ballot.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ElectionDto {
     pub ballot: Ballot,
-    /// `certified`: the winner held the results of a quorum.
+    /// Whether the winner has received the results of a quorum.
     pub certified: bool,
-    /// `votes`, as the sender has counted them. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
+    /// The votes as the sender has counted them. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
+    #[serde(with = "json::votes")]
     pub votes: Vec<(NodeName, Option<i64>)>,
-    /// `newLeader`.
     pub new_leader: Participant,
-    /// The sender's promise to the new leader, or its promise when the result was certified.
+    /// The sender's promise to the winner; in a certified result, its promise at the certification.
     pub promise: Option<PromiseDto>,
-    /// The voters that have sent such a result, of a certified one. At most
+    /// The voters that have sent this result, in a certified one. At most
     /// [`MEMBERS_MAX`](super::MEMBERS_MAX).
+    #[serde(default, deserialize_with = "json::endorsed_by")]
     pub endorsed_by: Vec<Participant>,
 }
 
-/// *For so long after I have received the request, I endorse and acknowledge no other leader* (V6).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// *For this span after I received the request, I endorse and acknowledge no other leader* (V6).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct PromiseDto {
+    #[serde(rename = "spanNs", with = "nanos")]
     pub span: Duration,
+    #[serde(rename = "driftPpb", deserialize_with = "json::drift")]
     pub drift: Drift,
 }
 
-/// A heartbeat.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct HeartbeatDto {
-    /// The number of the heartbeat, which grows; the recipient ignores one that is not above the
-    /// last.
+    /// The number of the heartbeat. The recipient ignores a number that is not above the last one.
     pub seq: u64,
-    /// The sender, as others should know it.
+    /// The sender, as others should list it.
     pub sender: VoterDto,
-    /// `knownVoters`. At most [`KNOWN_MAX`].
+    /// At most [`KNOWN_MAX`].
+    #[serde(deserialize_with = "json::known_voters")]
     pub known_voters: Vec<VoterDto>,
-    /// The lease that a leader asks for.
     pub lease: Option<LeaseDto>,
     /// The certificate of a leader that the recipient has not acknowledged yet.
     pub certificate: Option<ElectionDto>,
+    #[serde(flatten)]
     pub condition: Condition,
 }
 
 /// A leader's request for a lease.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LeaseDto {
     pub leadership: Leadership,
     pub value: Value,
     /// L; zero with `available`.
+    #[serde(rename = "spanNs", with = "nanos")]
     pub span: Duration,
     pub electorate: Electorate,
 }
 
 /// The answer to a heartbeat.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 pub struct BeatenDto {
     pub seq: u64,
-    /// The sender's promise to the leader that has asked.
+    /// The sender's promise to the leader that asked.
     pub promise: Option<AckDto>,
-    /// The reason for which the sender does not promise.
+    /// The reason why the sender does not promise.
     pub refused: Option<Refusal>,
-    /// The sender's own leadership, if it leads.
+    /// The sender's leadership, if it leads.
     pub leader: Option<LeaderDto>,
-    /// The time for which the sender could have endorsed a candidate without a break; `None`: not
-    /// now.
+    /// The time for which the sender was free to endorse a candidate without a break; `None` if it
+    /// is not free now.
+    #[serde(default, rename = "freeNs", with = "nanos_if_any")]
     pub free: Option<Duration>,
     /// The sender's document, once it is founded.
     pub electorate: Option<ElectorateId>,
 }
 
-/// An acknowledgement.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct AckDto {
     pub leadership: Leadership,
     pub promise: PromiseDto,

@@ -1,89 +1,111 @@
-//! Reasons for which a request is refused: a driver makes problem details of them (RFC 9457).
+//! Reasons why a request is refused. A driver turns them into problem details (RFC 9457).
 
 use alloc::boxed::Box;
 use core::fmt;
 use core::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::leader::LeaderDto;
 use crate::name::NodeName;
 use crate::voter::electorate::{Electorate, ElectorateId, Fingerprint};
+use crate::voter::json::{self, nanos};
 
-/// The reason for which a request was refused.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// The reason why a request was refused.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Refusal {
-    /// Another election, or another mode, is elected here.
+    /// The request is for another election, or in another mode.
     OtherNetwork,
-    /// The caller was founded with other voters (V2).
+    /// The caller belongs to a network with another founding (V2).
     OtherFounding {
         ours: Fingerprint,
     },
     /// Only members and operators may do this.
     NotAllowed,
-    /// Numbers or lists that contradict each other, in words.
-    Malformed(&'static str),
+    /// Numbers or lists contradict each other. The text is for people, and does not travel.
+    Malformed(#[serde(skip, default = "malformed_elsewhere")] &'static str),
     Full,
     NotFounded,
-    /// The caller, or this voter, has no vote in this electorate, or has a vote with another
-    /// identity because a directory was lost.
+    /// The caller, or this voter, has no vote in this electorate. Perhaps it has a vote with
+    /// another identity, because a directory was lost.
     NotAMember {
         who: NodeName,
     },
-    /// A later run of the caller was heard: this run is over, or two runs exist at once.
+    /// A later run of the caller was heard: the calling run has ended, or two runs exist at once.
     EarlierRun {
         who: NodeName,
     },
     Leads(Box<LeaderDto>),
     Promised {
         to: NodeName,
+        #[serde(rename = "remainingNs", with = "nanos")]
         remaining: Duration,
     },
-    /// This voter has restarted, and is silent for as long as an earlier promise may run (V8).
+    /// This voter has restarted, and is silent for as long as an earlier promise may last (V8).
     Quarantined {
+        #[serde(rename = "remainingNs", with = "nanos")]
         remaining: Duration,
     },
     /// This voter has endorsed a higher counter, or the same counter for another candidate.
     Endorsed {
+        #[serde(deserialize_with = "json::counter")]
         counter: u64,
     },
     /// This voter has left this ballot for another one.
     Left,
-    /// The caller's electorate is lower than this one, which is stored here.
+    /// The caller's electorate is lower than the one that this voter has stored.
     OldElectorate(Electorate),
     Released,
-    /// The heartbeat does not come after the last one.
+    /// The heartbeat's number is not above the last one.
     OldHeartbeat,
     UnknownVoter,
     UnknownElection,
     /// Only the leader does this, and this voter does not lead.
-    NotLeading(Option<Box<LeaderDto>>),
-    /// A quorum has not stored the change before this one yet (V9).
+    NotLeading {
+        leader: Option<Box<LeaderDto>>,
+    },
+    /// The last change is not stored by a quorum yet (V9).
     ChangeRuns {
-        /// The document without a quorum.
+        /// The document that a quorum has to store first.
         electorate: ElectorateId,
     },
-    /// Too few members of the next electorate are there and can write: by the present electorate
-    /// the leader may go on.
+    /// Too few members of the next electorate answer and can write. With the present electorate the
+    /// leader can perhaps go on.
     TooFewAble {
         able: usize,
         needed: usize,
     },
     NotWritten,
     /// The change would have no effect, or would remove the leader.
-    NoChange(Unchanged),
+    NoChange {
+        because: Unchanged,
+    },
 }
 
-/// The reason for which an electorate stays the same.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// The reason why an electorate stays the same.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Unchanged {
     HasVote,
     HasNone,
     Leads,
-    /// The voter to be removed is there, and the leader would give its vote back at once.
+    /// The voter to be removed answers, and the leader would give its vote back at once.
     Returns,
 }
 
+const fn malformed_elsewhere() -> &'static str {
+    "as the other voter reads it"
+}
+
+impl From<Unchanged> for Refusal {
+    fn from(because: Unchanged) -> Self {
+        Self::NoChange { because }
+    }
+}
+
 impl Refusal {
-    /// The reason in one word of lower case and hyphens.
+    /// The reason for programs: lower-case letters and hyphens.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {
@@ -105,11 +127,11 @@ impl Refusal {
             Self::OldHeartbeat => "old-heartbeat",
             Self::UnknownVoter => "unknown-voter",
             Self::UnknownElection => "unknown-election",
-            Self::NotLeading(_) => "not-leading",
+            Self::NotLeading { .. } => "not-leading",
             Self::ChangeRuns { .. } => "change-runs",
             Self::TooFewAble { .. } => "too-few-able",
             Self::NotWritten => "not-written",
-            Self::NoChange(_) => "no-change",
+            Self::NoChange { .. } => "no-change",
         }
     }
 }
@@ -143,8 +165,12 @@ impl fmt::Display for Refusal {
             Self::OldHeartbeat => f.write_str("a later heartbeat was heard before"),
             Self::UnknownVoter => f.write_str("no such voter is known"),
             Self::UnknownElection => f.write_str("no such election is known"),
-            Self::NotLeading(Some(leader)) => write!(f, "only the leader does this: {leader}"),
-            Self::NotLeading(None) => f.write_str("only the leader does this, and none is known"),
+            Self::NotLeading { leader: Some(leader) } => {
+                write!(f, "only the leader does this: {leader}")
+            }
+            Self::NotLeading { leader: None } => {
+                f.write_str("only the leader does this, and none is known")
+            }
             Self::ChangeRuns { electorate } => {
                 write!(f, "electorate {electorate} is not stored by a quorum yet")
             }
@@ -154,14 +180,22 @@ impl fmt::Display for Refusal {
                  them is {needed}"
             ),
             Self::NotWritten => f.write_str("the leader cannot write its state directory"),
-            Self::NoChange(Unchanged::HasVote) => f.write_str(
-                "it has a vote already: where its state directory was lost, remove it first",
-            ),
-            Self::NoChange(Unchanged::HasNone) => f.write_str("it has no vote"),
-            Self::NoChange(Unchanged::Leads) => f.write_str("it leads, and is not removed"),
-            Self::NoChange(Unchanged::Returns) => f.write_str(
-                "it is there, and by the admission of this leader it would be added again at once",
-            ),
+            Self::NoChange { because } => because.fmt(f),
         }
+    }
+}
+
+impl fmt::Display for Unchanged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::HasVote => {
+                "it has a vote already: where its state directory was lost, remove it first"
+            }
+            Self::HasNone => "it has no vote",
+            Self::Leads => "it leads, and is not removed",
+            Self::Returns => {
+                "it is there, and by the admission of this leader it would be added again at once"
+            }
+        })
     }
 }

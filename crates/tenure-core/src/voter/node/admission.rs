@@ -1,5 +1,5 @@
-//! The messages of voters that count are those of this network, in a run that is not over (V2,
-//! V10).
+//! The admission of messages: a message counts if its sender belongs to this network, in a run that
+//! has not ended (V2, V10).
 
 use super::state::Voter;
 use crate::voter::electorate::{Electorate, MEMBERS_MAX};
@@ -9,7 +9,7 @@ use crate::voter::message::{Header, Refusal};
 use crate::voter::words::Out;
 
 impl Voter {
-    /// Whether a message is of a voter of this network, in a run that is not over.
+    /// Checks that a message comes from a voter of this network, in a run that has not ended.
     pub(super) fn recognize(&mut self, header: &Header, out: &mut Out) -> Result<(), Refusal> {
         let Header { election, mode, sender, founding, .. } = header;
         if (election, *mode) != (&self.config.election, self.config.mode) {
@@ -45,9 +45,9 @@ impl Voter {
         Ok(())
     }
 
-    /// A voter speaks for itself, so it is known from now on.
+    /// Notes the sender of a message as a known voter.
     pub(super) fn meet(&mut self, header: &Header, out: &mut Out) -> Meeting {
-        // There is always room for members.
+        // Members always find room.
         let member = self.memory.electorate.as_ref().is_some_and(|e| e.has(&header.sender));
         let room = self.config.voters + if member { MEMBERS_MAX } else { 0 };
         let met = self.known.meet(header, self.now, room);

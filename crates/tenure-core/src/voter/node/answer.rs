@@ -10,7 +10,7 @@ use crate::voter::message::{Answer, Ask, Call, Header, Refusal};
 use crate::voter::words::{Out, Peer};
 
 impl Voter {
-    /// Takes an answer to its request, if it comes in time from the voter that was asked.
+    /// Handles an answer, if it comes in time and from the voter that was asked.
     pub(super) fn on_answer(
         &mut self,
         from: &Peer,
@@ -45,7 +45,7 @@ impl Voter {
         self.on_answered(open, header, answer, out);
     }
 
-    /// A refusal has its own consequences, whatever the request was.
+    /// Handles a refusal, whatever the request was.
     fn on_refused(&mut self, header: &Header, refusal: &Refusal, out: &mut Out) {
         match refusal {
             Refusal::OldElectorate(electorate) => self.adopt_of(header, electorate, out),
@@ -74,7 +74,7 @@ impl Voter {
                 self.on_beaten(header, seq, leadership.as_ref(), open.sent, &beaten, out);
             }
             (Purpose::Suspect { id: suspect, waiters }, Answer::Status(status)) => {
-                // Another voter may be at that address.
+                // Another voter may use the suspect's address.
                 let reached = Some(*id == suspect && status.sender.voter_id == suspect);
                 for waiter in waiters {
                     self.answer(waiter, Answer::Status(self.status(reached)), out);
@@ -84,7 +84,7 @@ impl Voter {
             (Purpose::Poll, Answer::Status(status)) => self.on_polled(header, &status, out),
             (Purpose::Poll, _) => self.on_poll_failed(id, out),
             (Purpose::Cast(ballot), Answer::Cast(vote)) if vote.ballot == ballot => {
-                // Its voter may have sent the same vote as a request.
+                // The same vote may have come as a request.
                 let _ = self.count_vote(header, vote, out);
             }
             (Purpose::Cast(_), Answer::Refused(refusal)) if self.draws_elsewhere(&refusal) => {}
@@ -117,7 +117,7 @@ impl Voter {
         }
     }
 
-    /// A request has no answer that counts. The other voter may have carried it out.
+    /// Handles a request without a proper answer. The other voter may have carried it out.
     pub(super) fn on_no_answer(&mut self, open: &Open, out: &mut Out) {
         let id = open.who.clone();
         match (&open.purpose, id) {

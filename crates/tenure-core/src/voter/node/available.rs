@@ -1,5 +1,5 @@
-//! The mode `available`: a leader has no lease; of two leaders that hear each other the greater one
-//! goes on, and the other one gives up.
+//! The mode `available`: leaders have no lease. When two leaders hear each other, the greater goes
+//! on, and the other gives up.
 
 use super::state::Voter;
 use crate::event::Loss;
@@ -22,7 +22,7 @@ impl Voter {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         self.ballots.hear_counter(lease.leadership.counter());
-        // The leader sent this before its release, and this voter hears it after.
+        // A released leader's message has come late, after its release.
         if self.promise.is_released(&lease.leadership) {
             return Err(Refusal::Released);
         }
@@ -45,8 +45,8 @@ impl Voter {
         Ok(())
     }
 
-    /// Another voter leads, by its answer. A leader that others cannot call learns so that another
-    /// one is greater.
+    /// Ends this voter's leadership if another voter's answer names a greater one. In this way even
+    /// a leader that others cannot call learns of a greater leader.
     pub(super) fn hear_greater(&mut self, leadership: &Leadership, out: &mut Out) {
         let own = self.own_leader_dto().filter(|_| !self.is_majority());
         let lesser = own.is_some_and(|own| greatness(&own.leadership) < greatness(leadership));
@@ -57,7 +57,7 @@ impl Voter {
         }
     }
 
-    /// A leader has answered, and said how much longer it leads, counted from the question.
+    /// Follows a leader that has answered; the rest of its lease counts from before the question.
     pub(super) fn follow_answer(&mut self, leader: &LeaderDto, sent: Time, out: &mut Out) {
         if self.leads() || self.promise.is_released(&leader.leadership) {
             return;
@@ -68,7 +68,7 @@ impl Voter {
         self.watch.hear_answer(leader, certain, self.now);
     }
 
-    /// Another voter leads: it has won a ballot of this counter, so that no other candidate can.
+    /// Leaves a ballot that another leader's counter has decided: no other candidate can win it.
     fn leave_lesser_round(&mut self, leadership: &Leadership, out: &mut Out) {
         let counter = leadership.counter();
         let lesser =
@@ -78,8 +78,8 @@ impl Voter {
         }
     }
 
-    /// Whether a voter refuses because it takes part in another ballot: then it is there, and may
-    /// ask for a vote in its own.
+    /// Whether a refusal shows that its sender takes part in another ballot: such a voter is alive,
+    /// and may ask for a vote there.
     pub(super) fn draws_elsewhere(&self, refusal: &Refusal) -> bool {
         !self.is_majority() && matches!(refusal, Refusal::Left | Refusal::Endorsed { .. })
     }

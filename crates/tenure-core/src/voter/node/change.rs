@@ -9,36 +9,37 @@ use crate::voter::message::{Answer, Refusal, Unchanged};
 use crate::voter::words::Out;
 
 impl Voter {
-    /// An operator asks for a change. The change holds at once, for this leader and its quorums: it
-    /// waits for no other member. [`Refusal::ChangeRuns`] says to the next caller that too few
-    /// members have stored it.
+    /// Changes the electorate for an operator. The change counts at once, for this leader and its
+    /// quorums, without waiting for another member. Until a quorum has stored it, further changes
+    /// are refused with [`Refusal::ChangeRuns`].
     pub(super) fn on_change(&mut self, change: &Change, out: &mut Out) -> Result<Answer, Refusal> {
         let next = self.changed(change)?;
         if let Change::Add(id) = change
             && !self.known.get(id).is_some_and(Neighbour::is_there)
         {
-            // The known header may be that of an earlier run with another directory.
+            // The known voter may be an earlier run with another directory.
             return Err(Refusal::UnknownVoter);
         }
         if let Change::Remove(id) = change
             && let Some(known) = self.known.get_mut(id)
         {
-            // Another directory of this name was refused before.
+            // The voter must answer again before it can be added: it may have another directory
+            // now.
             known.answers = false;
         }
         self.change_to(next, out);
         Ok(Answer::Done)
     }
 
-    /// The next document, if the leader may write it now.
+    /// Returns the next document, if the leader may write it now.
     fn changed(&self, change: &Change) -> Result<Electorate, Refusal> {
         let next = self.next_document(change)?;
-        // A write that fails would stop the heartbeats.
+        // Refuse: a failing write would stop the heartbeats.
         if !self.can_write() {
             return Err(Refusal::NotWritten);
         }
-        // A leader whose voters fail goes on with the document that they have stored: they could
-        // not store another one.
+        // Refuse if too few members could store the next document: with the present one the leader
+        // can go on.
         let (able, needed) = (self.able(&next), next.quorum());
         match able < needed {
             true => Err(Refusal::TooFewAble { able, needed }),
@@ -52,9 +53,9 @@ impl Voter {
         let Some(electorate) =
             self.memory.electorate.as_ref().filter(|_| self.is_majority() && leads)
         else {
-            return Err(Refusal::NotLeading(self.leader_dto().map(Into::into)));
+            return Err(Refusal::NotLeading { leader: self.leader_dto().map(Into::into) });
         };
-        // Quorums of this document meet quorums of the next one, but perhaps not of later ones
+        // Quorums of this document and the next one overlap, but quorums of later ones may not
         // (V9).
         if !self.is_stored(electorate) {
             return Err(Refusal::ChangeRuns { electorate: electorate.id });
@@ -65,7 +66,7 @@ impl Voter {
                 let known = known.ok_or(Refusal::UnknownVoter)?;
                 let who = known.who();
                 if electorate.member(id).is_some() || *id == self.me.id {
-                    return Err(Refusal::NoChange(Unchanged::HasVote));
+                    return Err(Unchanged::HasVote.into());
                 }
                 if electorate.members.len() >= MEMBERS_MAX {
                     return Err(Refusal::Full);
@@ -76,11 +77,11 @@ impl Voter {
                 }
                 Ok(electorate.with(Member::of(who)))
             }
-            Change::Remove(id) if *id == self.me.id => Err(Refusal::NoChange(Unchanged::Leads)),
+            Change::Remove(id) if *id == self.me.id => Err(Unchanged::Leads.into()),
             Change::Remove(id) => match electorate.member(id) {
-                None if self.known.get(id).is_some() => Err(Refusal::NoChange(Unchanged::HasNone)),
+                None if self.known.get(id).is_some() => Err(Unchanged::HasNone.into()),
                 None => Err(Refusal::UnknownVoter),
-                Some(member) if self.returns(member) => Err(Refusal::NoChange(Unchanged::Returns)),
+                Some(member) if self.returns(member) => Err(Unchanged::Returns.into()),
                 Some(_) => Ok(electorate.without(id)),
             },
         }
@@ -88,12 +89,12 @@ impl Voter {
 
     /// Whether a quorum has stored the current document, and no write of it is open.
     fn is_stored(&self, electorate: &Electorate) -> bool {
-        // The write of a leader that is alone must be done, too.
+        // A leader without other members must also have finished its own write.
         let written = !self.writes.is_open();
         written && self.candidacy.lease().is_some_and(|lease| lease.is_stored(electorate))
     }
 
-    /// The document in the memory has changed: the lease rests on the promises of its members.
+    /// Adapts the lease to a changed document: only promises of its members count.
     pub(super) fn document_changed(&mut self) {
         let others = self.others();
         if let Some(lease) = self.candidacy.lease_mut() {
@@ -110,14 +111,14 @@ impl Voter {
         self.send_heartbeats(&others, out);
     }
 
-    /// Whether a quorum of one more member is there without the newcomer, in case it goes again. A
-    /// leader that is alone can never spare it.
+    /// Whether a quorum of one more member would answer without the newcomer, which may fail again.
+    /// A leader without other members passes, as it could never spare a newcomer.
     fn can_spare(&self, electorate: &Electorate) -> bool {
         let all = electorate.members.len();
         all == 1 || self.able(electorate) > all.div_ceil(2)
     }
 
-    /// The number of members that are there, and could store another document.
+    /// The number of members that answer and can store another document.
     fn able(&self, electorate: &Electorate) -> usize {
         let is_able = |known: &Neighbour| known.is_there() && !known.condition.failing;
         let able = |member: &&Member| {
@@ -127,15 +128,15 @@ impl Voter {
         electorate.members.iter().filter(able).count()
     }
 
-    /// Whether this member is there with its memory, so that this leader would give its vote back
-    /// at once.
+    /// Whether this member answers with its accepted identity, so that this leader would give its
+    /// vote back at once.
     fn returns(&self, member: &Member) -> bool {
         let known = self.known.get(&member.id);
         let same = known.is_some_and(|it| it.is_there() && it.who().identity == member.identity);
         same && self.config.admission == Admission::Auto
     }
 
-    /// Gives a vote to a registered voter, if the settings let the leader do so.
+    /// Gives a vote to a known voter, if the settings allow that.
     pub(super) fn admit_known(&mut self, out: &mut Out) {
         if self.config.admission != Admission::Auto || !self.leads() {
             return;

@@ -1,5 +1,5 @@
-//! Discovery: seeds, the lists of other voters, and voters that are dropped (the text's bootstrap
-//! and reconciliation; S2 to S5, S9, S16 to S18; V1, V12).
+//! Discovery: seeds, the lists of other voters, and voters that are dropped (bootstrap and
+//! reconciliation of the text; S2 to S5, S9, S16 to S18; V1, V12).
 
 use alloc::vec::Vec;
 
@@ -12,11 +12,11 @@ use crate::voter::identity::VoterUrl;
 use crate::voter::message::{Answer, Ask, Header, Refusal, Role, VoterDto};
 use crate::voter::words::Out;
 
-/// The most unknown voters of one list that are looked for at once.
+/// The most unknown voters of one list that are asked at once.
 const UNKNOWN_MAX: usize = 8;
 
 impl Voter {
-    /// Takes the addresses that the seeds' name leads to now, beside those of the list (S2).
+    /// Sets the seeds: the addresses to which their name resolves now, and those of the list (S2).
     pub(super) fn on_seeds(&mut self, urls: impl Iterator<Item = VoterUrl>) {
         let listed = match &self.config.founding {
             Founding::List(listed) => listed.as_slice(),
@@ -26,8 +26,8 @@ impl Voter {
         self.known.seek(others.map(|listed| listed.url.clone()).chain(urls));
     }
 
-    /// Registers with each seed behind which no voter is known that answers (S3). The own answer
-    /// does not count, and this voter does not ask for it again (S4).
+    /// Registers with each seed at which no answering voter is known (S3). An answer of this voter
+    /// itself does not count, and this voter does not ask there again (S4).
     pub(super) fn register(&mut self, out: &mut Out) {
         let waits = |url: &VoterUrl| {
             self.calls.any(|open| open.to == *url && open.purpose == Purpose::Register)
@@ -40,8 +40,8 @@ impl Voter {
         }
     }
 
-    /// Compares the list of a heartbeat with the own list. If they differ, this voter sends its own
-    /// list to the sender, and both look for the voters that they do not know (S16).
+    /// Compares the sender's list with this voter's list. If they differ, this voter sends its list
+    /// to the sender, and each asks the voters that it does not know (S16).
     pub(super) fn compare(&mut self, header: &Header, theirs: &[VoterDto], out: &mut Out) {
         let id = &header.sender.id;
         let listed = |id: &NodeName| theirs.iter().any(|voter| voter.voter_id == *id);
@@ -56,8 +56,8 @@ impl Voter {
         }
     }
 
-    /// Asks each voter of another one's list that is unknown here for its status, and the other
-    /// voter to remove each that does not answer (S17, S18).
+    /// Asks each unknown voter of the sender's list for its status. If one does not answer, this
+    /// voter asks the sender to remove it (S17, S18).
     pub(super) fn look_for_unknown(&mut self, theirs: &[VoterDto], by: &NodeName, out: &mut Out) {
         let unknown = theirs.iter().filter(|voter| self.is_unknown(&voter.voter_id));
         let unknown: Vec<_> = unknown.take(UNKNOWN_MAX).cloned().collect();
@@ -67,7 +67,7 @@ impl Voter {
         }
     }
 
-    /// Asks an earlier run that was taken for over, and sends a request, for its status.
+    /// Asks an earlier run that counted as ended, and has sent a request, for its status.
     pub(super) fn look_again(&mut self, header: &Header, out: &mut Out) {
         let (voter_id, voter_url) = (header.sender.id.clone(), header.url.clone());
         let role = Role::None;
@@ -75,7 +75,7 @@ impl Voter {
         self.probe(&voter, None, out);
     }
 
-    /// Asks a voter that may be there for its status; once at a time.
+    /// Asks a voter for its status, unless it is being asked.
     pub(super) fn probe(&mut self, voter: &VoterDto, named_by: Option<&VoterUrl>, out: &mut Out) {
         let id = &voter.voter_id;
         let probes =
@@ -87,8 +87,7 @@ impl Voter {
         self.ask_at(voter.voter_url.clone(), purpose, Ask::Status { suspect: None }, out);
     }
 
-    /// Another voter doubts that the suspect is there: this voter asks the suspect, and answers
-    /// then.
+    /// Asks the suspect on behalf of another voter; returns `None` if the answer follows later.
     pub(super) fn on_doubt(
         &mut self,
         exchange: &Exchange,
@@ -112,7 +111,7 @@ impl Voter {
             return Some(Answer::Status(self.status(None)));
         }
         let purpose = Purpose::Suspect { id: suspect.clone(), waiters: [exchange.clone()].into() };
-        // Half of the wait of the other voter.
+        // Leave the other half of the timeout for the answer.
         let within = self.config.request_timeout / 2;
         self.ask(url, None, purpose, within, Ask::Status { suspect: None }, out);
         None
@@ -129,7 +128,7 @@ impl Voter {
         Ok(Answer::Done)
     }
 
-    /// Another voter does not reach these voters either.
+    /// Notes the voters that the sender does not reach.
     pub(super) fn hear_doubts(&mut self, theirs: &[VoterDto], out: &mut Out) {
         let doubted = theirs.iter().filter(|voter| !voter.on_line);
         for VoterDto { voter_id, .. } in doubted {
@@ -139,7 +138,7 @@ impl Voter {
         }
     }
 
-    /// Drops a voter that neither this voter nor another one reaches (S9, V12).
+    /// Drops a voter that neither this voter nor another one can reach (S9, V12).
     pub(super) fn drop_if_lost(&mut self, id: &NodeName, out: &mut Out) {
         let (tolerance, lately) = (self.config.tolerance, self.config.silence());
         if self.known.drop_if_lost(id, tolerance, self.now, lately) {
@@ -147,21 +146,21 @@ impl Voter {
         }
     }
 
-    /// Forgets the voters that were dropped long ago; a member's place is kept.
+    /// Forgets voters that were dropped long ago, except members.
     pub(super) fn forget_dropped(&mut self) {
         let (now, after) = (self.now, self.config.forget_after);
         let members = self.others();
         self.known.forget(now, after, |id| members.contains(id));
     }
 
-    /// A voter that was dropped answers again.
+    /// Restores a dropped voter that has answered.
     pub(super) fn revive(&mut self, id: &NodeName, out: &mut Out) {
         let Some(known) = self.known.get_mut(id) else { return };
         if known.dropped.take().is_some() {
             let who = known.who().clone();
             self.tell_own(OwnEvent::Known { who }, out);
-            // Two leaders that had dropped each other meet by this probe, and not a heartbeat
-            // later.
+            // Send a heartbeat now: the revived voter may lead, too, and the lesser leader must
+            // give up.
             if self.leads() && !self.is_majority() {
                 self.send_heartbeats(core::slice::from_ref(id), out);
             }

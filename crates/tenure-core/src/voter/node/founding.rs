@@ -1,5 +1,5 @@
-//! The founding: one set of voters that all its members have accepted (V2); and the electorates
-//! that a voter takes from others.
+//! The founding: a set of voters that all its members have accepted (V2). Also the electorates that
+//! a voter adopts from others.
 
 use alloc::vec::Vec;
 
@@ -15,13 +15,14 @@ use crate::voter::message::{FirstVoters, Header};
 use crate::voter::words::Out;
 
 impl Voter {
-    /// Once a heartbeat interval: accepts a set, or finds that all have accepted it.
+    /// Accepts a set, or founds the network once all members have accepted the set. Runs once a
+    /// heartbeat interval.
     pub(super) fn found(&mut self, out: &mut Out) {
-        // A write that fails would stop the heartbeats, by which others hear of the failure.
+        // A failing write would stop the heartbeats, by which others hear of the failure.
         if !self.is_majority() || !self.can_write() {
             return;
         }
-        // A voter accepts only one set, ever: others may rest on the first one (V2).
+        // Accept only if no set was ever accepted: others may depend on the first one (V2).
         if self.memory.electorate.is_none() {
             self.accept(out);
         }
@@ -33,14 +34,14 @@ impl Voter {
             Some((founding, _)) => founding == electorate.founding,
             None => false,
         };
-        // A set that all have accepted stays accepted.
-        let told = |known: &Neighbour| same(&known.header) && known.is_founded();
+        // A member that has founded the network proves that all have accepted the set.
+        let has_founded = |known: &Neighbour| same(&known.header) && known.is_founded();
         let accepted = |member: &Member| {
             let known = self.known.get(&member.id).map(|known| &known.header);
             let other = known.is_some_and(|it| it.sender.identity == member.identity && same(it));
             member.id == self.me.id || other
         };
-        if electorate.members.iter().all(accepted) || self.known.all().any(told) {
+        if electorate.members.iter().all(accepted) || self.known.all().any(has_founded) {
             let electorate = electorate.clone();
             self.remember(out, |memory| memory.founded = true);
             self.tell_own(OwnEvent::Electorate(electorate), out);
@@ -49,8 +50,8 @@ impl Voter {
         }
     }
 
-    /// Accepts the set of known voters, if it has the right size, and was the same a heartbeat
-    /// interval ago. If others are founded already, this voter waits for a vote instead.
+    /// Accepts the set of known voters, if it has the right size and was the same a heartbeat ago.
+    /// If a known voter is founded already, this voter waits for a vote instead.
     fn accept(&mut self, out: &mut Out) {
         let set = self.candidates().map(Electorate::founded);
         let clear = !self.known.all().any(Neighbour::is_founded);
@@ -61,8 +62,8 @@ impl Voter {
         }
     }
 
-    /// Whether a voter of the set was heard lately with two identities: this voter accepts only
-    /// once, and does not know yet which of them stays.
+    /// Whether a voter of the set was recently heard with two identities: this voter can accept
+    /// only one of them, and does not know which one stays.
     fn is_mixed(&self, set: &Electorate) -> bool {
         let lately = |at: Time| self.now.since(at) <= self.config.silence();
         let of_set = |known: &&Neighbour| set.member(&known.who().id).is_some();
@@ -70,7 +71,7 @@ impl Voter {
         others.chain(self.namesake.mixed).any(lately)
     }
 
-    /// The voters of the list, or all known voters, if their number is right.
+    /// The voters of the list, or all known voters if their number is right.
     fn candidates(&self) -> Option<Vec<Member>> {
         let own = Member::of(&self.me);
         match &self.config.founding {
@@ -104,14 +105,14 @@ impl Voter {
         }
     }
 
-    /// Takes the document of an answer, if its sender votes by it.
+    /// Adopts the document of an answer, if its sender is a member of it.
     pub(super) fn adopt_of(&mut self, by: &Header, electorate: &Electorate, out: &mut Out) {
         if electorate.has(&by.sender) {
             self.adopt(electorate, out);
         }
     }
 
-    /// Takes a document of another voter that is not below the own one.
+    /// Adopts a document of another voter that is later than this voter's.
     fn adopt(&mut self, electorate: &Electorate, out: &mut Out) {
         let own = self.accepted();
         let other = own.is_some_and(|own| own.founding != electorate.founding);
@@ -128,7 +129,8 @@ impl Voter {
         self.tell_own(OwnEvent::Electorate(electorate.clone()), out);
     }
 
-    /// The electorate of others may have the id of this voter with another identity.
+    /// Notices that this voter has lost its directory: the electorate has its id with another
+    /// identity.
     pub(super) fn lose(&mut self, electorate: &Electorate, out: &mut Out) {
         if electorate.member(&self.me.id).is_some() {
             self.lost_directory(out);

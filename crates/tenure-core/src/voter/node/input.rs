@@ -1,4 +1,4 @@
-//! The contract: each input once, with all expired timers; deadlines; writes that fail.
+//! The contract: each input is handled once, after all expired timers; deadlines; writes that fail.
 
 use alloc::format;
 use core::time::Duration;
@@ -18,7 +18,7 @@ use crate::voter::words::{Command, Out, Peer, Words, emit};
 use crate::voter::writes::Before;
 
 impl Voter {
-    /// Runs all expired timers, and at the same instant those that they set.
+    /// Runs all expired timers, and those that expire at the same instant because of them.
     fn catch_up(&mut self, out: &mut Out) {
         for _ in 0..OPEN_MAX + 64 {
             // A deadline at the end of time never comes.
@@ -114,7 +114,7 @@ impl Voter {
         }
     }
 
-    /// The application campaigns: from now on this voter casts votes, and starts ballots.
+    /// Begins to campaign: from now on this voter casts numbers and starts ballots.
     fn campaign(&mut self, value: Value, out: &mut Out) {
         if self.candidacy.campaign.is_some() {
             return self.ignore(Ignored::Command, out);
@@ -126,14 +126,14 @@ impl Voter {
         }
     }
 
-    /// The last write has failed, and no later effect was carried out.
+    /// Undoes the last write, which has failed: no later effect of that input was carried out.
     fn on_failed(&mut self, out: &mut Out) {
         let Some(before) = self.writes.undo() else {
             return self.ignore(Ignored::NotWritten, out);
         };
         let Before { memory, promise, lease } = before;
         self.memory = memory;
-        // A leadership that goes on has not grown by effects that were not carried out.
+        // Undo the renewal too, as its effects were not carried out.
         if let Some(lease) = lease
             && let Some(now) = self.candidacy.lease_mut()
             && now.leadership == lease.leadership
@@ -147,7 +147,7 @@ impl Voter {
         if core::mem::take(&mut self.writes.winning) {
             self.unwin(out);
         }
-        // A leader goes on with the document that it had.
+        // A leader goes on with its earlier document.
         self.document_changed();
         self.starter.at = Some(self.now.after(self.config.heartbeat));
         self.fail();
@@ -168,7 +168,7 @@ impl Protocol for Voter {
         }
         self.now = self.now.max(now);
         if matches!(input, Input::Failed(None)) {
-            // Expired timers wait: no effect may come between a write and its failure.
+            // Run no timers: an effect between a write and its failure would be lost.
             match self.writes.take_tried() {
                 true => self.fail(),
                 false => self.on_failed(out),

@@ -1,4 +1,4 @@
-//! How a ballot or a leadership ends, and how other voters learn of it (V5, V8).
+//! The end of a ballot or a leadership, and the messages that report it (V5, V8).
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -15,8 +15,8 @@ use crate::voter::message::{Answer, Ask, ElectionDto, Header, Refusal};
 use crate::voter::words::{Effect, Out};
 
 impl Voter {
-    /// The ballot is over for this voter, which will never lead by it, and says so to the voters
-    /// that have endorsed it.
+    /// Leaves the ballot. This voter will never lead by it, and tells that to the voters that have
+    /// endorsed it.
     pub(super) fn leave_round(&mut self, out: &mut Out) {
         let Some(round) = self.ballots.round.take() else { return };
         let leadership = round.leadership(&self.me);
@@ -28,7 +28,7 @@ impl Voter {
         self.give_up(&leadership, endorsed, out);
     }
 
-    /// The write on which a victory rests has failed: no voter has heard of the victory.
+    /// Takes a victory back whose write has failed: no voter has heard of it.
     pub(super) fn unwin(&mut self, out: &mut Out) {
         let Some(lease) = self.candidacy.take_lease() else { return };
         self.promise.release(&lease.leadership, self.now);
@@ -36,8 +36,8 @@ impl Voter {
         self.give_up(&lease.leadership, endorsed.collect(), out);
     }
 
-    /// Informs these voters that a leadership which they have endorsed will never be. The own
-    /// endorsement needs no request: this voter does not know itself.
+    /// Tells voters that the leadership which they have endorsed will never begin. This voter is
+    /// not known to itself, so it gets no request.
     fn give_up(&mut self, leadership: &Leadership, endorsed: Vec<NodeName>, out: &mut Out) {
         for id in endorsed {
             let ask = Ask::Release(leadership.clone());
@@ -45,7 +45,7 @@ impl Voter {
         }
     }
 
-    /// A leader shows the certificate that it has won by.
+    /// Handles the certificate that a leader has sent.
     pub(super) fn hear_certificate(
         &mut self,
         of: &Leadership,
@@ -60,7 +60,7 @@ impl Voter {
         }
     }
 
-    /// A leader is certified: lower ballots are over.
+    /// Notes a certified leader, and leaves a ballot that is not above the leader's.
     pub(super) fn certified(&mut self, certificate: ElectionDto, out: &mut Out) {
         let (ballot, leader) = (certificate.ballot.clone(), certificate.new_leader.clone());
         self.ballots.last = Some(certificate);
@@ -70,8 +70,8 @@ impl Voter {
         self.tell_own(OwnEvent::Certified { ballot, leader }, out);
     }
 
-    /// A member or an operator asks for an election. Where a voter leads only the leader obeys
-    /// (V8).
+    /// Starts a ballot for a member or an operator. While a leader is known, only the leader itself
+    /// obeys (V8).
     pub(super) fn on_start(&mut self, out: &mut Out) -> Result<Answer, Refusal> {
         if self.leads() && self.is_majority() {
             self.give_way(out);
@@ -91,8 +91,8 @@ impl Voter {
         Ok(Answer::Started(None))
     }
 
-    /// This leader was asked for another draw: it leads to the end of its lease, so that its work
-    /// has ended when the others are free.
+    /// Lets others draw: this leader goes on to the end of its lease, so that its work has ended
+    /// when the others are free.
     fn give_way(&mut self, out: &mut Out) {
         let Some(lease) = self.candidacy.lease_mut() else { return };
         if !core::mem::replace(&mut lease.gives_way, true) {
@@ -114,7 +114,7 @@ impl Voter {
         }
     }
 
-    /// The leadership is over: first for its handle, then for the other voters (R4).
+    /// Ends the leadership: first for its handle, then for the other voters (R4).
     pub(super) fn end(&mut self, loss: Loss, out: &mut Out) {
         let Some(lease) = self.candidacy.end() else { return };
         out.push(Effect::Lower { election: self.config.election.clone() });
@@ -127,14 +127,14 @@ impl Voter {
         }
         let ends = match self.is_majority() {
             true => lease.ends.max(self.now),
-            // A voter that does not hear of the end is not bound, and notices the silence.
+            // An uninformed voter is not bound by this leadership, and will notice the silence.
             false => self.now.after(self.config.request_timeout),
         };
         self.release(lease.leadership, ends, out);
     }
 
     /// Informs all members, or with `available` all known voters, of the end of a leadership, until
-    /// they have heard of it or its lease has run out.
+    /// all know or the lease has run out.
     fn release(&mut self, leadership: Leadership, ends: Time, out: &mut Out) {
         let to: BTreeSet<_> = self.followers().into_iter().collect();
         let until = if to.is_empty() { self.now } else { ends };
@@ -152,20 +152,20 @@ impl Voter {
         }
     }
 
-    /// All voters have heard of the end, or the leadership binds none any more.
+    /// Reports that all voters know of the end, or that the leadership binds none any more.
     pub(super) fn on_released(&mut self, out: &mut Out) {
         if self.candidacy.releasing.take().is_some() {
             self.tell(Event::Released, out);
         }
     }
 
-    /// Another voter says that its leadership is over, or will never be.
+    /// Handles another voter's report that its leadership is over, or will never begin.
     pub(super) fn on_release(
         &mut self,
         header: &Header,
         leadership: &Leadership,
     ) -> Result<Answer, Refusal> {
-        // A later run cannot release either: the work of the earlier run may last until E.
+        // Refuse a later run, too: the work of the earlier run may last until E.
         if leadership.leader != header.sender {
             return Err(Refusal::NotAllowed);
         }
@@ -173,7 +173,7 @@ impl Voter {
         Ok(Answer::Done)
     }
 
-    /// A leadership that bound this voter is over, or will never be: the draw may follow.
+    /// Ends the promise to a leadership that is over or will never begin: a draw may follow.
     pub(super) fn released(&mut self, leadership: &Leadership) {
         let ran = self.promise.release(leadership, self.now);
         if self.watch.forget(leadership) || ran {

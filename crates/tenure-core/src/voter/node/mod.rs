@@ -1,4 +1,4 @@
-//! The voter: the machine that the module document describes.
+//! The voter: the state machine that the module document describes.
 //!
 //! `protocol.rs` tells the protocol from top to bottom. Each file below calls only files above it
 //! in this table, and the parts of a voter, which do not call each other.
@@ -10,22 +10,22 @@
 //! | `namesake.rs` | other processes with the id of this voter |
 //! | `obstacle.rs`, `view.rs` | reports to the application: waits, views |
 //! | `discover.rs` | seeds, lists of others, voters that are dropped |
-//! | `founding.rs`, `change.rs` | the electorate: founded, taken from others, changed |
+//! | `founding.rs`, `change.rs` | the electorate: founded, adopted from others, changed |
 //! | `admission.rs` | the messages of voters that count |
 //! | `promise_rules.rs` | promises: whether a voter may promise, and their worth to a leader |
-//! | `leave.rs` | how a ballot or a leadership ends |
+//! | `leave.rs` | the end of a ballot or a leadership |
 //! | `available.rs` | leaders that hear each other, with `available` |
 //! | `protocol.rs` | from the start of a process to the acknowledgement of a lease |
-//! | `answer.rs`, `request.rs` | messages of others, each to its place in the protocol |
+//! | `answer.rs`, `request.rs` | the handling of each answer and each request |
 //! | `input.rs` | the contract: inputs, deadlines, writes |
 //!
 //! The parts of a voter, beside this folder:
 //!
 //! | file | |
 //! |---|---|
-//! | `round.rs` | a ballot: votes, results, the winner |
-//! | `lease.rs` | the own candidacy: a campaign, and a lease out of promises |
-//! | `promise.rs` | the own promise to endorse no other voter |
+//! | `round.rs` | a ballot: votes, results, the winner or a tie, which `Voter::count` draws again |
+//! | `lease.rs` | this voter's candidacy: a campaign, and a lease that rests on promises |
+//! | `promise.rs` | this voter's promise to endorse no other voter |
 //! | `known.rs`, `founding.rs` | the other voters; the first electorate |
 //! | `watch.rs` | the leader that this voter knows of |
 //! | `starter.rs`, `free.rs` | when this voter starts a ballot, and whether enough voters are free |

@@ -16,7 +16,8 @@ impl Voter {
         }
     }
 
-    /// A voter without a vote looks at the address that its list has for its id.
+    /// Asks the process at this voter's place in the list for its status, if this voter has lost
+    /// its directory.
     pub(super) fn look_at_own_place(&mut self, out: &mut Out) {
         let Founding::List(listed) = &self.config.founding else { return };
         let own = listed.iter().find(|listed| listed.id == self.me.id);
@@ -25,7 +26,7 @@ impl Voter {
         }
     }
 
-    /// Asks the process at this address for its status; once at a time.
+    /// Asks the process at this address for its status, unless it is being asked.
     fn look_for_namesake(&mut self, there: VoterUrl, out: &mut Out) {
         let me = &self.me.id;
         let asks = |purpose: &Purpose| matches!(purpose, Purpose::Probe { id, .. } if id == me);
@@ -42,12 +43,12 @@ impl Voter {
         self.breach(Breach::OtherIdentity { id: self.me.id.clone() }, out);
     }
 
-    /// The address of another process with this id, if it was heard lately.
+    /// The address of another process with this id, if it was heard recently.
     pub(super) fn namesake_at(&self) -> Option<&VoterUrl> {
         self.namesake.url(self.now, self.config.silence())
     }
 
-    /// Another voter has heard a later run of this one. A single report may be an echo.
+    /// Handles another voter's report of a later run of this voter. A single report may be an echo.
     pub(super) fn on_told_over(&mut self, out: &mut Out) {
         let lately = self.config.silence().saturating_mul(2);
         if self.namesake.is_told_again(self.now, self.config.heartbeat, lately) {

@@ -1,4 +1,4 @@
-//! The wait of a campaign, and the obstacles that only an operator can mend.
+//! The reason why a campaign waits, and the obstacles that only an operator can remove.
 
 use alloc::format;
 use alloc::string::String;
@@ -15,7 +15,7 @@ use crate::voter::message::FirstVoters;
 use crate::waiting::{Obstacle, Waiting};
 
 impl Voter {
-    /// The wait of the campaign, while this voter does not lead.
+    /// The reason why the campaign waits, while this voter does not lead.
     pub(super) fn waits(&self) -> Option<Waiting> {
         let campaign = self.candidacy.campaign.as_ref()?;
         if campaign.lease.is_some() {
@@ -54,7 +54,7 @@ impl Voter {
         })
     }
 
-    /// The voters among these that are silent.
+    /// The silent ones among these voters.
     fn missing<'a>(&self, ids: impl Iterator<Item = &'a NodeName>) -> Vec<Arc<str>> {
         let on_line = |id: &NodeName| {
             let known = self.known.get(id);
@@ -63,7 +63,8 @@ impl Voter {
         ids.filter(|id| !on_line(id)).map(|id| id.clone().into()).collect()
     }
 
-    /// The wait for enough members that are there with their memories, and can write.
+    /// The reason to wait while too few members answer, with their accepted identities, and can
+    /// write.
     fn waits_for_quorum(&self, electorate: &Electorate) -> Waiting {
         let others = electorate.members.iter().filter(|member| member.id != self.me.id);
         let obstacles: Vec<_> = others.filter_map(|member| self.cannot_vote(&member.id)).collect();
@@ -78,7 +79,7 @@ impl Voter {
         }
     }
 
-    /// The reason for which a member that is there cannot vote.
+    /// The reason why a member that answers cannot vote.
     fn cannot_vote(&self, id: &NodeName) -> Option<Obstacle> {
         let (known, silence) = (self.known.get(id), self.config.silence());
         let (label, why) = if self.is_stranger(id) {
@@ -90,9 +91,9 @@ impl Voter {
         } else if known.is_some_and(|known| known.misses == 0 && !known.calls(self.now, silence)) {
             let url = &self.config.url;
             let why = format!(
-                "it answers, and has not called for {silence:?}: either {url} cannot be reached \
-                 from there, or is not what the certificate is for, or its requests are refused \
-                 here, which the log says"
+                "it answers, but has not called for {silence:?}: it cannot reach {url}, or the \
+                 certificate there has another name, or this voter refuses its requests (see \
+                 the log)"
             );
             ("unreached", why)
         } else {
@@ -101,8 +102,8 @@ impl Voter {
         Some(Obstacle { by: id.clone().into(), label, why: why.into() })
     }
 
-    /// Whether that member was heard lately with another identity, and does not answer with the
-    /// accepted one: while it answers, the other identity is another process of its id.
+    /// Whether the member was recently heard with another identity only. While it answers with the
+    /// accepted identity, the other one is another process with its id.
     fn is_stranger(&self, id: &NodeName) -> bool {
         let heard = self.founding.is_stranger(id, self.now, self.config.silence());
         heard && !self.answers_as_accepted(id)
@@ -114,7 +115,7 @@ impl Voter {
         known.is_some_and(|known| electorate.has(known.who()))
     }
 
-    /// The wait for all first voters to be there, able to write, and to accept each other.
+    /// The reason to wait until all first voters answer, can write, and accept each other.
     fn waits_for_founding(&self) -> Waiting {
         let founding = |by: Arc<str>, why: Arc<str>| Obstacle { by, label: "founding", why };
         let ids: Vec<_> = match (&self.memory.electorate, &self.config.founding) {
@@ -147,48 +148,46 @@ impl Voter {
         Waiting::Connecting { obstacles: self.known.shown().filter(open).map(by).collect() }
     }
 
-    /// The voters that begin with other voters, or have begun without this one.
+    /// The voters with other first voters, and those that were founded without this voter.
     fn founded_otherwise(&self) -> Vec<Obstacle> {
         let Some(ours) = first_voters(&self.config) else { return Vec::new() };
         let (me, apart) = (&self.me.id, self.accepted_others(&ours));
         let begins = |known: &Neighbour| {
             let why = match (&known.condition.first, known.header.founding) {
                 (_, Some((_, true))) if self.accepted().is_none() => format!(
-                    "its network was founded without {me}: add {me} to the members, or, where \
-                     {} should not have begun without it, end that one, and remove its state \
-                     directory",
+                    "its network was founded without {me}: add {me} to the members; or, if {0} \
+                     should have waited for {me}, end {0} and remove its state directory",
                     known.who().id
                 ),
                 (Some(theirs), _) if !ours.agrees(theirs) => format!(
-                    "it begins with {theirs}, and {me} with {ours}: give all the same list, or \
-                     number, of first voters"
+                    "it begins with {theirs}, and {me} with {ours}: give all voters the same \
+                     list, or number, of first voters"
                 ),
                 _ => return None,
             };
             let by: Arc<str> = known.who().id.clone().into();
-            let said = apart.iter().any(|obstacle| obstacle.by == by);
-            (!said).then(|| Obstacle { by, label: "first-voters", why: why.into() })
+            let is_listed = apart.iter().any(|obstacle| obstacle.by == by);
+            (!is_listed).then(|| Obstacle { by, label: "first-voters", why: why.into() })
         };
         let begins = self.known.shown().filter_map(begins).collect();
         [apart.clone(), begins].concat()
     }
 
-    /// The members of the accepted set that have accepted another one, for ever.
+    /// The members of the accepted set that have accepted another set, for ever.
     fn accepted_others(&self, ours: &FirstVoters) -> Vec<Obstacle> {
         let apart = self.founding.apart(self.now, self.config.silence());
         let apart = apart.filter(|_| !self.memory.founded);
         let begin_anew = "then end all of them, remove their state directories, and start them \
-                          again: what a voter has accepted stays";
+                          again: no voter accepts a second set";
         let why = |theirs: &Option<FirstVoters>| match theirs {
             Some(theirs) if !ours.agrees(theirs) => format!(
                 "it has accepted other first voters: it begins with {theirs}, and {} with {ours}: \
-                 give all the same list, or number, {begin_anew}",
+                 give all voters the same list, or number, {begin_anew}",
                 self.me.id
             ),
             _ => format!(
-                "it has accepted other first voters than {}, which begins with {ours}: let no more \
-                 start than are expected to begin with, and give all the same list, or number, \
-                 {begin_anew}",
+                "it has accepted other first voters than {}, which begins with {ours}: start no \
+                 more voters than expected, and give all the same list, or number, {begin_anew}",
                 self.me.id
             ),
         };
@@ -210,16 +209,16 @@ impl Voter {
         Some(Obstacle { by, label, why: why.into() })
     }
 
-    /// Another process has the id of this voter, too.
+    /// The obstacle of another process with this voter's id.
     fn of_its_id(&self) -> Option<(&'static str, String)> {
         let (by, at) = (&self.me.id, self.namesake_at()?);
         let why = match self.founding.lost && !self.is_member() {
             true => format!(
-                "another process, at {at}, has the id {by} and its vote: give this one an id of \
-                 its own, or end one of the two"
+                "another process, at {at}, has the id {by} and its vote: give this process another \
+                 id, or end one of the two"
             ),
             false => format!(
-                "another process, at {at}, has the id {by} too, or a copy of its state directory: \
+                "another process, at {at}, also has the id {by}, or a copy of its state directory: \
                  end one of the two"
             ),
         };
@@ -229,7 +228,7 @@ impl Voter {
     fn of_its_vote(&self) -> Option<(&'static str, String)> {
         let by = &self.me.id;
         let unfounded = self.is_unfounded();
-        // Without a leader no voter can be removed or added.
+        // Without a leader members cannot be removed or added.
         let begin_anew = "before the network was founded. End all voters, remove the state \
                           directories of all of them, and start them again";
         let other = self.founding.strangers().find(|id| self.is_stranger(id));
@@ -249,17 +248,17 @@ impl Voter {
         if let Some((lost, all)) = self.lost_for_good() {
             let why = format!(
                 "{lost} of the {all} voters have lost their state directories, and without a \
-                 majority nobody is removed or added: put directories back; or end all voters, \
-                 remove the state directories of all, and begin anew under another election, as \
-                 fences begin anew, too"
+                 majority no voter can be removed or added: put directories back; or end all \
+                 voters, remove all state directories, and begin again with another election, \
+                 because fences begin again, too"
             );
             return Some(("lost-directory", why));
         }
         if self.founding.lost && !self.is_member() {
             let why = format!(
                 "{by} stands in the electorate with another identity: its state directory was \
-                 lost, or another process has its id. If no other one has it, and a majority has \
-                 kept its directories, remove {by} from the members, and add it again"
+                 lost, or another process has its id. If no other process has the id, and a \
+                 majority has its directories, remove {by} from the members, and add it again"
             );
             return Some(("lost-directory", why));
         }
@@ -271,8 +270,8 @@ impl Voter {
         Some(("not-a-member", why))
     }
 
-    /// The number of members without their directories, and of all members, if no majority is left.
-    /// While a voter leads, the leader can remove and add them.
+    /// If no majority keeps its directories: the number of members that have lost theirs, and of
+    /// all members. While a voter leads, the leader can still remove and add them.
     fn lost_for_good(&self) -> Option<(usize, usize)> {
         if self.watch.followed.is_some() {
             return None;

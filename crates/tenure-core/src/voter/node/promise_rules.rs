@@ -1,5 +1,5 @@
-//! Promises: the ballots, candidates and leaders that may bind this voter, and the worth of
-//! promises to a leader (V3, V4, V6, V7).
+//! Promises: which ballots, candidates and leaders may bind this voter, and the worth of promises
+//! to a leader (V3, V4, V6, V7).
 
 use core::time::Duration;
 
@@ -48,8 +48,8 @@ impl Voter {
         }
         if self.is_majority() {
             self.may_follow(electorate, out)?;
-            let told = header.founding.is_some_and(|(_, founded)| founded);
-            if !self.memory.founded && !told {
+            let founded_there = header.founding.is_some_and(|(_, founded)| founded);
+            if !self.memory.founded && !founded_there {
                 return Err(Refusal::NotFounded);
             }
         }
@@ -58,7 +58,7 @@ impl Voter {
                 return Err(Refusal::NotAMember { who: who.id.clone() });
             }
         }
-        // A voter without a vote uses up no counters.
+        // Note the counter only now: a voter without a vote must not use up counters.
         self.ballots.hear_counter(ballot.counter);
         if self.ballots.has_joined(ballot) {
             return Err(Refusal::Left);
@@ -70,8 +70,8 @@ impl Voter {
         Ok(())
     }
 
-    /// Whether a quorum answers this voter. Without a quorum other voters could still endorse this
-    /// one, by requests of their own, but no member would acknowledge its leadership (V12).
+    /// Whether a quorum answers this voter (V12). Otherwise other voters could still endorse it,
+    /// but no quorum would acknowledge its leadership.
     pub(super) fn reaches_quorum(&self, electorate: &Electorate) -> bool {
         let most = self.config.tolerance;
         let reached = |id: &NodeName| {
@@ -134,8 +134,8 @@ impl Voter {
         Ok(())
     }
 
-    /// Stores the state on which an acknowledgement rests. Returns the version of the document that
-    /// is stored then.
+    /// Stores the state on which an acknowledgement depends. Returns the version of the stored
+    /// document.
     pub(super) fn store(&mut self, lease: &LeaseDto, out: &mut Out) -> ElectorateId {
         let LeaseDto { leadership, electorate, .. } = lease;
         let own = self.memory.electorate.as_ref();
@@ -157,16 +157,18 @@ impl Voter {
         self.ballots.hear_counter(to.counter());
     }
 
-    /// Until C + p this voter endorses and acknowledges no other voter.
+    /// Promises to endorse and acknowledge no other voter until C + p, C the present time and p the
+    /// span.
     pub(super) fn promise_to(&mut self, to: &Leadership, asked: Duration) -> PromiseDto {
-        // Not beyond the wait of a restart.
+        // Promise no longer than the silence after a restart.
         let span = asked.min(self.config.lease_max()).min(self.memory.lease_max);
-        // C: a clock that was read after the request arrived (V6).
+        // C is a clock that was read after the request arrived (V6).
         self.promise.give(to.clone(), self.now.after(span));
         PromiseDto { span, drift: self.config.drift }
     }
 
-    /// The end of a promise, counted from before its request was sent, by the worst clocks.
+    /// The end of a promise on this voter's clock, counted from before the request, by the worst
+    /// clocks.
     pub(super) fn counted(&self, sent: Time, promise: PromiseDto) -> Time {
         let span = promise.span.min(self.config.lease());
         sent.after(self.config.counted_of(span, promise.drift))
@@ -182,14 +184,14 @@ impl Voter {
         }
     }
 
-    /// Renews the leader's promise to itself.
+    /// Renews this leader's promise to itself.
     pub(super) fn renew_own(&mut self, out: &mut Out) {
         let lease = self.candidacy.lease().filter(|lease| !lease.gives_way);
         let Some(leadership) = lease.map(|lease| lease.leadership.clone()) else { return };
         if !self.is_majority() || !self.leads() {
             return;
         }
-        // A voter that has won before it has counted has not endorsed itself yet.
+        // A winner that has not counted the votes itself has not endorsed itself yet.
         if leadership.counter() > self.memory.counter() && self.promise.is_free(self.now) {
             self.endorse_durably(&leadership, out);
         }
@@ -204,7 +206,8 @@ impl Voter {
         self.grow(out);
     }
 
-    /// Sets E to the q-th largest promise over the electorate. E never moves back.
+    /// Moves E, the end of the lease, to the q-th largest promise (q the quorum). E never moves
+    /// back.
     pub(super) fn grow(&mut self, out: &mut Out) {
         let Some(electorate) = &self.memory.electorate else { return };
         let fence = self.fence();

@@ -1,12 +1,12 @@
 //! The protocol, from top to bottom. Each section begins with the sentences of the text that it
 //! carries out; S1 to S20 and V1 to V12 are in the [module document](crate::voter).
 //!
-//! A voter starts, registers with seeds, and sends heartbeats. A voter that hears no leader asks
-//! the others, starts a ballot, and casts a vote. Each voter endorses the highest vote, and the
-//! winner leads by the results of a quorum. Later heartbeats renew the lease.
+//! A voter starts, registers with seeds, and sends heartbeats. If it hears no leader, it asks the
+//! others, starts a ballot, and casts a vote. Each voter endorses the highest vote, and the winner
+//! leads by the results of a quorum. Later heartbeats renew the lease.
 //!
 //! Beside this file, `leave.rs` ends ballots and leaderships, `promise_rules.rs` gives promises and
-//! counts them, `discover.rs` looks for voters, and `founding.rs` and `change.rs` make electorates.
+//! counts them, `discover.rs` finds voters, and `founding.rs` and `change.rs` make electorates.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -34,7 +34,7 @@ impl Voter {
     //
     // "When a voter process starts, it needs to register with other voters." (S1 to S5)
 
-    /// The process starts. After a restart a voter casts, endorses and acknowledges nothing for its
+    /// Starts the process. After a restart a voter casts, endorses and acknowledges nothing for its
     /// longest promise (V8).
     pub(super) fn begin(&mut self, start: Start, out: &mut Out) {
         let Start { incarnation, seed, memory } = start;
@@ -47,7 +47,7 @@ impl Voter {
         self.watch.begin(self.now, self.config.silence());
         self.on_seeds(core::iter::empty());
         if self.is_majority() {
-            // A voter that is not founded has never cast a vote.
+            // A voter without a founded network has never promised anything.
             if self.memory.founded || self.memory.endorsed.is_some() {
                 self.promise.quarantine = self.now.after(self.memory.lease_max);
             }
@@ -81,7 +81,7 @@ impl Voter {
         self.send_heartbeats(&[members, others].concat(), out);
     }
 
-    /// A heartbeat of another voter, which may ask for an acknowledgement of its leadership.
+    /// Handles another voter's heartbeat. A leader's heartbeat asks for an acknowledgement.
     pub(super) fn on_heartbeat(
         &mut self,
         header: &Header,
@@ -109,8 +109,8 @@ impl Voter {
         Ok(Answer::Heartbeat(self.beaten(seq, ack)))
     }
 
-    /// The answer to an own heartbeat, which was sent at `sent` with this number and for this
-    /// leadership.
+    /// Handles the answer to this voter's heartbeat, which was sent at `sent`, with this number and
+    /// for this leadership.
     pub(super) fn on_beaten(
         &mut self,
         header: &Header,
@@ -130,7 +130,7 @@ impl Voter {
         let free = |span| FreeSpan::told(span, (sent, self.now), self.config.drift);
         let free = beaten.free.filter(|_| !later).map(free);
         self.known.hear_free(id, free);
-        // The other voters were asked when this voter was.
+        // The other voters got the same heartbeat: by this time they would have named a leader.
         self.watch.answered_by(self.now.after(self.config.request_timeout));
         if later && self.memory.founded {
             self.ask_voter(id, Purpose::Tell, Ask::Status { suspect: None }, out);
@@ -142,8 +142,8 @@ impl Voter {
             }
             _ => {}
         }
-        // With `available` no voter acknowledges: the answer says that its sender has heard the
-        // certificate.
+        // With `available` voters acknowledge nothing: the answer shows that its sender has
+        // received the certificate.
         if !self.is_majority() {
             self.candidacy.inform(id);
         }
@@ -171,7 +171,7 @@ impl Voter {
         }
     }
 
-    /// Looks whether this voter should start a ballot (V12).
+    /// Begins to poll the others, if this voter should start a ballot (V12).
     pub(super) fn on_start_due(&mut self, out: &mut Out) {
         self.starter.at = None;
         let busy = self.ballots.round.is_some() || self.starter.poll.is_some();
@@ -190,13 +190,13 @@ impl Voter {
         self.poll(out);
     }
 
-    /// Asks all others first whether they are free, and whether the suspect answers them.
+    /// Asks all others whether they are free, and whether the suspect answers them.
     fn poll(&mut self, out: &mut Out) {
         let others: BTreeSet<_> = self.followers().into_iter().collect();
         self.starter.poll = Some(Poll::default());
         for id in others {
             let suspect = self.starter.suspect.clone().filter(|suspect| *suspect != id);
-            // This voter waits for no voter that it cannot ask.
+            // Count only voters that could be asked.
             let asked = self.ask_voter(&id, Purpose::Poll, Ask::Status { suspect }, out);
             if asked && let Some(poll) = &mut self.starter.poll {
                 poll.asked.insert(id);
@@ -221,14 +221,14 @@ impl Voter {
         }
     }
 
-    /// Decides whether a ballot may start, as soon as a quorum is free or cannot be.
+    /// Starts a ballot as soon as a quorum is free, or ends the poll once all have answered.
     fn judge_poll(&mut self, out: &mut Out) {
         let Some(poll) = self.starter.poll.clone() else { return };
         let over = poll.asked.is_empty();
         let starts = match (self.is_majority(), &self.memory.electorate) {
             (true, Some(electorate)) => {
                 let free = poll.free.iter().filter(|id| electorate.member(id).is_some()).count();
-                // This voter may have lost its vote since it has asked (V3).
+                // This voter may have lost its vote meanwhile (V3).
                 self.is_member() && free + usize::from(self.is_free()) >= electorate.quorum()
             }
             (true, None) => false,
@@ -240,14 +240,14 @@ impl Voter {
         }
         if over {
             self.starter.poll = None;
-            // The next start is not delayed because others are not free.
+            // Others that are not free are no failed ballot, so the pause stays short.
             self.starter.failures = 0;
             self.starter.forced &= !self.is_majority();
             self.start_again(self.config.poll_pause());
         }
     }
 
-    /// The others agree that the suspect does not answer: this voter drops the suspect.
+    /// Drops the suspect if the others cannot reach it either.
     fn doubt_suspect(&mut self, poll: &Poll, out: &mut Out) {
         let Some(suspect) = self.starter.suspect.clone() else { return };
         let agreed = poll.doubted && !poll.led && !poll.reached;
@@ -280,7 +280,7 @@ impl Voter {
     // "Each voter casts a vote by creating a random Long Integer and sending it to each of the
     // voters. The voter with the highest number wins the election." "Ties are recast." (S10, S11)
 
-    /// Takes part in a ballot, and casts the own vote once (V3).
+    /// Takes part in a ballot, and casts this voter's vote once (V3).
     fn join(&mut self, ballot: Ballot, electorate: Electorate, out: &mut Out) {
         self.leave_round(out);
         let stored = self.memory.founded && self.memory.electorate.as_ref() == Some(&electorate);
@@ -288,8 +288,7 @@ impl Voter {
             self.remember_electorate(&electorate, out);
         }
         self.ballots.join(&ballot);
-        // A tie may show that two voters have the same random generator: from then on names make
-        // the draws differ.
+        // After a tie, add the id: two voters may have the same random generator.
         let tie = if ballot.attempt > 0 { self.me.id.as_str() } else { "" };
         let number = self.draws.vote(&[self.config.election.as_str(), tie].concat());
         let able = self.can_write() && self.reaches_quorum(&electorate);
@@ -310,7 +309,7 @@ impl Voter {
         self.count_if_complete(out);
     }
 
-    /// Another voter casts its vote.
+    /// Handles another voter's vote.
     pub(super) fn on_cast(
         &mut self,
         header: &Header,
@@ -329,7 +328,7 @@ impl Voter {
         Ok(Answer::Cast(own))
     }
 
-    /// Counts a vote in its ballot. A second vote of its voter does not replace the first one.
+    /// Counts a vote in its ballot. A second vote does not replace the first one of its voter.
     pub(super) fn count_vote(
         &mut self,
         header: &Header,
@@ -350,7 +349,7 @@ impl Voter {
         Ok(())
     }
 
-    /// The own vote has not reached another voter: this voter does not wait for its vote.
+    /// Waits no longer for the vote of a voter that this voter's vote did not reach.
     pub(super) fn on_not_cast(&mut self, id: &NodeName, ballot: &Ballot, out: &mut Out) {
         if let Some(round) = self.ballots.of(ballot) {
             round.silent.insert(id.clone());
@@ -379,14 +378,13 @@ impl Voter {
         if enough || !self.is_majority() {
             return self.count(out);
         }
-        // The votes of too few voters decide nothing: the ballot runs out.
+        // Too few votes decide nothing: let the ballot run out.
         if let Some(round) = &mut self.ballots.round {
             round.counted = true;
         }
     }
 
-    /// Counts the votes that are there: this voter endorses the highest, or draws again after a
-    /// tie.
+    /// Counts the votes: endorses the highest, or draws again after a tie.
     fn count(&mut self, out: &mut Out) {
         let Some(round) = &mut self.ballots.round else { return };
         round.counted = true;
@@ -396,7 +394,7 @@ impl Voter {
             Outcome::Tie => {
                 let (ballot, electorate) = (round.ballot.clone(), round.electorate.clone());
                 self.tell_own(OwnEvent::Tie { ballot: ballot.clone() }, out);
-                // A voter that has heard of a later electorate since lets the ballot run out.
+                // After a later electorate, let this ballot run out.
                 if ballot.attempt < Ballot::ATTEMPTS_MAX && !self.is_lower(&electorate) {
                     self.join(ballot.recast(), electorate, out);
                 }
@@ -409,14 +407,14 @@ impl Voter {
     // "Each voter sends their version of the results to each other voter. If they all agree, then
     // the election is certified", and "the new leader takes on the role of LEADER." (S12, S13)
 
-    /// Endorses the winner, and says so to all voters: once for each counter, durably, and bound by
-    /// a promise (V4).
+    /// Endorses the winner in messages to all voters: once in each counter, durably, and bound by a
+    /// promise (V4).
     fn endorse(&mut self, winner: &Cast, out: &mut Out) {
         let Some(round) = &self.ballots.round else { return };
         let leadership = round.leadership(&winner.who);
         let others = round.electorate.others(&self.me.id);
         let lower = self.is_lower(&round.electorate);
-        // Once for each counter, over all attempts and initiators (V4).
+        // Endorse once in each counter, over all attempts and initiators (V4).
         if leadership.counter() <= self.memory.counter() {
             return;
         }
@@ -441,8 +439,8 @@ impl Voter {
         self.try_to_win(out);
     }
 
-    /// The result of another voter. The answer says whether the ballot goes on: a winner that has
-    /// given the ballot up frees the voters that endorse it late.
+    /// Handles another voter's result. The answer says whether the ballot goes on: a named winner
+    /// that has given the ballot up frees voters that endorse it late.
     pub(super) fn on_result(
         &mut self,
         header: &Header,
@@ -451,7 +449,7 @@ impl Voter {
     ) -> Result<Answer, Refusal> {
         let (who, ballot) = (&header.sender, result.ballot.clone());
         let led = self.candidacy.lease().is_some_and(|lease| lease.leadership.ballot == ballot);
-        // Only this run of this voter knows the ballots that it has given up.
+        // Only this run of this voter knows which ballots it has given up.
         let given_up = !led && self.is_me(&result.new_leader);
         let Some(round) = self.ballots.of(&ballot) else {
             return Ok(Answer::Counted { open: !given_up });
@@ -472,7 +470,7 @@ impl Voter {
         Ok(Answer::Counted { open: true })
     }
 
-    /// Leads, if the results that are here make a certificate (V5).
+    /// Wins, if the received results make a certificate (V5).
     fn try_to_win(&mut self, out: &mut Out) {
         let Some(round) = &self.ballots.round else { return };
         let Some((promises, ends)) = self.certificate(round) else { return };
@@ -482,7 +480,8 @@ impl Voter {
         self.win(lease, out);
     }
 
-    /// The promises to this voter by the results of a ballot, and E, if they make it the leader.
+    /// The promises to this voter in the results of a ballot, and E, if they make this voter the
+    /// leader.
     fn certificate(&self, round: &Round) -> Option<(BTreeMap<NodeName, Time>, Time)> {
         self.candidacy.campaign.as_ref()?;
         if !self.is_majority() {
@@ -493,7 +492,8 @@ impl Voter {
             return None;
         }
         let members = round.endorsed(&self.me).filter(|(by, _)| round.electorate.has(by));
-        // The other voters have endorsed after they had the own vote (V6).
+        // Other voters endorse after they have received this voter's vote, so promises count from
+        // there (V6).
         let worth = |promise| self.counted(round.cast, promise);
         let promises: BTreeMap<_, _> =
             members.map(|(by, promise)| (by.id.clone(), worth(promise))).collect();
@@ -504,7 +504,7 @@ impl Voter {
     fn win(&mut self, lease: Lease, out: &mut Out) {
         let again = self.leads();
         if self.is_majority() {
-            // The new counter keeps changes of an earlier leader below this leader's (V9).
+            // The new counter makes this document higher than any change of an earlier leader (V9).
             let document = lease.electorate.rewritten(lease.leadership.counter());
             self.remember(out, |memory| memory.electorate = Some(document));
         }
@@ -535,7 +535,7 @@ impl Voter {
     //
     // The text has no lease: its leader leads until a voter suspects it. V6 and V7.
 
-    /// A leader asks for its lease: this voter acknowledges and promises.
+    /// Acknowledges a leader, and promises it a lease.
     fn acknowledge(
         &mut self,
         header: &Header,
@@ -558,7 +558,7 @@ impl Voter {
         Ok(Some(AckDto { leadership: lease.leadership.clone(), promise, stored }))
     }
 
-    /// Another voter has acknowledged the leadership that it was `asked` about at `sent`.
+    /// Handles an acknowledgement of the leadership that this voter `asked` about at `sent`.
     fn on_acknowledged(
         &mut self,
         header: &Header,
@@ -571,11 +571,11 @@ impl Voter {
         if asked != current || current != Some(&ack.leadership) {
             return self.ignore(Ignored::NotAsked, out);
         }
-        // A lapsed lease does not return (V6).
+        // A lease that has run out does not return (V6).
         if !self.leads() {
             return;
         }
-        // A promise of another memory with a member's id does not count (V9).
+        // A promise of another identity with a member's id does not count (V9).
         let document = self.memory.electorate.as_ref().filter(|it| it.has(&header.sender));
         let Some(document) = document else { return };
         let (stored, quorum) = (ack.stored == document.id, document.quorum());

@@ -31,7 +31,7 @@ impl Voter {
         };
         match answer {
             Ok(Some(answer)) => self.answer(exchange, answer, out),
-            // The request is answered later.
+            // The answer follows later.
             Ok(None) => {}
             Err(refusal) => {
                 self.ignore(Ignored::Refused, out);
@@ -54,7 +54,7 @@ impl Voter {
         Ok(())
     }
 
-    /// Notes the caller as known; returns the refusal if that fails.
+    /// Notes the caller as a known voter. Returns the refusal if that fails.
     fn stranger(&mut self, header: &Header, ask: &Ask, out: &mut Out) -> Option<Refusal> {
         if header.sender == self.me {
             let asks = matches!(ask, Ask::Register(_) | Ask::Status { .. });
@@ -133,7 +133,7 @@ impl Voter {
         }
     }
 
-    /// A request that changes nothing.
+    /// Answers a request that changes nothing, from any caller.
     fn on_anybody(&self, ask: Ask) -> Result<Option<Answer>, Refusal> {
         let known = |ballot: &_| {
             let last = self.ballots.last.as_ref().filter(|last| last.ballot == *ballot);
@@ -149,7 +149,7 @@ impl Voter {
     }
 }
 
-/// Whether a request is consistent in itself.
+/// Checks whether a request is consistent in itself.
 fn formed(ask: &Ask) -> Result<(), Refusal> {
     let fits = |voters: &Vec<VoterDto>| match voters.len() <= KNOWN_MAX {
         true => Ok(()),

@@ -27,8 +27,8 @@ impl Voter {
         }
     }
 
-    /// Sends a request to a voter at this address; `who` is the voter that must answer. The time of
-    /// the send is before the effect is carried out. Returns whether there was room.
+    /// Sends a request to this address, which the voter `who` must answer. The send counts from the
+    /// present time, before the effect is carried out. Returns whether there was room.
     pub(super) fn ask(
         &mut self,
         to: VoterUrl,
@@ -52,7 +52,8 @@ impl Voter {
         self.ask(to, None, purpose, self.config.request_timeout, ask, out);
     }
 
-    /// Sends a request to another voter, if its address is known. Returns whether it was sent.
+    /// Sends a request to another voter. Returns `false` if its address is unknown, or there was no
+    /// room.
     pub(super) fn ask_voter(
         &mut self,
         id: &NodeName,
@@ -65,14 +66,14 @@ impl Voter {
         self.ask(to, Some(id.clone()), purpose, self.config.request_timeout, ask, out)
     }
 
-    /// Sends a heartbeat to these voters. A leader asks the members among them for promises, which
+    /// Sends a heartbeat to these voters. A leader's heartbeat asks members for promises, which
     /// count from now (V6).
     pub(super) fn send_heartbeats(&mut self, ids: &[NodeName], out: &mut Out) {
         let seq = self.beat.number();
         let (sender, known_voters) = (self.own_dto(), self.known_voters());
         let (lease, condition) = (self.lease_dto(), self.condition());
         for id in ids {
-            // A heartbeat goes also to a dropped voter, to find it again.
+            // A dropped voter gets heartbeats, too, so that it is found again.
             if self.known.get(id).is_some_and(|known| known.dropped.is_some()) {
                 let ask = Ask::Status { suspect: None };
                 self.ask_voter(id, Purpose::Heartbeat { seq, leadership: None }, ask, out);
@@ -92,7 +93,7 @@ impl Voter {
         }
     }
 
-    /// The lease that a leader asks for, unless it gives way.
+    /// The request for a lease, if this voter leads and does not give way.
     fn lease_dto(&self) -> Option<LeaseDto> {
         let campaign = self.candidacy.campaign.as_ref()?;
         let lease = campaign.lease.as_ref();
@@ -115,13 +116,13 @@ impl Voter {
         out.push(Effect::Send { to, message });
     }
 
-    /// The answer to a heartbeat: the acknowledgement that the leader has asked for, or a refusal.
+    /// The answer to a heartbeat: an acknowledgement, if the leader asked for one, or a refusal.
     pub(super) fn beaten(&self, seq: u64, ack: Result<Option<AckDto>, Refusal>) -> BeatenDto {
         let (promise, refused) = match ack {
             Ok(ack) => (ack, None),
             Err(refusal) => (None, Some(refusal)),
         };
-        // An electorate that is accepted and not founded yet binds no voter.
+        // An electorate that is not founded yet binds no voter.
         let electorate = self.memory.electorate.as_ref().filter(|_| self.memory.founded);
         BeatenDto {
             seq,
@@ -133,7 +134,7 @@ impl Voter {
         }
     }
 
-    /// The status of this voter. `reached`: whether a suspect has answered.
+    /// The status of this voter. `reached` says whether a suspect has answered.
     pub(super) fn status(&self, reached: Option<bool>) -> StatusDto {
         StatusDto {
             known_voters: self.known_voters(),
@@ -191,7 +192,7 @@ impl Voter {
         emit(Some(&self.config.election), event, out);
     }
 
-    /// Reports an event that only an operator needs.
+    /// Reports an event for operators.
     pub(super) fn tell_own(&self, event: OwnEvent, out: &mut Out) {
         emit(None, event, out);
     }

@@ -1,4 +1,4 @@
-//! A voter: its parts, and the questions that need several of them. No method here sends anything.
+//! `Voter`: its parts, and the questions that need several of them. No method here sends a message.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -31,7 +31,7 @@ pub struct Voter {
     pub(super) config: Checked,
     pub(super) me: Participant,
     pub(super) started: bool,
-    /// The own clock at the current input.
+    /// This voter's clock at the current input.
     pub(super) now: Time,
     pub(super) draws: Draws,
     pub(super) memory: Memory,
@@ -97,7 +97,8 @@ impl Voter {
 
     // Durable changes.
 
-    /// Changes the memory, durably before any effect after the first change of this input (R2).
+    /// Changes the memory. The first change of an input is written before every later effect of
+    /// that input (R2).
     pub(super) fn remember(&mut self, out: &mut Out, change: impl FnOnce(&mut Memory)) {
         if self.is_majority() && !self.writes.is_open() {
             let (memory, promise) = (self.memory.clone(), self.promise.clone());
@@ -114,7 +115,7 @@ impl Voter {
         });
     }
 
-    /// Raises the longest promise in the memory to that of the settings.
+    /// Raises the longest promise in the memory to the settings' value.
     pub(super) fn remember_longest(&mut self, out: &mut Out) {
         let longest = self.config.lease_max();
         if self.is_majority() && self.can_write() && longest > self.memory.lease_max {
@@ -122,7 +123,7 @@ impl Voter {
         }
     }
 
-    /// A write has failed: nothing that needs a write is done until a write succeeds.
+    /// Notes a failed write: nothing that needs a write is done until a later write succeeds.
     pub(super) fn fail(&mut self) {
         if self.is_majority() {
             self.writes.fail(self.now);
@@ -134,14 +135,14 @@ impl Voter {
         self.writes.due.is_none()
     }
 
-    /// The time of the next try to write, after a failed one.
+    /// A time in the future, while the directory cannot be written: no ballot starts before.
     pub(super) fn writes_later(&self) -> Option<Time> {
         (!self.can_write()).then(|| self.now.after(self.config.heartbeat))
     }
 
     // The electorate (V1).
 
-    /// The electorate that this voter has accepted, if it is founded or can be.
+    /// The accepted electorate, if it is founded or still can be.
     pub(super) fn accepted(&self) -> Option<&Electorate> {
         self.founding.accepted(&self.memory)
     }
@@ -172,7 +173,7 @@ impl Voter {
         *id != self.me.id && self.known.is_unknown(id)
     }
 
-    // The own leadership.
+    // This voter's leadership.
 
     pub(super) fn leads(&self) -> bool {
         self.candidacy.ends().is_some_and(|ends| self.now < ends)
@@ -187,7 +188,7 @@ impl Voter {
 
     pub(super) fn is_free(&self) -> bool {
         let free = self.promise.is_free(self.now) && !self.leads();
-        // A voter without a vote by its own electorate may have a vote by a later one.
+        // A voter without a vote in its own electorate may have one in a later electorate.
         let electorate = self.memory.electorate.as_ref();
         let has_none = electorate.is_none_or(|electorate| !electorate.has(&self.me));
         let votes = has_none || self.is_member();
@@ -200,13 +201,13 @@ impl Voter {
         self.is_free().then(|| self.now.since(since))
     }
 
-    /// The time until which the followed leader counts, if it does now.
+    /// The end of the time for which the followed leader counts, if it counts now.
     pub(super) fn following_until(&self) -> Option<Time> {
         self.watch.follows_until(&self.promise, self.now, self.config.silence())
     }
 
-    /// Another voter has endorsed this counter, by its answer. This voter believes only a member,
-    /// because no counter is left after the highest possible one.
+    /// Notes the counter that another voter reports as endorsed. Only members are believed: after
+    /// the highest counter no ballot is possible.
     pub(super) fn hear_endorsed(&mut self, by: &Header, counter: u64) {
         let electorate = self.memory.electorate.as_ref().filter(|_| self.is_majority());
         let votes = electorate.is_none_or(|electorate| electorate.has(&by.sender));
@@ -221,21 +222,20 @@ impl Voter {
         self.draws.wait(bound, &self.config.election)
     }
 
-    /// Moves the start later by a random span, so that voters do not start at once.
+    /// Moves the start later by a random span, so that voters do not start together.
     pub(super) fn wait_a_little(&mut self) {
         let random = self.random(self.config.spread);
         self.starter.wait(self.now, random);
     }
 
-    /// A ballot elected no leader: this voter starts again after a pause, which grows with the
-    /// failures.
+    /// Starts again after a pause, which grows with the number of ballots without a leader.
     pub(super) fn start_again(&mut self, least: Duration) {
         let longest = self.starter.longest_pause(self.config.spread, self.config.lease());
         let pause = self.random(longest).max(Duration::from_millis(1));
         self.starter.at = Some(self.now.after(least).after(pause));
     }
 
-    /// A leader was heard: this voter suspects it after its promise, and after its misses (V12).
+    /// Suspects a leader, which was heard now, only after its promise and its misses (V12).
     pub(super) fn suspect_later(&mut self) {
         let misses = self.now.after(self.config.silence());
         let promise = self.promise.ends(self.now).unwrap_or(self.now);
@@ -243,7 +243,7 @@ impl Voter {
         self.wait_a_little();
     }
 
-    /// A voter that wants to lead, or was asked to start, always looks again.
+    /// Plans the next start, if this voter wants to lead or was asked to start a ballot.
     pub(super) fn keep_starting(&mut self) {
         let idle = self.starter.at.is_none() && self.starter.poll.is_none();
         if idle && self.ballots.round.is_none() && self.wants_to_start() {

@@ -18,7 +18,7 @@ impl Voter {
         Some(self.following_until().unwrap_or(self.now))
     }
 
-    /// The application may have missed the last reports.
+    /// Reports wait and view anew, because the application may have missed the last reports.
     pub(super) fn tell_again(&mut self) {
         if let Some(campaign) = &mut self.candidacy.campaign {
             campaign.waits = None;
@@ -40,7 +40,7 @@ impl Voter {
         }
         let Some(observed) = &self.watch.observed else { return };
         let view = self.view(observed.unknown_since(self.now));
-        if observed.is_news(&view) {
+        if observed.is_news(&view, self.config.heartbeat) {
             self.tell(Event::View(view.clone().into()), out);
             self.watch.show(view);
         }
@@ -65,14 +65,15 @@ impl Voter {
         })
     }
 
-    /// Whether a quorum without a later electorate was free lately, at one instant, so that no
-    /// voter could lead; with `available`, whether others have had the time to name a leader.
+    /// Whether the seat is certainly vacant: a quorum without a later electorate was free at one
+    /// instant recently, so that no voter could lead. With `available`: others have had the time to
+    /// name a leader.
     fn is_vacant(&self) -> bool {
         let Some(electorate) = self.memory.electorate.as_ref().filter(|_| self.is_majority())
         else {
             return !self.is_majority() && self.watch.is_informed(self.now);
         };
-        // Voters that were free a while ago may have elected a leader since.
+        // Older answers do not count: these voters may have elected a leader meanwhile.
         let lately = self.config.heartbeat.saturating_add(self.config.request_timeout);
         let own = FreeSpan { since: self.promise.free_since(self.now), until: self.now };
         let free = |id: &NodeName| match *id == self.me.id {

@@ -27,7 +27,7 @@ tests!(
 const ROLES: u32 = 8;
 const PARTITIONS: u32 = 4;
 
-/// The pause between two looks at all handles.
+/// The pause between two samples of all handles.
 const PACE: Duration = Duration::from_millis(2);
 
 fn config(name: &str, group: &str, id: &str, partitions: u32) -> Config {
@@ -63,10 +63,10 @@ impl Handles {
     }
 }
 
-/// The first role without a leader, and the time of the look.
+/// The first role without a leader, and the time of the sample.
 type FirstVacancy = Option<(u32, Duration)>;
 
-/// Looks at all handles on a thread of its own, without delay by other work.
+/// Samples all handles on its own thread, without delay by other work.
 struct Lookout {
     ends: Arc<AtomicBool>,
     looks: Arc<AtomicU32>,
@@ -85,7 +85,7 @@ impl Lookout {
             let began = clock::now();
             let mut last = false;
             while !last {
-                // A last look begins after the request to end.
+                // A last sample begins after the request to end.
                 last = over.load(Ordering::SeqCst);
                 let led = handles.led(None);
                 let vacant = (0..ROLES).find(|role| !led.contains(role));
@@ -99,7 +99,7 @@ impl Lookout {
         Self { ends, looks, thread: thread::spawn(look) }
     }
 
-    /// Waits for a look that begins from now on.
+    /// Waits for a sample that begins after this call.
     async fn looks(&self) {
         let under_way = self.looks.load(Ordering::SeqCst) + 1;
         until("a look", async || self.looks.load(Ordering::SeqCst) > under_way).await;
@@ -147,7 +147,7 @@ impl Process {
         self.node.close().await;
     }
 
-    /// Leads on until others can have taken over.
+    /// Leaves the group, and leads on until other processes can have taken over.
     async fn leave(mut self) {
         self.ends.store(true, Ordering::Relaxed);
         self.node.leave().await;
@@ -277,8 +277,8 @@ async fn unfilled_role_is_reported() {
     let said = told(&mut notices, one).await;
     assert_eq!(
         said,
-        "role 1 has no leader: this process owns their partitions and \
-         does not stand for them; have all processes of a group stand for the same roles"
+        "role 1 has no leader: this process owns the partitions of these roles and does not stand \
+         for the roles; have all processes of a group stand for the same roles"
     );
     assert_eq!(counters(&owner).await.unfilled, 1);
     let _filled = soon(owner.role(1).campaign("here")).await.unwrap();

@@ -6,7 +6,7 @@ use tenure_core::nele::{Config, Mode};
 use tenure_core::{ClusterName, ElectionName, NodeName};
 use tenure_kafka::{Class, Node, Options};
 
-/// The machine may stand still for this time when work must be dropped.
+/// The longest standstill of the machine that the suite tolerates while work must be dropped.
 pub(crate) const MARGIN: Duration = Duration::from_millis(400);
 
 /// Settings with short times, for a broker that allows them.
@@ -35,8 +35,9 @@ pub(crate) fn short(
 }
 
 /// The same with times that outlast a busy machine: the end of a session or a take-over ends
-/// leaderships, and lets others in. In `at_most_one` every claimant waits for a take-over; in
-/// `at_least_one` leavers and observers do, and a session has to fit into it.
+/// leaderships, and lets others in. In `at_most_one` every claimant waits for a take-over. In
+/// `at_least_one` leaving processes and observers wait for it, and it must be longer than a
+/// session.
 pub(crate) fn patient(config: Config) -> Config {
     let (session, takeover) = match config.mode {
         Mode::AtMostOne => (20, 6),
@@ -50,7 +51,7 @@ pub(crate) fn patient(config: Config) -> Config {
     Config { session_timeout, max_poll_interval, takeover, delivery_timeout, seek, ..config }
 }
 
-/// A process with these settings, and its topic, made with one copy if necessary.
+/// Starts a process with these settings, and makes its topic with one copy if necessary.
 pub(crate) async fn start<C: Class>(addresses: &str, topic: &str, config: Config) -> Node<C> {
     let options = options(addresses, topic).check().unwrap();
     Node::builder(config.check().unwrap(), options).start().await.unwrap()

@@ -86,7 +86,7 @@ async fn replaced_topic_ends_leaderships() {
     node.close().await;
 }
 
-/// The node's own look comes 15 s later, and so does not matter.
+/// The node's next query of the topic comes 15 s later, and so does not matter.
 async fn unnoticed_replacement_elects_no_leader() {
     let cluster = cluster();
     let name = &unique("anew-soon");
@@ -134,7 +134,7 @@ async fn static_id_fences_earlier_member() {
         why = stands_again => why,
         why = halted(&second, of_second) => why,
     };
-    let told = "another member has the same group.instance.id: each needs one of its own";
+    let told = "another member has the same group.instance.id: give each member an id of its own";
     assert!(why.contains(told), "{why}");
     first.close().await;
     second.close().await;

@@ -25,15 +25,15 @@ tests!(
     missing_protocol_is_explained,
 );
 
-/// Reads its own records after an assignment of this number of partitions: the library may miss a
-/// newer assignment that comes while it takes the first one.
+/// Reads the process's own records after an assignment of this number of partitions: the library
+/// may miss a newer assignment that comes while it takes the first one.
 async fn settle(hand: &mut Hand, partitions: usize) {
     let assigned = hand.rebalance(Change::Assigned, partitions).await;
     let (reading, _) = hand.read(Partition(0), assigned.id).await;
     hand.write(Target::Every, reading).await;
 }
 
-/// The same settings with this session in their group, by either protocol.
+/// The same settings, with this session timeout in the group, by either protocol.
 pub(super) fn with_session(cluster: &Shared, config: Config, session: Duration) -> Config {
     let millis = session.as_millis().to_string();
     let group = config.group_id();
@@ -371,6 +371,6 @@ async fn missing_protocol_is_explained() {
     let settings = config("too-new", "one", 1);
     let by = GroupProtocol::Consumer;
     let said = fatal(Hand::new(&cluster.addresses(), settings, by).await.ledger).await;
-    let told = "the brokers do not have this group protocol: take --group-protocol classic";
+    let told = "the brokers do not have this group protocol: give --group-protocol classic";
     assert!(said.contains(told), "{said}");
 }

@@ -30,7 +30,7 @@ pub(crate) fn config(election: &str, id: &str, partitions: u32) -> Config {
     config
 }
 
-/// The options for the topic of `election` on these brokers, made if necessary.
+/// Options for the topic of `election` on these brokers; the topic is made if necessary.
 pub(crate) fn options(addresses: &str, election: &str) -> Options {
     let brokers = addresses.split(',').map(|broker| broker.parse().unwrap()).collect();
     Options { create: Some(1), allow_unreplicated: true, ..Options::new(brokers, election) }
@@ -74,13 +74,13 @@ impl Hand {
         Self { ledger, config, numbers: 0, attempts: 0 }
     }
 
-    /// The first report for which `find` returns a value; earlier reports are dropped.
+    /// Waits for the first report for which `find` returns a value; drops earlier reports.
     pub(crate) async fn until<T>(&self, find: impl Fn(&Report) -> Option<T>) -> T {
         let found = self.within(PATIENCE, find).await;
         found.unwrap_or_else(|seen| panic!("{}: only {seen:#?}", self.config.id))
     }
 
-    /// The same, or the reports that came instead.
+    /// The same with a limit: returns the reports that came instead.
     pub(crate) async fn within<T>(
         &self,
         limit: Duration,
@@ -104,7 +104,7 @@ impl Hand {
         self.until(|report| rebalance(report, wanted, count)).await
     }
 
-    /// Reads a partition that a rebalance assigned; returns the start.
+    /// Reads a partition that a rebalance assigned; returns the reading and its start.
     pub(crate) async fn read(&mut self, partition: Partition, by: RebalanceId) -> (Reading, u64) {
         let mut failed = Vec::new();
         let tries = async {
@@ -127,7 +127,7 @@ impl Hand {
         found.unwrap_or_else(|_| panic!("the end of {partition:?} is not found: {failed:#?}"))
     }
 
-    /// Asks for the reading, and does not wait.
+    /// Asks for the reading without a wait.
     pub(crate) fn ask_to_read(&mut self, partition: Partition, by: RebalanceId) -> Reading {
         self.attempts += 1;
         let reading = Reading { rebalance: by, attempt: self.attempts };
@@ -161,7 +161,7 @@ impl Hand {
         self.read_back(reading, number).await
     }
 
-    /// The record of any process's entry, read by this reading.
+    /// Waits for the record of any process's entry in this reading.
     pub(crate) async fn read_back(&self, reading: Reading, number: EntryNumber) -> Record {
         self.until(|report| found(report, reading, number)).await
     }

@@ -307,7 +307,7 @@ async fn first_success_after_failures_is_reported() {
         Report::Published { partition, outcome: Ok(_), .. } => Some(*partition),
         _ => None,
     };
-    // The client connects again in a while; until then each record fails.
+    // The client connects again in a while; each record fails before that.
     while back.len() < 2 {
         hand.publish(Target::Every, Kind::Beat);
         back.extend(hand.within(Duration::from_secs(1), worked).await.ok());

@@ -111,7 +111,7 @@ async fn logins_are_used_and_missing_rights_are_told() {
     for operation in [Operation::DescribeConfigs, Operation::Read] {
         cluster.permit(Resource::Topic(name), operation).unwrap();
     }
-    let says = format!("this user may not write to topic {name}, and a candidate reads and writes");
+    let says = format!("this user may not write to topic {name}; a candidate must read and write");
     soon(refused(&says)).await;
     let asks = Options { only_asks: true, ..with("secret") };
     ensure(&asks.check().unwrap(), &config).await.unwrap();

@@ -18,12 +18,13 @@ impl Property<LeasedLeaders> for FarClocksDoNotWin {
         let own = &check.plan.own;
         let (since, ahead) = check.own.ahead[claim.node];
         let far = 3 * own.skew + 2 * own.heartbeat;
-        // A claim takes effect when its call is heard, within half a heartbeat, so it may be older.
+        // A claim takes effect when others receive its call, within half a heartbeat: so the claim
+        // may be older.
         let before = claim.decided <= since + own.slow(own.heartbeat / 2);
         if own.is_right(claim.node) || ahead.unsigned_abs() < far || before {
             return Ok(());
         }
-        // The earliest possible time of its first call.
+        // The earliest possible time of the participant's first call.
         let calls = |node: usize| {
             let role = &check.apps[node][claim.election];
             role.campaigning.then_some(role.since.max(check.history.since[node]))
@@ -31,7 +32,7 @@ impl Property<LeasedLeaders> for FarClocksDoNotWin {
         let others = (0..check.plan.participants()).filter(|other| *other != claim.node);
         let others: Vec<u64> = others.filter_map(calls).collect();
         let answer = |then: u64| others.iter().filter(|calls| **calls < then).count();
-        // The only other clock is a comparison only if it was right for that long.
+        // The only other clock counts as a comparison only if that clock was right for so long.
         let compared = 3 * (own.lease + 4 * own.heartbeat);
         let two = calls(claim.node).is_some_and(|own| own + compared < since)
             && check.own.agreed[claim.node] > compared

@@ -1,4 +1,4 @@
-//! Properties that only ALLCALL has, one file each; [`promises`] judges the common ones.
+//! Properties that only ALLCALL has, one file each; [`promises`] checks the common properties.
 
 mod far_clocks;
 mod the_best_leads;

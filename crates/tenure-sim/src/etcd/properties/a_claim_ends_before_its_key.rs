@@ -3,8 +3,8 @@ use tenure_core::etcd::{Act, Op};
 use super::{Check, Elections, Fact, Leadership, Own, Property, is_foul, seconds};
 use crate::etcd::store::note::Note;
 
-/// A claim is lowered before a request leaves that ends its key or lease, and no other node's
-/// request ends it: contract, duty 6.
+/// The driver lowers a claim before it sends a request that ends the claim's key or lease, and no
+/// other node's request ends them: contract, duty 6.
 #[derive(Debug, Default)]
 pub(super) struct AClaimEndsBeforeItsKey;
 
@@ -14,7 +14,7 @@ impl Property<Elections> for AClaimEndsBeforeItsKey {
 
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
-        // Knowledge of the store from before a restore counts for nothing.
+        // A process's knowledge from before a restore does not count.
         let knows = |node: usize| !check.records().went_back(check.records().confirmed[node]);
         let holding = |is: &dyn Fn(&Leadership) -> bool| {
             let all = check.history.elections.iter().enumerate();

@@ -9,13 +9,14 @@ use tenure_core::etcd::{
 use super::lives::Lives;
 use super::{Check, Claim, Elections, Fact, Own, Property};
 
-/// The proof of E, computed again and more simply from the requests and answers of each process. A
-/// grant counts from its send, while no earlier lease of its id can have ended. A keep-alive counts
-/// from its send, once a log entry of the same term found a key of ours on the lease, if that term
-/// was established before the first request for the lease. A claim ends no later than the lease on
-/// which its key was found. Keys move only to a lease that lasts as long.
+/// The proof of E, the end of a claim, computed again and more simply from the requests and answers
+/// of each process. A grant counts from its send, while no earlier lease of its id can have ended.
+/// A keep-alive counts from its send, once a log entry of the same term found a key of ours on the
+/// lease, if that term was established before the first request for the lease. A claim ends no
+/// later than the lease on which its key was found. Keys move only to a lease that lasts as long.
 ///
-/// This judge remembers facts that the core has forgotten, so it allows more than the core may use.
+/// This check remembers facts that the core has forgotten, so the check allows more than the core
+/// may use.
 #[derive(Debug, Default)]
 pub(super) struct ClaimsAreProven {
     lives: Lives<Life>,
@@ -27,7 +28,7 @@ struct Life {
     /// First message of each member in each term, as a number of steps.
     heard: BTreeMap<(u64, u64), u64>,
     steps: u64,
-    /// Established terms: a member that had answered in the term before gave a linearizable answer
+    /// Established terms: a member that had already answered in the term gave a linearizable answer
     /// in it.
     terms: Vec<u64>,
     asked: BTreeMap<CallId, Call>,
@@ -63,11 +64,11 @@ enum Purpose {
 struct Lease {
     /// Number of requests, without refused ones.
     asked: u32,
-    /// The terms that were established before.
+    /// The terms that were established before the first request for this lease.
     terms: Vec<u64>,
-    /// Earliest end, by its first grant.
+    /// Earliest end, by the first grant.
     first_end: Time,
-    /// Whether etcd has reported that it exists.
+    /// Whether etcd has reported that the lease exists.
     joined: bool,
     /// Latest known end; `None` if the lease may have ended.
     lasts: Option<Time>,
@@ -160,7 +161,8 @@ impl Life {
         }
     }
 
-    /// Keys may be on the next lease before that is known, so it must last as long as their claim.
+    /// Keys may move to the next lease before the core knows it, so that lease must last as long as
+    /// their claim.
     fn may_move(&self, check: &Check<'_>, to: LeaseId, keys: &[Bytes]) -> Result<(), String> {
         let lasts = self.leases.get(&to).and_then(Lease::proven);
         for key in keys {
@@ -203,9 +205,9 @@ impl Life {
                     lease.extend(ends, local, true);
                 }
             }
-            // The refused grant made no lease: only the next one can make it.
+            // The refused grant made no lease: only the next grant can make this lease.
             (Purpose::Grant(lease), Reply::Refused(_)) => self.made_no(lease),
-            // The lease lasts since the first request for it.
+            // The lease counts from the first request for it.
             (Purpose::Grant(lease), Reply::LeaseExists) => {
                 if let Some(lease) = self.leases.get_mut(&lease) {
                     lease.joined = true;

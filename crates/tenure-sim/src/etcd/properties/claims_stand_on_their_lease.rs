@@ -15,7 +15,7 @@ impl Property<Elections> for ClaimsStandOnTheirLease {
             return Ok(());
         };
         let key = &check.own.key;
-        // A win stands on its look, a renewal on its confirmation.
+        // A win stands on its read, a renewal on its confirmation.
         let asked = if check.own(&claim).is_some() {
             check.records().confirmed[node]
         } else {

@@ -1,6 +1,6 @@
 use super::{Check, Elections, Fact, Property, seconds};
 
-/// Without faults, our process with the first key leads as soon as it can know that.
+/// Without faults, our process with the first key leads as soon as it can know this.
 #[derive(Debug, Default)]
 pub(super) struct FirstCandidatesLead;
 
@@ -21,7 +21,7 @@ impl Property<Elections> for FirstCandidatesLead {
             let Some(kv) = first.key.as_ref() else { continue };
             let ours = records.owner_of(kv).filter(|(node, _)| plan.ours(*node).is_some());
             let Some(&(node, _)) = ours else { continue };
-            // The key of its last campaign may be on its way out.
+            // The key of the application's last campaign may be on its way out.
             let role = &check.apps[node][election];
             let since = first.since.max(role.left);
             let late = check.now > since + plan.news();

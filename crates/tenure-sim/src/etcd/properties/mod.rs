@@ -93,8 +93,8 @@ impl Check<'_> {
         self.history.lives[node].is_some_and(|runs| runs as u64 == life)
     }
 
-    /// Whether an authorized stranger removed a key since then, or the store went back: both are
-    /// outside the promise.
+    /// Whether an authorized stranger has removed a key since `since`, or the store went back: both
+    /// are outside the promise.
     fn is_robbed(&self, key: &Bytes, since: u64) -> bool {
         let taken = self.records().gone.get(key);
         let taken = taken.is_some_and(|(at, cause)| *at >= since && is_foul(*cause));

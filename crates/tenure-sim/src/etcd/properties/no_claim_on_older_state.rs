@@ -6,7 +6,7 @@ use super::lives::Lives;
 use super::{Check, Claim, Elections, Fact, Own, Property};
 
 /// A linearizable answer below the highest revision known at its request comes from a store that
-/// went back: no claim is raised on it, and no earlier lease counts.
+/// went back. The core raises no claim on such an answer, and no earlier lease counts.
 #[derive(Debug, Default)]
 pub(super) struct NoClaimOnOlderState {
     nodes: Lives<Life>,
@@ -15,19 +15,19 @@ pub(super) struct NoClaimOnOlderState {
 /// Answers and requests of one life.
 #[derive(Debug, Default)]
 struct Life {
-    /// Highest revision of an awaited answer, now and before the present answer. Watches do not
+    /// Highest revision of an awaited answer, before and after the present answer. Watches do not
     /// count: the core may have given them up.
     seen: Revision,
     before: Revision,
     /// Highest known revision at the send of each unanswered request.
     floors: BTreeMap<CallId, Revision>,
-    /// Both revisions of the present answer, if it is below its floor.
+    /// Both revisions of the present answer, if the answer is below its floor.
     back: Option<(Revision, Revision)>,
     /// Whether the present input is an answer.
     answers: bool,
-    /// The lease that carries its keys.
+    /// The lease that carries the life's keys.
     lease: Option<LeaseId>,
-    /// Complaint about the present answer, dropped if the core was not waiting for it.
+    /// Complaint about the present answer, dropped if the core was not waiting for that answer.
     keeps: Option<String>,
 }
 

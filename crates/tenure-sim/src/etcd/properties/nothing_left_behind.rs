@@ -1,7 +1,7 @@
 use super::{Check, Elections, Fact, Property, seconds};
 
-/// A key stays in the store at most one lease after its maker has left, died or given it up; in the
-/// end the store is empty.
+/// A key stays in the store at most one lease after its maker has left, died or given the key up.
+/// In the end the store is empty.
 #[derive(Debug, Default)]
 pub(super) struct NothingLeftBehind;
 

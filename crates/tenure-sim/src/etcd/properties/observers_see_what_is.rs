@@ -3,8 +3,8 @@ use tenure_core::{LeaderView, View};
 
 use super::{Check, Elections, Fact, Plan, Property, Records, seconds};
 
-/// A view was true at some instant since the observer last asked, and never comes from memory.
-/// Without faults the view is true now: soon in calm worlds, elsewhere after the next look.
+/// A view was true at some instant after the observer's last read, and never comes from memory.
+/// Without faults the view is true now: soon in calm worlds, elsewhere after the next read.
 #[derive(Debug, Default)]
 pub(super) struct ObserversSeeWhatIs {
     /// Last view of each node and election, and the begin of the observation.
@@ -34,7 +34,7 @@ fn is(view: &View, first: Option<&KeyValue>) -> bool {
 }
 
 impl ObserversSeeWhatIs {
-    /// Judges the views after the last fault, or in worlds without faults.
+    /// Checks the views after the last fault, or in worlds without faults.
     fn in_the_end(&self, check: &Check<'_>) -> Result<(), String> {
         let plan = check.plan;
         let again = plan.own.bounds.look_again() + 3 * plan.conditions.unit;

@@ -5,14 +5,14 @@ use tenure_core::etcd::{Act, Bytes, Change, Compare, Op, Reply, Revision};
 use super::{Check, Elections, Fact, Own, Plan, Property};
 use crate::etcd::store::note::Note;
 
-/// A departure wakes at most one other candidate with a key; this candidate looks again.
+/// A departure wakes at most one other candidate with a key; this candidate reads again.
 #[derive(Debug, Default)]
 pub(super) struct OneWakeUp {
-    /// Deletions that each node is hearing of.
+    /// Deletions about which each node is learning.
     hearing: Vec<Vec<(Bytes, Revision)>>,
     /// Whether the present input of each node is an answer.
     answers: Vec<bool>,
-    /// Recent looks: the deleted key, its revision, the node that looked, and its own key.
+    /// Recent reads: the deleted key, its revision, the node that read, and that node's key.
     woken: VecDeque<(Bytes, Revision, usize, Bytes)>,
 }
 
@@ -46,7 +46,7 @@ impl Property<Elections> for OneWakeUp {
                 let (
                     [Compare::Created { key: own, revision: created }]
                     | [Compare::Created { key: own, revision: created }, Compare::Lease { .. }],
-                    // A candidate that deletes its key leaves, and looks at nothing.
+                    // A candidate that deletes its key leaves, and reads nothing.
                     None | Some(Act::Read(_) | Act::Put { .. } | Act::Proclaim { .. }),
                 ) = (&txn.when[..], txn.then.first())
                 else {
@@ -76,7 +76,7 @@ impl Property<Elections> for OneWakeUp {
                 }
                 Ok(())
             }
-            // Earlier looks were caused by an earlier deletion: after a restore revisions come
+            // Earlier reads belong to an earlier deletion: after a restore the same revisions come
             // again.
             Fact::Own(Own::Stored(Note::Gone { key, .. })) => {
                 self.woken.retain(|(gone, ..)| gone != key);

@@ -5,7 +5,7 @@ use tenure_core::etcd::{Act, Bytes, CallId, Keys, LeaseId, Op, Reply};
 use super::lives::Lives;
 use super::{Check, Elections, Fact, Own, Property};
 
-/// A released key is gone, or its lease ends with it; a key of an unanswered create may come late,
+/// A released key is gone, or its lease ends with it. A key of an unanswered create may come late,
 /// and its process looks for it.
 #[derive(Debug, Default)]
 pub(super) struct WhatIsReleasedIsGone {
@@ -21,14 +21,13 @@ struct Releases {
     answered: Option<Bytes>,
     /// Keys that may come later.
     doubtful: BTreeSet<Bytes>,
-    /// Complaint about a released key that exists; dropped when its lease ends.
+    /// Complaint about a released key that exists; dropped when the key's lease ends.
     told: Option<String>,
-    /// Leases that are over.
     over: BTreeSet<LeaseId>,
     /// Creates without an answer or with an uncertain outcome: their keys may come late.
     creates: BTreeMap<CallId, (Bytes, LeaseId)>,
     unsure: BTreeSet<(Bytes, LeaseId)>,
-    /// A possibly late key that no process looks for, and the complaint about it.
+    /// A key that may come late and for which no process looks, with the complaint about it.
     unseen: Option<(Bytes, String)>,
 }
 
@@ -99,8 +98,8 @@ impl WhatIsReleasedIsGone {
         let Some(kv) = check.records().keys.get(key) else { return };
         let this = &mut self.nodes[node];
         let may_come = this.doubtful.contains(key) || this.asked.values().any(|asked| asked == key);
-        // A lease from outside may name a key of an earlier life; a stranger may also have moved it
-        // to another lease, or put it back.
+        // A lease from outside may be in the name of an earlier life's key; a stranger may also
+        // have moved the key to another lease, or put it back.
         let owner = check.records().owner_of(kv);
         let earlier = owner.is_none_or(|(n, owner)| *n != node || !check.runs(node, *owner));
         let earlier = earlier || check.records().is_taken(key);
@@ -116,7 +115,7 @@ impl WhatIsReleasedIsGone {
     }
 }
 
-/// Whether this request sees a late key, or deletes it.
+/// Whether this request reads a late key, or deletes it.
 fn looks_for(op: &Op, key: &Bytes) -> bool {
     match op {
         Op::Watch { keys: Keys::One(watched), .. } => watched == key,

@@ -6,8 +6,8 @@ use tenure_core::etcd::{
 
 use super::{Check, Claim, Elections, Fact, Own, Plan, Property, Records};
 
-/// An elected candidate had the first key at some instant after its last request, and knows that
-/// from one transaction, which found its key and read the first key.
+/// An elected candidate had the first key at some instant after its last request, and knows this
+/// from one transaction, which found the candidate's key and read the first key.
 #[derive(Debug, Default)]
 pub(super) struct WinsAreConfirmed {
     /// Fence of the last raised claim, by node and election.
@@ -22,7 +22,7 @@ type Key = (Bytes, Revision);
 #[derive(Clone, Debug, Default)]
 struct Looks {
     asked: BTreeMap<CallId, Key>,
-    /// Key found by the last answer, in the transaction that also read the first key.
+    /// The candidate's key in the last answer, from the transaction that also read the first key.
     shown: Option<Key>,
 }
 

@@ -1,10 +1,10 @@
 //! Late revocations of leases that another leader renewed meanwhile.
 //!
-//! A cut-off leader times leases until it checks its quorum, for up to two election timeouts. The
-//! leader revokes the leases that end meanwhile in lots of 16, as etcd's `revokeExpiredLeases`
-//! does. The first 16 proposals go into its own log, are lost with it, and keep their places until
-//! their request times out. The leader proposes the others afterwards: by then the member follows
-//! the next leader, and forwards them.
+//! A leader without a connection to the others times leases until it checks its quorum, for up to
+//! two election timeouts. The leader revokes the leases that end in this time in lots of 16, as
+//! etcd's `revokeExpiredLeases` does. The first 16 proposals go into the leader's log, are lost
+//! with that log, and keep their places until their requests time out. The former leader proposes
+//! the others later, when it follows the next leader, and forwards them.
 
 use tenure_core::etcd::LeaseId;
 
@@ -17,11 +17,11 @@ const LOT: u64 = 41;
 const RESUMED: u64 = 42;
 /// `ReqTimeout`: 5 s and two election timeouts.
 const REQUEST: u64 = 7_000 * MS;
-/// The interval of a waiting proposal's looks for a leader.
+/// The interval at which a waiting proposal checks for a leader.
 const WAIT: u64 = 100 * MS;
 
 impl Cluster {
-    /// A lease has ended by the clock of a member that wrongly believes that it leads.
+    /// Ends a lease by the clock of a member that wrongly believes that it leads.
     pub(super) fn expire_apart(&mut self, member: usize, lease: LeaseId) {
         let this = &self.members[member];
         if !this.leads || this.dead.max(this.stuck) > self.now || !self.setting.crowded {
@@ -35,7 +35,7 @@ impl Cluster {
         }
     }
 
-    /// A member forwards a pending revocation to the present leader.
+    /// Forwards a pending revocation of a member to the present leader.
     pub(super) fn propose(
         &mut self,
         member: usize,
@@ -53,9 +53,9 @@ impl Cluster {
         self.revoke_late(lease, out);
     }
 
-    /// A stuck or suspended leader continues. Before etcd#16822 a stuck leader revoked leases whose
-    /// renewals it had missed, though another leader had renewed them; a suspended leader still
-    /// does, if it checks leases before its mail.
+    /// Lets a stuck or suspended leader go on. Before etcd#16822 a stuck leader revoked leases
+    /// whose renewals it had missed, though another leader had renewed them. A suspended leader
+    /// still does so, if it checks leases before its mail.
     pub(super) fn unstick(&mut self, member: usize, out: &mut Out) {
         let this = &self.members[member];
         let was_stopped = this.stopped + WAIT > self.now;

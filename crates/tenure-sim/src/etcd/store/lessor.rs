@@ -11,7 +11,7 @@ use crate::world::clock::TRUE_RATE;
 const LATE: u64 = 21;
 const EXTEND: u64 = 22;
 const REVOKE: u64 = 23;
-/// The interval of a waiting renewal's looks for its lease.
+/// The interval at which a waiting renewal checks for its lease.
 const WAIT: u64 = 100 * MS;
 /// The upper bound on a new leader's extension of leases.
 const EXTENSION: u64 = 1_000 * MS;
@@ -30,7 +30,7 @@ impl Cluster {
         }
     }
 
-    /// A lease lasts until `ends`, by the clock of `leader`.
+    /// Extends a lease until `ends`, by the clock of `leader`.
     fn extend(&mut self, leader: usize, lease: LeaseId, ends: u64, out: &mut Out) {
         self.members[leader].expiry.insert(lease, ends);
         self.plan(ends.saturating_sub(self.now), Task::Expire { member: leader, lease });
@@ -39,7 +39,7 @@ impl Cluster {
         }
     }
 
-    /// A new leader gives every lease its full length again.
+    /// Makes a member the leader: it gives every lease its full length again.
     pub(super) fn promote(&mut self, leader: usize, out: &mut Out) {
         self.doomed.clear();
         self.members[leader].expiry.clear();
@@ -50,7 +50,7 @@ impl Cluster {
         }
     }
 
-    /// A leader regains its quorum in the same term: its renewals count.
+    /// Lets a leader regain its quorum in the same term: its renewals count.
     pub(super) fn resume(&mut self, leader: usize, out: &mut Out) {
         for (lease, ends) in self.members[leader].expiry.clone() {
             if self.truth.leases.contains_key(&lease) {
@@ -81,8 +81,8 @@ impl Cluster {
         if self.leader == Some(leader)
             && let Some(revoked) = self.doomed.get(&lease)
         {
-            // A renewal of an ended lease waits for the revocation; some versions answer as if the
-            // renewal counted while the revocation is under way.
+            // A renewal of an ended lease waits for the revocation. Some versions answer as if the
+            // renewal counted, while the revocation is under way.
             if *revoked && self.setting.racing {
                 return answer(ask, Some(header), Reply::Alive { ttl: Some(ttl) }, out);
             }
@@ -94,7 +94,7 @@ impl Cluster {
         answer(ask, Some(header), Reply::Alive { ttl: Some(ttl) }, out);
     }
 
-    /// A lease may have ended, by the clock of a real or supposed leader.
+    /// Ends a lease if its time is over by the clock of a real or supposed leader.
     pub(super) fn expire(&mut self, member: usize, lease: LeaseId) {
         let ends = self.members[member].expiry.get(&lease).copied();
         let Some(ends) = ends.filter(|ends| *ends <= self.now) else { return };
@@ -107,7 +107,7 @@ impl Cluster {
         }
     }
 
-    /// The leader proposes the revocation of an ended lease, which is then carried out.
+    /// Revokes an ended lease: the leader proposes the revocation, and the log carries it out.
     pub(super) fn revoke_expired(&mut self, lease: LeaseId, term: u64, out: &mut Out) {
         if self.term != term || self.leader.is_none() {
             return;

@@ -1,11 +1,10 @@
 //! etcd as a model: three members with one log, of which each has applied a prefix; leases that the
 //! leader times on its own clock; watches; and the faults of all that.
 //!
-//! A single node of the world houses all members, and its clock shows true time. The model does not
-//! act consensus out: an entry is in the log at the instant at which a leader with a quorum takes
-//! it. Clients see the effects of real consensus: members that lag, leaders that do not know that
-//! they are deposed, requests that hang, and answers that never come although the request was
-//! carried out.
+//! A single node of the world houses all members, and its clock shows true time. The model has no
+//! consensus messages: an entry is in the log at the instant at which a leader with a quorum takes
+//! it. Clients see the effects of real consensus: members that lag, deposed leaders that do not
+//! know it, requests that hang, and answers that never come although the request was carried out.
 
 mod late;
 mod lessor;
@@ -35,7 +34,7 @@ pub const MEMBERS: usize = 3;
 const CLUSTER: u64 = 0xc1;
 /// A millisecond, in nanoseconds.
 const MS: u64 = 1_000_000;
-/// The interval of open streams' signs of life.
+/// The interval at which open streams send signs of life.
 pub(super) const BEAT: u64 = 500 * MS;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -45,12 +44,12 @@ pub struct Setting {
     pub rates: [u64; MEMBERS],
     /// The longest delay of a lease's revocation.
     pub late: u64,
-    /// Whether foreign leases end in numbers, so that a cut-off leader has not proposed all
+    /// Whether many foreign leases end together, so that a cut-off leader has not proposed all
     /// revocations when it is deposed.
     pub crowded: bool,
-    /// Whether a renewal during a revocation is answered as if it counted (before 3.5.23).
+    /// Whether a renewal during a revocation is answered as if the renewal counted (before 3.5.23).
     pub racing: bool,
-    /// Whether a leader that was stuck revokes nothing when it comes back (after etcd#16822).
+    /// Whether a leader that was stuck revokes nothing when it goes on (after etcd#16822).
     pub fixed: bool,
     /// Leases from the beginning, with their seconds.
     pub given: Vec<(LeaseId, u32)>,
@@ -60,7 +59,7 @@ pub struct Setting {
     pub operations: usize,
     /// Revision of the empty store.
     pub revision: Revision,
-    /// Whether a member that missed an election and more gets a snapshot.
+    /// Whether a member that missed an election and many entries gets a snapshot.
     pub snapshots: bool,
     pub focus: Focus,
     /// End of all faults, in true time.
@@ -73,15 +72,15 @@ struct Member {
     /// Number of applied log entries.
     applied: u64,
     term: u64,
-    /// Term in its answers: of the last applied entry. A snapshot is none.
+    /// Term in the member's answers: the term of its last applied entry. A snapshot does not count.
     named: u64,
-    /// Length of the log that it gets as a snapshot.
+    /// Length of the log that the member gets as a snapshot.
     snapshot: u64,
-    /// The member that it believes to lead.
+    /// The member that this member believes to lead.
     leader: Option<usize>,
-    /// Whether it believes that it leads itself.
+    /// Whether the member believes that it leads.
     leads: bool,
-    /// End of each lease, by its own leadership.
+    /// End of each lease, according to this member as leader.
     expiry: BTreeMap<LeaseId, u64>,
     /// End of each fault: cut off, down, stuck on its disk, slow.
     cut: u64,
@@ -92,9 +91,9 @@ struct Member {
     stopped: u64,
     /// Number of its starts.
     start: u64,
-    /// Whether it took part at the last look.
+    /// Whether the member took part when this was last checked.
     up: bool,
-    /// Time since which it knows no leader.
+    /// Time since which the member knows no leader.
     lonely: Option<u64>,
 }
 
@@ -115,7 +114,7 @@ struct Ask {
 struct PendingReply {
     ask: Ask,
     index: u64,
-    /// The answer to a write; a read is answered from the member's state.
+    /// The answer to a write; `None` for a read, which is answered from the member's state.
     reply: Option<(Reply, Revision)>,
 }
 
@@ -187,7 +186,7 @@ pub struct Cluster {
     agenda: BTreeMap<(u64, u64), Task>,
     numbered: u64,
     hung: Vec<Ask>,
-    /// Number of successive unanswered grants of each node.
+    /// Number of grants of each node in a row without an answer.
     unanswered: BTreeMap<usize, u32>,
     waiting: Vec<PendingReply>,
     streams: BTreeMap<StreamId, Stream>,
@@ -316,7 +315,7 @@ impl Cluster {
         if bound == 0 { 0 } else { self.draw(purpose, about) % bound }
     }
 
-    /// A leader with a quorum appends an entry, and applies it at once.
+    /// Appends an entry by a leader with a quorum, and applies it at once.
     fn commit(&mut self, entry: &Entry, cause: Cause, out: &mut Out) -> (Reply, Revision) {
         let before = self.truth.revision;
         let reply = self.truth.apply(entry);
@@ -351,7 +350,7 @@ impl Cluster {
         self.base + self.log.len() as u64
     }
 
-    /// The leader has applied everything; the others follow.
+    /// Lets the leader apply all entries; the others follow.
     fn spread(&mut self, out: &mut Out) {
         let index = self.index();
         for member in 0..MEMBERS {
@@ -366,7 +365,7 @@ impl Cluster {
         }
     }
 
-    /// A member applies available entries, if it can; answers and events follow.
+    /// Lets a member apply the available entries, if it can; answers and events follow.
     fn catch_up(&mut self, member: usize, out: &mut Out) {
         if self.leader.is_none() || !self.takes_part(member) {
             return;
@@ -402,7 +401,7 @@ impl Cluster {
     }
 }
 
-/// Sends a note to the judges.
+/// Sends a note to the checks.
 fn tell(note: Note, out: &mut Out) {
     out.push(Effect::Emit { election: None, event: Report::Store(note) });
 }

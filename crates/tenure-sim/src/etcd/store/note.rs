@@ -1,4 +1,4 @@
-//! Reports of the store to the judges, and faults of the store.
+//! Reports of the store to the checks, and faults of the store.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use tenure_core::etcd::{Bytes, KeyValue, LeaseId};
 /// The value that only operators write.
 pub const MEDDLED: &str = "meddled";
 
-/// A change of the store. Only judges see it, at once.
+/// A change of the store. Only checks see notes, at once.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Note {
     /// A key was written.
     Put(KeyValue),
     /// A key is gone.
     Gone { key: Bytes, cause: Cause },
-    /// A lease lasts at least until then, in true time.
+    /// A lease lasts at least until this true time.
     Lease {
         lease: LeaseId,
         /// Due end.
@@ -35,8 +35,9 @@ pub enum Cause {
     Asked { node: usize },
     /// The lease was not renewed in time, by the clock of etcd's leader.
     Expired,
-    /// A former leader revoked a lease that was renewed elsewhere: it was deposed with the
-    /// revocation pending, or was stuck on its disk (etcd#15247), or suspended.
+    /// A former leader revoked a lease that was renewed elsewhere. The former leader had been
+    /// deposed while the revocation was pending, or was stuck on its disk (etcd#15247), or was
+    /// suspended.
     Late,
     /// An operator.
     Meddled,
@@ -67,7 +68,7 @@ pub enum Trouble {
     Full { span: u64 },
     /// A node has no permissions.
     Deny { node: usize, span: u64 },
-    /// A stranger writes its own value into the leaders' keys, whenever they have another.
+    /// A stranger writes its own value into the leaders' keys, whenever a key has another value.
     Argue { span: u64 },
     /// A backup is made.
     Backup,

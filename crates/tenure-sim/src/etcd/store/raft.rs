@@ -136,7 +136,7 @@ impl Cluster {
         }
     }
 
-    /// Plans the doubt of a member that hears of no leader.
+    /// Plans the time at which a member without a leader doubts its leadership.
     fn plan_doubt(&mut self, member: usize) {
         let wait = ELECTION_TIMEOUT + self.span(BELIEF ^ self.now, member as u64, ELECTION_TIMEOUT);
         self.plan(wait, Task::Doubt { member });
@@ -152,7 +152,7 @@ impl Cluster {
         }
     }
 
-    /// A leader without a quorum gives up.
+    /// Lets a leader without a quorum give up.
     pub(super) fn step_down(&mut self, member: usize, term: u64) {
         let now = self.now;
         let leads = self.leader == Some(member);
@@ -247,7 +247,7 @@ impl Cluster {
         self.waiting.retain(|waiting| waiting.ask.member != member);
     }
 
-    /// An operator changes the store.
+    /// Changes the store like an operator.
     fn meddle(&mut self, trouble: Trouble, out: &mut Out) {
         if self.leader.is_none() {
             return;
@@ -264,7 +264,7 @@ impl Cluster {
                     Entry::Txn(Txn { when: Vec::new(), then, otherwise: Vec::new() })
                 })
             }
-            // From then on the key is on an operator's lease, which is never renewed.
+            // From this write on, the key is on an operator's lease, which is never renewed.
             Trouble::Overwrite { nth } => {
                 let nth = nth % self.truth.keys.len().max(1);
                 self.truth.keys.keys().nth(nth).cloned().map(|key| {

@@ -13,8 +13,8 @@ const RESTORE: u64 = 53;
 const PUT_BACK: u64 = 54;
 /// The largest number of unanswered grants of a node in a row.
 const IN_A_ROW: u32 = 6;
-/// Number of grants after which the answered lease may have ended and is given up: the next one is
-/// answered, too.
+/// Number of grants after which the core gives up the answered lease, as that may have ended: the
+/// next grant is answered, too.
 const GIVEN_UP: u32 = 2;
 /// The longest delay of a stranger's put-back after a create.
 const SOON: u64 = 400 * MS;
@@ -22,7 +22,8 @@ const SOON: u64 = 400 * MS;
 const DOWN: u64 = 100 * MS;
 
 impl Cluster {
-    /// Decides about a request at hand: returns it if it is carried out, with or without an answer.
+    /// Decides whether a request is carried out, and whether it is answered. Returns the request if
+    /// it is carried out.
     pub(super) fn happens(&mut self, mut ask: Ask, out: &mut Out) -> Option<Ask> {
         let focus = self.setting.focus;
         let id = ask.life ^ ask.request.call.0 << 32;

@@ -17,7 +17,7 @@ const READ_FAILS: u64 = 10_000 * MS;
 const LATENCY: u64 = 11;
 const ORPHAN: u64 = 12;
 const ANYWAY: u64 = 13;
-/// The interval of the stranger's looks at values, and its own value.
+/// The interval at which the stranger reads values, and the stranger's own value.
 const ARGUES: u64 = 50 * MS;
 const ARGUED: &str = "argued";
 /// The shortest granted lease, in seconds.
@@ -93,9 +93,9 @@ impl Cluster {
         self.answer_waiting(member, out);
     }
 
-    /// Commits a client's entry. Between the write that reaches the quota and its alarm etcd
-    /// carries out writes that it answers with a lack of room, and again when an operator disarms
-    /// the alarm and makes no room.
+    /// Commits a client's entry. Between the write that reaches the quota and the alarm, etcd
+    /// carries out writes that it answers as refused for lack of room; and again when an operator
+    /// disarms the alarm without making room.
     fn write(&mut self, ask: &Ask, entry: Entry, cause: Cause, out: &mut Out) -> (Reply, Revision) {
         let drawn = self.draw(ANYWAY ^ ask.life, ask.request.call.0).is_multiple_of(3);
         if !self.truth.full || !entry.needs_room() || !drawn {
@@ -107,8 +107,8 @@ impl Cluster {
         }
     }
 
-    /// The stranger writes its own value into the first key of each election, twenty times a
-    /// second, as long as the fault lasts.
+    /// Writes the stranger's value into the first key of each election, twenty times a second, as
+    /// long as the fault lasts.
     pub(super) fn argue(&mut self, out: &mut Out) {
         if self.now >= self.argued {
             return;
@@ -152,7 +152,7 @@ impl Cluster {
         }
     }
 
-    /// The request hangs: no leader can serve it now.
+    /// Lets the request hang: no leader can serve it now.
     fn hang(&mut self, ask: Ask) {
         let is_read = matches!(&ask.request.op, Op::Txn(txn) if !writes(txn));
         let fails = ask.arrived + if is_read { READ_FAILS } else { WRITE_FAILS };
@@ -170,7 +170,7 @@ impl Cluster {
         }
     }
 
-    /// The client no longer waits; the request may still be carried out.
+    /// Gives up a request of a client: the request may still be carried out.
     pub(super) fn give_up(&mut self, node: usize, life: u64, call: CallId, out: &mut Out) {
         let is_it =
             |ask: &Ask| (ask.node, ask.life, ask.request.call) == (node, life, call) && ask.awaited;

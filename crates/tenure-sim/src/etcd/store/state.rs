@@ -1,5 +1,5 @@
 //! The state on which the members of etcd agree: keys, leases, revisions; and the effect of a log
-//! on it.
+//! on that state.
 
 use std::collections::BTreeMap;
 
@@ -203,7 +203,7 @@ impl State {
         Reply::Txn { succeeded, found: reads.collect() }
     }
 
-    /// Without values there are no leases either, as in 3.7.
+    /// A read without values reports no leases, either, as in 3.7.
     fn read(&self, Read { keys, pick, keys_only }: &Read) -> Option<KeyValue> {
         let found = self.pick(keys, *pick)?;
         Some(if *keys_only {
@@ -238,7 +238,7 @@ impl State {
         self.history.clear();
     }
 
-    /// Changes from a revision on, as far as they are still known, revision by revision.
+    /// The known changes from a revision on, revision by revision.
     pub fn since(&self, from: Revision) -> impl Iterator<Item = (Revision, &Vec<Change>)> {
         self.history.range(from..).map(|(revision, changes)| (*revision, changes))
     }
@@ -404,7 +404,7 @@ mod tests {
         let anyway = |entry| Entry::Anyway(Box::new(entry));
         assert_eq!(state.apply(&anyway(Entry::Grant(LeaseId(2), 5))), Reply::Granted { ttl: 5 });
         assert!(matches!(state.apply(&anyway(Entry::Txn(put("b/1", 2)))), Reply::Txn { .. }));
-        // The refusal does not depend on the branch, which would only read.
+        // The refusal does not depend on the branch that would run, which only reads.
         assert!(matches!(state.apply(&Entry::Txn(put("a/1", 1))), Reply::Refused(_)));
         assert_eq!(state.apply(&Entry::Revoke(LeaseId(1))), Reply::Revoked);
         assert_eq!((state.revision, state.keys.len()), (4, 1));

@@ -47,7 +47,7 @@ impl Cluster {
             return send(id, &mut stream, header, Reply::Compacted { revision }, out);
         }
         send(id, &mut stream, header, Reply::Watching, out);
-        // A process has one life at a time.
+        // A process has one life at a time: drop the streams of earlier lives.
         self.streams.retain(|other, _| other.node != id.node || other.life == id.life);
         self.streams.insert(id, stream);
         self.pour(member, next, out);

@@ -6,10 +6,10 @@ use crate::nele::proofs::{Proof, Proofs, by_any_clock};
 use crate::scenario::Claim;
 use crate::scenario::history::under;
 
-/// Ruling 1: with `at_most_one` a process claims only an assigned partition, by a claim record that
-/// it read back and that is not void, after the grace period, and until T after the send of an own
-/// record that it read back. The fence is that of the claim record. The process lowers a void claim
-/// in the same step (N2).
+/// Ruling 1: with `at_most_one` a process claims only an assigned partition. The process must have
+/// read back a claim record that is not void, and the grace period must be over. The claim ends T
+/// (`takeover`) after the send of the process's latest record that it has read back. The fence is
+/// that of the claim record. The process lowers a void claim in the same step (N2).
 #[derive(Debug, Default)]
 pub(in super::super) struct ClaimsAreProven;
 
@@ -51,14 +51,14 @@ fn judge(check: &Check<'_>, claim: &Claim) -> Result<(), String> {
     let name = check.name(node);
     let of = check.election(election);
     let Some((config, proof)) = proof(check, node, election) else { return Ok(()) };
-    // The present input may void the claim or take the partition away; the core runs its timers
-    // first.
+    // The present input may void the claim or take the partition away; the core ran its timers
+    // before that.
     let proof = proof.or_else(|| just_ended(check, node, &config, election));
     let Some(proof) = proof else {
         return Err(format!("{name} claims {of}, and has no claim in the log that counts"));
     };
     let now = check.plan.conditions.sites[node].clock.shows(claim.decided);
-    // A leadership that continues has its own fence, and the claim may be a later one.
+    // A leadership that continues keeps its fence, and the claim may be a later one.
     let goes_on = check.own(claim).is_some();
     let since = if goes_on { proof.since } else { proof.renewed };
     let grace = by_any_clock(config.takeover, &config);
@@ -102,7 +102,7 @@ fn voided(check: &Check<'_>, node: usize, partition: Partition) -> Result<(), St
     }
 }
 
-/// Judges after all effects of the previous input.
+/// Checks the claims after all effects of the previous input.
 fn lowered(check: &Check<'_>, node: usize) -> Result<(), String> {
     let life = check.history.lives[node];
     for election in 0..check.plan.elections.len() {

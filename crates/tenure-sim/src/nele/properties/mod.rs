@@ -1,4 +1,4 @@
-//! Properties that only NELE has, one file each; [`promises`] judges the common ones.
+//! Properties that only NELE has, one file each; [`promises`] checks the common properties.
 
 mod claims_are_proven;
 mod no_gap;

@@ -5,12 +5,12 @@ use tenure_core::{End, Loss};
 
 use super::{Check, Emergence, Fact, Own, Property};
 
-/// Guarantee (c): in `at_least_one`, without faults and without changes of the group for as long as
-/// a partition takes to move, a leader that ends because its partition moved is not the last
-/// leader, unless it left and no other process stands for the role.
+/// Guarantee (c), in `at_least_one`: a leader that ends because its partition moved is not the last
+/// leader, unless it left and no other process stands for the role. This holds without faults, and
+/// if the group does not change for as long as a partition takes to move.
 #[derive(Debug, Default)]
 pub(in super::super) struct NoGap {
-    /// Nodes that have left their group and got no partition since.
+    /// Nodes that have left their group, until they get a partition again.
     left: BTreeSet<usize>,
 }
 
@@ -41,7 +41,7 @@ impl Property<Emergence> for NoGap {
         let group = plan.process(node).map(|one| one.manner.group);
         let same = |other: usize| plan.process(other).map(|one| one.manner.group) == group;
         let span = plan.own.takeover + plan.own.changes;
-        // A process that has lost its last role comes back.
+        // A process that has lost its last role joins again.
         let steady =
             check.apps.iter().enumerate().filter(|(other, _)| same(*other)).all(|(other, app)| {
                 app.iter().all(|role| {

@@ -6,14 +6,14 @@ use tenure_core::nele::Mode;
 use super::{Check, Emergence, Fact, Property};
 
 /// Observers, in true time: while an observer shows a vacancy, no process leads that began long
-/// enough before to be heard; in `at_most_one` no process of its own group. In `at_least_one` a
-/// leader that reads late leads on for as long, without any promise, so that case is judged without
-/// faults only.
+/// enough before to be heard; in `at_most_one` this covers processes of the observer's group only.
+/// In `at_least_one` a leader that reads late leads on for as long, so this case is checked only
+/// without faults.
 #[derive(Debug, Default)]
 pub(in super::super) struct ShownVacancies {
-    /// Observers with the elections that each shows as vacant.
+    /// Observers, and the elections that each shows as vacant.
     vacant: BTreeSet<(usize, usize)>,
-    /// Last timer of each node, the time of its shown views.
+    /// Last timer of each node, which is the time of its shown views.
     went_off: BTreeMap<usize, u64>,
 }
 
@@ -52,7 +52,7 @@ impl Property<Emergence> for ShownVacancies {
     }
 }
 
-/// Judges a vacancy that an observer still shows. A leader with a longer T may never have been
+/// Checks a vacancy that an observer still shows. A leader with a longer T may never have been
 /// heard.
 fn judge(check: &Check<'_>, node: usize, election: usize, shown: u64) -> Result<(), String> {
     let plan = check.plan;

@@ -3,15 +3,15 @@ use std::collections::BTreeMap;
 use super::{Check, Emergence, Fact, Own, Property};
 
 /// The bounds on a vacancy, where the only faults are ends, arrivals and departures of processes
-/// and changes of coordinators: within the session timeout, a rebalance and the rest of that sum,
-/// in `at_most_one` with a claim and the grace period on top, a process of the group leads every
-/// role that all its members stand for. In true time, and for each group by itself: an undisturbed
-/// group leads throughout, whatever happens to another one on the same topic (ruling 9).
+/// and changes of coordinators. A process of the group leads every role for which all members
+/// stand, within the session timeout, a rebalance and the rest of that sum; in `at_most_one` also a
+/// claim and the grace period. In true time, for each group by itself: an undisturbed group leads
+/// throughout, whatever happens to another group on the same topic (ruling 9).
 #[derive(Debug, Default)]
 pub(in super::super) struct Vacancies {
     /// Time of the last begin, end or change of mind in each group.
     disturbed: BTreeMap<usize, u64>,
-    /// Begin of the broker, before which nobody can lead.
+    /// Begin of the broker; no process can lead before that time.
     broker: Option<u64>,
 }
 

@@ -4,8 +4,8 @@ use tenure_core::Time;
 
 use super::{Check, Emergence, Fact, Own, Property};
 
-/// Guarantee (d): no claim lasts longer than T after its process has learned that its partition
-/// moved.
+/// Guarantee (d): no claim lasts longer than T (`takeover`) after its process has learned that its
+/// partition moved.
 #[derive(Debug, Default)]
 pub(in super::super) struct WithinT {
     /// Time at which each node learned of a lost partition, on its clock; removed with the next

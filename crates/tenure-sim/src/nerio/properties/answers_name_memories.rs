@@ -2,11 +2,11 @@ use tenure_core::nerio::{Entry, FenceSeen, Instance, Message, Roster, ToAsker};
 
 use super::{Check, Disk, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Names, instances: an answer names only written memories of other members, and never an earlier
-/// memory of a member after a later one.
+/// Names, instances: an answer names only written memories of other members, and never names an
+/// earlier memory of a member after a later one.
 #[derive(Debug, Default)]
 pub(super) struct AnswersNameMemories {
-    /// Last answer of each node, and its memory at that time.
+    /// Last answer of each node, and the node's memory at that time.
     said: Vec<Option<(Instance, Roster)>>,
 }
 

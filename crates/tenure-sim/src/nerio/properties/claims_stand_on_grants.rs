@@ -2,8 +2,8 @@ use tenure_core::nerio::MemberSet;
 
 use super::{Check, Claim, Fact, Own, Property, QuorumLeases, seconds};
 
-/// Equation 14: a leader until then has grants of a quorum that last until then; and a lapsed
-/// leadership is not claimed.
+/// Equation 14: a leader whose claim ends at `until` has grants of a quorum that last at least as
+/// long; and a lapsed leadership is not claimed again.
 #[derive(Debug, Default)]
 pub(super) struct ClaimsStandOnGrants;
 

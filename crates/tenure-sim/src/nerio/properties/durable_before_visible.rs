@@ -6,8 +6,8 @@ use super::{Check, Fact, Own, Property, QuorumLeases};
 /// No world uses up so many fences, though each proposal may be 2⁴² above the last.
 const ENOUGH: u64 = 1 << 60;
 
-/// Facts are durable before they are visible: the grant behind an ok, the fence that it accepts,
-/// the boot that its timestamp names.
+/// Facts are durable before they are visible: the grant behind an ok, the fence in that ok, the
+/// boot in its timestamp.
 #[derive(Debug, Default)]
 pub(super) struct DurableBeforeVisible;
 

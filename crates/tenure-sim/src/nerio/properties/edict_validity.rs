@@ -1,7 +1,7 @@
 use super::{Check, Fact, Own, Property, QuorumLeases};
 
-/// Section 1: an edict is created by the leader, while it leads. (A promise of every protocol has
-/// the same name: handle and core agree on the leader.)
+/// Section 1: only a leader creates an edict, while it leads. (A promise of every protocol has the
+/// same name: handle and core agree on the leader.)
 #[derive(Debug, Default)]
 pub(super) struct EdictValidity;
 

@@ -3,14 +3,14 @@ use tenure_core::{NodeName, Ticket, Time};
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Founding: a member that lost its memory founds the cluster with the memories of all members,
-/// when no member remembers and the leases of all leaders that it has heard are over.
+/// Founding: a member that lost its memory founds the cluster with the memories of all members, if
+/// no member remembers, and if the leases of all leaders that the member has heard are over.
 #[derive(Debug, Default)]
 pub(super) struct FoundingsAreByAll {
     lives: Vec<Life>,
     /// Members that remember, by position.
-    whole: Vec<bool>,
-    /// Last lost or new memory of each member.
+    remembering: Vec<bool>,
+    /// Begin or loss of the last memory of each member.
     born: Vec<Birth>,
 }
 
@@ -18,19 +18,19 @@ pub(super) struct FoundingsAreByAll {
 #[derive(Clone, Debug)]
 struct Birth {
     instance: Option<Instance>,
-    /// Members that have remembered ever since, by position.
+    /// Members that have remembered all the time after this begin, by position.
     beside: Vec<bool>,
 }
 
 /// The state of one grantor in its present life.
 #[derive(Clone, Debug, Default)]
 struct Life {
-    /// Whether it has lost its memory.
+    /// Whether the grantor has lost its memory.
     reads: bool,
-    /// Latest end of the leaderships that it has heard of, on its clock.
+    /// Latest end of the leaderships that the grantor has heard, on its clock.
     led_until: Time,
-    /// Flush of the roster that has not succeeded: the grantor may have decided long before it
-    /// writes.
+    /// Flush of the roster that has not succeeded: the grantor may have decided long before the
+    /// write.
     owes: Option<Ticket>,
     /// Memories that began meanwhile: a founding names them without the mark, because earlier
     /// memories existed.
@@ -44,8 +44,8 @@ impl Property<QuorumLeases> for FoundingsAreByAll {
 
     fn begin(&mut self, plan: &Plan) {
         self.lives = vec![Life::default(); plan.nodes.len()];
-        self.whole = vec![false; plan.members()];
-        let born = Birth { instance: None, beside: self.whole.clone() };
+        self.remembering = vec![false; plan.members()];
+        let born = Birth { instance: None, beside: self.remembering.clone() };
         self.born = vec![born; plan.members()];
     }
 
@@ -57,20 +57,20 @@ impl Property<QuorumLeases> for FoundingsAreByAll {
                 self.lives[grantor].reads = !knows_fences;
                 if !knows_fences {
                     let member = check.plan.place(grantor);
-                    self.whole[member] = false;
+                    self.remembering[member] = false;
                     self.born.iter_mut().for_each(|born| born.beside[member] = false);
                     if self.born[member].instance != Some(instance) {
                         let owing = self.lives.iter_mut().filter(|life| life.owes.is_some());
                         owing.for_each(|life| life.later.push(instance));
                         let instance = Some(instance);
-                        let beside = self.whole.clone();
+                        let beside = self.remembering.clone();
                         self.born[member] = Birth { instance, beside };
                     }
                 }
             }
             Fact::Own(Own::Serves { grantor }) => {
                 self.lives[grantor].reads = false;
-                self.whole[check.plan.place(grantor)] = true;
+                self.remembering[check.plan.place(grantor)] = true;
             }
             Fact::Own(Own::Asks { grantor, request, local, .. }) if request.leading => {
                 self.lives[grantor].hear_leader(check, grantor, request, local);
@@ -108,7 +108,8 @@ impl Life {
 }
 
 impl FoundingsAreByAll {
-    /// Judges the founders that `grantor` names; it decided `at`, if that is known.
+    /// Checks the founders that `grantor` names; `at` is the time of its decision, if that is
+    /// known.
     fn judge(
         &self,
         check: &Check<'_>,
@@ -122,7 +123,7 @@ impl FoundingsAreByAll {
             return Err(format!("{by} names new founders, and remembers"));
         }
         let all = check.plan.membership().names().iter();
-        for ((name, whole), born) in all.zip(&self.whole).zip(&self.born) {
+        for ((name, remembers), born) in all.zip(&self.remembering).zip(&self.born) {
             let entry = members.iter().find(|(known, _)| known == name).map(|(_, entry)| entry);
             let instance = match entry {
                 Some(entry) if entry.founder => &entry.instance,
@@ -139,7 +140,7 @@ impl FoundingsAreByAll {
                     "{by} founds the cluster with {name}, and {one} remembered before it began"
                 ));
             }
-            if *whole && is_new {
+            if *remembers && is_new {
                 return Err(format!("{by} founds the cluster, and {name} remembers"));
             }
         }

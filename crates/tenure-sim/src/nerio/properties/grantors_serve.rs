@@ -1,7 +1,7 @@
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases, seconds};
 
-/// Restart: after the last fault, every running grantor grants again within the bound. The others
-/// would hide a failure until too few are left.
+/// Restart: after the last fault, every running grantor grants again within the bound. Other checks
+/// would notice a failed grantor only when too few grantors are left.
 #[derive(Debug, Default)]
 pub(super) struct GrantorsServe {
     serves: Vec<bool>,

@@ -7,14 +7,14 @@ use tenure_core::{Drift, Time};
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Section 3, step 6, to the nanosecond: a grant lasts (1 + ρ)δ from the arrival of its request,
-/// never shrinks, stays at one address, and has a stamp above all before.
+/// never shrinks, stays at one address, and has a higher stamp than all earlier grants.
 #[derive(Debug, Default)]
 pub(super) struct GrantsLast {
-    /// Dealings by grantor and election.
+    /// Requests and grants, by grantor and election.
     seen: Vec<Vec<Dealings>>,
     /// Highest stamp of each grantor.
     stamps: Vec<Option<Stamp>>,
-    /// Boot up to which grants of each grantor are only repeated, and not given anew.
+    /// Boot up to which a grantor only repeats its grants, and gives no new ones.
     before: Vec<Option<Boot>>,
 }
 
@@ -96,7 +96,7 @@ impl Property<QuorumLeases> for GrantsLast {
                 if self.before[grantor].is_some_and(|boot| at.boot <= boot) {
                     return Ok(());
                 }
-                // A grantor repeats a failed write even after a release of the grant.
+                // A grantor repeats a failed write, even after a release of the grant.
                 let again = |known: &Grant| {
                     let same = known.holder == record.holder && known.start == record.start;
                     same && known.stamp == at && known.freed
@@ -145,8 +145,8 @@ impl GrantsLast {
         let seen = &self.seen[grantor][election];
         let before = seen.grant.as_ref();
         let own = before.filter(|before| before.holder == record.holder && !before.freed);
-        // The grantor then forgets, sooner in a later life with a shorter lease: a repetition
-        // becomes an ordinary request.
+        // The grantor then forgets the grant, sooner in a later life with a shorter lease: a
+        // repetition becomes an ordinary request.
         let remembered = node.remembers();
         let known = |own: &&Grant| at.clock < own.finish.after(remembered);
         if let Some(own) = own.filter(|own| own.start == record.start).filter(known) {

@@ -6,8 +6,8 @@ use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 pub(super) struct LeadersAreAnnounced {
     /// The election of each node's unannounced leadership.
     owes: Vec<Option<usize>>,
-    /// Time of its last request in each election: each request has its own Start, so a second
-    /// request at the same instant comes a nanosecond later.
+    /// Time of the node's last request in each election: each request has its own Start, so a
+    /// second request at the same instant comes a nanosecond later.
     asked: Vec<Vec<u64>>,
 }
 
@@ -25,7 +25,7 @@ impl Property<QuorumLeases> for LeadersAreAnnounced {
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Elected { node, election, decided, .. } => {
-                // A leader that slept since may have asked at the same instant.
+                // A leader that slept in the meantime may have asked at the same instant.
                 let at_once = decided == check.now;
                 let may_ask = at_once && self.asked[node][election] < check.now;
                 self.owes[node] = may_ask.then_some(election);

@@ -8,9 +8,9 @@ use super::{Check, Disk, Fact, Own, Plan, Property, QuorumLeases};
 /// The distance of a new bound on fences above all seen fences.
 const ROOM: u64 = 1_024;
 
-/// A new memory counts for nothing before enough others have written it, takes over their knowledge
-/// of each other's memories, and trusts only their latest ones: every quorum contains one of them,
-/// or the memory took part in the founding.
+/// A new memory counts only when enough others have written it down, takes over the others'
+/// knowledge of each other's memories, and trusts only their latest memories: every quorum contains
+/// one of them, or the memory took part in the founding.
 #[derive(Debug, Default)]
 pub(super) struct LostMemoriesAreRead {
     lives: Vec<Life>,
@@ -21,10 +21,10 @@ pub(super) struct LostMemoriesAreRead {
 struct Life {
     /// The new memory, until its bound on fences is written.
     begins: Option<Instance>,
-    /// Last answer of each member to the latest question, and the time of that.
+    /// Last answer of each member to the latest request, and the time of the latest request.
     answers: BTreeMap<usize, Answer>,
     asked: Time,
-    /// The arriving answer, and the last one handled, which the grantor may still ignore.
+    /// The arriving answer, and the last handled answer, which the grantor may still ignore.
     hears: Option<(usize, Answer)>,
     handled: Option<(usize, Answer)>,
     /// Latest memory of each member that an answer named.
@@ -95,7 +95,7 @@ impl Life {
     fn hear(&mut self, check: &Check<'_>) {
         let Some((member, answer)) = self.handled.take() else { return };
         let membership = check.plan.membership();
-        // An empty member may only ask; the member itself asks to be written down.
+        // A member without memory may only ask, and asks the others to write its new memory down.
         let of_others = |other: &usize| answer.whole || *other != member;
         for other in membership.everyone().iter().filter(of_others) {
             if let Some(entry) = answer.roster.at(other) {
@@ -103,7 +103,8 @@ impl Life {
                 *latest = entry.instance.max(*latest);
             }
         }
-        // An answer to an earlier question may be lost since, together with its sender.
+        // The answer to an earlier request may have been lost in the meantime, with the memory of
+        // its sender.
         if answer.start > self.asked {
             self.answers = BTreeMap::new();
             self.asked = answer.start;

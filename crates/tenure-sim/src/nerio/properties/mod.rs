@@ -1,5 +1,5 @@
 //! Properties of Nerio alone, one file each; [`promises`](crate::scenario::promises) has the common
-//! ones, under the paper's names.
+//! properties, under the paper's names.
 
 mod answers_name_memories;
 mod claims_stand_on_grants;

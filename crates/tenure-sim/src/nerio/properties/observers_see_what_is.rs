@@ -52,7 +52,7 @@ impl ObserversSeeWhatIs {
         let who = &named(leader);
         judge_who(check, election, node, leader, who)?;
         let patience = QuorumLeases::patience(check.plan, node).unwrap_or_default();
-        // The leader may release while the answers travel: then the view shows the past.
+        // The leader may release while the answers travel: the view then shows the past.
         let gave_up = self.gave_up.get(&(election, who.inc));
         if gave_up.is_some_and(|at| at + patience > check.now) {
             return Ok(());
@@ -74,7 +74,7 @@ impl ObserversSeeWhatIs {
     }
 }
 
-/// Judges that a view has the leader's own address, value and fence.
+/// Checks that a view has the leader's address, value and fence.
 fn judge_who(
     check: &Check<'_>,
     election: usize,
@@ -88,7 +88,7 @@ fn judge_who(
         return Err(format!("{observer} sees {leader}, without an address or a fence"));
     };
     let known = check.plan.nodes.iter().find(|node| node.name == who.name);
-    // A stranger may ask in its name.
+    // A stranger may ask in the leader's name.
     let forged = check.plan.conditions.forges > 0 && *address == stranger();
     let there = |known: &NodePlan| known.address == *address || forged;
     match known {

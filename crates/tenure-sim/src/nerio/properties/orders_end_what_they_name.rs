@@ -4,7 +4,8 @@ use tenure_core::Fence;
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Orders: an ordered leader leads with the fence that the order names, and gets an order once.
+/// Orders: the leader that gets an order leads with the fence in that order, and gets each order
+/// once.
 #[derive(Debug, Default)]
 pub(super) struct OrdersEndWhatTheyName {
     /// Present order of each node.
@@ -32,7 +33,7 @@ impl Property<QuorumLeases> for OrdersEndWhatTheyName {
                 let Some(number) = self.handed[node].take() else {
                     return Err(format!("{} is ordered by nobody", check.name(node)));
                 };
-                // The claim may have lapsed while its process slept on the order.
+                // The claim may have lapsed while the process slept with the order.
                 let last = check.past(election).leaderships.iter().rev().find(|l| l.node == node);
                 let own = last.and_then(|led| led.fence);
                 if own != Some(fence) {

@@ -10,11 +10,11 @@ use super::{Check, Claim, Fact, Own, Plan, Property, QuorumLeases, seconds};
 #[derive(Debug, Default)]
 pub(super) struct PromptSuccession {
     calm: bool,
-    /// Begin of each node's wish to lead each election.
+    /// Time from which each node wants to lead each election.
     waiting: BTreeMap<(usize, usize), u64>,
     /// End of verification promises that may delay a release, by election.
     promised: BTreeMap<usize, u64>,
-    /// Due time of each election's next leader, and the end of the last.
+    /// Time by which each election must have its next leader, and the end of its last leader.
     due: BTreeMap<usize, (u64, u64)>,
 }
 
@@ -89,7 +89,7 @@ struct Bound {
     /// Time from the wish to lead to waiting at all grantors: a message.
     parked: u64,
     /// Time from the end of one leadership to the next: the release, the ok, and a second round for
-    /// the fence; a waiting request that is refreshed just then; and a rival that yields.
+    /// the fence; also the refresh of a waiting request at that moment, and a rival that yields.
     next: u64,
     /// Delay of a release by the answer to a verification.
     promise: u64,

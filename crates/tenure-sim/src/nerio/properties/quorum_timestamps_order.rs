@@ -25,7 +25,7 @@ impl Property<QuorumLeases> for QuorumTimestampsOrder {
             }
         }
         if check.past(election).leader(check.now).is_none_or(|leader| leader.own.who != *who) {
-            // Its process slept from the completion until after its lease.
+            // The leader's process slept from the completion until after its lease.
             return Ok(());
         }
         for earlier in &check.own.timestamps[election] {

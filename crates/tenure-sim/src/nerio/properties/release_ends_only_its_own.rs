@@ -5,8 +5,8 @@ use tenure_core::nerio::Inc;
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Section 6 with erratum 4: a release ends the grant of its Start, or of an earlier one, of the
-/// life that sent it, and no other grant.
+/// Section 6 with erratum 4: a release ends the grant with its Start, or with an earlier Start of
+/// the same life, and no other grant.
 #[derive(Debug, Default)]
 pub(super) struct ReleaseEndsOnlyItsOwn {
     /// The release that each grantor handles: its sender, address and last Start.

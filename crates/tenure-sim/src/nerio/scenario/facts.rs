@@ -141,7 +141,8 @@ impl Run<QuorumLeases> {
         }
     }
 
-    /// Records a grant that a core relies on, though a failed write hides it from all others.
+    /// Records a grant that a core relies on, though a failed write hides that grant from all
+    /// others.
     pub(super) fn decided(
         &mut self,
         context: &Context<'_>,

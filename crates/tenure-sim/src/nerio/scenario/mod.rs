@@ -31,10 +31,11 @@ use crate::world::conditions::DiskFate;
 use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 
-/// The number of inputs between two looks at a core, also where few candidates may wait.
+/// The number of inputs between two checks of a core's memory, where many candidates may wait.
 const EVERY: u32 = 8_192;
 const EVERY_FEW: u32 = 1_024;
-/// Distance of numbers of memories that begin while a directory is missing from those of lost ones.
+/// The first number of memories that begin while a directory is missing; memories after a loss have
+/// lower numbers.
 const ABSENT: u64 = 100;
 
 crate::tally! {
@@ -130,7 +131,7 @@ impl Scenario for QuorumLeases {
         if !this.member {
             return fate == DiskFate::Kept;
         }
-        // Without a directory every end of the process is a loss.
+        // Without a state directory every end of the process loses the memory.
         let fate = if this.directory { fate } else { DiskFate::Lost };
         for disk in disks.iter_mut() {
             if run.own.written.contains(&disk.kept.durable().instance) {
@@ -417,14 +418,15 @@ fn remember(plan: &Plan, disks: &[&mut Disk], node: usize) -> MemberSet {
     (0..plan.members()).filter(|other| *other != node).filter(remembers).collect()
 }
 
-/// Removes a state directory for a while, if an empty one may take its place for good, or, as few
-/// others remember, none at all. Where no member remembers, the cluster would be founded anew.
+/// Removes a state directory for a while. An empty directory may take its place for good; or none
+/// at all, if few others remember. Where no member remembers, the cluster would be founded again.
 fn miss(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bool {
     let plan = &run.plan;
     let counts = &mut run.counts.own;
     let quorums = plan.membership().quorums();
-    let whole = remember(plan, disks, node);
-    let safe = quorums.is_quorum(whole) || (quorums.is_possible(whole) && !whole.is_empty());
+    let remembering = remember(plan, disks, node);
+    let safe = quorums.is_quorum(remembering)
+        || (quorums.is_possible(remembering) && !remembering.is_empty());
     if disks[node].is_aside() || !safe {
         return false;
     }
@@ -442,7 +444,7 @@ fn lose(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bo
     let plan = &mut run.plan;
     let seed = plan.conditions.seed;
     let focus = plan.own.focus;
-    // A quorum of the others must remember, or be about to.
+    // A quorum of the others must remember, now or soon.
     let enough = plan.membership().quorums().is_quorum(remember(plan, disks, node));
     // Before the founding of the cluster, a new directory can be lost.
     let few = run.counts.own.lost_disks < (plan.members() as u64 - 1) / 2;

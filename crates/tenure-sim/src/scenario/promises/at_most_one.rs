@@ -1,7 +1,8 @@
 use super::super::history::under;
 use super::{Check, Fact, Property, Scenario, seconds};
 
-/// At any time at most one process leads, in true time, but for overlaps that the scenario allows.
+/// At any time at most one process leads, in true time; except for overlaps that the scenario
+/// allows.
 #[derive(Debug, Default)]
 pub struct AtMostOne;
 

@@ -5,7 +5,7 @@ use super::{Check, Fact, PlanOf, Property, Scenario};
 /// Bounds on a core's debug output, which grows with its memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
-    /// Inputs between two looks, at least one.
+    /// Inputs between two checks, at least one.
     pub every: u32,
     /// Largest output in bytes.
     pub bytes: usize,
@@ -14,7 +14,7 @@ pub struct Memory {
 /// Memory is bounded by the configuration and by the number of participants, at any age.
 #[derive(Debug, Default)]
 pub struct BoundedMemory {
-    /// Inputs until the next look.
+    /// Inputs until the next check.
     left: u32,
     pub(super) limit: Memory,
     /// Debug output of a core, in a reused buffer.

@@ -2,7 +2,7 @@ use tenure_core::Protocol;
 
 use super::{Check, Fact, PlanOf, Property, Scenario};
 
-/// The contract: a timeout handles everything that is due, so that no deadline stays in the past.
+/// The contract: a timeout handles all work that is due, so that no deadline stays in the past.
 #[derive(Debug, Default)]
 pub struct DeadlinesPass {
     /// Successive timeouts that left a deadline in the past, for each node.

@@ -68,7 +68,7 @@ impl<S: Scenario> Property<S> for EventsCome {
 }
 
 impl EventsCome {
-    /// Judges after all effects of the previous input.
+    /// Checks the claims after all effects of the previous input.
     fn judge_claims<S: Scenario>(&self, check: &Check<'_, S>, node: usize) -> Result<(), String> {
         match self.roles[node].iter().position(|role| role.raised) {
             None => Ok(()),

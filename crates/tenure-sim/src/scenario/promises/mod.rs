@@ -31,8 +31,8 @@ use crate::all;
 /// A sentence, and the text that states it.
 pub type Sentence = (&'static str, &'static str);
 
-/// All promises. The promises about fences and about the end of observers judge only protocols with
-/// fences and such an end.
+/// All promises. The promises about fences and about the end of observers apply only to protocols
+/// with fences and with such an end.
 pub type All = all![
     AtMostOne,
     HandlesAgree,

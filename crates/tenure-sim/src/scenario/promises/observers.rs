@@ -4,11 +4,12 @@ use tenure_core::{Fence, View};
 
 use super::{Check, Claim, Fact, Property, Scenario, seconds};
 
-/// A leader that an observer sees has led, with the named fence; a vacancy that it sees is real;
-/// and after all resignations it sees the vacancy in the end.
+/// A leader in an observer's view has led, with the fence in the view. A vacancy in a view is real.
+/// After all resignations the observer reports the vacancy in the end.
 #[derive(Debug, Default)]
 pub struct Observers {
-    /// Observers by node and election: the begin of each, and whether its view is a vacancy.
+    /// Observers by node and election: the begin of the observation, and whether the view is a
+    /// vacancy.
     views: BTreeMap<(usize, usize), (u64, bool)>,
     /// Fences with which each life has raised a claim.
     claimed: BTreeSet<(usize, u128, Option<Fence>)>,

@@ -1,5 +1,5 @@
-//! Each promise notices facts that break it. `tests/worlds.rs` shows that worlds produce such
-//! facts, and that the promises about leaders notice.
+//! Facts that break a promise, for each promise. `tests/worlds.rs` shows that worlds produce such
+//! facts, and that the promises about leaders notice them.
 
 use tenure_core::nerio::Nerio;
 use tenure_core::{End, Loss, Time};

@@ -5,13 +5,13 @@ use std::ops::Range;
 /// The width of a nearly empty plot, and the extra width of each instant.
 const LEAST_WIDTH: f64 = 1_100.0;
 const WIDTH_OF_INSTANT: f64 = 8.0;
-/// A longer wait than so many usual ones is drawn shortened to that.
+/// A wait longer than this many usual waits is drawn shortened to that length.
 const MOST_OF_USUAL: u64 = 4;
 /// Distance between two labelled instants.
 const APART: f64 = 90.0;
 
-/// The instants with events, and their places. Waits between them have one scale, but for the
-/// longest, which would leave no room to all others.
+/// The instants with events, and their places. All waits between them have one scale, except the
+/// longest, which would leave no room to the others.
 pub(super) struct Axis {
     places: Vec<(u64, f64)>,
     longest: u64,

@@ -1,4 +1,4 @@
-//! The picture as a parser sees it.
+//! The picture, read by a parser.
 
 use roxmltree::{Document, Node};
 
@@ -81,7 +81,7 @@ fn extent(node: &Node<'_, '_>) -> (Range<f64>, Range<f64>) {
     (x..x + number(node, "width"), y..y + number(node, "height"))
 }
 
-/// The pointer's text on a shape.
+/// The tooltip of a shape.
 fn title<'a>(node: &Node<'a, '_>) -> &'a str {
     let title = node.prev_sibling_element().expect("a title");
     title.text().unwrap_or_default()

@@ -1,5 +1,5 @@
-//! Properties that only regional voters have, one file each, judged by [their promises and
-//! records](super::account); [`promises`] judges the common ones.
+//! Properties that only regional voters have, one file each, checked against [their promises and
+//! records](super::account); [`promises`] checks the common properties.
 
 mod claims_stand_on_promises;
 mod one_endorsement;

@@ -6,7 +6,7 @@ use super::super::account::same;
 use super::{Check, Fact, Own, Property, RegionalVoters};
 
 /// V4, V7: each voter endorses or acknowledges one leadership of each counter, in increasing order,
-/// over all ballots of that counter and all its runs; and none by a tie.
+/// over all ballots of that counter and all runs of the voter. A tie gets no endorsement.
 #[derive(Debug, Default)]
 pub(in super::super) struct OneEndorsement {
     /// Highest endorsed or acknowledged leadership of each memory; with `available`, of each run.

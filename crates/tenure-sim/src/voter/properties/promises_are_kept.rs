@@ -6,8 +6,8 @@ use super::super::account::same;
 use super::{Check, Fact, Own, Property, RegionalVoters, seconds};
 
 /// V4, V6, V7, V8: while a promise runs, the voter endorses and acknowledges no other leadership,
-/// also after a restart, unless the promised leader has released it; and a leader endorses no
-/// other.
+/// also after a restart, unless the promised leader has released it; and a leader endorses no other
+/// leadership.
 #[derive(Debug, Default)]
 pub(in super::super) struct PromisesAreKept;
 
@@ -23,9 +23,9 @@ impl Property<RegionalVoters> for PromisesAreKept {
         }
         let account = &check.own.account;
         let given = account.promises.get(&who.identity).into_iter().flatten();
-        // Only this run needs to know that its own leadership is over.
+        // Only the run itself knows that its own leadership is over.
         let given = given.filter(|one| one.to.leader != *who);
-        // A leader by one ballot has left the ballots before it.
+        // A leader by one ballot has left all earlier ballots.
         let is_released = |of: &Leadership| {
             let mut released = account.released.iter();
             released.any(|one| same(one, of) && one.ballot >= of.ballot)

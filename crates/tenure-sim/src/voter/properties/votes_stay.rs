@@ -4,11 +4,11 @@ use tenure_core::voter::{Answer, Ask, Ballot, Participant, VoteDto};
 
 use super::{Check, Fact, Own, Property, RegionalVoters};
 
-/// V3: a run casts one number in each ballot, and ballots in increasing order; it never rejoins a
-/// ballot that it has left.
+/// V3: a run casts one number in each ballot, and takes part in ballots in increasing order. A run
+/// never rejoins a ballot that it has left.
 #[derive(Debug, Default)]
 pub(in super::super) struct VotesStay {
-    /// Ballots of each run, with its number in each.
+    /// Ballots of each run, with the run's number in each.
     cast: BTreeMap<Participant, BTreeMap<Ballot, Option<i64>>>,
 }
 

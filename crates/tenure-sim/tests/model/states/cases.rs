@@ -1,4 +1,4 @@
-//! The explored configurations, each with its fault.
+//! The explored configurations, each with its kind of fault.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use super::setting::{Budget, Setting};
 
 /// Two and a half ticks are a lease.
 const TICK: Duration = Duration::from_millis(400);
-/// Two ticks are a lease: on clocks at the ends of ρ, and without a delay, a claim and its grants
-/// end at the very same instant.
+/// Two ticks are a lease. With clocks at the ends of ρ, and without a delay, a claim and its grants
+/// end at the same instant.
 const EXACT: Duration = Duration::from_millis(500);
 
-/// With ρ = ¼ the slowest and the fastest clock are exact, so that the end of a claim and the end
-/// of its grants fall on the same instant.
+/// With ρ = ¼ the slowest and the fastest clock are exact: the end of a claim and the end of its
+/// grants fall on the same instant.
 const SLOW: u64 = TRUE_RATE / 4 * 3;
 const FAST: u64 = TRUE_RATE / 4 * 5;
 /// The leader's clock is slow and those of the grantors are fast.

@@ -28,7 +28,7 @@ const SECOND: u64 = 1_000_000_000;
 pub(crate) enum LostState {
     /// Only the process ended.
     Nothing,
-    /// The machine restarted: its clock begins anew, and the grants are gone.
+    /// The machine restarted: its clock begins again, and the grants are gone.
     Grants,
     /// The state directory is gone.
     Everything,
@@ -125,8 +125,8 @@ pub(crate) fn repeats<'a>(left: &'a mut Budget, message: &Message) -> Option<&'a
     }
 }
 
-/// Whether a message is always lost, to limit the states: reads of fences by a grantor that has its
-/// memory; worlds and stories have them.
+/// Whether a message is always lost, to limit the states: a grantor with its memory does not read
+/// fences here. Worlds and stories cover such reads.
 pub(crate) fn leaves_out(node: &Node, message: &Message) -> bool {
     let knows = |disk: &Remembered| disk.durable().reserve.is_some();
     matches!(message, Message::Grantor(ToGrantor::FenceRead(_)))
@@ -177,7 +177,7 @@ pub(crate) fn order(
     }
 }
 
-/// Asks a copy of the node, so that asking changes nothing.
+/// Queries a copy of the node, so that the query changes nothing.
 pub(crate) fn look(node: &Node, at: u64) -> Look {
     let who = Who { name: "z".parse().unwrap(), inc: Inc(0) };
     let epoch = node.core.config().membership().id();
@@ -196,7 +196,7 @@ pub(crate) fn look(node: &Node, at: u64) -> Look {
 }
 
 /// Section 2, equation 14: a leader holds the grants of a quorum. A grantor without memory keeps
-/// its word by granting nothing. `look` asks a node.
+/// its word by granting nothing. `look` queries a node.
 pub(crate) fn check(
     setting: &Setting,
     judge: &Judge,
@@ -216,7 +216,7 @@ pub(crate) fn check(
     Err(format!("equation 14: {who} leads, granted by {names:?} only"))
 }
 
-/// The marks of a state, each with whether the state shows it.
+/// The marks, each with whether the state shows it.
 pub(crate) fn marks(
     setting: &Setting,
     left: &Budget,
@@ -245,7 +245,7 @@ fn who(life: Life) -> Who {
     Who { name: NAMES[life.node].parse().unwrap(), inc }
 }
 
-/// The lease, first and later, and the quarantine, in real time.
+/// The first lease, later leases, and the quarantine, in real time.
 const LEASE: Duration = Duration::from_secs(1);
 
 /// A lease with all protocol timers within a tick or two of it.

@@ -1,4 +1,4 @@
-//! The judge of claims in true time.
+//! Checks claims in true time.
 
 use std::fmt;
 use std::hash::Hash;
@@ -17,25 +17,25 @@ pub(crate) struct Life {
     pub(crate) number: u8,
 }
 
-/// A claim of a life to lead until then, in true time, unless it lowers the claim.
+/// A life's claim to lead until this true time, unless the life lowers the claim.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Claim {
     pub(crate) life: Life,
-    /// First Start of the winning attempt, on the clock of the node.
+    /// First Start of the winning attempt, on the node's clock.
     pub(crate) first: Time,
     pub(crate) fence: Option<Fence>,
     /// True time in nanoseconds.
     pub(crate) until: u64,
 }
 
-/// The past, with as little as the properties need, so that pasts merge.
+/// The past, with only the parts that the properties need, so that pasts merge.
 #[derive(Clone, Default)]
 pub(crate) struct Judge {
     /// Holding claim.
     pub(crate) claim: Option<Claim>,
     /// Number of elections.
     pub(crate) elected: u8,
-    /// Whether the last one came from another node than the one before.
+    /// Whether the last two leaderships came from different nodes.
     pub(crate) changed: bool,
     last: Option<usize>,
     highest: Option<Fence>,
@@ -52,12 +52,12 @@ impl fmt::Display for Life {
 }
 
 impl Judge {
-    /// All but the stamp, which depends on the places of nodes.
+    /// The state without the stamp, which depends on the places of nodes.
     pub(crate) fn rest(&self) -> impl Hash + '_ {
         (&self.claim, self.elected, self.last, self.changed, self.highest)
     }
 
-    /// A claim was raised at the true time `at`.
+    /// Records that a claim was raised at the true time `at`.
     pub(crate) fn raise(&mut self, claim: Claim, at: u64) -> Verdict {
         if claim.until <= at {
             return Ok(());
@@ -82,7 +82,7 @@ impl Judge {
             own.until = own.until.max(claim.until);
             return Ok(());
         }
-        // Also unique: a lapsed claim that comes back under its fence is not above it.
+        // Fences are also unique: a lapsed claim that returns under its fence is not above it.
         if fence.is_some() && fence <= self.highest {
             return Err(format!(
                 "fences strictly grow: {life} leads{} after one{}",
@@ -103,7 +103,7 @@ impl Judge {
         self.claim.take_if(|claim| claim.life == life);
     }
 
-    /// The true time is `at`: lapsed claims are over.
+    /// Moves to the true time `at`: removes lapsed claims.
     pub(crate) fn pass(&mut self, at: u64) {
         self.claim.take_if(|claim| claim.until <= at);
     }

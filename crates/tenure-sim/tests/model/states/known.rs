@@ -1,4 +1,4 @@
-//! Values that are hashed once and shared for ever: most of a state is the same in the next one.
+//! Values that are hashed once and shared for ever: successive states differ in few values.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -10,8 +10,8 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::symmetry::TWINS;
 
-/// 128 bits that stand for a value: at 10⁸ states the odds of one collision are below 10⁻²². The
-/// keys are fixed, so that the same run visits the same states in the same order.
+/// A print: 128 bits that stand for a value. At 10⁸ states the odds of one collision are below
+/// 10⁻²². The keys are fixed, so that the same run visits the same states in the same order.
 pub(crate) fn print_of(value: &impl Hash) -> u128 {
     let mut hasher = SipHasher13::new_with_keys(1, 4);
     value.hash(&mut hasher);
@@ -33,7 +33,7 @@ impl<T> SharedValue<T> {
         self.0.print
     }
 
-    /// Prints of its twins, itself first.
+    /// Prints of the value's twins, its own first.
     pub(crate) fn twins(&self) -> [u128; TWINS] {
         self.0.twins.get()
     }

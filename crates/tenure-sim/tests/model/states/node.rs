@@ -23,9 +23,9 @@ pub(crate) struct Node {
     /// Number of earlier lives.
     pub(crate) life: u8,
     pub(crate) clock: Clock,
-    /// Whether its application wants it to lead.
+    /// Whether the node's application wants the node to lead.
     pub(crate) campaigning: bool,
-    /// First Start of its latest attempt to lead, on its own clock.
+    /// First Start of the node's latest attempt to lead, on its clock.
     pub(crate) first: Time,
     pub(crate) core: Nerio,
     /// State of a grantor that outlives the process.
@@ -92,17 +92,18 @@ impl Node {
         Input::Start(grantors::start(self.life(), self.disk.as_ref()))
     }
 
-    /// Whether its timer is due at the true time `at`.
+    /// Whether the node's timer is due at the true time `at`.
     pub(crate) fn is_due(&self, at: u64) -> bool {
         self.core.deadline().is_some_and(|deadline| deadline.at <= self.clock.shows(at))
     }
 
-    /// Whether it leads at the true time `at`.
+    /// Whether the node leads at the true time `at`.
     pub(crate) fn leads(&self, at: u64) -> bool {
         self.core.standing(&grantors::election(), self.clock.shows(at)).is_leading()
     }
 
-    /// State of the node after a stimulus at the true time `at`; an error is a violated property.
+    /// Returns the state of the node after a stimulus at the true time `at`. An error is a violated
+    /// property.
     pub(crate) fn hit(
         &self,
         setting: &Setting,
@@ -133,8 +134,8 @@ impl Node {
         Ok((node, outward))
     }
 
-    /// Passes one input, carries out its effects in their order, and answers the flushes: the disk
-    /// of the model is fast.
+    /// Passes one input to the core, carries out its effects in their order, and answers the
+    /// flushes: the disk of the model is fast.
     fn feed(&mut self, now: Time, input: Input<Words>) -> Result<Vec<Outward>, String> {
         let mut inputs = VecDeque::from([input]);
         let mut outward = Vec::new();

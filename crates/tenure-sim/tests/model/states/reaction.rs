@@ -1,4 +1,4 @@
-//! Reactions of nodes to stimuli: computed by the real core once, and looked up ever after.
+//! Reactions of nodes to stimuli: the real core computes each once, and later calls look it up.
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -7,14 +7,14 @@ use super::world::World;
 
 #[derive(Default)]
 pub(crate) struct Exploration {
-    /// States reached, each as often as an action led to it.
+    /// Number of states reached, counted once for each action that led to one.
     pub(crate) reached: u64,
     pub(crate) states: usize,
     /// Largest distance of a state from the first, in actions.
     pub(crate) depth: u32,
     /// Number of states that show each mark.
     pub(crate) marks: BTreeMap<&'static str, u64>,
-    /// Whether every reached state was followed.
+    /// Whether every reached state was explored.
     pub(crate) complete: bool,
 }
 
@@ -32,14 +32,14 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The way to a state: the state before, and the number of its action.
+/// The way to a state: the previous state, and the number of the action.
 struct Arrival {
     from: u32,
     action: u16,
 }
 
-/// Visits every state, or stops at the first violation, which breadth makes a shortest one, or
-/// beyond `most` states.
+/// Visits every state. Stops at the first violation, or beyond `most` states. The search is
+/// breadth-first, so the way to the violation is a shortest one.
 pub(crate) fn explore(world: &mut World, most: usize) -> (Exploration, Option<Violation>) {
     let mut explored = Exploration { states: 1, complete: true, ..Exploration::default() };
     let first = world.first();
@@ -78,7 +78,7 @@ pub(crate) fn explore(world: &mut World, most: usize) -> (Exploration, Option<Vi
     (explored, None)
 }
 
-/// The way to `last`, walked again from the first state.
+/// The way to `last`, repeated from the first state.
 fn retrace(world: &mut World, found: &[Arrival], last: Arrival) -> Vec<String> {
     let mut number = last.from;
     let mut way = vec![last.action];

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use tenure_core::nerio::Checked;
 
-/// Number of times that each event may happen on one way through the states. Events without a count
-/// may happen in any order.
+/// How often each event may happen on one way through the states. Events without a count may happen
+/// in any order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Budget {
-    /// Messages and timers that are not handled within the possible tick. A late message arrives at
-    /// any later time, or never: loss is included.
+    /// Messages and timers that are not handled in the earliest possible tick. A late message
+    /// arrives at any later time, or never: so loss is included.
     pub(crate) late: u8,
-    /// Faults, that is all below but campaigns and repetitions, that come while messages of the
-    /// same tick are on their way.
+    /// Faults that come while messages of the same tick are on their way: all events below except
+    /// campaigns and repetitions.
     pub(crate) hasty: u8,
     /// Campaigns of each candidate, in their order.
     pub(crate) campaigns: [u8; 2],
@@ -67,7 +67,7 @@ pub(crate) struct Setting {
     /// Grantors that may start again.
     pub(crate) struck: Range<usize>,
     pub(crate) budget: Budget,
-    /// Marks without which the exploration proves nothing.
+    /// Marks that some state must show: otherwise the exploration proves nothing.
     pub(crate) must_show: &'static [&'static str],
     pub(crate) config: Checked,
 }

@@ -1,8 +1,8 @@
 //! States of the model, and the steps between them.
 //!
 //! Within a tick the model handles every message on its way and every due timer, in any order.
-//! Whatever is left at its end is late, and costs budget. A budget of `k` thus reaches every run
-//! with at most `k` departures from a network that works.
+//! Messages and timers that are left at the end of the tick are late, and cost budget. A budget of
+//! `k` thus reaches every run with at most `k` departures from a network that works.
 //!
 //! Three things merge states without losing any future:
 //!
@@ -21,7 +21,7 @@ use super::reaction::{Consequence, Reactions};
 use super::setting::{Budget, Setting};
 use super::symmetry::{Symmetry, TWINS};
 
-/// Factors that tell where in a state a letter is.
+/// Factors that encode the place of a letter in a state.
 const LATE: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
 const QUEUED: u128 = 0xc2b2_ae3d_27d4_eb4f_1656_67b1_9e37_79f9;
 
@@ -39,7 +39,7 @@ pub(crate) struct State {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
-    /// A message arrives: the nth of the prompt or of the late ones; a repeated one stays.
+    /// A message arrives: the nth of the prompt or of the late messages. A repeated message stays.
     Deliver {
         late: bool,
         nth: usize,
@@ -89,7 +89,7 @@ impl World {
         self.reactions.time(tick)
     }
 
-    /// Lets a node react, and others notice.
+    /// Lets a node react, and passes the consequences to the others.
     fn hit(&mut self, next: &mut State, n: usize, stimulus: Stimulus) -> Result<(), String> {
         let node = &next.nodes[n];
         let tick = next.tick;
@@ -275,7 +275,7 @@ impl World {
         Ok(next)
     }
 
-    /// Print of a state: equal for two states only if both have the same future.
+    /// The print of a state: two states have the same print only if both have the same future.
     pub(crate) fn print(&self, state: &State) -> u128 {
         let rest = print_of(&(state.tick, &state.paused, state.left, state.judge.rest()));
         let mut sums = [rest; TWINS];
@@ -356,7 +356,7 @@ impl World {
     }
 }
 
-/// Adds a letter behind those on the same way.
+/// Adds a letter behind the letters of the same channel.
 fn queue(letters: &mut Vec<SharedValue<Letter>>, letter: SharedValue<Letter>) {
     let at = letters.partition_point(|other| other.channel() <= letter.channel());
     letters.insert(at, letter);

@@ -20,7 +20,7 @@ impl Children {
         Ok(Self { strangers: children()? })
     }
 
-    /// A child that has ended, with its status. Strangers are reaped in silence.
+    /// Reaps a child that has ended, and returns its status. Strangers are reaped in silence.
     pub(super) fn reap(&mut self) -> Option<(Pid, WaitStatus)> {
         loop {
             let (pid, status) = retry_on_intr(|| wait(WaitOptions::NOHANG)).ok()??;

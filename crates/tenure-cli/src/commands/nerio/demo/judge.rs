@@ -49,8 +49,8 @@ impl Judge {
         Ok(judge)
     }
 
-    /// Reads one line. A line that begins a leadership returns the leadership before it, if any, in
-    /// an outer `Some`.
+    /// Reads one line. Returns `Some` for a line that begins a leadership, with the leadership
+    /// before it, if any.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Option<Option<Leadership>> {
         self.lines += 1;
         let Some(line) = Line::parse(bytes) else {

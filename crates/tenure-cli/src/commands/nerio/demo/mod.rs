@@ -11,8 +11,8 @@
 //!                 └──► processes             done by signals and by `tenure resign`
 //! ```
 //!
-//! The judge reads the file alone, on the one clock that all processes share. An observer, as any
-//! process could have one, knows the rest of a lease.
+//! The judge reads only that file; all processes share one clock. An observer reports the remaining
+//! lease, as it would to any process.
 
 mod children;
 mod judge;

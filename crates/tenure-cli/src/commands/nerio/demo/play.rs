@@ -22,13 +22,13 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::nerio::demo::DemoSettings;
 
-/// The interval of the demo's looks at its processes and files.
+/// The interval at which the demo checks its processes and files.
 const TICK: Duration = Duration::from_millis(20);
 /// Interval of the observer's queries.
 const OBSERVE: Duration = Duration::from_millis(50);
 /// Interval of printed statuses.
 const STATUS: Duration = Duration::from_secs(4);
-/// The number of leaderships whose end of the lease is kept.
+/// The number of recent leaderships whose lease end is kept.
 const LEASES: usize = 4;
 
 pub(super) struct Demo {
@@ -115,7 +115,7 @@ impl Demo {
         Ok(Summary { elapsed, judge, tally: self.tally, wrong: self.wrong, kept })
     }
 
-    /// Looks once at everything.
+    /// Handles one tick: reaps and restarts processes, reads the file, and carries out the script.
     fn turn(&mut self) -> Result<(), Failure> {
         let now = clock::now();
         for departed in self.processes.reap(&self.workdir) {
@@ -149,7 +149,7 @@ impl Demo {
         Ok(())
     }
 
-    /// Records the grantors' end of the lease.
+    /// Records the latest lease end that the grantors report.
     fn look(&mut self) {
         let Some(leader) = self.leader() else { return };
         let LeaderView { fence: Some(fence), until: Some(until), .. } = leader else { return };
@@ -221,14 +221,14 @@ impl Demo {
         self.over = true;
     }
 
-    /// A reader that has left ends the demo, as in `tenure demo | head -3`.
+    /// Prints news. A reader that has left ends the demo, as in `tenure demo | head -3`.
     fn tell(&mut self, news: &News<'_>) {
         if self.reporter.tell(news).is_err() {
             self.over = true;
         }
     }
 
-    /// The present state in one line.
+    /// Describes the present state in one line.
     fn status(&self, now: Time) -> String {
         let leader = match self.leader() {
             Some(LeaderView { id, until: Some(until), .. }) => {
@@ -263,7 +263,7 @@ fn observe(workdir: &WorkDir) -> Result<(Node, Observer), Failure> {
     let name: NodeName = "demo".parse().map_err(|error| bug(&error))?;
     let node = Node::builder(workdir.config.clone(), name).start().map_err(|error| {
         let what = format!("the demo cannot observe its cluster: {error}");
-        Failure::new(Exit::System, what, "look at the loopback interface of this machine")
+        Failure::new(Exit::System, what, "check the loopback interface of this machine")
     })?;
     let election = node.election(ELECTION).map_err(|error| bug(&error))?;
     let observer = election.observe_every(OBSERVE);

@@ -17,7 +17,8 @@ use crate::failure::{Failure, clipped};
 
 /// The pause before a process that ended by itself is started again.
 const RESTART: Duration = Duration::from_secs(1);
-/// Bound on the end of all processes: when asked, beyond a candidate's grace; and when killed.
+/// The longest wait for all processes to end: after a request, beyond a candidate's grace, and
+/// after SIGKILL.
 const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(5);
 
@@ -34,7 +35,7 @@ struct Process {
     /// Whether the script has killed the process, and starts it again.
     killed: bool,
     /// Time of the next start, after the process ended by itself.
-    again: Option<Time>,
+    restart_at: Option<Time>,
 }
 
 /// A process that ended by itself.
@@ -63,7 +64,7 @@ impl Processes {
         for (name, role) in all.chain(CANDIDATES.map(|name| (name, Role::Candidate))) {
             let pid = spawn(workdir, name, process(workdir, name, role, true))?;
             let pid = Some(pid);
-            processes.all.push(Process { name, role, pid, killed: false, again: None });
+            processes.all.push(Process { name, role, pid, killed: false, restart_at: None });
         }
         Ok(processes)
     }
@@ -76,7 +77,7 @@ impl Processes {
         Ok(())
     }
 
-    /// Kills a candidate's `tenure run` for good.
+    /// Kills a candidate's `tenure run`, which stays dead until [`mend`](Self::mend).
     pub(super) fn kill(&mut self, name: &str) {
         if let Some(process) = self.process(name) {
             process.killed = true;
@@ -99,13 +100,13 @@ impl Processes {
             let args = self::process(workdir, process.name, process.role, false);
             process.pid = Some(spawn(workdir, process.name, args)?);
         }
-        (process.killed, process.again) = (false, None);
+        (process.killed, process.restart_at) = (false, None);
         Ok(())
     }
 
-    /// Starts the processes again that are due at `now`.
+    /// Restarts the processes whose pause is over at `now`.
     pub(super) fn restart(&mut self, workdir: &WorkDir, now: Time) -> Result<(), Failure> {
-        let due = |process: &Process| process.again.is_some_and(|at| at <= now);
+        let due = |process: &Process| process.restart_at.is_some_and(|at| at <= now);
         let due: Vec<_> = self.all.iter().filter(|p| due(p)).map(|p| p.name).collect();
         due.into_iter().try_for_each(|name| self.mend(workdir, name))
     }
@@ -131,7 +132,7 @@ impl Processes {
             }
             // `tenure run` passes on the end of its command: 128 and the signal.
             let returns = status.signaled() || status.exit_status().is_some_and(|code| code > 128);
-            process.again = Some(clock::now().after(RESTART));
+            process.restart_at = Some(clock::now().after(RESTART));
             let how = how(workdir, process.name, status);
             departed.push(Departure { name: process.name, how, returns });
         }
@@ -251,7 +252,7 @@ fn signal(pid: Option<Pid>, signal: Signal) {
     let _ = pid.map(|pid| kill_process(pid, signal));
 }
 
-/// The end of a process, with its last words in the log.
+/// Describes the end of a process, with the last error in its log.
 fn how(workdir: &WorkDir, name: &str, status: WaitStatus) -> String {
     let log = fs::read(workdir.log(name)).unwrap_or_default();
     let log = String::from_utf8_lossy(&log);
@@ -266,5 +267,5 @@ fn how(workdir: &WorkDir, name: &str, status: WaitStatus) -> String {
 
 fn system(doing: &str, error: impl Into<io::Error>) -> Failure {
     let what = format!("{doing} failed: {}", error.into());
-    Failure::new(Exit::System, what, "look at the limits of this process and at /proc")
+    Failure::new(Exit::System, what, "check the limits of this process, and /proc")
 }

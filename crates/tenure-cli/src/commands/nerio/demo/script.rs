@@ -110,7 +110,7 @@ impl Script {
         self.next
     }
 
-    /// Long enough to see the lease renewed.
+    /// Returns the time between two faults, in which the leader renews its lease.
     fn pause(&self) -> Duration {
         (self.lease * 3 / 4).clamp(Duration::from_secs(1), Duration::from_secs(4))
     }
@@ -124,7 +124,7 @@ impl Script {
         };
     }
 
-    /// The act at `now`, while `leader` wrote the latest line of the file.
+    /// Returns the act at `now`; `leader` wrote the latest line of the file.
     pub(super) fn step(&mut self, now: Time, leader: Option<&Leadership>) -> Option<Act> {
         let over = self.end.is_some_and(|end| now >= end);
         match &self.phase {
@@ -167,8 +167,8 @@ impl Script {
         self.phase = Phase::Struck { strike, at, limit: at.after(wait + SLACK) };
     }
 
-    /// Another candidate leads with `fence` since `now`. Returns the fault before and its time;
-    /// `None` without a fault.
+    /// Records that another candidate leads with `fence` since `now`. Returns the fault that caused
+    /// this, and its time, if any.
     pub(super) fn succeeded(&mut self, now: Time, fence: u64) -> Option<(Strike, Time)> {
         match &self.phase {
             Phase::Struck { strike, at, .. } if fence > strike.fence => {

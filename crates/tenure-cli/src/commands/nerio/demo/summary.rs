@@ -32,8 +32,8 @@ impl Summary {
     pub(super) fn failure(&self) -> Failure {
         let what = format!("the demo went wrong: {}", self.everything_wrong().join("; "));
         let fix = match &self.kept {
-            Some(kept) => format!("look at the logs in {}", kept.display()),
-            None => "start it again with --keep, and look at the logs in its directory".to_owned(),
+            Some(kept) => format!("read the logs in {}", kept.display()),
+            None => "start the demo with --keep, and read the logs in its directory".to_owned(),
         };
         Failure::new(Exit::Wrong, what, fix)
     }

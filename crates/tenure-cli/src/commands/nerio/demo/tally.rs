@@ -17,16 +17,16 @@ pub(super) struct Failover {
     pub(super) fence: u64,
     /// Span from the fault to the next leader's first line; `None` without a fault.
     pub(super) took: Option<Duration>,
-    /// Span from the last line of a leader to the first line of the next, which may exceed `took`
-    /// by the time between two lines.
+    /// Span from the last line of a leader to the first line of the next: longer than `took` by up
+    /// to the time between two lines.
     pub(super) idle: Duration,
     /// Rest of the lease at the fault.
     pub(super) left: Option<Duration>,
 }
 
 impl Failover {
-    /// The failover to `to`, since its first line. `until` is the end of the lease of `from`, as
-    /// far as an observer could know.
+    /// Measures the failover to `to`, whose first line has just come. `until` is the end of the
+    /// lease of `from`, as far as an observer could know.
     pub(super) fn new(
         struck: Option<(Fault, Time)>,
         from: Leadership,

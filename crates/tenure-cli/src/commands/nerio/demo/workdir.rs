@@ -116,7 +116,7 @@ fn config(settings: &DemoSettings) -> Result<Checked, Failure> {
     }
     let mut config = Config::new(cluster, members).with_lease(settings.lease);
     config.grace = settings.grace;
-    // A machine may stand still for so long just when a lease ends.
+    // A busy machine may stand still for this long when a lease ends.
     config.kill_margin = settings.grace / 2;
     config.check().map_err(|error| bug(error.to_string()))
 }
@@ -143,7 +143,7 @@ fn free_addresses(own: Ipv4Addr) -> Result<Vec<SocketAddr>, Failure> {
     }
     let why = refused.map_or_else(String::new, |error| format!(": {error}"));
     let what = format!("too few of the ports {PORTS:?} can be had on {own}{why}");
-    let fix = "look at the loopback interface of this machine";
+    let fix = "check the loopback interface of this machine";
     Err(Failure::new(Exit::System, what, fix))
 }
 

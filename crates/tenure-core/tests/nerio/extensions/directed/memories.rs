@@ -6,6 +6,8 @@ use tenure_core::nerio::{
 
 use crate::story::*;
 
+const FIVE: [&str; 5] = ["a", "b", "c", "p", "q"];
+
 /// Candidate p leads with the grants of a and b. Then a is cut off from the other members, and
 /// another process begins in its place, with an empty directory: the old process is put aside.
 fn replaced() -> (Story, Actor) {
@@ -239,10 +241,96 @@ fn slow_clock_excludes_no_member() {
     assert!(s.instance("a") > later);
 }
 
+/// Another process begins in a's place with an empty directory while a waits, and the other members
+/// write its memory down. The process may grant until they write down the memory that a becomes.
+#[test]
+fn later_memory_waits_anew() {
+    let mut s = Story::new();
+    s.lose_disk("a");
+    s.run(ms(1_000));
+    let instance = Instance::new(1 << 40, 7);
+    for member in ["b", "c"] {
+        s.tell("a", member, Message::from(FenceRead { start: at(1), instance, record: true }));
+    }
+    s.drop_all();
+    s.run(ms(1_500));
+    assert!(s.instance("a") > instance);
+    let service = s.state("a").service;
+    assert!(matches!(service, Service::Quarantine { .. }), "{service:?}");
+    s.run(ms(2_200));
+    assert_eq!(s.state("a").service, Service::Serving);
+}
+
+/// Five members that were started with `--new`, and r, which is no member.
+fn five() -> Story {
+    let mut s = Story::empty(config(&FIVE));
+    for member in FIVE {
+        let disk = s.directory(true);
+        s.start(member, Some(disk));
+    }
+    s.start("r", None);
+    s
+}
+
+/// Member a asks these members, which answer.
+fn ask(s: &mut Story, others: &[&str]) {
+    for other in others {
+        s.deliver("a", other);
+        s.deliver(other, "a");
+    }
+}
+
+/// More than the longest lease passes, and no message arrives.
+fn outlast(s: &mut Story) {
+    s.drop_all();
+    s.pass(ms(2_210));
+}
+
+/// The directories of a and p are lost. The new p, b and c write down a's new memory, and q does so
+/// after the wait: until then the old a and p can have granted with q, which remembers.
+#[test]
+fn wait_begins_with_members_that_remember() {
+    let mut s = five();
+    s.lose_disk("p");
+    s.lose_disk("a");
+    ask(&mut s, &["b", "c", "q"]);
+    ask(&mut s, &["b", "c", "p"]);
+    outlast(&mut s);
+    ask(&mut s, &["b", "c", "q"]);
+    let service = s.state("a").service;
+    assert!(matches!(service, Service::Quarantine { .. }), "{service:?}");
+    outlast(&mut s);
+    ask(&mut s, &["b", "c", "q"]);
+    assert_eq!(s.state("a").service, Service::Serving);
+}
+
+/// Member q has written down the memory that a had before it became a later one: a soon repeats its
+/// report to q, as q keeps the present memory out of quorums.
+#[test]
+fn later_memory_is_reported_again() {
+    let mut s = five();
+    s.lose_disk("a");
+    ask(&mut s, &["b", "c", "q"]);
+    ask(&mut s, &["b", "c", "q"]);
+    let instance = Instance::new(1 << 40, 7);
+    s.tell("a", "b", Message::from(FenceRead { start: at(1), instance, record: true }));
+    outlast(&mut s);
+    ask(&mut s, &["b"]);
+    s.drop_all();
+    s.pass(REFRESH);
+    assert!(s.instance("a") > instance);
+    ask(&mut s, &["b", "c", "p"]);
+    outlast(&mut s);
+    ask(&mut s, &["b", "c", "p"]);
+    assert_eq!(s.state("a").service, Service::Serving);
+    s.drop_all();
+    s.pass(REFRESH * 8);
+    assert_eq!(s.take("a", "q").len(), 1);
+}
+
 /// Time passes, and all five members hear of each other, but for a and b.
 fn apart(s: &mut Story, steps: usize) {
-    let members = ["a", "b", "c", "p", "q"];
-    let pairs = members.iter().flat_map(|from| members.iter().map(move |to| (*from, *to)));
+    let pairs = FIVE.into_iter().flat_map(|from| FIVE.map(|to| (from, to)));
     let joined = pairs.filter(|pair| pair.0 != pair.1 && ![("a", "b"), ("b", "a")].contains(pair));
     let joined: Vec<_> = joined.collect();
     for _ in 0..steps {
@@ -258,12 +346,7 @@ fn apart(s: &mut Story, steps: usize) {
 /// the link between a and b is cut. The others tell a, and with c the two elect a leader.
 #[test]
 fn new_members_hear_of_later_memories() {
-    let mut s = Story::empty(config(&["a", "b", "c", "p", "q"]));
-    for member in ["a", "b", "c", "p", "q"] {
-        let disk = s.directory(true);
-        s.start(member, Some(disk));
-    }
-    s.start("r", None);
+    let mut s = five();
     s.lose_disk("b");
     s.run(ms(3_000));
     assert_eq!(s.state("b").service, Service::Serving);

@@ -9,28 +9,27 @@ use tenure_core::Time;
 use tenure_services::Daemon;
 use tenure_services::etcd::{Cluster, ClusterConfig, Host as Place};
 
-use super::rounds::is_soak;
-use super::{
+use crate::processes::rounds::is_soak;
+use crate::processes::{
     Deployment, ELECTION, Fault, Fleet, Host, Leadership, Manner, Namespaces, Network, Timing,
     eventually,
 };
 
-/// The host of the observer.
 const OBSERVER: Host = Host::runner(2);
 
-/// A lease that etcd grants as requested. Elsewhere than in the soak the machine may stand still
-/// for three seconds at the end of a lease.
+/// A lease that etcd grants as requested. Outside the soak the machine may stand still for three
+/// seconds at the end of a lease.
 fn timing() -> Timing {
     Timing::of_millis([4_000, 800], [12_000, 3_000])
 }
 
-/// Bound on the delay of an expiry: etcd looks for expired leases twice a second, and decides their
-/// end through Raft.
+/// Bound on the delay of an expiry: etcd checks for expired leases twice a second, and decides
+/// their end through Raft.
 const EXPIRY: Duration = Duration::from_secs(1);
 /// Delay that an overloaded machine may add to any step.
 const NOISE: Duration = Duration::from_secs(10);
-/// Bound on a notification: a hundred times what it usually takes, and much less than the 10 s
-/// after which a waiting candidate looks again by itself.
+/// Bound on a notification: a hundred times the usual time, and much less than the 10 s after which
+/// a waiting candidate checks by itself.
 const PROMPT: Duration = Duration::from_secs(2);
 
 /// Members of etcd, on this machine or each in a namespace.
@@ -73,8 +72,8 @@ impl Deployment for Etcd {
         self.network.as_ref().map(|network| network as _)
     }
 
-    /// A member never comes back without its data, a transfer names no successor, and TCP turns
-    /// lost packets into delay.
+    /// A member never restarts without its data, a transfer names no successor, and TCP turns lost
+    /// packets into delay.
     fn knows(&self, fault: Fault) -> bool {
         match fault {
             Fault::RunnerCutOff | Fault::GuardStopped | Fault::NodeCutOff => self.network.is_some(),
@@ -84,8 +83,8 @@ impl Deployment for Etcd {
         }
     }
 
-    /// The members run already. Starts the observer, and the runners one after the other: the first
-    /// one leads, and the others wait in this order.
+    /// Starts the observer, and the runners one after the other: the first leads, and the others
+    /// wait in this order. The members run already.
     fn start(fleet: &mut Fleet<Self>) {
         let observe = fleet.tenure(OBSERVER, &["observe", "--json"]);
         fleet.spawn("observer", observe);
@@ -135,7 +134,7 @@ impl Fleet<Etcd> {
         keys.unwrap_or_default().split_whitespace().count()
     }
 
-    /// Waits until so many candidates have a key.
+    /// Waits until this number of candidates has a key.
     #[track_caller]
     fn await_keys(&self, count: usize) {
         let what = format!("there are {count} candidates");
@@ -148,7 +147,7 @@ impl Fleet<Etcd> {
         let runner = Host::named(&leader.id).unwrap();
         eventually(&format!("{leader} resigns, see tell.log"), || {
             let told = self.tell(runner, &["resign"]);
-            // The leadership may have ended at this moment by itself, on a machine that stood
+            // The leadership may have ended by itself at this moment, on a machine that stood
             // still.
             (told == Some(0) || self.judged().fence() > leader.fence).then_some(())
         });

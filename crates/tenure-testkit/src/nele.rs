@@ -6,23 +6,24 @@ use std::time::Duration;
 use tenure_services::Daemon;
 use tenure_services::kafka::{Cluster, ClusterConfig, Version};
 
-use super::deployment::{in_millis, span_flags};
-use super::host::{NODES, RUNNERS};
-use super::{Deployment, Fault, Fleet, Host, Manner, Network, Timing};
+use crate::processes::{
+    Deployment, Fault, Fleet, Host, Manner, NODES, Network, RUNNERS, Timing, in_millis, span_flags,
+};
 
-/// S and R: the shortest session timeout that the brokers of the tests allow.
+/// S and R (`session_timeout`, `max_poll_interval`): the shortest session timeout that the brokers
+/// of the tests allow.
 const SESSION: Duration = Duration::from_secs(1);
 /// Interval at which each runner writes.
 const PUBLISH: Duration = Duration::from_millis(100);
-/// T in `at-least-one`: more than twice S, R, two reports, the writing and reading of a record, and
-/// the detection of an end.
+/// T (`takeover`) in `at-least-one`: more than the sum of twice S, R, two reports, the writing and
+/// reading of a record, and the detection of an end.
 const LOOSE: Duration = Duration::from_secs(6);
-/// Delay that a busy machine may add to anything.
+/// Delay that a busy machine may add to any step.
 const NOISE: Duration = Duration::from_secs(10);
 
-/// T in `at-most-one`, nearly equal to G; grace and kill margin. Other runners also wait for S, so
-/// that a guard may stand still for three seconds at the end of a lease, elsewhere than in the
-/// soak.
+/// T in `at-most-one`, nearly equal to G (`grace_period`), with grace and kill margin. Other
+/// runners also wait for S, so that a guard may stand still for three seconds at the end of a
+/// lease, outside the soak.
 fn strict() -> Timing {
     Timing::of_millis([3_000, 600], [7_000, 2_500])
 }
@@ -37,7 +38,7 @@ pub struct Kafka<const MAY_OVERLAP: bool> {
 }
 
 impl<const MAY_OVERLAP: bool> Kafka<MAY_OVERLAP> {
-    /// Starts one broker, or as many as there are nodes. Runners join by this group protocol.
+    /// Starts one broker, or one for each node. Runners join by this group protocol.
     pub fn start(version: Version, brokers: usize, group_protocol: &'static str) -> Self {
         assert!(brokers == 1 || brokers == NODES);
         let config = ClusterConfig::new(version, brokers)
@@ -54,7 +55,7 @@ impl<const MAY_OVERLAP: bool> Kafka<MAY_OVERLAP> {
 }
 
 impl<const MAY_OVERLAP: bool> Network for Kafka<MAY_OVERLAP> {
-    /// Cuts both directions, and all relays of the runner: a runner has one way to all brokers.
+    /// Cuts both directions, and all relays of the runner, which has one way to all brokers.
     fn cut(&self, from: Host, to: Host) {
         let runner = if from.is_node() { to } else { from };
         if from.is_node() != to.is_node() {
@@ -76,8 +77,8 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
     const OVERLAPS_ANYWAY: bool = true;
     /// Kafka has no resignation from a single role.
     const RESIGN: &[&str] = &["resign", "--all"];
-    /// Polite CMDs alone, where overlaps are measured, so that the protocol decides their length
-    /// and not the end of a CMD.
+    /// Only polite CMDs where overlaps are measured, so that the protocol decides their length, and
+    /// not the end of a CMD.
     const MANNERS: &[Manner] = if MAY_OVERLAP { &[Manner::Polite] } else { &Manner::ALL };
 
     /// Timing of the faults, longer than a session.
@@ -115,7 +116,7 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
         Some(self)
     }
 
-    /// A transfer names no successor, nodes keep no state of the election, TCP loses nothing, and a
+    /// A transfer names no successor, nodes keep no state of the election, TCP loses no data, and a
     /// single broker is never cut off.
     fn knows(&self, fault: Fault) -> bool {
         !matches!(
@@ -128,7 +129,7 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
         )
     }
 
-    /// With a single broker all nodes are the same server.
+    /// A single broker is the server of all nodes.
     fn server(&self, node: Host) -> Option<&Daemon> {
         Some(self.cluster.broker(node.index() % self.count))
     }

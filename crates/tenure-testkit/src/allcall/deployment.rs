@@ -8,19 +8,20 @@ use tenure_services::Daemon;
 use tenure_services::nats::{Cluster, Version};
 use tenure_services::relay::Relay;
 
-use super::deployment::in_millis;
-use super::host::{NODES, RUNNERS};
-use super::{Deployment, Fault, Fleet, Host, Manner, Network, Timing};
+use crate::processes::{
+    Deployment, Fault, Fleet, Host, Manner, NODES, Network, RUNNERS, Timing, in_millis,
+};
 
 /// L.
 const LEASE: Duration = Duration::from_secs(3);
-/// H: an overloaded machine mostly receives its own messages within half of it.
+/// H (`heartbeat`): an overloaded machine mostly receives its own messages within half of it.
 const HEARTBEAT: Duration = Duration::from_millis(300);
-/// K, for processes that share one clock.
+/// K (`max_clock_skew`), for processes that share one clock.
 const SKEW: Duration = Duration::from_millis(50);
-/// d, and the time that a CMD takes to end at once: bounds for a busy machine.
+/// The longest delay of a packet (d), and the time in which a CMD ends at once: bounds for a busy
+/// machine.
 const DELAY: Duration = Duration::from_millis(500);
-/// Delay that a busy machine may add to anything.
+/// Delay that a busy machine may add to any step.
 const NOISE: Duration = Duration::from_secs(10);
 
 /// Servers on this machine. Each runner reaches each server through a relay of its own.
@@ -28,12 +29,12 @@ pub struct Nats {
     cluster: Cluster,
     /// Number of servers.
     count: usize,
-    /// Relays by runner, then by node. With a single server all nodes are the same.
+    /// Relays by runner, then by node. A single server is the server of all nodes.
     relays: Vec<Vec<Relay>>,
 }
 
 impl Nats {
-    /// Starts one server, or as many as there are nodes.
+    /// Starts one server, or one for each node.
     pub fn start(version: Version, servers: usize) -> Self {
         assert!(servers == 1 || servers == NODES);
         let cluster = Cluster::start(version, servers).unwrap();
@@ -65,7 +66,7 @@ impl Deployment for Nats {
     const WORKING: usize = 0;
     /// H + d.
     const OVERLAP: Option<Duration> = Some(HEARTBEAT.saturating_add(DELAY));
-    /// Polite CMDs alone, so that the protocol decides the length of an overlap and not the end of
+    /// Only polite CMDs, so that the protocol decides the length of an overlap, and not the end of
     /// a CMD.
     const MANNERS: &[Manner] = &[Manner::Polite];
 
@@ -80,7 +81,7 @@ impl Deployment for Nats {
         vec![("TENURE_PROTOCOL", "allcall".to_owned()), ("TENURE_SERVERS", servers)]
     }
 
-    /// Each runner connects to a server of its own first.
+    /// Each runner connects to another server first.
     fn participate(&self, runner: Host, command: &mut Command) {
         let number = runner.index() - NODES;
         let relays = (0..NODES).map(|node| &self.relays[number][(number + node) % NODES]);
@@ -100,7 +101,7 @@ impl Deployment for Nats {
         Some(self)
     }
 
-    /// A transfer names no successor, nodes keep no state, and TCP loses nothing. A single server
+    /// A transfer names no successor, nodes keep no state, and TCP loses no data. A single server
     /// has no routes, and its clients have no other server.
     fn knows(&self, fault: Fault) -> bool {
         match fault {
@@ -118,7 +119,8 @@ impl Deployment for Nats {
         fleet.deployment.cluster.wait_ready().unwrap();
     }
 
-    /// L + 3K + 2H, if the others do not listen yet: they may have begun to just before.
+    /// L + 3K + 2H (`lease`, `max_clock_skew`, `heartbeat`) if the others do not listen yet: they
+    /// may have begun just before.
     fn take_over(&self) -> Option<Duration> {
         Some(2 * LEASE + 4 * SKEW + 2 * HEARTBEAT + NOISE)
     }

@@ -11,18 +11,16 @@ use tenure_core::voter::{
 };
 use tenure_core::{Drift, NodeName, Value};
 
-use super::{ANY, NAME, flag, list, long, maybe, near, number, text};
 use crate::Rng;
+use crate::arbitrary::{ANY, NAME, flag, list, long, maybe, near, number, text};
 
 /// Characters of a voter's host.
 const HOST: &str = "azä09.";
 
-/// Name of a voter.
 pub fn known_id(node: u64) -> NodeName {
     format!("n{node}").parse().unwrap()
 }
 
-/// Address of a voter.
 pub fn known_url(node: u64) -> VoterUrl {
     format!("http://n{node}").parse().unwrap()
 }
@@ -56,7 +54,7 @@ fn value(rng: &mut Rng) -> Value {
     text(rng, ANY, 0..21).parse().unwrap()
 }
 
-/// As long as JSON keeps it exactly.
+/// A span that JSON keeps exactly.
 fn span(rng: &mut Rng) -> Duration {
     match rng.within(0..8) {
         0 | 1 => Duration::from_nanos(number(rng)),
@@ -64,7 +62,7 @@ fn span(rng: &mut Rng) -> Duration {
     }
 }
 
-/// From 1 to the highest.
+/// A counter, from 1 to the highest.
 fn counter(rng: &mut Rng) -> u64 {
     near(rng, 1..40).clamp(1, Ballot::COUNTER_MAX)
 }
@@ -107,7 +105,7 @@ fn electorate_id(rng: &mut Rng) -> ElectorateId {
     ElectorateId { counter, change: rng.within(0..2) }
 }
 
-/// Mostly the electorate of the founding, under any version.
+/// An electorate: mostly that of the founding, under any version.
 fn electorate(rng: &mut Rng) -> Electorate {
     let known = |node: u64| Member { id: known_id(node), identity: known_identity(node) };
     let any = |rng: &mut Rng| Member { id: id(rng), identity: Identity(long(rng)) };
@@ -222,7 +220,7 @@ fn change(rng: &mut Rng) -> Change {
     if flag(rng) { Change::Add(id(rng)) } else { Change::Remove(id(rng)) }
 }
 
-/// Any refusal but `Malformed`, whose words are for people.
+/// Any refusal but `Malformed`, whose words are only for people.
 fn refusal(rng: &mut Rng) -> Refusal {
     match rng.within(0..28) {
         0 => Refusal::OtherNetwork,
@@ -240,17 +238,17 @@ fn refusal(rng: &mut Rng) -> Refusal {
         12 => Refusal::OldHeartbeat,
         13 => Refusal::UnknownVoter,
         14 => Refusal::UnknownElection,
-        15 => Refusal::NotLeading(maybe(rng, leader).map(Box::new)),
+        15 => Refusal::NotLeading { leader: maybe(rng, leader).map(Box::new) },
         16 => Refusal::ChangeRuns { electorate: electorate_id(rng) },
         17 => {
             let (able, needed) = (rng.index(64), rng.index(64));
             Refusal::TooFewAble { able, needed }
         }
         18 => Refusal::NotWritten,
-        19 => Refusal::NoChange(Unchanged::HasVote),
-        20 => Refusal::NoChange(Unchanged::HasNone),
-        21 => Refusal::NoChange(Unchanged::Leads),
-        22 => Refusal::NoChange(Unchanged::Returns),
+        19 => Unchanged::HasVote.into(),
+        20 => Unchanged::HasNone.into(),
+        21 => Unchanged::Leads.into(),
+        22 => Unchanged::Returns.into(),
         23..=25 => Refusal::OldElectorate(electorate(rng)),
         _ => Refusal::Endorsed { counter: near(rng, 0..60).min(Ballot::COUNTER_MAX) },
     }
@@ -298,7 +296,7 @@ pub fn exchange(rng: &mut Rng) -> (Ask, Answer) {
     }
 }
 
-/// The header of a message that anybody sends.
+/// The header of a message from any sender.
 pub fn header(rng: &mut Rng, mode: Mode) -> Header {
     let sender = participant(rng);
     let election = if rng.once_in(20) { text(rng, "abz/:@", 1..21) } else { "x".into() };

@@ -1,4 +1,4 @@
-//! Asks brokers about the topic, and makes it.
+//! Queries the topic at the brokers, and makes it.
 
 use std::convert::Infallible;
 use std::ffi::CString;
@@ -30,19 +30,18 @@ use crate::{explain, native, settings};
 /// The longest wait for the answer to a question.
 pub(crate) const ANSWER: Duration = Duration::from_secs(10);
 
-/// The pause between looks for the reason of a silence at the start.
+/// The pause between two searches for the reason of a silence at the start.
 const SILENT: Duration = Duration::from_millis(500);
 
-/// The most log events of a client that are searched for a reason.
+/// The most log events of a client in which the reason is searched.
 const EVENTS_MAX: u32 = 256;
 
-/// The longest time until a broker has heard of a topic that another one knows.
+/// The longest time until one broker knows a topic that another broker knows.
 const HEARSAY: Duration = Duration::from_secs(3);
 
-/// The pause between looks for a topic that was made.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+/// The pause between two queries of a new topic.
+const BETWEEN_QUERIES: Duration = Duration::from_millis(100);
 
-/// A topic that can be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Made {
     pub id: TopicId,
@@ -54,8 +53,8 @@ pub struct Made {
     pub may_read: bool,
 }
 
-/// Makes sure of the topic: makes it if it is missing and `options` say so, and checks that the
-/// protocol can use it. Takes up to half a minute if no broker answers.
+/// Makes the topic if it is missing and `options` allow this, and checks that the protocol can use
+/// it. Takes up to half a minute if no broker answers.
 ///
 /// # Errors
 ///
@@ -64,10 +63,11 @@ pub async fn ensure(options: &CheckedOptions, protocol: &Config) -> Result<Made,
     ensure_aloud(options, protocol, &|_| ()).await
 }
 
-/// A listener for the reason of a silence at the start.
+/// Receives the reason of a silence at the start.
 pub(crate) type Tell = dyn Fn(&TopicError) + Send + Sync;
 
-/// The same, and `tell` hears the reason of a silence at the start, whenever it changes.
+/// Does the same as [`ensure`]; calls `tell` with the reason of a silence at the start, whenever
+/// the reason changes.
 pub(crate) async fn ensure_aloud(
     options: &CheckedOptions,
     protocol: &Config,
@@ -90,7 +90,7 @@ pub(crate) async fn ensure_aloud(
 }
 
 /// Repeats a question for a while: the topic may be new, and each question may go to another
-/// broker.
+/// broker, which does not know it yet.
 async fn soon<T, F>(ask: impl Fn() -> F) -> Result<T, TopicError>
 where
     F: Future<Output = Result<T, TopicError>>,
@@ -98,13 +98,13 @@ where
     let until = now().after(HEARSAY);
     loop {
         match ask().await {
-            Err(_) if now() < until => tokio::time::sleep(BETWEEN_LOOKS).await,
+            Err(_) if now() < until => tokio::time::sleep(BETWEEN_QUERIES).await,
             answer => return answer,
         }
     }
 }
 
-/// The reason for which a topic cannot be used.
+/// The reason why a topic cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TopicError {
     #[error(transparent)]
@@ -113,9 +113,9 @@ pub enum TopicError {
     Client { why: String },
     #[error("{0}")]
     Unreachable(Cause),
-    #[error("there is no topic {topic}: give --create-topic, or make it:\n    {command}")]
+    #[error("there is no topic {topic}: give --create-topic, or make the topic:\n    {command}")]
     Missing { topic: String, command: String },
-    #[error("topic {topic} cannot be made: {why}\nBy hand, by a user who may:\n    {command}")]
+    #[error("topic {topic} cannot be made: {why}\nA user with the right can run:\n    {command}")]
     NotMade { topic: String, why: String, command: String },
     #[error(
         "topic {topic} cannot be made with {copies} copies: there are fewer brokers\n\
@@ -124,14 +124,14 @@ pub enum TopicError {
     )]
     TooFewBrokers { topic: String, copies: u16 },
     #[error(
-        "the settings of topic {topic} cannot be read: {why}\nThis allows it:\n    \
+        "the settings of topic {topic} cannot be read: {why}\nThis command gives the right:\n    \
          kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal User:NAME --operation \
          DescribeConfigs --topic {topic}"
     )]
     NotDescribed { topic: String, brokers: String, why: String },
     #[error(
-        "this user may not {may_not} topic {topic}, and a candidate reads and writes\n\
-         This allows it:\n    \
+        "this user may not {may_not} topic {topic}; a candidate must read and write the topic\n\
+         This command gives the right:\n    \
          kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal User:NAME{operations} \
          --topic {topic}"
     )]
@@ -149,7 +149,7 @@ pub enum TopicError {
 }
 
 impl TopicError {
-    /// Whether the error may pass by itself: brokers do not answer, and refuse nothing.
+    /// Whether the error may pass by itself: brokers do not answer, but none refuses.
     #[must_use]
     pub fn passes(&self) -> bool {
         let Self::Unreachable(why) = self else { return false };
@@ -191,7 +191,7 @@ impl<'a> TopicQuery<'a> {
             strict: protocol.mode == Mode::AtMostOne,
             copies: options.create.map_or(unasked, u32::from),
             only_asks: options.only_asks,
-            // A process that only asks does not set the size of the others' records.
+            // A process that only queries leaders does not set the size of records.
             largest: if options.only_asks { 0 } else { load.largest },
         };
         let admin = config.create_with_context(ClientLog::default()).map_err(refused)?;
@@ -204,23 +204,23 @@ impl<'a> TopicQuery<'a> {
 
     /// The number of partitions and their fewest copies; `None` without such a topic.
     async fn shape(&self) -> Result<Option<(u32, u32)>, TopicError> {
-        self.look().await.map_err(|error| self.unreachable(&error))
+        self.query_shape().await.map_err(|error| self.unreachable(&error))
     }
 
-    async fn look(&self) -> KafkaResult<Option<(u32, u32)>> {
+    async fn query_shape(&self) -> KafkaResult<Option<(u32, u32)>> {
         let client = Arc::clone(&self.client);
         let topic = self.options.topic.clone();
         aside(move || shape(&client, &topic, ANSWER)).await
     }
 
-    /// The same for the first question: `tell` hears in the meantime why no broker answers.
+    /// Does the same for the first question; calls `tell` with the reason while no broker answers.
     async fn first(&self, tell: &Tell) -> Result<Option<(u32, u32)>, TopicError> {
-        let mut shape = pin!(self.look());
+        let mut shape = pin!(self.query_shape());
         let mut reason = None;
-        let mut told = String::new();
+        let mut reported = String::new();
         loop {
             let answer = tokio::time::timeout(SILENT, &mut shape).await;
-            // The library names each reason once in half a minute.
+            // The library logs each reason only once in half a minute.
             reason = Reason::last(self.reason(), reason);
             let silence = KafkaError::MetadataFetch(RDKafkaErrorCode::BrokerTransportFailure);
             let why = match answer {
@@ -229,9 +229,9 @@ impl<'a> TopicQuery<'a> {
                 Err(_) => self.because(&silence, reason.as_ref()),
             };
             let text = why.to_string();
-            if text != told {
+            if text != reported {
                 tell(&why);
-                told = text;
+                reported = text;
             }
         }
     }
@@ -248,8 +248,8 @@ impl<'a> TopicQuery<'a> {
         look.await.map_err(|error| self.unreachable(&error))
     }
 
-    /// Checks the rights, as a missing right shows only at the first write, when a process is to
-    /// lead.
+    /// Checks the rights now: otherwise a missing right shows only at the first write, when the
+    /// process is to lead.
     fn allows(&self, rights: Option<Rights>) -> Result<(), TopicError> {
         let Some(Rights { read, write }) = rights.filter(|_| !self.options.only_asks) else {
             return Ok(());
@@ -267,18 +267,18 @@ impl<'a> TopicQuery<'a> {
 
     async fn settings(&self) -> Result<Vec<(String, Option<String>)>, TopicError> {
         let topic = ResourceSpecifier::Topic(&self.options.topic);
-        let asked = self.admin.describe_configs([&topic], &bounded()).await;
+        let answer = self.admin.describe_configs([&topic], &bounded()).await;
         let refused = |why: String| TopicError::NotDescribed {
             topic: self.options.topic.clone(),
             brokers: self.options.addresses(),
             why,
         };
-        let found = asked.map_err(|error| self.failed(&error, refused))?;
+        let found = answer.map_err(|error| self.failed(&error, refused))?;
         match found.into_iter().next() {
-            // Brokers answer so to a user without the right: `rdkafka` drops the error.
-            Some(Ok(found)) if found.entries.is_empty() => {
-                Err(refused("the answer has none, as if the user had no right to".to_owned()))
-            }
+            // A user without the right gets an empty answer, as `rdkafka` drops the error.
+            Some(Ok(found)) if found.entries.is_empty() => Err(refused(
+                "the answer has no settings, as for a user without the right".to_owned(),
+            )),
             Some(Ok(found)) => {
                 Ok(found.entries.into_iter().map(|entry| (entry.name, entry.value)).collect())
             }
@@ -307,7 +307,7 @@ impl<'a> TopicQuery<'a> {
         session::check(self.options.group_protocol, protocol, broker, group)
     }
 
-    /// The settings of a resource that are numbers of milliseconds, as far as they can be read.
+    /// Reads the settings of a resource that are numbers of milliseconds, as far as possible.
     async fn times(&self, of: ResourceSpecifier<'_>) -> Vec<(String, Duration)> {
         let found = self.admin.describe_configs([&of], &bounded()).await.unwrap_or_default();
         let entries = found.into_iter().filter_map(Result::ok).flat_map(|found| found.entries);
@@ -318,7 +318,7 @@ impl<'a> TopicQuery<'a> {
         entries.filter_map(time).collect()
     }
 
-    /// Makes the topic; another process may be faster.
+    /// Makes the topic. Returns `false` if another process was faster.
     async fn make(&self) -> Result<bool, TopicError> {
         let Some(copies) = self.options.create else { return Err(self.missing()) };
         let settings = self.needs.made_with();
@@ -333,8 +333,8 @@ impl<'a> TopicQuery<'a> {
             why,
             command: self.command(),
         };
-        let asked = self.admin.create_topics([&topic], &bounded()).await;
-        let made = asked.map_err(|error| self.failed(&error, refused))?;
+        let answer = self.admin.create_topics([&topic], &bounded()).await;
+        let made = answer.map_err(|error| self.failed(&error, refused))?;
         let anew = match made.into_iter().next() {
             Some(Ok(_)) => true,
             Some(Err((_, RDKafkaErrorCode::TopicAlreadyExists))) => false,
@@ -345,14 +345,14 @@ impl<'a> TopicQuery<'a> {
             Some(Err((_, code))) => return Err(refused(not_made(code))),
             None => return Err(refused("the answer is empty".to_owned())),
         };
-        // Brokers learn of the topic one after the other.
+        // Brokers learn of a new topic one after the other.
         let there = async {
             while !matches!(self.shape().await, Ok(Some(_))) {
-                tokio::time::sleep(BETWEEN_LOOKS).await;
+                tokio::time::sleep(BETWEEN_QUERIES).await;
             }
         };
         let waited = tokio::time::timeout(ANSWER, there).await;
-        waited.map_err(|_| refused(format!("it is not there {ANSWER:?} after it was made")))?;
+        waited.map_err(|_| refused(format!("the new topic does not appear within {ANSWER:?}")))?;
         Ok(anew)
     }
 
@@ -396,12 +396,13 @@ impl<'a> TopicQuery<'a> {
         let Cause { what, fix } = explain::error(error, reason);
         let brokers = self.options.addresses();
         let topic = &self.options.topic;
-        let what = format!("topic {topic} cannot be looked at on {brokers}: {what}").into();
+        let what = format!("topic {topic} cannot be queried at {brokers}: {what}").into();
         TopicError::Unreachable(Cause { what, fix })
     }
 }
 
-/// Asks on a thread of its own, so that a process or a runtime can end while no broker answers.
+/// Runs `ask` on a thread of its own, so that a process or a runtime can end while no broker
+/// answers.
 async fn aside<T: Send + 'static>(
     ask: impl FnOnce() -> KafkaResult<T> + Send + 'static,
 ) -> KafkaResult<T> {
@@ -414,12 +415,12 @@ async fn aside<T: Send + 'static>(
     answer.await.unwrap_or(Err(KafkaError::Canceled))
 }
 
-/// Owns `clients` until all other owners are gone, on a thread of its own: the library ends a
-/// client only after its look-ups of names. Dropping the sender ends the thread.
+/// Owns `clients` on a thread of its own until all other owners are gone: the library ends a client
+/// only after its look-ups of names. The thread ends when the sender is dropped.
 fn keep<T: Send + 'static>(clients: T) -> KafkaResult<Sender<Infallible>> {
     let (keeper, gone) = channel();
     let run = move || {
-        // An error ends the thread.
+        // The receive fails when the sender is dropped: the thread ends.
         let _ = gone.recv();
         drop(clients);
     };
@@ -457,7 +458,7 @@ pub(crate) fn shape<C: ConsumerContext>(
     Ok(Some((count(partitions.len()), count(copies.unwrap_or(0)))))
 }
 
-/// The identity of a topic. Takes two questions, each with the rest of the time.
+/// Queries the identity of a topic. Asks twice, each time with the rest of the time.
 pub(crate) fn id<C: ClientContext>(
     client: &Client<C>,
     topic: &str,
@@ -472,7 +473,6 @@ fn cluster<C: ClientContext>(client: &Client<C>, wait: Duration) -> KafkaResult<
     cluster.map(Arc::from).ok_or(KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut))
 }
 
-/// The reason for which a topic was not made.
 fn not_made(code: RDKafkaErrorCode) -> String {
     use RDKafkaErrorCode::{ClusterAuthorizationFailed, TopicAuthorizationFailed};
     match code {

@@ -5,21 +5,22 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use super::deployment::in_millis;
-use super::{Deployment, Fault, Fleet, Host, Network, Timing, eventually, output};
+use crate::processes::{
+    Deployment, Fault, Fleet, Host, Network, Timing, eventually, in_millis, output,
+};
 
 const CLUSTER: &str = "chaos";
 const ROUND_TRIP: Duration = Duration::from_millis(20);
 const REFRESH: Duration = Duration::from_millis(100);
 
-/// Memory of a node when it starts.
+/// Memory of a node at its start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Memory {
     /// The first start of the node.
     New,
-    /// The node remembers what its state directory holds, and knows a loss of it.
+    /// The node remembers the content of its state directory, and notices if that is lost.
     State,
-    /// The node has lost its memory and does not know the loss. Only a test may run a node like
+    /// The node has lost its memory and does not notice the loss. Only a test may run a node like
     /// this.
     Forgetful,
 }
@@ -34,13 +35,13 @@ pub struct Nerio<N> {
 }
 
 impl<N: Network> Nerio<N> {
-    /// A new cluster. The longest lease equals the lease, so that a node that lost its memory
-    /// serves again soon.
+    /// A new cluster. The longest lease equals the lease, so that a node that lost its memory soon
+    /// serves again.
     pub const fn new(network: N, timing: Timing) -> Self {
         Self { network, timing, memory: Memory::New }
     }
 
-    /// A cluster whose nodes lose their memory and do not know the loss.
+    /// A cluster whose nodes lose their memory and do not notice the loss.
     pub const fn forgetful(network: N, timing: Timing) -> Self {
         Self { network, timing, memory: Memory::Forgetful }
     }
@@ -78,7 +79,7 @@ impl<N: Network> Deployment for Nerio<N> {
         Some(&self.network)
     }
 
-    /// Nodes do not talk to each other, and runners have no connections.
+    /// Nodes send each other no messages, and runners have no connections.
     fn knows(&self, fault: Fault) -> bool {
         !matches!(fault, Fault::RoutesCut | Fault::ClientMoved | Fault::RunnerJoins)
     }

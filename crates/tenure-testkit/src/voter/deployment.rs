@@ -1,4 +1,4 @@
-//! Regional voters: each runner is a voter, and there are no other nodes.
+//! Regional voters: each runner is a voter, and there are no separate nodes.
 //!
 //! The nodes of the rounds stand for these voters: a fault of node `a` strikes the voter of runner
 //! `x`, and so on.
@@ -9,17 +9,16 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::deployment::span_flags;
-use super::host::NODES;
-use super::network::PORT;
-use super::rounds::{is_soak, timing};
-use super::{
-    Deployment, Fault, Fleet, Host, Manner, Namespaces, Network, Timing, loopback, own_net,
+use crate::processes::rounds::{is_soak, timing};
+use crate::processes::{
+    Deployment, Fault, Fleet, Host, Manner, NODES, Namespaces, Network, PORT, RUNNERS, Timing,
+    loopback, own_net, span_flags,
 };
 
 const TOLERANCE: u32 = 6;
 
-/// H, and the time that an overloaded machine takes for an answer: more elsewhere than in the soak.
+/// H (`heartbeat`), and the time that an overloaded machine takes for an answer: longer outside the
+/// soak.
 fn paces() -> [Duration; 2] {
     let paces = if is_soak() { [500, 300] } else { [1_500, 1_000] };
     paces.map(Duration::from_millis)
@@ -68,7 +67,7 @@ impl Voters {
     }
 }
 
-/// The runner that a node stands for.
+/// The runner whose voter acts as this node.
 fn runner_at(host: Host) -> Host {
     if host.is_node() { Host::runner(host.index()) } else { host }
 }
@@ -92,10 +91,10 @@ impl Network for Voters {
 }
 
 impl Deployment for Voters {
-    /// A leader needs two other voters beside its own.
+    /// A leader needs one of the two other voters.
     const NEEDED: usize = 1;
 
-    /// L follows from H and the tolerance.
+    /// L (`lease`) follows from H and the tolerance.
     fn timing(&self) -> Timing {
         Timing { lease: paces()[0] * (TOLERANCE + 1), ..timing() }
     }
@@ -131,8 +130,8 @@ impl Deployment for Voters {
         matches!(self.places, Places::Apart(_)).then_some(self as &dyn Network)
     }
 
-    /// A transfer names no successor; there are no routes and no clients; TCP loses nothing; and a
-    /// voter whose directory is lost gets its vote back from an operator only.
+    /// A transfer names no successor, there are no routes and no clients, and TCP loses no data. A
+    /// voter whose directory is lost gets its vote back only from an operator.
     fn knows(&self, fault: Fault) -> bool {
         let apart = matches!(self.places, Places::Apart(_));
         match fault {
@@ -156,4 +155,4 @@ impl Deployment for Voters {
     }
 }
 
-const _: () = assert!(NODES == super::host::RUNNERS, "a place for each");
+const _: () = assert!(NODES == RUNNERS, "a place for each");

@@ -1,4 +1,4 @@
-//! Packets of the cluster `c`: of participants `n0` to `n4`, their earlier lives, and strangers.
+//! Packets of the cluster `c`: from participants `n0` to `n4`, their earlier lives, and strangers.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use tenure_core::allcall::{
 };
 use tenure_core::{ElectionName, Value, WallTime};
 
-use super::{ANY, NAME, flag, list, long, maybe, near, number, text};
 use crate::Rng;
+use crate::arbitrary::{ANY, NAME, flag, list, long, maybe, near, number, text};
 
-/// A packet of anybody, who goes by these times or, seldom, by others.
+/// A packet of any sender, with these times or, seldom, with others.
 pub fn packet(rng: &mut Rng, usual: Times) -> Packet {
     let cluster = if rng.once_in(20) { text(rng, NAME, 1..33) } else { "c".into() };
     let header = Header {
