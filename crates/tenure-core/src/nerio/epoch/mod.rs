@@ -1,14 +1,18 @@
 //! Epochs of a cluster, section 10.6.
 //!
 //! An epoch is a membership with a number. The members of an epoch decide its successor by
-//! [proposals](Proposer) and durable [votes](Vote). No node uses these two yet.
+//! [proposals](Proposer) and durable [votes](Vote). A member of the successor enters it with an
+//! [inheritance](Inheritance): the leases of the epoch before that may not be over. No node uses
+//! these three yet.
 
 mod id;
 mod membership;
 mod proposer;
+mod rests;
 mod vote;
 
 pub use id::EpochId;
 pub use membership::Membership;
 pub use proposer::{Phase, Proposer};
+pub use rests::{HeldRest, Inheritance, Page, RestBounds, Source};
 pub use vote::{Ballot, Vote};

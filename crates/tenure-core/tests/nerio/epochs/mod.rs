@@ -1,15 +1,17 @@
-//! Epochs, section 10.6: how members decide the successor of an epoch.
+//! Epochs, section 10.6: how members decide the successor of an epoch, and what they inherit.
 
+mod claims;
 mod paxos;
 mod proposer;
+mod rests;
 mod vote;
 
 use std::sync::Arc;
 
-use tenure_core::nerio::Inc;
 use tenure_core::nerio::epoch::{Ballot, Membership};
+use tenure_core::nerio::{Inc, Who};
 
-use crate::story::config;
+use crate::story::{config, name};
 
 /// Members by their names, one letter each, with majority quorums.
 fn membership(names: &str) -> Arc<Membership> {
@@ -20,4 +22,8 @@ fn membership(names: &str) -> Arc<Membership> {
 /// A ballot of a proposer of its own.
 fn ballot(counter: u64) -> Ballot {
     Ballot { counter, inc: Inc(counter.into()) }
+}
+
+fn who(text: &str) -> Who {
+    Who { name: name(text), inc: Inc(1) }
 }
