@@ -291,7 +291,7 @@ mod candidate;
 mod command;
 pub mod config;
 mod context;
-mod epoch;
+pub mod epoch;
 mod event;
 mod grantor;
 mod identity;

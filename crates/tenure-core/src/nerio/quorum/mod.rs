@@ -170,6 +170,23 @@ impl Quorums {
         }
     }
 
+    /// The first instant by which the ends at a quorum have come, given an end at each of these
+    /// members.
+    pub(in crate::nerio) fn soonest(
+        &self,
+        ends: impl Iterator<Item = (Time, usize)> + Clone,
+    ) -> Option<Time> {
+        let mut members = MemberSet::EMPTY;
+        loop {
+            let left = ends.clone().filter(|(_, member)| !members.contains(*member));
+            let (end, member) = left.min()?;
+            members = members.with(member);
+            if self.is_quorum(members) {
+                return Some(end);
+            }
+        }
+    }
+
     /// The number of members that the system is over.
     #[must_use]
     pub const fn members(&self) -> usize {
