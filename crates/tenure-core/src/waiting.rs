@@ -161,11 +161,16 @@ impl fmt::Display for Waiting {
     }
 }
 
+impl Obstacle {
+    /// Whether the reason is a sentence that begins with the name of the obstacle.
+    fn is_sentence(&self) -> bool {
+        self.why.strip_prefix(&*self.by).is_some_and(|rest| rest.starts_with(' '))
+    }
+}
+
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Some reasons begin with the name of the obstacle.
-        let rest = self.why.strip_prefix(&*self.by);
-        if rest.is_some_and(|rest| rest.starts_with(' ')) {
+        if self.is_sentence() {
             return f.write_str(&self.why);
         }
         write!(f, "{}: {}", self.by, self.why)
@@ -215,7 +220,9 @@ impl fmt::Display for Sentence<'_> {
                 write!(f, "behind key {key}, which is no candidate's: {why}")
             }
             Waiting::Refused { obstacles, missing } => {
-                write!(f, "refused by {}", List(obstacles, "; "))?;
+                let sentence = obstacles.first().is_some_and(Obstacle::is_sentence);
+                f.write_str(if sentence { "refused: " } else { "refused by " })?;
+                write!(f, "{}", List(obstacles, "; "))?;
                 also(missing, f)
             }
             Waiting::Promised { who, until } => {

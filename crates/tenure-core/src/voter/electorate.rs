@@ -171,7 +171,7 @@ impl TryFrom<Document> for Electorate {
         let electorate = Self { id: ElectorateId { counter, change }, founding, members };
         match electorate.is_formed() {
             true => Ok(electorate),
-            false => Err("members are none, out of order, or one is there twice"),
+            false => Err("members are missing, out of order, or named twice"),
         }
     }
 }

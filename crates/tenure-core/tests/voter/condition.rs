@@ -275,7 +275,7 @@ fn lost_majority_gets_one_advice() {
         let told = waits(&stage, node);
         let part = match node {
             0 | 1 => "2 of the 4 voters have lost their state directories",
-            _ => "and a majority has kept its directories, remove",
+            _ => "and a majority has its directories, remove",
         };
         assert!(told.contains(part), "n{node}: {told}");
     }

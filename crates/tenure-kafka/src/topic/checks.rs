@@ -236,7 +236,7 @@ impl fmt::Display for Wrong {
         match self {
             Self::Partitions { found, needed } => write!(
                 f,
-                "the topic has {found} partitions, and --partitions is {needed}: partition j mod M \
+                "the topic has {found} partitions, and {needed} are set: partition j mod M \
                  of M partitions decides role j, so all processes must use the same M"
             ),
             Self::Replication { found } => write!(
@@ -476,7 +476,7 @@ mod tests {
         for part in [
             "If the other processes use 8 partitions, give --partitions 8. Otherwise:",
             "Fences begin again with the new topic: start all processes with a --fence-base",
-            "the topic has 8 partitions, and --partitions is 16",
+            "the topic has 8 partitions, and 16 are set",
             "a partition has 1 of at least 3 copies",
             "--create --topic prices --partitions 16 --replication-factor 3 --config \
              cleanup.policy=delete --config retention.ms=600000",

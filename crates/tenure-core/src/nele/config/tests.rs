@@ -105,7 +105,7 @@ fn takeover_holds_three_records() {
 fn grace_survives_a_lost_record() {
     check(Mode::AtMostOne, |config| config.grace = 2_799 * MS).unwrap();
     let refused = check(Mode::AtMostOne, |config| config.grace = 2_800 * MS).unwrap_err();
-    assert!(refused.contains("2.9s are left") && refused.contains("grace 2.8s"), "{refused}");
+    assert!(refused.contains("2.9s of it are left") && refused.contains("grace 2.8s"), "{refused}");
 }
 
 proptest! {

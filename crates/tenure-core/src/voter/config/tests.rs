@@ -91,7 +91,7 @@ fn short_lease_is_refused_with_numbers() {
 #[test]
 fn majority_needs_to_know_whom_it_begins_with() {
     let refused = check(|config| config.founding = Founding::Anybody).unwrap_err();
-    assert!(refused.contains("mode available does without"), "{refused}");
+    assert!(refused.contains("mode available needs none of these"), "{refused}");
     check(|config| {
         (config.founding, config.mode) = (Founding::Anybody, Mode::Available);
     })
