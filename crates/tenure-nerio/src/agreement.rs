@@ -1,8 +1,8 @@
 //! Members that run with another configuration, as far as their datagrams say.
 //!
-//! A member shows its epoch in answer to a question for another one, and counts as differing if
-//! that is of another cluster. A member of an earlier version shows none: its datagrams are for an
-//! epoch 0 that this node does not know.
+//! A member answers a question for another epoch with its own epoch, and counts as differing if its
+//! epoch is of another cluster. A member of an earlier version does not show its epoch; it counts
+//! as differing if its datagrams are for an epoch 0 that this node does not know.
 //!
 //! A single datagram proves little, because every host can send one. A member counts as differing
 //! after two differing datagrams, some time apart, without an agreeing datagram in between.
@@ -40,7 +40,7 @@ struct Difference {
 }
 
 impl Agreement {
-    /// A datagram of this configuration came from the node `member`.
+    /// Notes a datagram of this configuration from the node `member`.
     pub(crate) fn agrees(
         &mut self,
         member: &NodeName,
@@ -56,7 +56,7 @@ impl Agreement {
         })
     }
 
-    /// The node `member` shows its epoch.
+    /// Notes the epoch that the node `member` shows.
     pub(crate) fn shows(&mut self, now: Time, member: &NodeName, membership: &Membership) {
         if membership.position(member).is_some() {
             self.shown.insert(member.clone(), now);
@@ -68,8 +68,8 @@ impl Agreement {
         self.shown.get(member).is_some_and(|at| now.since(*at) < SHOWN)
     }
 
-    /// A datagram of another configuration, with the digest `theirs`, came from `peer`; `proved` if
-    /// the sender is the node with that name.
+    /// Notes a datagram of another configuration, with the digest `theirs`, from `peer`; `proved`
+    /// if the sender is the node with that name.
     pub(crate) fn differs(
         &mut self,
         now: Time,

@@ -31,7 +31,7 @@ pub(crate) enum Outcome<T> {
     /// An answer, and the incarnation that gave it.
     Answer(Inc, T),
     Nothing,
-    /// The member answers other questions only.
+    /// The member answers, but not this question.
     ElseOnly,
 }
 
@@ -46,7 +46,8 @@ pub(crate) struct Asker {
     /// Addresses of each member that was asked, or the reason why its name gives none.
     found: BTreeMap<NodeName, Result<Vec<SocketAddr>, String>>,
     seal: Option<Seal>,
-    /// Other members are asked at the same time: a look-up is given up once a quorum has answered.
+    /// Tells that a quorum has answered, while other members are asked at the same time: then
+    /// look-ups are given up.
     beside: Option<Enough>,
 }
 
@@ -170,8 +171,9 @@ impl Asker {
     }
 
     /// Asks a question that members of earlier versions do not know, and returns the incarnation
-    /// that answered. From the second try on the datagram also asks a question that every version
-    /// knows, for `election` or any other: so an old member differs from a silent one.
+    /// that answered. From the second try on the datagram also holds a question that every version
+    /// knows, about `election` or, if it is `None`, for the names of all elections. An answer to
+    /// that question tells an old member from a silent one.
     pub(crate) async fn ask_new<T>(
         &mut self,
         to: &Member,
@@ -249,7 +251,8 @@ impl Asker {
             let Ok((Envelope { epoch, who }, messages)) = open(datagram) else { continue };
             let ours = self.membership.id();
             if epoch != ours {
-                // A member with other settings shows its epoch, or says nothing under its own.
+                // Members with the same settings answer in this epoch. A member with other settings
+                // answers in its own epoch, or not at all.
                 if epoch.number == ours.number && who.name == to.name {
                     self.differing.insert(to.name.clone());
                 }

@@ -145,8 +145,8 @@ impl<T: Transport> Wire<T> {
         for notice in notices {
             self.notice(notice);
         }
-        // A grantor asks every address of such a member a question that all members answer, to
-        // detect a second process there.
+        // If the member has several addresses, a grantor asks all of them a question that every
+        // member answers, to detect a second process.
         if self.membership().position(&self.name).is_none() {
             return;
         }
@@ -157,8 +157,8 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// Asks all other members a question that every member answers, to learn which keys they use:
-    /// without a reason members send each other nothing for days.
+    /// Asks all other members a question that every member answers, to learn which keys they use.
+    /// Without such questions members may send each other nothing for days.
     fn ask_members(&mut self, now: Time) {
         let Some(own) = self.membership().position(&self.name) else { return };
         let others = self.membership().everyone().iter().filter(|member| *member != own);
@@ -280,8 +280,8 @@ impl<T: Transport> Wire<T> {
         Ok(Some(authority))
     }
 
-    /// Answers a sender that addresses another member with this member's name, once for each
-    /// datagram with a question.
+    /// Handles a datagram that is meant for another member: shows the sender this member's name,
+    /// once for each datagram with a question.
     fn on_other_recipient(&mut self, recipient: u8, from: &Sender, mut messages: impl Iterator) {
         self.counters.drop_for("other-recipient");
         let membership = self.memberships.iter().find(|one| one.id() == from.epoch);
@@ -392,7 +392,8 @@ impl<T: Transport> Backend for Wire<T> {
             received = received => {
                 if is_member && received.as_ref().is_ok_and(|(_, from)| is_near(*from, here)) {
                     // This thread may have interrupted the sender, which may have datagrams for
-                    // other members to send: other processors answer them.
+                    // other members to send. Let it run first, so that other processors handle
+                    // those at the same time.
                     thread::yield_now();
                 }
                 datagram(received)
@@ -520,8 +521,8 @@ impl<T: Transport> Backend for Wire<T> {
 
     fn elected(&mut self, _: &ElectionName) -> Arc<dyn Any + Send + Sync> {
         self.counters.elected += 1;
-        // The application goes first: the next effect asks for the lease of full length, and the
-        // first lease lasts long enough to let other threads have the processor before.
+        // Let the application run before the next effect, which asks for the lease of full length.
+        // The first lease is long enough for that.
         self.outbox.give_way();
         match self.stamped.take() {
             Some((epoch, timestamp)) => Arc::new(Source::new(self.inc, epoch, timestamp)),

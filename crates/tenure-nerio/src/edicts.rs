@@ -25,8 +25,8 @@ impl Source {
     }
 }
 
-/// Creates the edicts of one leadership (section 7). Clones, and others of the same leadership,
-/// share one order. Edicts keep no leader in office.
+/// Creates the edicts of one leadership (section 7). All values of one leadership share one order.
+/// A value keeps no leader in office.
 #[derive(Clone)]
 pub struct Edicts {
     leader: Leader<AtMostOne>,
@@ -45,9 +45,9 @@ impl Node {
 }
 
 impl Edicts {
-    /// Creates an edict: samples the clock last and checks that this node still leads then.
-    /// Timestamps order edicts as they were created in real time, across leaders, too; a recipient
-    /// checks with an [`EdictGate`](crate::EdictGate).
+    /// Creates an edict. The last step samples the clock and checks that this node still leads at
+    /// that instant. Timestamps order edicts as they were created in real time, across leaders too.
+    /// A recipient checks the order with an [`EdictGate`](crate::EdictGate).
     ///
     /// Ask [`Leader::is_current`] once more before sending.
     pub fn create(&self) -> Result<EdictTimestamp, NotLeading> {

@@ -36,8 +36,8 @@ impl<'a> Answers<'a> {
 }
 
 impl Enough {
-    /// The result of a look-up, or `None` when a quorum has answered for a while and the look-up
-    /// has not.
+    /// The result of a look-up; `None` if the look-up takes longer than `MORE` after a quorum has
+    /// answered.
     pub(crate) async fn or<T>(&self, look_up: impl Future<Output = T>) -> Option<T> {
         let mut enough = self.0.clone();
         let over = async {

@@ -69,8 +69,9 @@ impl LastingTroubles {
         }
     }
 
-    /// A datagram from `address` fits this configuration and member, and was sealed as it should be
-    /// if `sealed`. A node whose key is not accepted may also send unsealed datagrams.
+    /// Ends troubles with `address` after a datagram that fits this configuration and member.
+    /// Troubles with its key end only if the datagram was `sealed`: a node whose key is not
+    /// accepted may also send unsealed datagrams.
     pub(crate) fn fits(&mut self, address: SocketAddr, sealed: bool) {
         for kind in [Kind::Configuration, Kind::Exchanged] {
             self.heard.remove(&(kind, address));
@@ -80,7 +81,7 @@ impl LastingTroubles {
         }
     }
 
-    /// This node has other keys, so troubles with the keys of others may be over.
+    /// Forgets troubles with the keys of others, because this node has other keys now.
     pub(crate) fn keys_changed(&mut self) {
         self.heard.retain(|(kind, _), _| !matches!(kind, Kind::Key | Kind::Rights));
     }

@@ -137,8 +137,8 @@ pub enum Notice {
         /// Address at which the process was heard.
         address: SocketAddr,
     },
-    /// Two processes are one member at the same time. This node does not know whether they have
-    /// copies of one memory, or a memory each.
+    /// Two processes run as one member at the same time, with copies of one memory or with a memory
+    /// each.
     MemberTwice { member: NodeName, addresses: [SocketAddr; 2] },
     /// This grantor lost memory, and grants nothing until every lease has ended.
     Quarantined {

@@ -3,8 +3,8 @@
 //! An order names the fence of the leadership that is to end, so that it ends no later one, however
 //! often and whenever it arrives. The program of the leading node obeys, or goes on: its node emits
 //! [`OwnEvent::Ordered`](crate::OwnEvent::Ordered). An order that was passed on may still be lost:
-//! ask for the leader ([`lists::candidates`](crate::lists::candidates)) until that fence does not
-//! lead.
+//! ask for the leader ([`lists::candidates`](crate::lists::candidates)) until the leadership with
+//! that fence is over.
 
 use std::io;
 use std::net::SocketAddr;
@@ -95,8 +95,8 @@ pub(crate) const fn is_order(message: &Message) -> bool {
     )
 }
 
-/// Whether a node obeys unsealed orders from `address`: only where no other machine takes part,
-/// because every host that reaches a node can send them in any name.
+/// Whether a node at `address` obeys unsealed orders: only if all members are on loopback
+/// addresses, because any host that reaches a node can send unsealed orders in any name.
 pub(crate) fn obeys_unsealed(config: &Checked, address: SocketAddr) -> bool {
     address.ip().is_loopback() && config.members.iter().all(|member| is_loopback(&member.address))
 }

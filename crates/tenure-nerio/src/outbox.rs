@@ -16,8 +16,8 @@ use crate::places::Places;
 use crate::transport::Transport;
 
 const SPARE: usize = 64;
-/// Most messages for which a caller may wait; more are renewals, and share datagrams with the next
-/// ones.
+/// Most urgent messages, for which callers may wait. More than that are renewals, which share
+/// datagrams with later messages.
 const HURRIED_MAX: usize = 4;
 /// Most epochs whose packers are kept.
 const PACKERS_MAX: usize = 4;
@@ -104,13 +104,12 @@ impl Outbox {
             debug_assert!(fits, "every message fits into a datagram of its own: {message}");
         }
         *messages += 1;
-        // A confirmation ends a leadership that is over: the next one begins with the other
-        // messages.
+        // Callers wait for other messages: a confirmation belongs to a leadership that is over.
         *is_urgent |= !matches!(message, Message::Candidate(ToCandidate::Released(_)));
     }
 
-    /// Sends a few messages for which a caller may wait, and lets their readers have the processor
-    /// before the other messages follow with the next [`flush`](Self::flush).
+    /// Sends urgent messages, if they are few, and lets their readers have the processor. The other
+    /// messages follow with the next [`flush`](Self::flush).
     pub(crate) fn hurry(
         &mut self,
         transport: &mut impl Transport,

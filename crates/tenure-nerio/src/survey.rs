@@ -83,7 +83,7 @@ pub enum Unsafe {
     },
     #[error(
         "{member} grants no lease longer than {}, and {leader} leads {election} with a lease of \
-         {}, which ends in {} unless {leader} renews it",
+         {}: {member} cannot stand in for a restarted node before that lease ends, in {}",
         Span(*longest), Span(*lease), Span(*remaining)
     )]
     Ending {
@@ -95,9 +95,9 @@ pub enum Unsafe {
         remaining: Duration,
     },
     #[error(
-        "{member} grants no lease longer than {} for {} more, because its lease-max was raised and \
-         longer leases that other grantors may have forgotten must end first, and {leader} leads \
-         {election} with a lease of {}",
+        "{member} grants no lease longer than {} for another {}: its lease-max was raised, and \
+         other grantors may have forgotten longer leases. {leader} leads {election} with a lease \
+         of {}",
         Span(raising.before), Span(raising.remaining), Span(*lease)
     )]
     Later {
@@ -137,7 +137,8 @@ impl Unsafe {
                 "give {member} and this command the same cluster, members, quorums and drift"
             ),
             Self::NotServing { member, service } => match service {
-                Service::Quarantine { .. } | Service::Serving => "wait until then".to_owned(),
+                Service::Quarantine { remaining } => format!("wait {}", Span(*remaining)),
+                Service::Serving => "ask again".to_owned(),
                 Service::Recovering { known: true } => {
                     format!("see that a full quorum of the nodes beside {member} serves")
                 }
@@ -163,15 +164,19 @@ impl Unsafe {
                 }
             },
             Self::NotRenewed { leader, member, .. } => format!(
-                "wait: it renews after a third of its lease at the latest; if it lasts, look at \
-                 the log of {leader} for what {member} refuses"
+                "wait: {leader} renews after a third of its lease at the latest; if this lasts, \
+                 look at the log of {leader} for what {member} refuses"
             ),
             Self::TooLong { leader, member, lease, .. } => format!(
                 "start {member} again with a lease-max of {} or more, or {leader} with a shorter \
                  lease",
                 Span(*lease)
             ),
-            Self::Ending { .. } | Self::Later { .. } => "wait until then".to_owned(),
+            Self::Ending { leader, remaining, .. } => format!(
+                "wait {}; if {leader} renews the lease meanwhile, this command says what to change",
+                Span(*remaining)
+            ),
+            Self::Later { raising, .. } => format!("wait {}", Span(raising.remaining)),
             Self::Lost { .. } => {
                 "if what is lost cannot be brought back, stop all, and run tenure \
                                   node recover as docs/operations.md says under \"Too many lost \
@@ -265,8 +270,8 @@ impl Survey {
     /// The reason why a restart of another grantor now could cost a leadership; `None` if every
     /// grantor serves, and every leader has its latest lease from all of them.
     ///
-    /// `before` is the survey before this one. Only two surveys show that a leader renews, and
-    /// without that its lease is waited out, however long it is.
+    /// `before` is the survey before this one. Only two surveys show that a leader renews; the
+    /// lease of a leader that does not is waited for, however long.
     #[must_use]
     pub fn obstacle(&self, before: Option<&Self>) -> Option<Unsafe> {
         if let Some(lost) = self.lost() {
@@ -289,9 +294,10 @@ impl Survey {
             .find_map(|(election, grants)| self.unrenewed(election, grants, before))
     }
 
-    /// The members that lost their memory, if they are a quorum: no other member may know their
-    /// grants. Members without any memory found the cluster together instead. A silent member may
-    /// have its memory, and so may a member that waits for old leases.
+    /// The members that lost their memory, if they are a quorum and some other member has a memory:
+    /// no answer may then have their grants. If no member has a memory, the members found the
+    /// cluster instead. A silent member may have a memory, and so may a member that waits for old
+    /// leases.
     fn lost(&self) -> Option<Unsafe> {
         let is_lost = |name: &&NodeName| {
             matches!(self.members.get(*name), Some(Some(Service::Recovering { .. })))
@@ -315,8 +321,8 @@ impl Survey {
         before: Option<&Self>,
     ) -> Option<Unsafe> {
         let leading = || grants.values().flatten().filter(|holder| holder.leading);
-        // Starts are comparable within one life. A life with a higher fence than another leads, or
-        // is about to.
+        // Starts are comparable within one incarnation. The incarnation with the highest fence
+        // leads, or is about to.
         let newest = leading().max_by_key(|holder| (holder.fence, holder.start))?;
         let same = |holder: &Option<Holder>| {
             holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
@@ -348,8 +354,8 @@ impl Survey {
     }
 }
 
-/// Whether some member has granted to `holder` again between two surveys. Two members are not
-/// compared: one may have missed a grant of the other from long ago.
+/// Whether some member has granted to `holder` again between two surveys. Grants of different
+/// members are not compared: a member may have missed a grant from long ago.
 fn has_renewed(
     holder: &Holder,
     before: &BTreeMap<NodeName, Option<Holder>>,
@@ -498,7 +504,7 @@ async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
         };
         let last = listed.names.last().cloned();
         names.extend(listed.names);
-        // Ask a member no more that announces more names, and has none.
+        // Stop asking a member that announces more names and has none.
         if !listed.more || last <= after {
             return Ok(Some((listed.service, names)));
         }
@@ -641,10 +647,11 @@ mod tests {
         let why = now.obstacle(None).unwrap();
         assert_eq!(
             why.to_string(),
-            "a grants no lease longer than 4s, and p leads e with a lease of 5s, which ends in 1s \
-             unless p renews it"
+            "a grants no lease longer than 4s, and p leads e with a lease of 5s: a cannot stand in \
+             for a restarted node before that lease ends, in 1s"
         );
-        assert!(!why.is_for_ever() && why.fix() == "wait until then", "{}", why.fix());
+        let fix = "wait 1s; if p renews the lease meanwhile, this command says what to change";
+        assert!(!why.is_for_ever() && why.fix() == fix, "{}", why.fix());
 
         let mut later = now.clone();
         for holder in later.elections.values_mut().flat_map(BTreeMap::values_mut).flatten() {
@@ -680,9 +687,8 @@ mod tests {
         let why = survey.obstacle(None).unwrap();
         assert_eq!(
             why.to_string(),
-            "a grants no lease longer than 4s for 3.25s more, because its lease-max was raised and \
-             longer leases that other grantors may have forgotten must end first, and p leads e \
-             with a lease of 5s"
+            "a grants no lease longer than 4s for another 3.25s: its lease-max was raised, and \
+             other grantors may have forgotten longer leases. p leads e with a lease of 5s"
         );
         survey.raising = [(name("a"), raising(3_000))].into();
         assert!(!why.is_for_ever() && why.is_as(&survey.obstacle(None).unwrap()));

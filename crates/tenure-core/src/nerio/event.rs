@@ -29,8 +29,8 @@ pub enum OwnEvent {
         /// Number of the epoch in which the leadership was won.
         epoch: u64,
     },
-    /// The leadership is over, but the release waits until `until`, because a verification promised
-    /// that. Emitted just before [`Ended`](crate::Event::Ended).
+    /// The leadership is over, but a promise to a verifier delays the release until `until`.
+    /// Emitted just before [`Ended`](crate::Event::Ended).
     Held {
         /// Time on this node's clock.
         until: Time,
@@ -59,8 +59,8 @@ pub enum OwnEvent {
     /// An authorized process orders the leadership with this fence to end. Emitted once for each
     /// order. The leadership goes on unless the application resigns, or hands over to `next`; the
     /// process that gave the order learns only whether the leadership ended in time. The core drops
-    /// an order that comes too late for its leadership. Compare the fence all the same, as events
-    /// wait to be read.
+    /// an order for an earlier leadership. Compare the fence all the same, because this event may
+    /// be read late.
     Ordered {
         fence: Fence,
         /// Next leader, if the order names one.
@@ -78,8 +78,9 @@ pub enum OwnEvent {
         by: Who,
     },
     Serving,
-    /// This grantor gives longer leases than before only later: leases that another grantor may
-    /// have forgotten must end first. Emitted after [`Serving`](Self::Serving).
+    /// This grantor was started with a larger `delta_max`, and gives the longer leases only from
+    /// `until` on: leases that another grantor may have forgotten must end first. Emitted after
+    /// [`Serving`](Self::Serving).
     RaiseWaits {
         /// Longest lease until then.
         before: Duration,
@@ -97,25 +98,25 @@ pub enum OwnEvent {
         /// Time on the grantor's clock.
         until: Time,
     },
-    /// This grantor lost its memory and reads the fences of the others, or the cluster is new.
+    /// This grantor has no memory: it reads the fences of other members, or the cluster is new.
     Recovering,
-    /// Recovery needs a full quorum of other members that remember or, where no member remembers
-    /// anything, all members. Emitted when the lists change.
+    /// A recovery waits for members. It needs a full quorum of other members with a memory or, if
+    /// no member has one, all members. Emitted when the lists change.
     RecoveryWaits {
         whole: Vec<NodeName>,
         silent: Vec<NodeName>,
         /// Members whose directory is empty, too.
         empty: Vec<NodeName>,
-        /// Members, among these, that do not take this grantor for the member that it is, and so do
-        /// not write its memory down.
+        /// Members, among these, that do not recognize this grantor as a member, and so do not
+        /// write down its memory.
         strange: Vec<NodeName>,
     },
-    /// No member remembered anything: the cluster was founded with the present memories.
+    /// No member had a memory, so this grantor wrote the present ones down as those of a founding.
     Founded,
     /// Others know a later memory of this grantor: its state directory is an old one, or another
     /// process has its name. The grantor grants no more.
     Replaced,
-    /// An ok of `member` did not count, because `by` knows a later memory of it.
+    /// An ok of `member` did not count, because `by` knows a later memory of `member`.
     OldMemory {
         member: NodeName,
         by: NodeName,
@@ -142,8 +143,8 @@ pub enum OwnEvent {
         holder: SocketAddr,
         other: SocketAddr,
     },
-    /// The memberships of the epochs for which this node takes messages, at most four; that of its
-    /// candidates comes first. Emitted when they change: a node begins with the
+    /// The memberships of the epochs for which this node takes messages, at most four; the first is
+    /// that of its candidates. Emitted when they change. A node begins with the
     /// [membership](super::Checked::membership) of its settings.
     Epochs(Vec<Arc<Membership>>),
     Ignored(Ignored),

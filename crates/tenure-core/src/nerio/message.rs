@@ -20,10 +20,11 @@ pub struct Sender {
     pub who: Who,
     /// Address that the transport saw.
     pub address: SocketAddr,
-    /// Whether the driver recognized the sender as the node with its name, by a proof such as a
-    /// key, or as well as it can without. The core looks up whether that node is a member.
+    /// Whether the driver recognized the sender as the node with this name: by its key or, without
+    /// keys, by its address. The core looks up whether this node is a member.
     pub proved: bool,
-    /// The epoch that the envelope names: for which the message is meant, not one that began.
+    /// Epoch for which the message is meant, as the envelope names it. Nothing proves that this
+    /// epoch has begun.
     pub epoch: EpochId,
 }
 
@@ -119,9 +120,8 @@ carried! {
 }
 
 impl Message {
-    /// Whether the message counts only in the epoch for which it is meant, here `epoch`. A
-    /// verification is about a leader, whatever its epoch; but a cluster has one epoch 0, so
-    /// another one is of another cluster.
+    /// Whether the message counts only in its epoch, `epoch`. A verification may ask about a leader
+    /// of any epoch but 0: a different epoch 0 is of another cluster.
     pub(super) const fn is_bound(&self, epoch: EpochId) -> bool {
         match self {
             Self::Candidate(ToCandidate::Verify(_)) | Self::Asker(ToAsker::Remainder(_)) => {

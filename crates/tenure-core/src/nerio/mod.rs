@@ -32,15 +32,16 @@
 //! - **Leader Stability**: with round trips below a third of the lease a leader stays in office.
 //! - **Eventual Election**: with a quorum in touch a vacancy ends: after a release in one round
 //!   trip, after a crash when the lease has ended.
-//! - Whatever arrives, memory stays within [`Limits`], and nothing that decodes causes a panic.
+//! - Whatever arrives, a node keeps no more than its [`Limits`], and nothing that decodes causes a
+//!   panic.
 //!
 //! # What is not guaranteed
 //!
 //! - The leader may have changed when its message arrives. Recipients gate on the fence or on the
 //!   edict timestamp; a lease alone protects nothing outside the leader's own process.
-//! - Participants that lie can break anything. Oks count only from a member's own address and one
-//!   incarnation speaks from one address, which stops accidents and forgers that cannot fake
-//!   addresses; the others need an authenticated transport.
+//! - Participants that lie can break anything. Oks count only from a member's own address, and one
+//!   incarnation speaks from one address: that stops accidents, and forgers that cannot fake
+//!   addresses. Against other forgers use an authenticated transport.
 //! - The cluster stands still after *two of three* grantors lost their state directories at the
 //!   same time: each waits to read the fences of a quorum of the others, until an operator decides.
 //! - Succession is not fair. Candidates go by [priority](crate::Command::Campaign) and by a hash,
@@ -121,13 +122,13 @@
 //! | renewal | ¼ to ⅓ of δ after the last | room for repetitions before work must stop |
 //! | a lost renewal | max(2d, 50 ms), ≤ δ/6 | an answer would have arrived |
 //! | refresh R | 250 ms | a candidate that died is forgotten after 3R |
-//! | a waiting request | min(3R, (1 + ρ)δ) | then its candidate is dead, or its lease over |
+//! | a waiting request | min(3R, (1 + ρ)δ) | afterwards its candidate is dead, or its lease over |
 //! | yield | until the rival has gone, or its grant has ended, + [0, R) | both would meet again |
 //! | a lost release | 2d, doubling, while the lease lasts | afterwards it does not matter |
 //! | quarantine | (1 + ρ)·δ_max, own or read | every forgotten lease has ended |
 //! | a larger δ_max | (1 + ρ)·δ_max | leases forgotten by others have ended, too |
 //! | a forgotten election | F + (1 + ρ)·δ_max | messages still on their way have lapsed |
-//! | a failed write | 1 s | then the record is written again, with or without requests |
+//! | a failed write | 1 s | the record is written again, with or without requests |
 //!
 //! Where `d` is a high percentile of measured round trips.
 //!
@@ -190,15 +191,15 @@
 //! - *Restart*: a grantor that restarts on the same boot of its machine remembers its grants; on
 //!   another boot it waits for the end of all leases; if its directory is lost, it also reads the
 //!   fences and the longest leases of others, and waits for the end of those.
-//! - *Readings*: a request names the fence with which its sender raised its claim, none before,
-//!   and a grantor keeps it with the grant. An observer names a leader when a quorum of written,
+//! - *Readings*: a request names the fence with which its sender raised its claim, if it has, and a
+//!   grantor keeps this fence with the grant. An observer names a leader when a quorum of written,
 //!   live grants was requested with one such fence: a candidate that did not win is never named,
 //!   and a leader is named one round trip after it won. A grantor with a failed disk says so, and
 //!   reports no unwritten grant. A leader that gives up under a promise reports that to the
 //!   grantors, and they report it to observers: its grants last, but it leads no more.
 //! - *Orders*: a grantor passes an order to end a leadership on to the holder with the fence that
-//!   the order names. The holder reports it, once, if that is the fence with which it leads: the
-//!   application ends its leadership or goes on. An order never ends a later one.
+//!   the order names. The holder reports the order, once, if it leads with that fence; the
+//!   application ends the leadership or goes on. An order never ends a later leadership.
 //! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
 //!
 //! # Not built yet

@@ -38,11 +38,11 @@ pub struct Nerio {
     observers: BTreeMap<ElectionName, Observer>,
     candidates_due: Deadlines,
     observers_due: Deadlines,
-    /// Unanswered verifications. An answer belongs to one of them by its sender and its Start, not
-    /// by its election alone.
+    /// Unanswered verifications. The sender and the Start of an answer show to which verification
+    /// it belongs; its election alone does not.
     asked: BTreeSet<(ElectionName, Question)>,
-    /// The sender that was last told this node's epoch, and when: one datagram may hold many
-    /// questions.
+    /// Last sender that was told this node's epoch, and the time: a datagram with many questions
+    /// gets one answer.
     told_epoch: Option<(SocketAddr, Time)>,
     now: Time,
 }
@@ -112,8 +112,8 @@ impl Nerio {
         }
     }
 
-    /// Answers a question that is meant for another epoch with this node's, once for each datagram.
-    /// Messages without filler get no answer: that would be much longer.
+    /// Answers a question for another epoch with this node's epoch, once for each datagram.
+    /// Messages without filler get no answer, which would be much longer than the message.
     fn on_other_epoch(&mut self, now: Time, from: &Sender, message: &Message, out: &mut Out) {
         ignore(out, None, Ignored::OtherEpoch);
         let (Message::Grantor(asked), Some(grantor)) = (message, &self.grantor) else { return };
@@ -191,8 +191,8 @@ impl Nerio {
         self.context.membership.position(&from.who.name).filter(|_| from.proved)
     }
 
-    /// The member that answers this incarnation: another incarnation of the same name may have used
-    /// the same Start, for a fence and a lease of its own.
+    /// The member whose answer is for this incarnation. Another incarnation of the same name may
+    /// have used the same Start, with another fence and another lease.
     fn answering(
         &self,
         from: &Sender,
@@ -299,7 +299,7 @@ impl Nerio {
         }
     }
 
-    /// Section 10.5, steps 1 and 2.
+    /// Asks a leader whether it leads (section 10.5, steps 1 and 2).
     fn verify(&mut self, now: Time, election: ElectionName, leader: SocketAddr, out: &mut Out) {
         if self.asked.len() >= ASKED_MAX {
             // Forget the oldest question, whose answer would be worth least.
@@ -333,7 +333,8 @@ impl Nerio {
         send(out, from, Remainder { election, start, asker, remaining, fence: None });
     }
 
-    /// Section 10.5 with erratum 1: the leadership is good while `C_q < Start_q + (1 − ρ)δ`.
+    /// Handles the answer to a verification (section 10.5 with erratum 1): the leadership is good
+    /// while `C_q < Start_q + (1 − ρ)δ`.
     fn on_remainder(&mut self, now: Time, from: &Sender, answer: &Remainder, out: &mut Out) {
         let election = answer.election.clone();
         if answer.asker != self.context.who.inc {

@@ -35,8 +35,8 @@ pub(super) struct Observer {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct GrantorReport {
     start: Time,
-    /// Time since which the grant has been free, at the latest, if it is free and the answer
-    /// counts.
+    /// Latest possible time at which the grant became free; `None` if the grant is held, or the
+    /// answer does not count.
     free_since: Option<Time>,
     holder: Option<(Time, Box<Holder>)>,
     /// Approximate end of the promise that delays the release, if the holder leads no more.
@@ -169,8 +169,8 @@ impl Observer {
         self.every.saturating_mul(3).saturating_add(round_trip.saturating_mul(4))
     }
 
-    /// The answers that still count, without answers of a memory of which another member knows a
-    /// later one.
+    /// The answers that still count. An answer does not count if another member knows a later
+    /// memory of its grantor.
     fn fresh(
         &self,
         now: Time,
@@ -192,8 +192,8 @@ impl Observer {
         context.membership.quorums().is_quorum(free.map(|(member, _)| *member).collect())
     }
 
-    /// Whether a quorum of grantors was free at one instant, not long ago. Instants of their own
-    /// are not enough: a leader may have moved from one grantor to the other.
+    /// Whether a quorum of grantors was free at one instant, not long ago. One instant for each
+    /// grantor is not enough: a leader may have moved from one grantor to another in between.
     fn is_vacant(&self, now: Time, context: &Context) -> bool {
         let fresh = self.fresh(now, context);
         let free = fresh.clone().filter_map(|(member, heard)| {
@@ -225,7 +225,7 @@ impl Observer {
             until: Some(until),
             incarnation: Some(who.inc.0),
             address: Some(latest.address),
-            // Grantors that know of the end report it, and one fence has one leadership.
+            // Any grantor that knows of the end suffices, as one fence has one leadership.
             leaving: alike.filter_map(|grant| grant.leaving).max(),
             heard: None,
         }))
@@ -239,10 +239,10 @@ impl Observer {
         })
     }
 
-    /// Whether an incarnation holds a quorum of grants and has not announced a fence with all of
-    /// them: such a holder is about to lead, or leads and announces the fence with its next
-    /// request. The observer asks again one round trip later, and believes in a holder that never
-    /// leads for no longer than `patience`.
+    /// Whether an incarnation holds a quorum of grants, but some of them without an announced
+    /// fence: the holder is about to lead, or leads and announces the fence with its next request.
+    /// The observer asks again one round trip later, but only for `patience`, because the holder
+    /// may never lead.
     fn is_won(&mut self, now: Time, context: &Context) -> bool {
         let since = *self.won_since.get_or_insert_with(|| {
             let soon = context.config.round_trip.saturating_mul(2).max(Duration::from_millis(1));

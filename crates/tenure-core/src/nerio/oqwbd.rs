@@ -256,9 +256,10 @@ impl Grantor {
         self.reserve_if_short(taken.clock, highest, out);
     }
 
-    /// Writes the grant down and sends its ok. Every ok takes this way, a repeated one too, so that
-    /// no ok leaves whose grant could be forgotten. Without a flush the grant survives the process,
-    /// not the machine: another boot waits all leases out (`record.rs`).
+    /// Writes the grant down, then sends its ok. Every ok leaves here, a repeated one too, so that
+    /// no grant behind an ok can be forgotten. The record is not flushed: it survives the process,
+    /// but not the machine, after whose next boot the grantor waits for all leases to end
+    /// (`record.rs`).
     pub(super) fn answer(
         &mut self,
         at: Time,
@@ -428,8 +429,8 @@ impl Campaign {
     }
 
     /// The members whose oks complete the instance, and their E: the latest instant before which
-    /// all oks of some quorum are good. An ok of one memory never counts together with an ok that
-    /// names another memory of the same member: oks of `replaced` members are left out.
+    /// all oks of some quorum are good. Oks of `replaced` members are left out: an ok of one memory
+    /// never counts together with an ok that names another memory of the same member.
     fn best_quorum(
         &self,
         now: Time,

@@ -1,13 +1,13 @@
 //! The memory of each member, as far as one member knows.
 //!
-//! A member whose state directory was lost comes back with another memory, and the old one may only
-//! have been cut off: then two processes grant under one name, and each can complete a quorum with
-//! members that the other one does not reach. So before a new memory serves, other members write
-//! down that it is the member's memory now: so many that no quorum goes without one of them. An ok
-//! names the memories that its sender has written down, and a candidate never counts an ok of a
+//! A member whose state directory was lost comes back with another memory. The process with the old
+//! memory may only have been cut off: then two processes grant under one name, and each can
+//! complete a quorum with members that the other does not reach. So before a new memory serves, at
+//! least one other member of every quorum writes down that it is the member's memory now. An ok
+//! names the memories that its sender has written down. A candidate never counts an ok of one
 //! memory together with an ok that names another memory of the same member. Every quorum of the old
-//! memory has a member among those that wrote the new one down, so the old memory completes no
-//! lease from then on; the new memory waits out those before.
+//! memory has a member that wrote the new memory down, so the old memory completes no further
+//! lease; the new memory waits for earlier leases to end.
 //!
 //! No entry ever goes back: the later of two memories of a member counts, by [`Instance`].
 
@@ -25,8 +25,7 @@ use crate::name::NodeName;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Entry {
     pub instance: Instance,
-    /// Whether the memory was there, empty, when the cluster was founded: then it has forgotten
-    /// nothing.
+    /// Whether the memory was there at the founding, empty, so that it has forgotten nothing.
     pub founder: bool,
 }
 
@@ -135,9 +134,9 @@ impl Entry {
     }
 }
 
-/// The members whose words do not count, because another member names another memory of them; and
-/// one of these, with the member that names it. Each word has its member, the memory that sent it,
-/// and the memories that this memory has written down.
+/// The members whose answers do not count, because another member names another memory of them. The
+/// pair is an example: such a member, and the member that names the other memory. Each of `words`
+/// is a member, its memory, and the memories that it has written down.
 pub(super) fn replaced<'a>(
     words: impl Iterator<Item = (usize, Instance, &'a [Mark])> + Clone,
 ) -> Option<(MemberSet, (usize, usize))> {

@@ -8,15 +8,15 @@
 //! Epoch and digest are the [`EpochId`] for which the messages are meant (section 10.6); the digest
 //! of epoch 0 covers the settings that all participants must share. An id in an envelope proves
 //! nothing about its epoch. Datagrams for a member have its [number](super::Membership::number) in
-//! `to`, and no other node handles them: a name may lead to the address of another member, which
-//! would end a grant of its own by a release that is not meant for it. Other datagrams have 0 in
+//! `to`, and no other node handles them. Otherwise, where a name leads to the address of another
+//! member, that member would take a release for its own and end a grant. Other datagrams have 0 in
 //! `to`. A reader skips and counts messages of an unknown kind, so that kinds can be added: 13
 //! (gone), 14 (ping) and 15 (pong) are kept for supervised release and the ring of section 9.
 //!
-//! Any sender can ask in any name, so questions must not be shorter than their answers by much: a
-//! verification, a query, a fence read, a question for a list (kinds 9, 17, 19), an order (21) and
-//! a question for the epoch (25) count only where there are [`QUESTION_BYTES`] of the datagram for
-//! each, a request where there are [`REQUEST_BYTES`], and zeros of kind 255 make up the difference.
+//! Any sender can ask in any name, so questions must not be much shorter than their answers. The
+//! datagram must have [`QUESTION_BYTES`] for each verification, query, fence read, question for a
+//! list (kinds 9, 17, 19), order (21) and question for the epoch (25), and [`REQUEST_BYTES`] for
+//! each request. Zeros of kind 255 fill it up; a question without its bytes does not count.
 
 use alloc::vec::Vec;
 
@@ -40,8 +40,8 @@ pub const VERSION: u8 = 8;
 /// The most bytes in a datagram.
 pub const DATAGRAM_MAX: usize = 1_200;
 
-/// Bytes of a datagram for each question, with its filler: the answer is at most four times as
-/// long, and so are the answer to an order and its message to the holder, together.
+/// Bytes of a datagram for each question, with its filler. The answer is at most four times as
+/// long; so are, together, the answer to an order and the message to the holder.
 pub const QUESTION_BYTES: usize = 280;
 
 /// Bytes of a datagram for each request, which bound its refusal or ok.

@@ -25,8 +25,8 @@ pub struct Start {
 /// The destination of a message. Messages to one destination may share a datagram.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct To {
-    /// The epoch for which the message is meant, and which its envelope names: a node's grantor and
-    /// its candidates need not be in the same.
+    /// Epoch for which the message is meant, named in its envelope. A node's grantor and its
+    /// candidates may be in different epochs.
     pub epoch: EpochId,
     /// [Number](super::Membership::number) of the only node that may handle the message; 0 is any.
     pub number: u8,

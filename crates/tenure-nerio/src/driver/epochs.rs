@@ -24,7 +24,7 @@ impl<T: Transport> Wire<T> {
         Some(membership.position(&self.name).map_or(0, |own| membership.number(own)))
     }
 
-    /// The sender has this node's settings.
+    /// Notes that the sender has this node's settings.
     pub(super) fn on_known_epoch(&mut self, now: Time, from: &Sender, by: Option<&Authority>) {
         let Sender { who, address, proved, .. } = from;
         self.lasting.fits(*address, by.is_some() || self.transport.seal.is_none());
@@ -46,7 +46,8 @@ impl<T: Transport> Wire<T> {
     }
 
     /// Whether messages for an epoch that this node does not know reach the core, which answers
-    /// questions with its own epoch. Reports a sender that shows none and has another epoch 0.
+    /// questions with this node's epoch. Reports a sender that is in another epoch 0 and has not
+    /// shown its epoch.
     pub(super) fn hears_other_epoch(
         &mut self,
         now: Time,
@@ -54,8 +55,8 @@ impl<T: Transport> Wire<T> {
         by: Option<&Authority>,
         messages: &Messages<'_>,
     ) -> bool {
-        // While the cluster gets its keys, an unsealed datagram may come from any address, and the
-        // hello that an answer would cause is longer than the datagram.
+        // While the cluster gets its keys, an unsealed datagram may name any source, and the answer
+        // to it would begin with a hello, which is longer than the datagram.
         let hears = by.is_some() || self.transport.seal.is_none();
         let is_current = |message| matches!(message, Message::Asker(ToAsker::Current(_)));
         let shows = hears && messages.clone().flatten().any(is_current);
@@ -66,7 +67,8 @@ impl<T: Transport> Wire<T> {
         hears
     }
 
-    /// A sender shows its epoch: one of this cluster may be an earlier or a later one.
+    /// Handles the epoch that a sender shows. A sender in this cluster may be in an earlier or a
+    /// later epoch.
     pub(super) fn on_current(&mut self, now: Time, from: &Sender, current: &Current) {
         let Some(membership) = self.memberships.first() else { return };
         if from.proved {
@@ -79,7 +81,7 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// The sender has another configuration, with the digest `theirs`.
+    /// Reports that the sender has another configuration, with the digest `theirs`.
     fn on_mismatch(&mut self, now: Time, from: &Sender, theirs: u64) {
         let Some(membership) = self.memberships.first() else { return };
         let (peer, address, proved) = (from.who.name.clone(), from.address, from.proved);

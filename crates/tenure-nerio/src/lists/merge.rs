@@ -19,8 +19,8 @@ pub(super) struct Statement<T> {
     pub(super) said: T,
 }
 
-/// Statements about a part of a list, of each member that answered, even of members without that
-/// part.
+/// Statements about one part of a list: one from each member that answered, with `None` where that
+/// member does not have the part.
 type Statements<L> = Vec<Statement<Option<<L as List>::Part>>>;
 pub(super) type ElectionStatements = Statements<ElectionList>;
 pub(super) type CandidateStatements = Statements<CandidateList>;
@@ -133,7 +133,7 @@ impl Merge<'_> {
         }
         let alike = words.iter().filter(|word| word.grant().is_of(who, fence));
         let leaving = alike.filter_map(|word| word.leaving).max();
-        // Another leader may have followed since then.
+        // Another leader may have followed since the release.
         if leaving.is_some_and(|leaving| leaving <= self.at) {
             return None;
         }

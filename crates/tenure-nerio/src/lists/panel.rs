@@ -1,7 +1,7 @@
 //! Asks all members side by side, each for its whole list, page by page.
 //!
-//! The panel asks a silent member no more, and the others once again: their statements must not be
-//! older than the silence was long.
+//! When a member stays silent, the panel asks it no more, and asks the others once again: their
+//! statements would otherwise be too old, by the time of the silence.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use crate::asker::{Asker, Outcome};
 use crate::enough_answers::Answers;
 use crate::keys::Keys;
 
-/// Fewest parts of a page before another one; a page may also have none, if the grantor has
+/// Fewest parts of a page that another page follows. A page may also have none, if the grantor has
 /// examined only elections that are over.
 const FULL: usize = 4;
 /// Most pages with fewer parts: no member keeps so many elections that are over.
@@ -43,7 +43,8 @@ struct Voice {
     member: Member,
     asker: Asker,
     end: Option<Heard>,
-    /// Worst service that the member reported: it must have served all the time.
+    /// Worst service that the member reported. A list counts only if the member served all the
+    /// time.
     service: Option<Service>,
 }
 

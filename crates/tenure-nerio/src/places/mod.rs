@@ -193,8 +193,8 @@ impl Places {
         all
     }
 
-    /// A notice about a sender with the name of a member that is not at the member's address;
-    /// `keyed` if its key proves the name.
+    /// A notice about a sender that has the name of a member, but not the member's address; `keyed`
+    /// if its key proves the name.
     pub(super) fn contradicts(
         &self,
         name: &NodeName,

@@ -38,8 +38,8 @@ impl Identity {
     }
 }
 
-/// A memory that begins now, by `wall`: the latest memory of a member counts, and fences go on from
-/// this time after the loss of all directories.
+/// The instance of a memory that begins now, by `wall`. Of two memories of a member the later one
+/// counts, and after the loss of all directories fences go on from this time.
 pub(crate) fn new_instance(wall: WallTime) -> Result<Instance, MemoryError> {
     let born = wall.as_nanos() / 1_000_000;
     if born < RELEASED {

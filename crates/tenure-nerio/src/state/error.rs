@@ -50,8 +50,8 @@ pub enum MemoryError {
     OtherCluster { path: PathBuf, node: NodeName, found: ClusterName, expected: ClusterName },
 }
 
-/// The reason why a record was not written. The record on disk before still holds and can be read;
-/// a later write may succeed.
+/// The reason why a record was not written. The record before it still holds and can be read; a
+/// later write may succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     #[error(transparent)]

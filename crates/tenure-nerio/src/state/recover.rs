@@ -1,8 +1,8 @@
 //! Recovery of state directories by an operator when more of them are lost than the others can make
 //! up for: see `docs/decisions/recover.md`.
 //!
-//! The directory is edited while no node has it. A lost directory begins a memory that knows a
-//! floor of fences and no grants, so that its node waits out the longest lease and serves. A whole
+//! The directory is edited while no node has it. A lost directory gets a new memory, with a floor
+//! of fences and without grants: its node waits for the longest lease to end, and serves. An intact
 //! directory keeps its contents, and its fences go on above the floor as well.
 
 use std::fs;

@@ -4,8 +4,8 @@
 //! head 4096 | pair 0: slot slot | pair 1 | …
 //! ```
 //! The head is an envelope with the instance and the boot to which the table belongs. A grant is
-//! one `pwrite` of one slot, without a flush: the page cache outlives the process. Before the write
-//! the table's length is checked, and its name, for all grants of a millisecond together.
+//! one `pwrite` of one slot, without a flush: the page cache outlives the process. Each write first
+//! checks the table's length and, once a millisecond, its name.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -33,9 +33,9 @@ const CHUNK: u32 = 64;
 /// A gibibyte, sixteen times the default of a grantor.
 const PAIRS_MAX: u32 = 1 << 20;
 
-/// Time for which a check of the table's name holds. A grantor of thousands of elections writes
-/// several grants in that time. A grant written to a table that was just moved away is lost, as is
-/// a grant whose table is moved between check and write. The next check notices.
+/// Time for which a check of the table's name holds: a grantor of thousands of elections writes
+/// several grants in this time. A grant is lost if the table was moved away just before, as it is
+/// if the table is moved between check and write. The next check notices either.
 const LOOKED: Duration = Duration::from_millis(1);
 
 #[derive(PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -72,8 +72,8 @@ fn start(pair: u32) -> u64 {
 #[derive(Debug)]
 pub(super) struct Table {
     head: Vec<u8>,
-    /// Table of this boot; `None` until its first grant. Until then the earlier table stays, so
-    /// that another start finds the same reason to wait.
+    /// Table of this boot; `None` until its first grant. Until that grant the earlier table stays,
+    /// so that another start waits for the same reason.
     file: Option<File>,
     /// Time at which its name last led to this file.
     found: Option<Time>,
@@ -255,8 +255,8 @@ impl Table {
 }
 
 /// Checks that the next start would find the whole table. The length is checked each time: a write
-/// behind a cut would make the table look whole again, with other grants gone. The name may have
-/// been checked a moment ago.
+/// behind a cut would hide that other grants are gone. The name is checked if the last check is too
+/// old.
 fn look(file: &File, found: &mut Option<Time>, directory: &Directory) -> Result<(), WriteError> {
     let now = clock::now();
     let is_fresh = found.is_some_and(|found| now.since(found) < LOOKED);

@@ -65,7 +65,7 @@ impl Sources {
         Ok((received.bytes, from))
     }
 
-    /// The last datagram names another sender than its own.
+    /// Forgets the last datagram, whose sender may be forged.
     pub(super) fn disbelieve(&mut self) {
         match self.last.take() {
             Some((from, Some(before))) => drop(self.asked.insert(from, before)),

@@ -12,22 +12,22 @@ use super::reach::Reach;
 use super::waits::Hindrances;
 use crate::time::Time;
 
-/// Everything in a [campaign](super::Campaign) that counts members by position: in another epoch
-/// the positions mean other members, and no answer of this one counts.
+/// The state of a [campaign](super::Campaign) that counts members by position. Each epoch begins
+/// with an empty one, because positions mean other members there.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct EpochAnswers {
-    /// For each member: the candidate drops answers to Starts up to this one for ever.
+    /// For each member, the Start up to which the candidate drops answers for ever.
     pub(in crate::nerio) floors: Vec<Time>,
     pub(in crate::nerio) oks: ByMember<Answer>,
     pub(super) refusals: ByMember<Rival>,
-    /// Members that the candidate does not ask before the time given, because it yielded their
-    /// grant to the rival.
+    /// Members whose grants the candidate yielded: the rival of each, and the time before which the
+    /// candidate does not ask that member.
     pub(in crate::nerio) held_off: ByMember<(Who, Time)>,
     /// Reachability of members, while the candidate does not lead.
     pub(in crate::nerio) reach: Reach,
     /// Reasons why the campaign waits, while the candidate does not lead.
     pub(in crate::nerio) hindrances: Hindrances,
-    /// Members whose last answer was that they give no lease as long as this candidate's.
+    /// Members whose last answer refused a lease of this candidate's length.
     pub(in crate::nerio) too_long: MemberSet,
     /// Members that report the successor of the present [`Transfer`](super::Transfer) as waiting.
     pub(super) successor_waits: MemberSet,

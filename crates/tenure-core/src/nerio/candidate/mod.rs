@@ -70,7 +70,7 @@ pub(super) struct Candidate {
     booking: Booking,
 }
 
-/// From the wish to lead to the end of leading.
+/// A candidate's attempt to lead, from the command to the end of the leadership.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Campaign {
     pub(super) value: Value,
@@ -80,7 +80,7 @@ pub(super) struct Campaign {
     pub(super) fence: Fence,
     /// Start of the last request when a grantor first refused a fence as too far ahead.
     too_far: Option<Time>,
-    /// Rounds since the lease was obtained without a quorum that accepted the fence.
+    /// Completed rounds since the lease was obtained in which no quorum accepted the fence.
     fence_rounds: u32,
     /// Requests since the last completion, the oldest first.
     pub(super) sent: Vec<SentRequest>,
@@ -99,8 +99,8 @@ pub(super) struct Campaign {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Lease {
     pub(super) until: Time,
-    /// Set once a completing quorum has accepted the fence; the candidate announces the fence only
-    /// then.
+    /// Leadership; `None` until a completing quorum has accepted the fence, which the candidate
+    /// then announces.
     pub(super) office: Option<Office>,
     pub(super) settled: bool,
 }
@@ -114,7 +114,7 @@ pub(super) struct Office {
     pub(super) epoch: u64,
 }
 
-/// A candidate that holds a grant which this one wants.
+/// Another candidate, which holds a grant that this candidate wants.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Rival {
     /// Start of our refused request.
@@ -124,7 +124,8 @@ struct Rival {
     until: Time,
     /// Highest Start of the rival that the grantor has granted.
     granted: Time,
-    /// Our last request whose refusal showed a renewal of the rival since the refusal before.
+    /// Start of our last request whose refusal showed that the rival had renewed after the refusal
+    /// before.
     renewed: Time,
 }
 
@@ -152,8 +153,8 @@ impl Candidate {
         }
     }
 
-    /// Whether at `now` nothing of the candidate matters any more but the fence that it has heard
-    /// of: a new candidate in its place could neither send a Start again nor break a promise.
+    /// Whether the node may drop this candidate at `now` and keep only `best`. A new candidate
+    /// would neither reuse a Start nor break a promise.
     pub(super) fn is_over(&self, now: Time) -> bool {
         let idle = self.campaign.is_none() && self.pending.is_none();
         idle && now > self.last_start && now >= self.promise
@@ -247,8 +248,8 @@ impl Candidate {
         self.end(now, end, next, context, out);
     }
 
-    /// Section 10.5, steps 3 and 4, made sound: the candidate remembers the promise before the
-    /// answer leaves, and promises no more than the rest of its lease.
+    /// Answers a verification (section 10.5, steps 3 and 4, made sound): remembers the promise
+    /// before the answer leaves, and promises no more than the rest of the lease.
     pub(super) fn on_verify(
         &mut self,
         now: Time,
@@ -275,8 +276,8 @@ impl Candidate {
         send(out, from, remainder);
     }
 
-    /// The member `by` passes an order on. The core leads on: the application may end the
-    /// leadership.
+    /// Reports an order that the member `by` passed on. The core leads on; the application decides
+    /// whether to end the leadership.
     pub(super) fn on_step_down(
         &mut self,
         now: Time,
@@ -300,8 +301,8 @@ impl Candidate {
         self.emit(OwnEvent::Ordered { fence, next, by: by.clone(), from }, out);
     }
 
-    /// Reports the reason why the campaign waits, if it has changed. Called at each new request, so
-    /// that grantors that answer at once have answered.
+    /// Reports the reason why the campaign waits, if it has changed. Called at each new request,
+    /// when grantors that answer at once have answered the request before.
     pub(super) fn say_what_it_waits_for(&mut self, now: Time, context: &Context, out: &mut Out) {
         let Some(campaign) = &self.campaign else { return };
         let silent = campaign.answers.reach.silent(now, context.config.parked_for());
@@ -320,8 +321,8 @@ impl Candidate {
         }
     }
 
-    /// Reports, if changed, the reason why a campaign waits, or why a leadership that is over still
-    /// delays the next one.
+    /// Reports `waiting` if it has changed: the reason why a campaign waits, or why the release of
+    /// an earlier leadership delays it.
     pub(super) fn say(&mut self, now: Time, waiting: Waiting, context: &Context, out: &mut Out) {
         let said = match &mut self.campaign {
             Some(campaign) => campaign.reported.say(now, waiting, context.config.refresh),
@@ -343,9 +344,9 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// The members that keep every quorum from a lease as long as this candidate's: members that
-    /// give no such lease, and lost members. As long as there are any, the candidate asks only
-    /// these, and leaves the others to other candidates.
+    /// The members that cannot grant a lease of this length, if no quorum is possible without them:
+    /// members that give no such lease, and lost members. While there are any, the candidate asks
+    /// only them, and leaves the other members to other candidates.
     pub(super) fn too_long_for(&self, now: Time, context: &Context) -> Option<MemberSet> {
         let unable =
             self.answers.too_long.or(self.answers.reach.lost(now, context.config.parked_for()));
@@ -354,21 +355,20 @@ impl Campaign {
         hopeless.then_some(unable)
     }
 
-    /// The fence with which the claim was raised. Before that the node is a candidate, whatever
-    /// grants it has.
+    /// The fence with which the claim was raised; `None` before, whatever grants the candidate has.
     pub(super) fn announced(&self) -> Option<Fence> {
         Some(self.lease.as_ref()?.office.as_ref()?.fence)
     }
 
-    /// The members whose oks do not count, because another valid ok names another memory of them;
-    /// and one such member, with the member that named it.
+    /// The members whose oks do not count, because another valid ok names another memory of the
+    /// member. The pair is an example: such a member, and the sender of the other ok.
     pub(super) fn replaced(&self, now: Time) -> Option<(MemberSet, (usize, usize))> {
         let live = self.answers.oks.iter().filter(move |(_, ok)| now < ok.good_until);
         replaced(live.map(|(member, ok)| (*member, ok.instance, &ok.memories[..])))
     }
 
-    /// The first of the waiting candidates, if a grantor has named it lately: it may have died
-    /// since.
+    /// The first of the waiting candidates, if a grantor has named it lately. A candidate that was
+    /// named earlier may have died.
     pub(super) fn successor(&self, now: Time, config: &Checked) -> Option<&NodeName> {
         let (name, named_at) = self.waiting.as_ref()?;
         let lately = now.since(*named_at) < config.heard_within();

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-/// Number of latest orders remembered. Each grantor passes an order on, and its sender repeats it
-/// for some seconds.
+/// Number of remembered orders, the latest. One order arrives often: through each grantor, and
+/// repeated by its sender for some seconds.
 const ORDERS_MAX: usize = 16;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]

@@ -25,11 +25,10 @@ pub(in crate::nerio) struct PendingRelease {
     begins: Time,
     pub(in crate::nerio) again: Time,
     pub(in crate::nerio) pause: Duration,
-    /// The members of each epoch that may have granted; those of the present one are the last.
+    /// The members that may have granted, for each epoch; the present epoch is the last.
     pub(in crate::nerio) targets: Vec<Target>,
     pub(in crate::nerio) told: bool,
-    /// Whether the candidate gave up on purpose, so that others come first: no new request may
-    /// overtake the release.
+    /// Whether the candidate gave up to let others lead: no new request may overtake the release.
     on_purpose: bool,
 }
 
@@ -74,9 +73,9 @@ impl PendingRelease {
         self.again.min(self.until)
     }
 
-    /// The earliest time of a new attempt: the release must have been sent, and if the candidate
-    /// gave up on purpose, a quorum must have it. A request that overtook the release would take
-    /// the grant back from the rival for which it was given up.
+    /// The earliest time of a new attempt: after the send of the release or, if the candidate gave
+    /// up to let others lead, after the confirmation of a quorum. A request that overtook the
+    /// release would take the grant back from the rival.
     pub(in crate::nerio) fn not_before(&self) -> Time {
         if self.on_purpose && !self.told { self.until } else { self.hold.next() }
     }
@@ -86,8 +85,8 @@ impl PendingRelease {
         self.on_purpose && self.missing().contains(member)
     }
 
-    /// Notes the confirmation of a member. True if a quorum of the present epoch has the release
-    /// since then.
+    /// Notes the confirmation of a member. True if the confirmations now reach a quorum of the
+    /// present epoch for the first time.
     pub(super) fn arrives(&mut self, from: &Sender) -> bool {
         let is_its = |target: &&mut Target| target.membership.id() == from.epoch;
         if let Some(target) = self.targets.iter_mut().find(is_its)
@@ -112,8 +111,8 @@ impl PendingRelease {
         self.targets.last().map_or(MemberSet::EMPTY, Target::missing)
     }
 
-    /// The reason for waiting if the missing confirmations delay the next attempt, once they have
-    /// been missing for so long that the members are probably silent.
+    /// The reason for waiting, if the next attempt waits for confirmations of members that have
+    /// probably fallen silent.
     pub(in crate::nerio) fn hinders(&self, now: Time, context: &Context) -> Option<Waiting> {
         let is_late = now >= self.begins.after(context.config.parked_for());
         if now >= self.not_before() || !is_late {

@@ -1,5 +1,5 @@
-//! The grantors for which a candidate need not wait: those that do not answer, and those that
-//! cannot grant.
+//! The grantors for which a candidate need not wait: silent grantors, and grantors that cannot
+//! grant.
 
 use core::time::Duration;
 
@@ -12,15 +12,14 @@ use crate::time::Time;
 pub(in crate::nerio) struct Reach {
     /// First Start that a member has left unanswered.
     unanswered: ByMember<Time>,
-    /// Members whose last answer was that they cannot grant to any candidate, or not to this one.
+    /// Members whose last answer was that they can grant to no candidate, or not to this one.
     unable: MemberSet,
     /// Highest Start that each member has answered.
     latest: ByMember<Time>,
 }
 
 impl Reach {
-    /// Drops all answers so far, but keeps their room: a leader does this at each renewal, and its
-    /// next oks need the same room.
+    /// Drops all answers so far and keeps the allocation: a leader calls this at each renewal.
     pub(in crate::nerio) fn forget(&mut self) {
         self.unanswered = ByMember::default();
         self.unable = MemberSet::EMPTY;
@@ -41,7 +40,8 @@ impl Reach {
         *latest = (*latest).max(start);
     }
 
-    /// `member` answered the request of `start`; `able` if it could grant or park the request.
+    /// Notes that `member` answered the request of `start`, and whether the member was `able` to
+    /// grant or park the request.
     pub(in crate::nerio) fn answered(&mut self, member: usize, start: Time, able: bool) {
         if self.unanswered.get(member).is_some_and(|since| *since <= start) {
             self.unanswered.remove(member);

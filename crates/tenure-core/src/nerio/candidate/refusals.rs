@@ -57,8 +57,8 @@ impl Candidate {
                 campaign.on_held(member, refused.start, holder, (rank, until));
                 let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
                 if settled && !holder.leading {
-                    // A rival that cannot win holds a grantor that should come back to us: wait
-                    // there, so that its release reaches us and not the next candidate.
+                    // The rival cannot win, and will give this grantor back: ask again soon, so
+                    // that our request waits there and gets the grant before the next candidate.
                     campaign.next_at = campaign.next_at.min(now.after(context.config.refresh));
                 }
             }
@@ -81,10 +81,10 @@ impl Candidate {
         self.yield_if_hopeless(now, context, out);
     }
 
-    /// The fences heard of are too far above the fence that this grantor has `seen`. A wrong report
-    /// may be the cause: the candidate begins again from `seen`. If others repeat the high fence,
-    /// the candidate proposes the highest fence that this grantor accepts, and the grantor has seen
-    /// more the next time: grantors far apart converge.
+    /// Handles a refusal of a fence too far above `seen`, the highest fence that this grantor has
+    /// seen. A wrong report may have misled the candidate, so it begins again from `seen`. If other
+    /// grantors repeat the high fence, the candidate proposes the highest fence that this grantor
+    /// accepts. Each such proposal raises `seen`, so grantors that are far apart converge.
     fn on_too_far(&mut self, start: Time, seen: Fence) {
         let Some(campaign) = &mut self.campaign else { return };
         let first = *campaign.too_far.get_or_insert(self.last_start);
@@ -96,16 +96,17 @@ impl Candidate {
         }
     }
 
-    /// `member` gives no lease as long as this candidate's. Once no quorum does, the candidate
-    /// gives back its grants, and its places in the queues: another candidate may win with them.
+    /// Handles a refusal of `member`, which gives no lease as long as this candidate's. Once no
+    /// quorum is left, the candidate gives back its grants and its places in the queues, with which
+    /// another candidate may win.
     fn on_too_long(&mut self, now: Time, member: usize, context: &Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let before = campaign.too_long_for(now, context);
         campaign.answers.too_long = campaign.answers.too_long.with(member);
         let Some(unable) = campaign.too_long_for(now, context) else { return };
         let members = context.membership.everyone().minus(unable);
-        // A member becomes silent without a message, so oks may be left to give back although no
-        // quorum was possible before.
+        // A quorum may have become impossible before, without a message: a member fell silent. Then
+        // oks may be left to give back.
         if before.is_some()
             && !campaign.answers.oks.members().any(|granted| members.contains(granted))
         {
@@ -118,14 +119,17 @@ impl Candidate {
         self.release_to(members, self.last_start, &context.membership, out);
     }
 
-    /// Undoes a split vote: a candidate yields if it cannot win any more and ranks below a rival in
-    /// its way. A grantor that is silent or cannot grant counts for neither side: two candidates
-    /// that wait for it, each with the grant that the other needs, would wait for ever. The
-    /// candidate never counts votes: views differ, and both would yield. The candidate gives up
-    /// only grants at hand; requests that wait elsewhere go on waiting. Two kinds of refusals do
-    /// not count: a refusal from before the last grant, since that grant came because a rival left;
-    /// and a refusal that names a leader without a renewal since, since its grants may belong to a
-    /// dead leader.
+    /// Undoes a split vote: a candidate that cannot win any more yields to a rival that is in its
+    /// way and ranks above it. The candidate gives up the grants at hand; its requests at other
+    /// grantors go on waiting.
+    ///
+    /// - A grantor that is silent or cannot grant counts for no candidate. Two candidates, each
+    ///   with a grant that the other needs, would otherwise wait for this grantor for ever.
+    /// - Ranks decide, never numbers of votes: candidates see different numbers, and both would
+    ///   yield.
+    /// - A refusal from before the last grant does not count: the grant came because a rival left.
+    /// - A refusal that names a leader counts only once this leader has renewed: a dead leader may
+    ///   still hold grants.
     pub(in crate::nerio) fn yield_if_hopeless(
         &mut self,
         now: Time,
@@ -176,10 +180,10 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// A grant to a request that waited at `member` shows that the rival there has left, and so,
-    /// soon, elsewhere. Older refusals that name the rival are no reason to yield, and the
-    /// candidate asks again at once for what it had yielded to the rival. The rival's leaving
-    /// counts once, so there are no circles.
+    /// Handles a grant to a request that waited at `member`: the rival there has left, and soon
+    /// leaves other grantors. Older refusals that name this rival are no reason to yield any more,
+    /// and the candidate asks again at once for the grants that it yielded to the rival. Each
+    /// departure counts once, so this ends.
     pub(in crate::nerio) fn on_left(&mut self, now: Time, member: usize) {
         let Some(gone) = self.answers.refusals.remove(member) else { return };
         self.answers.refusals.retain(|rival| rival.who != gone.who);
@@ -190,7 +194,8 @@ impl Campaign {
         }
     }
 
-    /// The rank of the holder at `member`, mostly of the rival that is known there.
+    /// The rank of `holder`. If `holder` is the known rival at `member`, keeps the parts of the
+    /// known rank that do not change.
     fn rank_of(&self, election: &ElectionName, member: usize, holder: &Holder) -> Rank {
         match self.answers.refusals.get(member).filter(|known| known.who == holder.who) {
             Some(known) => known.rank.again(holder.priority, holder.leading, holder.next),
@@ -198,7 +203,7 @@ impl Campaign {
         }
     }
 
-    /// The answer to the request of `start` names `holder` as the rival at `member`.
+    /// Notes `holder` as the rival at `member`, from the refusal of the request of `start`.
     fn on_held(
         &mut self,
         member: usize,
@@ -219,8 +224,8 @@ impl Campaign {
                     (start, rank, until, granted);
                 return;
             }
-            // A different rival is in the way now, so the earlier one has gone: ask with the next
-            // refresh for what was yielded to it.
+            // Another rival holds this grant, so the earlier rival has gone: with the next refresh
+            // ask again for the grants that were yielded to the earlier rival.
             self.answers.held_off.retain(|(rival, _)| *rival != known.who);
         }
         let (who, renewed) = (holder.who.clone(), Time::ZERO);

@@ -10,9 +10,9 @@ use crate::time::Time;
 
 impl Candidate {
     /// Schedules the next request: for the fence, for the first lease of full length, or for the
-    /// renewal. After a second round for the fence the lease has its full length already; but the
-    /// grantors, and so observers, learn of the leader from the first request that `announced` the
-    /// fence.
+    /// renewal. Grantors, and so observers, learn of the leader from the first request that
+    /// announces the fence: the leader sends this request at once, even if the lease has full
+    /// length already.
     pub(in crate::nerio) fn after_completion(
         &mut self,
         now: Time,
@@ -40,8 +40,8 @@ impl Candidate {
         }
     }
 
-    /// Between three quarters of a third of the lease and all of it, constant for one election:
-    /// elections that began together drift apart instead of renewing in one burst.
+    /// The pause between renewals: 75 to 100 % of a third of the lease, constant for one election.
+    /// Elections that began together drift apart instead of renewing in one burst.
     fn renewal_period(&self, context: &Context) -> Duration {
         let longest = context.config.renew_after();
         longest - context.draw.span(longest / 4, self.election.as_str(), "renewal", 0)
@@ -49,8 +49,8 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// The pause before the next proposal of the fence: none after the first round, and then ever
-    /// longer, because a grantor that cannot write accepts none.
+    /// The pause before the next proposal of the fence: none after the first round, then longer
+    /// each time, because a grantor that cannot write accepts no fence.
     fn fence_pause(&self, context: &Context) -> Duration {
         match self.fence_rounds {
             0 => Duration::ZERO,

@@ -37,8 +37,8 @@ pub(in crate::nerio) struct Hindrances {
     other: Option<SocketAddr>,
 }
 
-/// Hindrances decide only what is reported: a search through all states, which compares their
-/// hashes, need not distinguish them.
+/// Empty, because hindrances decide only what is reported: a search through all states, which
+/// compares hashes, need not tell them apart.
 impl Hash for Hindrances {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
@@ -47,14 +47,14 @@ impl Hash for Hindrances {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::nerio) struct Reported(Option<(Waiting, Time)>);
 
-/// Reports decide nothing else, as [`Hindrances`].
+/// Empty, as for [`Hindrances`].
 impl Hash for Reported {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 impl Reported {
-    /// Reports `waiting` if the reason has changed. At most one report in `pause`, so that a reason
-    /// that changes to and fro causes no storm.
+    /// Reports `waiting` if the reason has changed, at most once in `pause`: a reason that changes
+    /// to and fro causes no storm.
     pub(super) fn say(&mut self, now: Time, waiting: Waiting, pause: Duration) -> Option<Waiting> {
         if let Some((told, at)) = &self.0 {
             let same = waiting.is_as(told, pause);
@@ -73,7 +73,7 @@ impl Hindrances {
         self.sharing = self.sharing.minus(MemberSet::EMPTY.with(member));
     }
 
-    /// `member` refused, and said so at `now`.
+    /// Notes the refusal of `member`, received at `now`.
     pub(in crate::nerio) fn refused(
         &mut self,
         now: Time,
@@ -88,7 +88,7 @@ impl Hindrances {
         let word = match &refused.refusal {
             Refusal::Held { holder, .. } => {
                 let leaves = holder.leaving.map(|held| now.after(config.drift.stretch(held)));
-                // Mostly the holder is the one named before.
+                // Most often the refusal names the same holder as before.
                 if let Some(Word::Held { who, leading, leaves: until }) = self.words.get_mut(member)
                     && *who == holder.who.name
                 {
@@ -109,7 +109,7 @@ impl Hindrances {
         self.words.insert(member, word);
     }
 
-    /// The first reason without which a quorum could be won. The order: a shared name, silent
+    /// The first of these reasons without which a quorum would be possible: a shared name, silent
     /// members, lost memories, refusals that an operator must mend, rivals.
     pub(super) fn waiting(&self, silent: MemberSet, membership: &Membership) -> Option<Waiting> {
         let possible = |excluded: MemberSet| membership.quorums().is_possible(excluded);
@@ -151,8 +151,8 @@ impl Hindrances {
         self.before()
     }
 
-    /// The time at which enough of `quarantined` grant again for a quorum, although the others of
-    /// `unable` do not.
+    /// The time at which so many of `quarantined` grant again that a quorum is possible without the
+    /// other members of `unable`.
     fn enough_again(
         &self,
         mut unable: MemberSet,
@@ -171,7 +171,7 @@ impl Hindrances {
         })
     }
 
-    /// The holder of grants: the leader, else the holder of most grants.
+    /// The reason that names the holder in front: the leader, or else the holder of most grants.
     fn before(&self) -> Option<Waiting> {
         let held = self.words.values().filter_map(|word| match word {
             Word::Held { who, leading, leaves } => Some((who, *leading, *leaves)),
@@ -192,7 +192,7 @@ impl Hindrances {
     }
 }
 
-/// A refusal that time alone does not mend, for programs and for people.
+/// Label and sentence of a refusal that time alone does not mend.
 fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
     match refusal {
         Refusal::TooLong { lease, delta_max } => (

@@ -4,7 +4,8 @@
 //! every number is little-endian:
 //!
 //! 1. `nerio epoch 1`, the name of this encoding;
-//! 2. the cluster's name, the number, number and digest of the epoch before, the digest of epoch 0;
+//! 2. the cluster's name, the epoch's number, number and digest of the epoch before, the digest of
+//!    epoch 0;
 //! 3. the origin, 1 byte, and ρ in parts per billion, 4 bytes;
 //! 4. the number of seats, and of each: name, memory (16 bytes), number of hosts, each host;
 //! 5. the quorum system as a text of names, and the floor.
@@ -55,7 +56,7 @@ pub struct Seat {
     pub name: NodeName,
     /// Memory of the member. Only seats of an [upgraded](Origin::Upgraded) document have none.
     pub instance: Option<Instance>,
-    /// Hosts at which nodes look for a member that their own list does not name, at most
+    /// Hosts at which nodes look for a member that their settings do not name, at most
     /// [`Seat::HOSTS_MAX`].
     pub hosts: Vec<HostPort>,
 }
@@ -67,7 +68,7 @@ pub enum Origin {
     Founded,
     /// A quorum of the epoch before decided on other members.
     Changed,
-    /// An operator put the place of too many lost members right.
+    /// An operator replaced members after too many were lost.
     Recovered,
     /// The cluster ran before there were documents, and has the members of its settings.
     Upgraded,
@@ -125,7 +126,7 @@ impl Document {
         };
         let mut seats: Vec<_> = config.members.iter().map(seat).collect();
         seats.sort_unstable_by(|one, two| one.name.cmp(&two.name));
-        // The text is longer than allowed for no checked settings, and has no control characters.
+        // Cannot fail: the text of checked settings is short enough and has no control characters.
         let quorums = Text::new(&config.quorums.canonical(&config.names())).unwrap_or_default();
         Self {
             cluster: config.cluster.clone(),

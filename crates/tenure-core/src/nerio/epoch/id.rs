@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 )]
 pub struct EpochId {
     pub number: u64,
-    /// Digest of the epoch's [document](super::Document::id): in a cluster of settings, of those
-    /// that all nodes must [share](super::super::Checked::digest).
+    /// Digest of the epoch's [document](super::Document::id). An upgraded document has the digest
+    /// of the settings that all nodes must [share](super::super::Checked::digest) instead.
     pub digest: u64,
 }
 

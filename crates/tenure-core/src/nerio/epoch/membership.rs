@@ -24,7 +24,7 @@ pub struct Membership {
     quorums: Quorums,
 }
 
-/// The id covers the rest: a search through all states hashes a node for each of them.
+/// The id stands for the rest: a search through all states hashes a node for each state.
 impl Hash for Membership {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.id.hash(state);

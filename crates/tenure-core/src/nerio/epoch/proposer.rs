@@ -1,7 +1,7 @@
 //! A proposer of the successor of an epoch: single-decree Paxos over the members of that epoch.
 //!
 //! ```text
-//!            promises of a quorum,      a quorum of the own          a quorum accepted
+//!            promises of a quorum,      a quorum of the proposed     a quorum accepted
 //!            none names a successor     successor is ready           by the present ballot
 //!  Prepare ────────────────────────> Ready ─────────────────> Accept ────────────────> Decided
 //!    ^  │ a promise names one                                 ^    │
@@ -41,11 +41,11 @@ use super::{Ballot, EpochId, Membership};
 pub enum Phase {
     /// The members of the epoch are asked to promise the ballot.
     Prepare,
-    /// The seats of the own successor are asked whether they are ready.
+    /// The seats of the proposed successor are asked whether they are ready.
     Ready,
     /// The members of the epoch are asked to accept this successor.
     Accept { successor: EpochId },
-    /// A successor is decided, the own one or another.
+    /// A successor is decided: the proposed one, or another.
     Decided { successor: EpochId },
     /// The proposal was withdrawn before any member could accept it.
     Cancelled,
@@ -66,16 +66,16 @@ pub struct Proposer {
     answers: MemberSet,
     /// Accepted successor of the highest ballot among these promises.
     highest: Option<(Ballot, EpochId)>,
-    /// Seats of the own successor that are ready.
+    /// Seats of the proposed successor that are ready.
     ready: MemberSet,
     /// Whether a member may have accepted a successor.
     is_begun: bool,
 }
 
 impl Proposer {
-    /// Begins to propose `own` as the successor of `before`. `above` is the highest ballot in this
-    /// epoch that the incarnation heard of, the last ballot of its own earlier proposer included: a
-    /// ballot that is used twice can decide two successors. `None` when no later ballot exists.
+    /// Begins to propose `own` as the successor of `before`. `above` is the highest ballot of this
+    /// epoch that the incarnation has heard of or used: a ballot that is used twice can decide two
+    /// successors. `None` when no later ballot exists.
     #[must_use]
     pub fn start(
         before: Arc<Membership>,
@@ -110,7 +110,7 @@ impl Proposer {
     }
 
     /// The members that have not answered the present question: positions in the epoch that is to
-    /// end, or seats of the own successor while the phase is [`Phase::Ready`].
+    /// end, or seats of the proposed successor while the phase is [`Phase::Ready`].
     #[must_use]
     pub fn missing(&self) -> MemberSet {
         match self.phase {
@@ -120,8 +120,8 @@ impl Proposer {
         }
     }
 
-    /// A member promised `ballot`, and named the successor that it had accepted. True if the phase
-    /// changed.
+    /// Takes a member's promise of `ballot`, with the successor that the member had accepted. True
+    /// if the phase changed.
     pub fn on_promise(
         &mut self,
         member: usize,
@@ -147,8 +147,8 @@ impl Proposer {
         true
     }
 
-    /// A seat of `successor` is ready: it has the document, can write its directory, and serves the
-    /// epoch before or no epoch. True if the phase changed.
+    /// Notes that a seat of `successor` is ready: the member has the document, can write its
+    /// directory, and serves the epoch before or no epoch. True if the phase changed.
     pub fn on_ready(&mut self, seat: usize, successor: EpochId) -> bool {
         if successor == self.own.id() {
             self.ready = self.ready.with(seat);
@@ -160,7 +160,7 @@ impl Proposer {
         proposes
     }
 
-    /// A member accepted `successor` by `ballot`. True if that decides.
+    /// Notes that a member accepted `successor` by `ballot`. True if that decides.
     pub fn on_accepted(&mut self, member: usize, ballot: Ballot, successor: EpochId) -> bool {
         if self.phase != (Phase::Accept { successor }) || ballot != self.ballot {
             return false;
@@ -173,12 +173,13 @@ impl Proposer {
         is_decided
     }
 
-    /// A member refused a ballot, because it promised `above`. The next timeout goes on above it.
+    /// Handles the refusal of a member that promised `above`. The next timeout goes on above that
+    /// ballot.
     pub fn on_refused(&mut self, above: Ballot) {
         self.heard = self.heard.max(above);
     }
 
-    /// A member knows that `successor` is decided. True if the proposer did not.
+    /// Takes the news that `successor` is decided. True if the proposer did not know.
     pub fn on_decided(&mut self, successor: EpochId) -> bool {
         let is_news = self.is_open();
         if is_news {
@@ -187,8 +188,8 @@ impl Proposer {
         is_news
     }
 
-    /// The answers took too long. Begins a larger ballot if a member promised a later one; the
-    /// caller then asks the missing members again.
+    /// Handles missing answers: begins a larger ballot if a member promised a later one. The caller
+    /// then asks the missing members again.
     pub fn on_timeout(&mut self) {
         if self.is_open()
             && self.heard > self.ballot

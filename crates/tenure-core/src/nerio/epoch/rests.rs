@@ -14,11 +14,11 @@
 //!
 //! - 2.1.7: *One ballot ends the epoch.* Three of five have accepted S, each by another ballot. A
 //!   proposer may find T above S, and then two epochs run (T1).
-//! - 2.1.8: *Later ballots count where a decision was told.* a and b accept S by ballot 1: decided.
+//! - 2.1.8: *Ballots after a known decision count as well.* a and b accept S by ballot 1: decided.
 //!   b accepts it again by ballot 2, whose proposer dies; c is down. No member ever finds two
 //!   acceptances of one ballot (T2).
-//! - 2.2.2: *A member that passes rests on names an unknown holder while its own answers are not
-//!   whole.* d enters, and the page with the election of p has not arrived. e asks d alone.
+//! - 2.2.2: *A member with incomplete answers names an unknown holder to others.* d enters, and the
+//!   page with the election of p has not arrived. e asks d alone.
 //! - 2.3.1: *A quorum answers.* p leads by a and b. The only answer is that of c, which granted
 //!   nothing.
 //! - 2.4.1: *A rest counts from its receipt.* A question of 0 is answered at 6. A fast clock that
@@ -72,9 +72,10 @@ pub enum Source {
 /// The part of an answer that bounds everything, whichever pages arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct RestBounds {
-    /// Longest rest of all that the member may have granted or inherited.
+    /// Longest of the rests that the member may have granted or inherited.
     pub rest: Duration,
-    /// Rest of what the member forgot, or cannot name: some holder may have it in any election.
+    /// Longest rest of grants that the member forgot or cannot name: in any election some holder
+    /// may have such a grant.
     pub unknown: Duration,
     /// Highest fence that the member has seen.
     pub floor: Fence,
@@ -103,9 +104,9 @@ pub struct Page<'a> {
 /// The answer of one member, on the clock of the member that received it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Answer {
-    /// End of all that the member answers for.
+    /// Latest end of the rests for which the member answers.
     bound: Time,
-    /// End of what any holder without an entry may have in a covered election.
+    /// Latest end of a rest, in a covered election, whose holder has no entry.
     unknown: Time,
     /// Last election of the pages so far, which follow each other without a gap.
     covered: Option<ElectionName>,
@@ -124,7 +125,7 @@ impl Answer {
 /// A rest of one answer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Held {
-    /// Position of the answering member; `None` for the one that has entered.
+    /// Position of the answering member; `None` for a member that has entered.
     from: Option<usize>,
     who: Who,
     start: Time,
@@ -158,8 +159,8 @@ pub struct Inheritance {
 }
 
 impl Inheritance {
-    /// No answers yet of the members of `before`, which `into` is to follow. At most `rests_max`
-    /// rests of each answer are kept.
+    /// Begins without answers. `into` follows the epoch of `before`; at most `rests_max` rests of
+    /// each answer are kept.
     #[must_use]
     pub fn begin(before: Arc<Membership>, into: EpochId, rests_max: usize) -> Self {
         Self {
@@ -177,7 +178,7 @@ impl Inheritance {
         }
     }
 
-    /// A member knows that `ballot` decided the successor.
+    /// Takes the news that `ballot` decided the successor.
     pub fn told(&mut self, ballot: Ballot) {
         self.told = Some(self.told.map_or(ballot, |told| told.min(ballot)));
     }
@@ -236,8 +237,8 @@ impl Inheritance {
         }
     }
 
-    /// Whether the member may enter its epoch: a quorum accepted it by one ballot, or by ballots
-    /// from a told one on, or another member has entered.
+    /// Whether the member may enter its epoch: a quorum accepted the epoch by one ballot, or by
+    /// ballots from a known decision on; or another member has entered.
     #[must_use]
     pub fn is_enough(&self) -> bool {
         let is_quorum = |members: MemberSet| self.before.quorums().is_quorum(members);
@@ -266,8 +267,8 @@ impl Inheritance {
         })
     }
 
-    /// The holder other than `who` that is in the way of a grant at `at` for longest, and until
-    /// when: a name, or `None` for a holder that no answer names.
+    /// The holder that keeps `who` from a grant at `at` for longest, and the end of its rest. The
+    /// holder is `None` if no answer names it.
     #[must_use]
     pub fn rival(
         &self,
@@ -282,15 +283,15 @@ impl Inheritance {
         ends.filter(|(_, until)| at < *until).max_by_key(|(_, until)| *until)
     }
 
-    /// A holder gave up all its Starts up to `start`.
+    /// Ends the rests of a holder that gave up all its Starts up to `start`.
     pub fn released(&mut self, election: &ElectionName, who: &Who, start: Time) {
         if let Some(held) = self.held.get_mut(election) {
             held.retain(|held| held.who != *who || start < held.start);
         }
     }
 
-    /// The member grants the election to `who`. The grant must last at least until the instant
-    /// returned: it stands for all rests of the election from now on.
+    /// Notes that the member grants the election to `who`. The grant must last at least until the
+    /// returned instant: from now on the grant stands for all rests of the election.
     #[must_use]
     pub fn granted(&mut self, election: &ElectionName, who: &Who) -> Time {
         let until = self.until(election, Some(who));
@@ -318,7 +319,7 @@ impl Inheritance {
         })
     }
 
-    /// Until when a holder that [`rests`](Self::rests) does not name may have any election, for the
+    /// The latest end of a rest that [`rests`](Self::rests) does not name, in any election, for the
     /// member's own answers.
     #[must_use]
     pub fn unknown(&self) -> Time {
@@ -328,7 +329,7 @@ impl Inheritance {
         })
     }
 
-    /// `B`: until when anything of the epoch before may last.
+    /// `B`: the latest end of all rests of the epoch before.
     #[must_use]
     pub fn bound(&self) -> Time {
         let entered = self.entered.iter().map(|(_, answer)| answer);
@@ -348,8 +349,8 @@ impl Inheritance {
         self.longest
     }
 
-    /// The first instant at which enough answers have something over, given when each of them has:
-    /// those of a quorum of the epoch before, or that of a member that has entered.
+    /// The first instant at which `end` has come for enough answers: for those of a quorum of the
+    /// epoch before, or for that of a member that has entered.
     fn over(&self, end: impl Fn(Option<usize>, &Answer) -> Time) -> Time {
         let ends = self.wedged.iter().map(|(member, answer)| (end(Some(*member), answer), *member));
         let wedged = self.before.quorums().soonest(ends);

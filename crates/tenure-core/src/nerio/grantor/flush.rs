@@ -15,8 +15,8 @@ pub(in crate::nerio) struct Flush {
     pub(in crate::nerio) since: Time,
 }
 
-/// The time of a flush decides only what is reported: a search through all states, which compares
-/// their hashes, need not distinguish it.
+/// Empty, because the time of a flush decides only what is reported: a search through all states,
+/// which compares hashes, need not tell them apart.
 impl Hash for Flush {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.ticket.hash(state);

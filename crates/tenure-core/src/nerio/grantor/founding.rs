@@ -1,16 +1,16 @@
 //! The founding of a cluster: all its memories are new, and all members know it.
 //!
 //! A member with an empty directory cannot tell whether the cluster is new or its directory was
-//! lost. So the member asks all others. If every member answers that its directory is empty as
-//! well, no memory of the cluster is left: then the member writes down that the present memories
-//! are those of a founding. A member that hears that its present memory is one of them has
-//! forgotten nothing either, and serves, whatever happened to the others since. A memory that began
-//! later is a lost one, and reads the fences of a quorum that remembers.
+//! lost. So the member asks all others. If all other directories are empty too, the cluster has no
+//! memory left, and the member writes down a founding: the list of the present memories. Another
+//! member whose memory is on that list has forgotten nothing, and serves when it hears of the
+//! founding. A member whose memory began later has lost the one on the list, and reads the fences
+//! of a quorum that remembers.
 //!
-//! All directories may have been lost at once, with leases live: so every member waits until those
-//! have ended, and waits for a leader of which it hears. Fences may have been handed out: they go
-//! on from the number of milliseconds since 1970 at the founding, or from that at which the last of
-//! the memories began, whichever is larger, since clocks of machines differ.
+//! All directories may have been lost at once. Leases may then be live: every member waits for the
+//! longest lease to end, and for each leader that it hears of. Fences may have been handed out: new
+//! ones are above the number of milliseconds since 1970, at the founding or at the beginning of the
+//! latest memory, whichever is larger, since clocks of machines differ.
 
 use alloc::vec::Vec;
 
@@ -30,10 +30,10 @@ impl Grantor {
         own.is_some_and(|entry| entry.founder && entry.instance == self.instance)
     }
 
-    /// A bound above all fences from before the founding, which older clocks began.
+    /// A bound above all fences from before the founding.
     pub(super) fn founding_floor(&self, now: Time) -> Fence {
-        // A founder that was lost before this was written down has a later memory here, without the
-        // mark: count its clock, too.
+        // Count every memory, not only those marked as founders: a founder may have lost its
+        // directory before the mark was written down here.
         let memories = self.memories.durable().entries();
         let born = memories.map(|entry| entry.instance.born()).max().unwrap_or_default();
         Fence::new(born).max(self.old_enough(now))
@@ -46,8 +46,8 @@ impl Grantor {
         Fence::new(self.instance.born().saturating_add(there))
     }
 
-    /// Founds the cluster if no member remembers anything: `recorded` have written down this
-    /// grantor's memory, and `whole` remember.
+    /// Founds the cluster if no member remembers it. `recorded` are the members that have written
+    /// down this grantor's memory; `whole` are the members with an intact memory.
     pub(super) fn found(
         &mut self,
         now: Time,
@@ -65,9 +65,9 @@ impl Grantor {
             return;
         }
         if news {
-            // Members that answered before that memory began may have founded the cluster with the
-            // memory before it, and led: ask all once more. At the same instant the answers could
-            // not be told apart, so wait for the next.
+            // While we asked, some member turned out to have a newer memory. Those that answered
+            // before may have founded the cluster with its older one, and led: ask all again.
+            // Rounds are told apart by their instant, so not within the instant of the last one.
             if now > since {
                 self.read_anew(now, out);
             }
@@ -79,8 +79,8 @@ impl Grantor {
         self.write_memories(now, out);
     }
 
-    /// The present memories by position: this grantor's own, and those of members that answered, as
-    /// far as they are still the latest.
+    /// The present memories by position: this grantor's, and that of each member that answered,
+    /// unless a later one is known.
     fn founders(&self) -> Vec<(usize, Instance)> {
         let Phase::Reading { answers, .. } = &self.phase else { return Vec::new() };
         let known = |member: usize| {

@@ -15,7 +15,7 @@ use crate::time::{Deadline, Time};
 /// Questions of a grantor to the others before it serves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) enum Read {
-    /// None: the grantor's own memory is whole.
+    /// No question: the grantor's memory is intact.
     Nothing,
     /// Fences: the grantor's memory was lost, or the cluster is new.
     Fences,
@@ -27,7 +27,7 @@ pub(in crate::nerio) struct ReadAnswer {
     pub(in crate::nerio) seen: Fence,
     pub(in crate::nerio) delta_max: Duration,
     pub(in crate::nerio) whole: bool,
-    /// Time until which a leader of which the member has heard may lead.
+    /// Latest time until which a leader that the member has heard of may lead.
     pub(in crate::nerio) leader: Time,
     /// Whether the member has written down the asker's memory.
     pub(in crate::nerio) recorded: bool,
@@ -40,7 +40,7 @@ pub(in crate::nerio) struct Missing {
     pub(in crate::nerio) whole: MemberSet,
     pub(in crate::nerio) silent: MemberSet,
     pub(in crate::nerio) empty: MemberSet,
-    /// Members, among those that answered, that do not take this grantor for the member that it is.
+    /// Members, among those that answered, that do not recognize this grantor as a member.
     pub(in crate::nerio) strange: MemberSet,
 }
 
@@ -83,7 +83,7 @@ pub(in crate::nerio) enum Phase {
         at: Time,
     },
     Serving,
-    /// A later memory has taken the place of its own: the grantor never grants again.
+    /// A later memory of this member is known: the grantor never grants again.
     Replaced,
 }
 

@@ -13,8 +13,8 @@ use super::election::{ElectionState, Grant};
 use crate::time::Time;
 
 impl Grantor {
-    /// Says which epoch this grantor has entered, under the id of that epoch: a node of an earlier
-    /// version sees by the digest that it has other settings.
+    /// Reports the epoch that this grantor has entered, in an envelope of that epoch. A node of an
+    /// earlier version sees from the digest there that the grantor has other settings.
     pub(in crate::nerio) fn say_epoch(&self, now: Time, from: &Sender, start: Time, out: &mut Out) {
         let document = self.membership.document();
         let current = Current {
@@ -30,8 +30,8 @@ impl Grantor {
         send(out, To::at(self.membership.id(), from.address), current);
     }
 
-    /// Its holder leads no more, and a promise delays the release. The grantor only reports this to
-    /// observers.
+    /// Notes that the holder leads no more while a promise delays the release. The grantor only
+    /// reports this to observers.
     pub(super) fn on_leaving(
         &mut self,
         now: Time,
@@ -78,8 +78,8 @@ impl Grantor {
         send(out, from, state);
     }
 
-    /// The least time for which no candidate has held the grant: since the last grant ended, and
-    /// this grantor serves. A forgotten election was idle for at least a quarantine.
+    /// The least span for which no candidate has held the grant: since the end of the last grant,
+    /// and since this grantor serves. A forgotten election was idle for at least a quarantine.
     fn free_for(&self, now: Time, state: Option<&ElectionState>) -> core::time::Duration {
         let served = now.since(self.serving_since).min(self.config.quarantine());
         let grant = state.and_then(|state| state.grant.as_ref());

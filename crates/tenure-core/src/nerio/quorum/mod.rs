@@ -11,8 +11,9 @@
 //! | grid | one full row and one of every other row | every quorum has one of that full row |
 //! | explicit | any listed set | every pair is compared when it is made |
 //!
-//! The grid rule admits everything that the older "one full row and one full column" does, with
-//! quorums of the same size, `rows + columns - 1`, and survives more failures.
+//! Every quorum of the older grid rule, "one full row and one full column", is a quorum of this
+//! rule. The quorums have the same size, `rows + columns - 1`, and this rule survives more
+//! failures.
 
 mod canonical;
 mod error;
@@ -134,8 +135,8 @@ impl Quorums {
 
     /// Whether `set` contains a quorum. Positions without a member do not count.
     ///
-    /// Allocates nothing, and takes at most a few dozen steps for all but explicit systems, which
-    /// are searched: every message causes a call.
+    /// Every message causes a call, so this allocates nothing and takes a few dozen steps at most;
+    /// only explicit systems are searched.
     #[must_use]
     pub fn is_quorum(&self, set: MemberSet) -> bool {
         let set = set.and(self.everyone());
@@ -153,7 +154,8 @@ impl Quorums {
         self.is_quorum(self.everyone().minus(excluded))
     }
 
-    /// The quorum that lasts longest, given an end at each of these members, and its first end.
+    /// The quorum whose first end comes latest, and that first end, given the end of each of these
+    /// members.
     pub(in crate::nerio) fn longest(
         &self,
         ends: impl Iterator<Item = (Time, usize)> + Clone,
@@ -170,8 +172,8 @@ impl Quorums {
         }
     }
 
-    /// The first instant by which the ends at a quorum have come, given an end at each of these
-    /// members.
+    /// The first instant at which the ends of a whole quorum have come, given the end of each of
+    /// these members.
     pub(in crate::nerio) fn soonest(
         &self,
         ends: impl Iterator<Item = (Time, usize)> + Clone,
