@@ -251,8 +251,8 @@ impl Asker {
             let Ok((Envelope { epoch, who }, messages)) = open(datagram) else { continue };
             let ours = self.membership.id();
             if epoch != ours {
-                // Members with the same settings answer in this epoch. A member with other settings
-                // answers in its own epoch, or not at all.
+                // A member with other settings shows another epoch with the same number, in
+                // datagrams with an answer or without.
                 if epoch.number == ours.number && who.name == to.name {
                     self.differing.insert(to.name.clone());
                 }

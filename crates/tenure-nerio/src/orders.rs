@@ -63,8 +63,9 @@ pub enum GiveError {
 }
 
 impl Order {
-    /// An order to end the leadership of `election` with this fence. `next` is to lead then;
-    /// without it any candidate that wins. Fails when the system gives no random numbers.
+    /// An order to end the leadership of `election` with this fence. Afterwards `next` is to lead
+    /// or, if that is `None`, any candidate that wins. Fails when the system gives no random
+    /// numbers.
     pub fn new(
         election: ElectionName,
         fence: Fence,

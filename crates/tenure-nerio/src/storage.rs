@@ -173,7 +173,7 @@ impl Records {
         };
         if !under_way {
             // The thread is gone, so nothing is written any more. The send fails if the reader of
-            // the answers is gone, too; ignore it.
+            // the answers is gone as well; ignore that.
             let _ = self.flushed.send((ticket, Err(WriteError::NoThread)));
         }
     }

@@ -100,7 +100,7 @@ pub enum OwnEvent {
     },
     /// This grantor has no memory: it reads the fences of other members, or the cluster is new.
     Recovering,
-    /// A recovery waits for members. It needs a full quorum of other members with a memory or, if
+    /// A recovery waits for members: it needs a full quorum of other members with a memory or, if
     /// no member has one, all members. Emitted when the lists change.
     RecoveryWaits {
         whole: Vec<NodeName>,

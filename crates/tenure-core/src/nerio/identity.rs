@@ -19,7 +19,7 @@ pub struct Inc(pub u128);
 /// in milliseconds since 1970 (48 bits), and 80 random bits.
 ///
 /// A grantor whose directory was lost has another instance. Quorum timestamps of different
-/// instances are not comparable. Of two instances of one member the greater is the later.
+/// instances are not comparable. The greater of two instances of one member is the later.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Instance(pub u128);
 

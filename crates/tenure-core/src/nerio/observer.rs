@@ -192,7 +192,7 @@ impl Observer {
         context.membership.quorums().is_quorum(free.map(|(member, _)| *member).collect())
     }
 
-    /// Whether a quorum of grantors was free at one instant, not long ago. One instant for each
+    /// Whether a quorum of grantors was free at one instant, not long ago. An instant for each
     /// grantor is not enough: a leader may have moved from one grantor to another in between.
     fn is_vacant(&self, now: Time, context: &Context) -> bool {
         let fresh = self.fresh(now, context);

@@ -37,8 +37,8 @@ pub enum Record {
     /// Must survive the machine: the memory of each member. Answers that report these memories, and
     /// oks that rest on them, leave only after the record is durable.
     Roster(Vec<(NodeName, Entry)>),
-    /// Must survive the process only. It needs no flush, because another boot of the machine waits
-    /// for all leases to end anyway.
+    /// Must survive the process only: a flush is not needed, because another boot of the machine
+    /// waits for all leases to end anyway.
     ///
     /// After such a wait, the first grant shows that the wait is over. The grantor must not write a
     /// grant earlier: until one is written, every start waits again.

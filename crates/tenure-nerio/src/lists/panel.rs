@@ -1,7 +1,7 @@
 //! Asks all members side by side, each for its whole list, page by page.
 //!
 //! When a member stays silent, the panel asks it no more, and asks the others once again: their
-//! statements would otherwise be too old, by the time of the silence.
+//! statements have grown old during the silence.
 
 use std::io;
 use std::net::SocketAddr;

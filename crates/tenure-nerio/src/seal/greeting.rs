@@ -130,8 +130,8 @@ impl Seal {
         })
     }
 
-    /// Window and name that a new session takes over from the session before: the numbers of a
-    /// process go on, whichever key it uses.
+    /// Window and name that a new session takes over from the session before. The numbers of a
+    /// process go on when it uses another key.
     fn continued(&self, public: &[u8; 32], counter: u64) -> (Window, Option<NodeName>) {
         let known = self.sessions.get(id(public));
         let mut window = known.map_or_else(Window::default, |known| known.window.clone());

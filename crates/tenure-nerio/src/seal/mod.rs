@@ -1,9 +1,9 @@
 //! Sealed datagrams: only holders of keys speak, each datagram counts once, strangers learn
 //! nothing.
 //!
-//! Every process draws an X25519 pair when it starts. The public half is its identity: its
-//! incarnation is the beginning of it, so no process can speak as another. Its **channel** to
-//! another process has a secret that both know:
+//! Every process draws an X25519 pair when it starts. The public half is the identity of the
+//! process: its first bytes are the incarnation, so no process can speak as another. Its
+//! **channel** to another process has a secret that both know:
 //!
 //! | channel | secret |
 //! |---|---|
@@ -199,8 +199,8 @@ impl Seal {
         }
     }
 
-    /// Marks the process as no member. Of its own accord it sends only to members, so it greets
-    /// every address as a member; a leader that it asks accepts the same key.
+    /// Marks the process as no member: it greets every address as a member, because it only sends
+    /// to members of its own accord. A leader that the process asks accepts the same key.
     pub(super) fn of_no_member(self) -> Self {
         Self { asks: true, ..self }
     }
@@ -410,8 +410,8 @@ impl Seal {
         Keyring { ids, peers, unsealed, accepts_since }
     }
 
-    /// All nodes that have shown a key. Each address belongs to one process: of two sessions with
-    /// one key at an address, the later belongs to a restarted process.
+    /// All nodes that have shown a key. Each address belongs to one process: if two sessions with
+    /// one key have the same address, the later one belongs to a restarted process.
     fn peers(&self) -> Vec<Peer> {
         let mut latest = BTreeMap::new();
         for session in self.sessions.all().filter(|session| session.established) {

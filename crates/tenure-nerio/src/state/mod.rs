@@ -13,7 +13,7 @@
 //!
 //! - [`Memory::Fresh`]: the cluster's very first start, declared by [`Opening::New`].
 //! - [`Memory::Lost`]: an empty directory. The memory was lost, or the cluster is new: the grantor
-//!   asks the others. It has another instance, which the others write down. Then the grantor waits
+//!   asks the others. They write down that the member has another instance. Then the grantor waits
 //!   for all leases to end and reads the fences from the others, or founds the cluster with them.
 //!   The first durable [`Record::Reserve`] shows that this is done; until then every start finds
 //!   the memory lost.
@@ -150,8 +150,8 @@ pub struct Flusher(Arc<Shared>);
 
 impl StateDir {
     /// Locks the directory and reads its contents; creates a missing one ([`Directory::open`]). A
-    /// wrong [`Opening::New`] would hand out old fences, and is refused. Take the sample of the
-    /// clock from which a wait counts after this call has returned.
+    /// wrong [`Opening::New`] would hand out old fences, and is refused. After this call has
+    /// returned, take the sample of the clock from which a wait counts.
     pub fn open(
         path: &Path,
         opening: Opening,

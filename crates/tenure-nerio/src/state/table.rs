@@ -33,9 +33,10 @@ const CHUNK: u32 = 64;
 /// A gibibyte, sixteen times the default of a grantor.
 const PAIRS_MAX: u32 = 1 << 20;
 
-/// Time for which a check of the table's name holds: a grantor of thousands of elections writes
-/// several grants in this time. A grant is lost if the table was moved away just before, as it is
-/// if the table is moved between check and write. The next check notices either.
+/// Time for which a check of the table's name holds, because a grantor of thousands of elections
+/// writes several grants in this time. A grant that is written after the table was moved away is
+/// lost, and the next check notices that. A check before each grant could not prevent the loss: the
+/// table may move between check and write.
 const LOOKED: Duration = Duration::from_millis(1);
 
 #[derive(PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -98,7 +99,7 @@ impl Table {
     }
 
     fn of(instance: Instance, boot: String) -> Self {
-        // Serializing into memory cannot fail: nothing in it has an unknown length.
+        // Cannot fail: nothing in it has an unknown length.
         let body = postcard::to_allocvec(&Key { instance, boot: &boot });
         let body = body.unwrap_or_default();
         let mut head = FORMAT.seal(&body);

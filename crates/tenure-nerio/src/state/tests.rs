@@ -445,7 +445,7 @@ fn a_grant_is_not_flushed() {
     let state = world.first();
     assert_eq!(
         state.flusher().flush(&grant_record("billing", 1)).unwrap_err().to_string(),
-        "a grant is written, not flushed: hand it to StateDir::write"
+        "this record is a grant, and grants are never flushed: call StateDir::write"
     );
 }
 

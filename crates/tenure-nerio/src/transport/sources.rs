@@ -14,8 +14,8 @@ use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
 };
 
-/// Most peers remembered. Beyond that the socket forgets all: each is known again by its next
-/// datagram, before the answer.
+/// Most peers remembered. Beyond that the socket forgets all peers, and learns each again from its
+/// next datagram, before the answer.
 const PEERS_MAX: usize = 16_384;
 
 /// The addresses that peers have asked, all as the socket has them.

@@ -15,8 +15,8 @@ const BUFFER: usize = 4 << 20;
 
 /// A UDP socket.
 ///
-/// Only incoming datagrams wake a node: tokio's own socket also wakes whenever there is room again
-/// for outgoing ones, after each send.
+/// Only incoming datagrams wake a node. The socket of tokio also wakes its task after each send,
+/// when there is room again for outgoing datagrams.
 #[derive(Debug)]
 pub struct Udp {
     socket: UdpSocket,

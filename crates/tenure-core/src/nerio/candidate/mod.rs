@@ -344,9 +344,9 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// The members that cannot grant a lease of this length, if no quorum is possible without them:
-    /// members that give no such lease, and lost members. While there are any, the candidate asks
-    /// only them, and leaves the other members to other candidates.
+    /// The members that cannot grant a lease of this candidate's length, if no quorum is possible
+    /// without them: members that give no such lease, and lost members. While there are any, the
+    /// candidate asks only them, and leaves the other members to other candidates.
     pub(super) fn too_long_for(&self, now: Time, context: &Context) -> Option<MemberSet> {
         let unable =
             self.answers.too_long.or(self.answers.reach.lost(now, context.config.parked_for()));

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-/// Number of remembered orders, the latest. One order arrives often: through each grantor, and
+/// Number of remembered orders, the latest. An order arrives often: through each grantor, and
 /// repeated by its sender for some seconds.
 const ORDERS_MAX: usize = 16;
 

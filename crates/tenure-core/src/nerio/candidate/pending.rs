@@ -73,9 +73,9 @@ impl PendingRelease {
         self.again.min(self.until)
     }
 
-    /// The earliest time of a new attempt: after the send of the release or, if the candidate gave
-    /// up to let others lead, after the confirmation of a quorum. A request that overtook the
-    /// release would take the grant back from the rival.
+    /// The earliest time of a new attempt: after the send of the release. If the candidate gave up
+    /// to let others lead, a quorum must also have confirmed the release, or the lease must be
+    /// over: an earlier request would take the grant back from the rival.
     pub(in crate::nerio) fn not_before(&self) -> Time {
         if self.on_purpose && !self.told { self.until } else { self.hold.next() }
     }

@@ -9,8 +9,8 @@
 //! |---|---|
 //! | addresses of members | a name identifies a member, and each host may know another address |
 //! | `lease` | every request carries its own δ, and a grantor refuses one above its `delta_max` |
-//! | `delta_max` | a lease is the minimum over its quorum; a grantor that lost its memory waits |
-//! | | for the longest of the quorum whose fences it reads |
+//! | `delta_max` | a lease is at most the smallest of its quorum; a grantor that lost its memory |
+//! | | waits for the largest of the quorum whose fences it reads |
 //! | `round_trip`, `refresh` | pauses between questions: a grantor with a shorter `refresh` than |
 //! | | a candidate's forgets the candidate early, which costs time and never safety |
 //! | `verify_max`, `grace`, `kill_margin` | only the leader itself uses them |

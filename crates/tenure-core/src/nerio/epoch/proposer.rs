@@ -19,8 +19,8 @@
 //!   for ever.
 //! - 2.1.5: *The proposer adopts the accepted successor of the highest ballot.* Of five members a,
 //!   b and c accept S: decided. Then c, d and e promise the next ballot and accept T: decided too.
-//! - 2.1.6: *A quorum of the own successor is ready before the first accept.* a accepts {d, e, f},
-//!   whose machines never start. a is wedged, and no other epoch can follow.
+//! - 2.1.6: *A quorum of the proposed successor is ready before the first accept.* a accepts {d, e,
+//!   f}, whose machines never start. a is wedged, and no other epoch can follow.
 //! - 2.1.7: *Acceptances of one ballot decide.* a has S by ballot 1, c has T by 2, b has S by 3 and
 //!   d has S by 4. Three members have S, and nothing is decided: ballot 5 of a, c and e finds T by
 //!   2 above S by 1 (T1).

@@ -65,9 +65,9 @@ impl Grantor {
             return;
         }
         if news {
-            // While we asked, some member turned out to have a newer memory. Those that answered
+            // While we asked, some member turned out to have a newer memory. Members that answered
             // before may have founded the cluster with its older one, and led: ask all again.
-            // Rounds are told apart by their instant, so not within the instant of the last one.
+            // Rounds are told apart by their instant, so begin none at the instant of the last one.
             if now > since {
                 self.read_anew(now, out);
             }

@@ -4,7 +4,7 @@
 //! so waited only for leases of that length. The other grantor may have forgotten an ok for a
 //! longer lease. A new grant here must not complete the quorum of that lease before the ok has
 //! ended. So this grantor gives longer leases only `(1 + ρ)·delta_max` after the start that raised
-//! `delta_max`. Its answers carry the larger value from this start on. The grantor writes the
+//! `delta_max`. From this start on the answers carry the larger value. The grantor writes the
 //! larger value down only at the end of the wait, so a start during the wait begins the wait anew.
 
 use core::time::Duration;

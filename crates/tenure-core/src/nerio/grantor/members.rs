@@ -36,8 +36,8 @@ impl Grantor {
         self.membership.everyone().minus(self.own())
     }
 
-    /// The other member that sent a message: a sender that only has the name of this member does
-    /// not count.
+    /// The other member that sent a message. A sender that names itself as a member and is not
+    /// recognized does not count.
     pub(super) fn other_member(&self, from: &Sender) -> Option<usize> {
         let named = self.membership.position(&from.who.name)?;
         (from.proved && from.who.name != self.name).then_some(named)

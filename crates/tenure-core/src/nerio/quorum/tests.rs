@@ -202,7 +202,7 @@ fn refused_system_has_a_reason() {
         ),
         (
             Quorums::weighted(&[2, 1], Some(0)),
-            "with a threshold of 0 nobody at all is a quorum; more than half of the weights is 2",
+            "a threshold of 0 makes the empty set a quorum; more than half of the weights is 2",
         ),
         (
             Quorums::weighted(&[2, 1], Some(4)),
