@@ -7,7 +7,7 @@ use super::body::{
     FenceRead, FenceSeen, Granted, Leaving, List, Listed, Query, Refused, Release, Released,
     Remainder, Request, State, Verify, WordAndName, fmt_fence,
 };
-use super::epoch::{Current, EpochId, Where};
+use super::epoch::{Current, DocumentPart, DocumentRead, EpochId, Where};
 use super::identity::Who;
 use super::inventory::{Candidates, CandidatesHere, Elections, ElectionsHere};
 use super::order::{Order, Ordered, StepDown};
@@ -62,6 +62,8 @@ pub enum ToGrantor {
     FenceRead(FenceRead),
     /// Any sender to grantor: which epoch have you entered?
     Where(Where),
+    /// Any sender to grantor: a part of the document of this epoch, please.
+    DocumentRead(DocumentRead),
 }
 
 /// A message for a candidate.
@@ -98,6 +100,8 @@ pub enum ToAsker {
     Ordered(Ordered),
     /// Grantor to asker: the epoch that I have entered.
     Current(Current),
+    /// Grantor to asker: a part of a document.
+    DocumentPart(DocumentPart),
 }
 
 /// Each body becomes the message that carries it.
@@ -113,10 +117,10 @@ macro_rules! carried {
 
 carried! {
     Grantor(ToGrantor): Request Release Leaving Query List Elections Candidates Order FenceRead
-        Where;
+        Where DocumentRead;
     Candidate(ToCandidate): Granted Refused Released StepDown Verify;
     Asker(ToAsker): Remainder State FenceSeen Listed ElectionsHere CandidatesHere Ordered
-        Current;
+        Current DocumentPart;
 }
 
 impl Message {
@@ -128,7 +132,8 @@ impl Message {
             Self::Candidate(ToCandidate::Verify(_)) | Self::Asker(ToAsker::Remainder(_)) => {
                 epoch.number == 0
             }
-            Self::Grantor(ToGrantor::Where(_)) | Self::Asker(ToAsker::Current(_)) => false,
+            Self::Grantor(ToGrantor::Where(_) | ToGrantor::DocumentRead(_))
+            | Self::Asker(ToAsker::Current(_) | ToAsker::DocumentPart(_)) => false,
             Self::Grantor(_) | Self::Candidate(_) | Self::Asker(_) => true,
         }
     }
@@ -148,6 +153,7 @@ impl ToGrantor {
             Self::Order(m) => m.start,
             Self::FenceRead(m) => m.start,
             Self::Where(m) => m.start,
+            Self::DocumentRead(m) => m.start,
         }
     }
 }
@@ -186,6 +192,7 @@ impl fmt::Display for ToGrantor {
             Self::Order(m) => write!(f, "{m}"),
             Self::FenceRead(m) => write!(f, "fence read start {}", m.start),
             Self::Where(m) => write!(f, "{m}"),
+            Self::DocumentRead(m) => write!(f, "{m}"),
         }
     }
 }
@@ -245,6 +252,7 @@ impl fmt::Display for ToAsker {
             Self::CandidatesHere(m) => write!(f, "{m}"),
             Self::Ordered(m) => write!(f, "{m}"),
             Self::Current(m) => write!(f, "{m}"),
+            Self::DocumentPart(m) => write!(f, "{m}"),
         }
     }
 }

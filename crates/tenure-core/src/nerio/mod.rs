@@ -109,6 +109,7 @@
 //! | [`StepDown`] | grantor, leader | | the order, for the holder of that fence |
 //! | [`FenceRead`], [`FenceSeen`] | grantor, grantor | | a bound on all fences seen and leases given |
 //! | [`Where`], [`Current`] | any sender, grantor | 10.6 | the epoch that the grantor has entered |
+//! | [`DocumentRead`], [`DocumentPart`] | any sender, grantor | 10.6 | a part of the document of that epoch |
 //!
 //! A message has the type of its recipient: [`ToGrantor`], [`ToCandidate`], or [`ToAsker`] for the
 //! answer to a question. [`wire`] has the format.
@@ -319,7 +320,10 @@ pub use command::{Command, Extra};
 pub use config::{
     Checked, Config, ConfigError, HostPort, HostPortError, Limits, Member, MemberError, members,
 };
-pub use epoch::{Current, Document, DocumentError, EpochId, Membership, Origin, Seat, Where};
+pub use epoch::{
+    Current, Document, DocumentError, DocumentPart, DocumentRead, DocumentReader, EpochId,
+    Membership, Origin, ReadOutcome, Seat, Where,
+};
 pub use event::{Event, Ignored, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};
 pub use inventory::{

@@ -181,7 +181,8 @@ impl Nerio {
             | ToAsker::ElectionsHere(_)
             | ToAsker::CandidatesHere(_)
             | ToAsker::Ordered(_)
-            | ToAsker::Current(_) => ignore(out, None, Ignored::Unasked),
+            | ToAsker::Current(_)
+            | ToAsker::DocumentPart(_) => ignore(out, None, Ignored::Unasked),
         }
     }
 

@@ -15,8 +15,9 @@
 //!
 //! Any sender can ask in any name, so questions must not be much shorter than their answers. The
 //! datagram must have [`QUESTION_BYTES`] for each verification, query, fence read, question for a
-//! list (kinds 9, 17, 19), order (21) and question for the epoch (25), and [`REQUEST_BYTES`] for
-//! each request. Zeros of kind 255 fill it up; a question without its bytes does not count.
+//! list (kinds 9, 17, 19), order (21) and question for the epoch or its document (25, 27), and
+//! [`REQUEST_BYTES`] for each request. Zeros of kind 255 fill it up; a question without its bytes
+//! does not count.
 
 use alloc::vec::Vec;
 
@@ -240,9 +241,8 @@ impl<'a> Messages<'a> {
 const fn least(kind: u8) -> usize {
     match kind {
         REQUEST => REQUEST_BYTES,
-        VERIFY | QUERY | LIST | FENCE_READ | ELECTIONS | CANDIDATES | ORDER | WHERE => {
-            QUESTION_BYTES
-        }
+        VERIFY | QUERY | LIST | FENCE_READ | ELECTIONS | CANDIDATES | ORDER | WHERE
+        | DOCUMENT_READ => QUESTION_BYTES,
         _ => 0,
     }
 }
@@ -304,6 +304,7 @@ const ELECTIONS: u8 = 17;
 const CANDIDATES: u8 = 19;
 const ORDER: u8 = 21;
 const WHERE: u8 = 25;
+const DOCUMENT_READ: u8 = 27;
 
 kinds! {
     REQUEST => Grantor(ToGrantor::Request),
@@ -329,6 +330,8 @@ kinds! {
     23 => Candidate(ToCandidate::StepDown),
     WHERE => Grantor(ToGrantor::Where),
     26 => Asker(ToAsker::Current),
+    DOCUMENT_READ => Grantor(ToGrantor::DocumentRead),
+    28 => Asker(ToAsker::DocumentPart),
 }
 
 #[cfg(test)]
@@ -343,7 +346,7 @@ mod tests {
         Release, Released, Request, Service, State, Verify,
     };
     use super::super::config::Config;
-    use super::super::epoch::{Current, Where};
+    use super::super::epoch::{Current, DocumentPart, DocumentRead, Where};
     use super::super::grantor::inventory::{CANDIDATES_BYTES, ELECTIONS_BYTES};
     use super::super::grantor::listing::PAGE_BYTES;
     use super::super::identity::{Boot, Instance, Mark, Stamp};
@@ -468,6 +471,17 @@ mod tests {
         })
     }
 
+    fn document_part() -> Message {
+        Message::from(DocumentPart {
+            asker: Inc(u128::MAX),
+            start: Time::MAX,
+            epoch: EpochId { number: u64::MAX, digest: u64::MAX },
+            offset: u32::MAX,
+            total: u32::MAX,
+            bytes: alloc::vec![u8::MAX; DocumentPart::BYTES_MAX],
+        })
+    }
+
     fn ordered() -> Message {
         Message::from(Ordered {
             election: ElectionName::new(&full("e", ElectionName::MAX_BYTES)).unwrap(),
@@ -542,6 +556,7 @@ mod tests {
             step_down(),
             ordered(),
             current(),
+            document_part(),
         ]
     }
 
@@ -590,6 +605,7 @@ mod tests {
             Order { election: election.clone(), start, number: 0, fence: Fence::NONE, next: None };
         let release = Release { election: election.clone(), start, next: None };
         let released = Released { election: election.clone(), asker: Inc(u128::MAX), start };
+        let read = DocumentRead { start, epoch: EpochId::NONE, offset: 0 };
         alloc::vec![
             (Message::from(Verify { election: election.clone(), start }), told()),
             (Message::from(Query { election, start }), told()),
@@ -604,6 +620,7 @@ mod tests {
             (Message::from(request), decided),
             (Message::from(release), alloc::vec![Message::from(released)]),
             (Message::from(Where { start }), alloc::vec![current()]),
+            (Message::from(read), alloc::vec![document_part()]),
         ]
     }
 

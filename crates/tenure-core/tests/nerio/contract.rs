@@ -7,11 +7,11 @@ use std::time::Duration;
 use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
     Boot, CandidateHere, Candidates, CandidatesHere, Checked, Command, Config, Current,
-    ElectionHere, Elections, ElectionsHere, Entry, EpochId, Extra, FenceRead, FenceSeen, Granted,
-    Holder, HolderHere, Inc, Instance, Kept, Leaving, Limits, List, Listed, Member, Memory,
-    Message, Nerio, Order, Ordered, Passed, Query, Raising, Recipient, Refusal, Refused, Release,
-    Released, Remainder, Request, Roster, Sender, Service, Stamp, Start, State, StepDown, To,
-    Verify, Where, Which, Who,
+    DocumentPart, DocumentRead, ElectionHere, Elections, ElectionsHere, Entry, EpochId, Extra,
+    FenceRead, FenceSeen, Granted, Holder, HolderHere, Inc, Instance, Kept, Leaving, Limits, List,
+    Listed, Member, Memory, Message, Nerio, Order, Ordered, Passed, Query, Raising, Recipient,
+    Refusal, Refused, Release, Released, Remainder, Request, Roster, Sender, Service, Stamp, Start,
+    State, StepDown, To, Verify, Where, Which, Who,
 };
 use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
 
@@ -413,6 +413,24 @@ fn current(rng: &mut Rng) -> Current {
     }
 }
 
+/// A question for a document, or a part; some parts are of the nodes' document.
+fn of_documents(rng: &mut Rng) -> Message {
+    let (start, asker, epoch) = (time(rng), asker(rng), any_epoch(rng));
+    let whole = config().membership().document().encode().unwrap();
+    let any_offset = |rng: &mut Rng| rng.within(0..whole.len() as u64 + 2) as u32;
+    if flag(rng) {
+        return Message::from(DocumentRead { start, epoch, offset: any_offset(rng) });
+    }
+    let total = if flag(rng) { whole.len() as u32 } else { rng.number() as u32 };
+    let mut bytes = whole.clone();
+    bytes.truncate(DocumentPart::BYTES_MAX);
+    if flag(rng) {
+        bytes.truncate(rng.within(0..bytes.len() as u64) as usize);
+    }
+    let offset = if flag(rng) { 0 } else { any_offset(rng) };
+    Message::from(DocumentPart { asker, start, epoch, offset, total, bytes })
+}
+
 fn fence_seen(rng: &mut Rng) -> FenceSeen {
     FenceSeen {
         asker: asker(rng),
@@ -427,7 +445,7 @@ fn fence_seen(rng: &mut Rng) -> FenceSeen {
 
 fn anything(rng: &mut Rng) -> Message {
     let (election, start, asker) = (any_election(rng), time(rng), asker(rng));
-    match rng.within(0..27) {
+    match rng.within(0..28) {
         0..=4 => Message::from(request(rng)),
         5 => Message::from(granted(rng)),
         6 => {
@@ -484,6 +502,7 @@ fn anything(rng: &mut Rng) -> Message {
         21..=23 => of_orders(rng),
         24 => Message::from(Where { start }),
         25 => Message::from(current(rng)),
+        26 => of_documents(rng),
         _ if flag(rng) => {
             Message::from(FenceRead { start, instance: instance(rng), record: flag(rng) })
         }

@@ -41,7 +41,7 @@ impl Authority {
                 asks && grant.elections.cover_which(&m.which)
             }
             Message::Grantor(ToGrantor::List(_)) => asks && grant.elections.cover_all(),
-            Message::Grantor(ToGrantor::Where(_)) => asks,
+            Message::Grantor(ToGrantor::Where(_) | ToGrantor::DocumentRead(_)) => asks,
             Message::Grantor(ToGrantor::FenceRead(_))
             | Message::Candidate(
                 ToCandidate::Granted(_)
@@ -56,7 +56,8 @@ impl Authority {
                 | ToAsker::ElectionsHere(_)
                 | ToAsker::CandidatesHere(_)
                 | ToAsker::Ordered(_)
-                | ToAsker::Current(_),
+                | ToAsker::Current(_)
+                | ToAsker::DocumentPart(_),
             ) => false,
         }
     }
@@ -65,8 +66,8 @@ impl Authority {
 #[cfg(test)]
 mod tests {
     use tenure_core::nerio::{
-        Candidates, Elections, FenceRead, Instance, List, Order, Query, Release, Released,
-        StepDown, Verify, Where, Which,
+        Candidates, DocumentPart, DocumentRead, Elections, EpochId, FenceRead, Instance, List,
+        Order, Query, Release, Released, StepDown, Verify, Where, Which,
     };
     use tenure_core::{ElectionName, Fence, Time};
 
@@ -152,13 +153,23 @@ mod tests {
         };
         let elections = |which| Message::from(Elections { start, which, after: None });
         let list = Message::from(List { start, after: None });
+        let epoch = EpochId::NONE;
         let place = Message::from(Where { start });
+        let document = Message::from(DocumentRead { start, epoch, offset: 0 });
         let of_members = [
             Message::from(FenceRead { start, instance: Instance(0), record: true }),
             Message::from(Released {
                 election: "billing/eu".parse().unwrap(),
                 asker: Inc(1),
                 start,
+            }),
+            Message::from(DocumentPart {
+                asker: Inc(1),
+                start,
+                epoch,
+                offset: 0,
+                total: 1,
+                bytes: vec![0],
             }),
         ];
         let some = application("billing/*");
@@ -167,7 +178,8 @@ mod tests {
         assert!(!asked("audit").iter().any(|message| some.may_say(message)));
         assert!(asked("audit").iter().all(|message| all.may_say(message)));
         assert!(!some.may_say(&list) && all.may_say(&list));
-        assert!(some.may_say(&place) && !with("ask").may_say(&of_members[0]));
+        assert!(some.may_say(&place) && some.may_say(&document));
+        assert!(!with("contend").may_say(&document) && !with("ask").may_say(&of_members[0]));
         let every = Which::All;
         let own = Which::Beginning("billing/".parse().unwrap());
         let every = elections(every);

@@ -10,6 +10,7 @@ mod id;
 mod membership;
 mod proposer;
 mod rests;
+mod transfer;
 mod vote;
 mod whereabouts;
 
@@ -18,5 +19,6 @@ pub use id::EpochId;
 pub use membership::Membership;
 pub use proposer::{Phase, Proposer};
 pub use rests::{HeldRest, Inheritance, Page, RestBounds, Source};
+pub use transfer::{DocumentPart, DocumentRead, DocumentReader, ReadOutcome};
 pub use vote::{Ballot, Vote};
 pub use whereabouts::{Current, Where};

@@ -165,6 +165,7 @@ impl Grantor {
             ToGrantor::Order(order) => self.on_order(now, from, &order, out),
             ToGrantor::FenceRead(read) => self.on_fence_read(now, from, &read, out),
             ToGrantor::Where(asked) => self.say_epoch(now, from, asked.start, out),
+            ToGrantor::DocumentRead(read) => self.on_document_read(from, &read, out),
         }
     }
 

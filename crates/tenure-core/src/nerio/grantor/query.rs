@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::super::body::{Leaving, Query, State};
-use super::super::epoch::Current;
+use super::super::epoch::{Current, DocumentRead};
 use super::super::event::{Ignored, OwnEvent};
 use super::super::message::Sender;
 use super::super::wire;
@@ -28,6 +28,17 @@ impl Grantor {
             length: u32::try_from(wire::length(document)).unwrap_or(u32::MAX),
         };
         send(out, To::at(self.membership.id(), from.address), current);
+    }
+
+    /// Sends a part of the document of this grantor's epoch, in an envelope of that epoch. The
+    /// grantor has no other document.
+    pub(super) fn on_document_read(&self, from: &Sender, read: &DocumentRead, out: &mut Out) {
+        let (id, document) = (self.membership.id(), self.membership.document());
+        let is_own = read.epoch == id;
+        match is_own.then(|| document.part(read, from.who.inc)).flatten() {
+            Some(part) => send(out, To::at(id, from.address), part),
+            None => emit(out, None, OwnEvent::Ignored(Ignored::OtherEpoch)),
+        }
     }
 
     /// Notes that the holder leads no more while a promise delays the release. The grantor only

@@ -184,10 +184,13 @@ fn post(stage: &mut Stage<Talks>, from: usize, letter: Letter) -> Option<&'stati
     fate
 }
 
-/// Kind of a message: the first word of its text, and the second one of fence reads.
+/// Kind of a message: the first word of its text, and the second one of reads.
 fn kind(said: &str) -> String {
     let words: Vec<&str> = said.split(' ').collect();
-    if words[0] == "fence" { format!("fence-{}", words[1]) } else { words[0].to_owned() }
+    match words[0] {
+        first @ ("fence" | "document") => format!("{first}-{}", words[1]),
+        first => first.to_owned(),
+    }
 }
 
 /// The line for the start of a process: its identity, and what its directory holds.

@@ -1,8 +1,8 @@
 //! Epochs (section 10.6): messages are meant for one, and count in no other.
 
 use tenure_core::nerio::{
-    Current, Effect, EpochId, Event, Ignored, Leaving, List, Message, OwnEvent, Query, Released,
-    Sender, Service, ToAsker, Where,
+    Current, DocumentPart, DocumentRead, DocumentReader, Effect, EpochId, Event, Ignored, Leaving,
+    List, Message, OwnEvent, Query, ReadOutcome, Released, Sender, Service, ToAsker, Where,
 };
 use tenure_core::{Fence, Input, Protocol};
 
@@ -109,6 +109,36 @@ fn anybody_may_ask_for_epoch() {
         let from = elsewhere(&s, "q", number);
         let told = shown(&s.tell_as(&from, "a", Message::from(Where { start: at(3) })));
         assert_eq!((told[0].start, told[0].epoch), (at(3), s.config.membership().id()));
+    }
+}
+
+/// The parts of documents in these effects.
+fn parts(effects: &[Effect]) -> Vec<DocumentPart> {
+    let part = |message: &Message| match message {
+        Message::Asker(ToAsker::DocumentPart(part)) => Some(part.clone()),
+        _ => None,
+    };
+    sent(effects).filter_map(part).collect()
+}
+
+#[test]
+fn anybody_may_read_the_document() {
+    let mut s = Story::new();
+    let membership = s.config.membership().clone();
+    let from = elsewhere(&s, "q", 0);
+    let mut reader = DocumentReader::new(membership.id());
+    let effects = s.tell_as(&from, "a", reader.question(at(3)).into());
+    let parts = parts(&effects);
+    let [part] = &parts[..] else { panic!("{effects:?}") };
+    assert_eq!((part.asker, part.start), (s.who("q").inc, at(3)));
+    let Some(Effect::Send { to, .. }) = effects.last() else { panic!("{effects:?}") };
+    assert_eq!(to.epoch, membership.id());
+    let ReadOutcome::Finished(document) = reader.on_part(part) else { panic!("{part}") };
+    assert_eq!(*document, *membership.document());
+    let other = EpochId { number: 1, ..membership.id() };
+    for (epoch, offset) in [(other, 0), (membership.id(), part.total)] {
+        let read = DocumentRead { start: at(3), epoch, offset };
+        assert_eq!(emitted(&s.tell_as(&from, "a", read.into())), [ignored()]);
     }
 }
 
