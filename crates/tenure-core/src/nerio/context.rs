@@ -15,6 +15,9 @@ pub(super) struct Context {
     pub(super) config: Checked,
     /// The members that candidates and observers ask.
     pub(super) membership: Arc<Membership>,
+    /// Whether a member has confirmed this membership. Before, it is only that of the settings,
+    /// whose list may be incomplete or old.
+    pub(super) confirmed: bool,
     pub(super) who: Who,
     pub(super) draw: Draw,
     pub(super) trips: RoundTrips,
@@ -25,7 +28,8 @@ impl Context {
     pub(super) fn new(config: Checked, name: NodeName) -> Self {
         let membership = Arc::clone(config.membership());
         let who = Who { name, inc: Inc(0) };
-        Self { config, membership, who, draw: Draw::new(0), trips: RoundTrips::default() }
+        let (draw, trips) = (Draw::new(0), RoundTrips::default());
+        Self { config, membership, confirmed: false, who, draw, trips }
     }
 
     pub(super) fn round_trip(&self) -> Duration {

@@ -1,5 +1,6 @@
 //! Events for applications and operators.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -7,7 +8,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::body::{Refusal, fmt_fence};
-use super::epoch::Membership;
+use super::epoch::{DocumentError, Membership};
 use super::identity::Who;
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
@@ -147,6 +148,15 @@ pub enum OwnEvent {
     /// that of its candidates. Emitted when they change. A node begins with the
     /// [membership](super::Checked::membership) of its settings.
     Epochs(Vec<Arc<Membership>>),
+    /// The document of a member is of another cluster, or was made with another ρ: this node and
+    /// that member never work together. Emitted each time the member names that document's epoch.
+    OtherDocument {
+        by: NodeName,
+        address: SocketAddr,
+        /// Digest of the document of epoch 0, as the member gave it.
+        founding: u64,
+        error: Box<DocumentError>,
+    },
     Ignored(Ignored),
 }
 
@@ -313,6 +323,9 @@ impl fmt::Display for OwnEvent {
             Self::Epochs(all) => {
                 let numbers = all.iter().map(|one| one.id().number).collect::<Vec<_>>();
                 write!(f, "takes messages for epochs {}", List(&numbers, ", "))
+            }
+            Self::OtherDocument { by, error, .. } => {
+                write!(f, "{by} has another document: {error}")
             }
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }

@@ -129,6 +129,7 @@
 //! | quarantine | (1 + ρ)·δ_max, own or read | every forgotten lease has ended |
 //! | a larger δ_max | (1 + ρ)·δ_max | leases forgotten by others have ended, too |
 //! | a forgotten election | F + (1 + ρ)·δ_max | messages still on their way have lapsed |
+//! | a lost part of a document | as a lost renewal, five times | the next message of a member names the epoch again |
 //! | a failed write | 1 s | the record is written again, with or without requests |
 //!
 //! Where `d` is a high percentile of measured round trips.
@@ -202,6 +203,11 @@
 //!   the order names. The holder reports the order, once, if it leads with that fence; the
 //!   application ends the leadership or goes on. An order never ends a later leadership.
 //! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
+//! - *Documents*: a node without a grantor needs one name of a member. A member that is asked for
+//!   another epoch says in which epoch it is; the node reads the document of that epoch, and asks
+//!   its members from then on. Once a member has confirmed the membership, the node takes only a
+//!   later epoch of the same cluster. Claims survive the change, answers do not: oks of one epoch
+//!   count together.
 //!
 //! # Not built yet
 //!

@@ -1,5 +1,7 @@
 //! A node: at most one grantor, and any number of candidates and observers.
 
+mod epochs;
+
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use core::net::SocketAddr;
@@ -9,6 +11,7 @@ use super::candidate::Candidate;
 use super::command::{Command, Extra};
 use super::config::Checked;
 use super::context::Context;
+use super::epoch::{Learning, Membership};
 use super::event::{Event, Ignored, OwnEvent, Question};
 use super::grantor::Grantor;
 use super::identity::{Inc, Who};
@@ -44,6 +47,8 @@ pub struct Nerio {
     /// Last sender that was told this node's epoch, and the time: a datagram with many questions
     /// gets one answer.
     told_epoch: Option<(SocketAddr, Time)>,
+    /// Documents of epochs that candidates and observers do not know.
+    learning: Learning,
     now: Time,
 }
 
@@ -60,6 +65,7 @@ impl Nerio {
             observers_due: Deadlines::default(),
             asked: BTreeSet::new(),
             told_epoch: None,
+            learning: Learning::default(),
             now: Time::ZERO,
         }
     }
@@ -74,6 +80,19 @@ impl Nerio {
     #[must_use]
     pub const fn config(&self) -> &Checked {
         &self.context.config
+    }
+
+    /// The members that its candidates and observers ask.
+    #[must_use]
+    pub fn membership(&self) -> &Membership {
+        &self.context.membership
+    }
+
+    /// Whether a member has confirmed [these members](Self::membership). Before, they are only
+    /// those of the settings. The members of a node with a grantor need no confirmation.
+    #[must_use]
+    pub const fn is_confirmed(&self) -> bool {
+        self.context.confirmed
     }
 
     /// The state of its grantor; `None` without a grantor.
@@ -91,6 +110,7 @@ impl Nerio {
             let mut grantor = Grantor::new(config, membership, who.name.clone());
             grantor.on_start(now, memory, out);
             self.grantor = Some(grantor);
+            self.context.confirmed = true;
         }
     }
 
@@ -180,9 +200,9 @@ impl Nerio {
             ToAsker::Listed(_)
             | ToAsker::ElectionsHere(_)
             | ToAsker::CandidatesHere(_)
-            | ToAsker::Ordered(_)
-            | ToAsker::Current(_)
-            | ToAsker::DocumentPart(_) => ignore(out, None, Ignored::Unasked),
+            | ToAsker::Ordered(_) => ignore(out, None, Ignored::Unasked),
+            ToAsker::Current(current) => self.on_current(now, from, &current, out),
+            ToAsker::DocumentPart(part) => self.on_document_part(now, from, &part, out),
         }
     }
 
@@ -193,9 +213,10 @@ impl Nerio {
     }
 
     /// The member whose answer is for this incarnation. Another incarnation of the same name may
-    /// have used the same Start, with another fence and another lease.
+    /// have used the same Start, with another fence and another lease. The answer is bound to the
+    /// epoch of this node, and so confirms that epoch.
     fn answering(
-        &self,
+        &mut self,
         from: &Sender,
         election: &ElectionName,
         asker: Inc,
@@ -209,6 +230,7 @@ impl Nerio {
             ignore(out, Some(election.clone()), Ignored::OtherIncarnation);
             return None;
         }
+        self.context.confirmed = true;
         Some(member)
     }
 
@@ -365,6 +387,7 @@ impl Nerio {
                 observer.run_due(now, context, out);
             });
         }
+        self.read_due(now, out);
         // Start the grantor last: a failed write of the grantor drops every effect after it.
         if let Some(grantor) = &mut self.grantor {
             grantor.on_timeout(now, out);
@@ -418,7 +441,8 @@ impl Protocol for Nerio {
             timer.unwrap_or(Timer::Attempt).at(at)
         });
         let observer = self.observers_due.first().map(|at| Timer::Observe.at(at));
-        let first = Deadline::first(Deadline::first(grantor, candidate), observer);
+        let part = self.learning.due().map(|at| Timer::ReadDocument.at(at));
+        let first = [candidate, observer, part].into_iter().fold(grantor, Deadline::first);
         debug_assert_eq!(first.map(|first| first.at), self.due(), "the two are one");
         first
     }
@@ -426,7 +450,8 @@ impl Protocol for Nerio {
     /// Does not read the candidate that is due: with thousands of candidates it is in no cache.
     fn due(&self) -> Option<Time> {
         let grantor = self.grantor.as_ref().and_then(Grantor::deadline).map(|due| due.at);
-        let others = [self.candidates_due.first(), self.observers_due.first()];
+        let part = self.learning.due();
+        let others = [self.candidates_due.first(), self.observers_due.first(), part];
         others.into_iter().chain([grantor]).flatten().min()
     }
 

@@ -29,6 +29,8 @@ pub(super) struct Observer {
     began: Time,
     /// Time since which an incarnation holds a quorum of grants and has not announced its fence.
     won_since: Option<Time>,
+    /// Time of the last change of epochs, until the view agrees with answers of the new one.
+    switched: Option<Time>,
     booking: Booking,
 }
 
@@ -72,6 +74,7 @@ impl Observer {
             view: None,
             began: now,
             won_since: None,
+            switched: None,
             booking: Booking::default(),
         }
     }
@@ -87,6 +90,16 @@ impl Observer {
             self.next_at = now.after(self.every);
         }
         self.tell(now, context, out);
+    }
+
+    /// Asks the members of another epoch. Answers of the members before count no more; the view
+    /// stays until the new members have had time to answer.
+    pub(super) fn switch(&mut self, now: Time, context: &Context, out: &mut Out) {
+        self.answers.clear();
+        self.won_since = None;
+        self.switched = Some(now);
+        self.next_at = now;
+        self.run_due(now, context, out);
     }
 
     pub(super) fn on_state(
@@ -141,13 +154,17 @@ impl Observer {
         if !holds {
             self.won_since = None;
         }
+        if seen.is_some() {
+            self.switched = None;
+        }
         let view = match (seen, &self.view) {
             (Some(view), _) => view,
             (None, Some(View::Unknown { since })) => View::Unknown { since: *since },
-            // The leader has given up, or its grants have moved: wait for the answers to the next
-            // question.
+            // The leader has given up, its grants have moved, or other members answer: wait for the
+            // answers to the next question.
             (None, Some(View::Leader(LeaderView { until: Some(until), .. })))
-                if now < *until && (is_won || self.are_free(now, context)) =>
+                if now < *until
+                    && (is_won || self.has_switched(now, context) || self.are_free(now, context)) =>
             {
                 return;
             }
@@ -161,6 +178,11 @@ impl Observer {
             let (election, event) = (Some(self.election.clone()), Event::View(view.into()));
             out.push(Effect::Emit { election, event });
         }
+    }
+
+    /// Whether the members of another epoch may not have answered yet.
+    fn has_switched(&self, now: Time, context: &Context) -> bool {
+        self.switched.is_some_and(|at| now < at.after(self.patience(context)))
     }
 
     /// The age up to which a grantor's answer counts.

@@ -7,11 +7,11 @@ use std::time::Duration;
 use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
     Boot, CandidateHere, Candidates, CandidatesHere, Checked, Command, Config, Current,
-    DocumentPart, DocumentRead, ElectionHere, Elections, ElectionsHere, Entry, EpochId, Extra,
-    FenceRead, FenceSeen, Granted, Holder, HolderHere, Inc, Instance, Kept, Leaving, Limits, List,
-    Listed, Member, Memory, Message, Nerio, Order, Ordered, Passed, Query, Raising, Recipient,
-    Refusal, Refused, Release, Released, Remainder, Request, Roster, Sender, Service, Stamp, Start,
-    State, StepDown, To, Verify, Where, Which, Who,
+    Document, DocumentPart, DocumentRead, ElectionHere, Elections, ElectionsHere, Entry, EpochId,
+    Extra, FenceRead, FenceSeen, Granted, Holder, HolderHere, Inc, Instance, Kept, Leaving, Limits,
+    List, Listed, Member, Memory, Message, Nerio, Order, Ordered, Passed, Query, Quorums, Raising,
+    Recipient, Refusal, Refused, Release, Released, Remainder, Request, Roster, Sender, Service,
+    Stamp, Start, State, StepDown, To, Verify, Where, Which, Who,
 };
 use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
 
@@ -93,12 +93,13 @@ impl Subject for NerioSubject {
         message: &Message,
         rng: &mut Rng,
     ) -> Vec<(usize, Received<Self>)> {
+        let from = Sender { epoch: to.epoch, ..sender(from) };
         let to = match &to.recipient {
             Recipient::Member(name) => NAMES.iter().position(|known| *known == name.as_str()),
             Recipient::Address(to) => (0..NAMES.len()).find(|node| address(*node) == *to),
         };
         let to = to.filter(|_| !rng.once_in(10));
-        to.map(|to| (to, (sender(from), message.clone()))).into_iter().collect()
+        to.map(|to| (to, (from, message.clone()))).into_iter().collect()
     }
 
     fn elections() -> Vec<ElectionName> {
@@ -400,11 +401,22 @@ fn of_orders(rng: &mut Rng) -> Message {
     }
 }
 
+/// The document of the nodes, or one of two of its members.
+fn any_document(rng: &mut Rng) -> &'static Document {
+    static DOCUMENTS: LazyLock<[Document; 2]> = LazyLock::new(|| {
+        let mut line = Config::clone(&config());
+        line.members.pop();
+        line.quorums = Quorums::majority(line.members.len()).unwrap();
+        [config(), line.check().unwrap()].map(|config| config.membership().document().clone())
+    });
+    &DOCUMENTS[rng.within(0..2) as usize]
+}
+
 fn current(rng: &mut Rng) -> Current {
     Current {
         asker: asker(rng),
         start: time(rng),
-        epoch: any_epoch(rng),
+        epoch: if flag(rng) { any_document(rng).id() } else { any_epoch(rng) },
         founding: rng.number(),
         before: any_epoch(rng),
         instance: instance(rng),
@@ -413,10 +425,12 @@ fn current(rng: &mut Rng) -> Current {
     }
 }
 
-/// A question for a document, or a part; some parts are of the nodes' document.
+/// A question for a document, or a part; some parts are whole documents.
 fn of_documents(rng: &mut Rng) -> Message {
-    let (start, asker, epoch) = (time(rng), asker(rng), any_epoch(rng));
-    let whole = config().membership().document().encode().unwrap();
+    let document = any_document(rng);
+    let (start, asker) = (time(rng), asker(rng));
+    let epoch = if flag(rng) { document.id() } else { any_epoch(rng) };
+    let whole = document.encode().unwrap();
     let any_offset = |rng: &mut Rng| rng.within(0..whole.len() as u64 + 2) as u32;
     if flag(rng) {
         return Message::from(DocumentRead { start, epoch, offset: any_offset(rng) });

@@ -333,6 +333,24 @@ impl Candidate {
         }
     }
 
+    /// Goes on in another epoch: asks its members, and gives up there as well. A claim stays,
+    /// because the grants behind it do; answers of the epoch before count no more.
+    pub(super) fn switch(&mut self, now: Time, context: &mut Context, out: &mut Out) {
+        if let Some(pending) = &mut self.pending {
+            pending.switch(now, &context.membership);
+        }
+        let begin = self.pending.as_ref().map_or(now, |pending| pending.not_before().max(now));
+        // Leaders of many elections do not renew in one burst.
+        let pause = self.draw(context.config.renew_after() / 8, "switch", context);
+        if let Some(campaign) = &mut self.campaign {
+            let leads = campaign.lease.is_some();
+            campaign.sent.clear();
+            campaign.answers = EpochAnswers::new(&context.membership, self.last_start);
+            campaign.next_at = if leads { begin.after(pause) } else { begin };
+        }
+        self.run_due(now, context, out);
+    }
+
     fn draw(&mut self, bound: Duration, purpose: &'static str, context: &Context) -> Duration {
         self.draws += 1;
         context.draw.span(bound, self.election.as_str(), purpose, self.draws)

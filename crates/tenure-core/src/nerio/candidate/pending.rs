@@ -101,6 +101,17 @@ impl PendingRelease {
         told
     }
 
+    /// Adds the members of another epoch, which becomes the present one. The epoch before stays,
+    /// since the candidate may hold grants there.
+    pub(super) fn switch(&mut self, now: Time, membership: &Arc<Membership>) {
+        if self.targets.len() > 1 {
+            self.targets.remove(0);
+        }
+        let membership = Arc::clone(membership);
+        self.targets.push(Target { membership, arrived: MemberSet::EMPTY });
+        self.again = now.max(self.hold);
+    }
+
     /// Whether every member has confirmed.
     pub(super) fn is_over(&self) -> bool {
         self.targets.iter().all(|target| target.missing().is_empty())

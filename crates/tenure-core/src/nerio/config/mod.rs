@@ -57,8 +57,9 @@ pub struct Config {
     /// Keeps clusters that share a network apart: a node ignores datagrams of another one.
     pub cluster: ClusterName,
     /// The grantors, 1 to 31, each name and each address once. Three survive the loss of one, five
-    /// the loss of two; more than seven only cost time. Only a grid depends on the order. Nodes
-    /// whose lists have different names report a digest mismatch, and never elect two leaders.
+    /// the loss of two; more than seven only cost time. Only a grid depends on the order. Grantors
+    /// whose lists have different names report a digest mismatch, and never elect two leaders. A
+    /// node that is no grantor needs the name of one grantor that runs, and learns the others.
     /// Positions of members are those of the [`membership`](Checked::membership).
     pub members: Vec<Member>,
     /// The sets of grantors that suffice (section 2), over as many members as the list has. Any two

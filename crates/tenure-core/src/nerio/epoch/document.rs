@@ -75,7 +75,7 @@ pub enum Origin {
 }
 
 /// The reason why a document is refused.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum DocumentError {
     #[error("the document is of cluster {theirs}, and this node is of {ours}")]
     Cluster { theirs: ClusterName, ours: ClusterName },

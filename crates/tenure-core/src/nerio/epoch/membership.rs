@@ -14,8 +14,9 @@ use crate::name::NodeName;
 /// in ascending order, which are the same on every node; a [`MemberSet`] holds such positions.
 ///
 /// A membership is apart from the settings of a node ([`Config`](super::super::Config)) because
-/// section 10.6 replaces it while the node runs. Today every node stays in epoch 0, the
-/// [membership](super::super::Checked::membership) of its settings.
+/// section 10.6 replaces it while the node runs. A node begins with the
+/// [membership](super::super::Checked::membership) of its settings, and a node without a grantor
+/// learns that of the members.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Membership {
     id: EpochId,

@@ -10,10 +10,6 @@ use super::super::identity::Inc;
 use super::{Document, EpochId};
 use crate::time::Time;
 
-/// Most bytes of a document in one part, so that an answer is at most four times as long as its
-/// question.
-const PART_BYTES: usize = 900;
-
 /// A question for a part of a document.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct DocumentRead {
@@ -40,8 +36,9 @@ pub struct DocumentPart {
 }
 
 impl DocumentPart {
-    /// Most bytes of a document in one part.
-    pub const BYTES_MAX: usize = PART_BYTES;
+    /// Most bytes of a document in one part, so that an answer is at most four times as long as its
+    /// question.
+    pub const BYTES_MAX: usize = 900;
 }
 
 impl Document {
@@ -67,7 +64,7 @@ impl Document {
     pub(in crate::nerio) fn part(&self, read: &DocumentRead, asker: Inc) -> Option<DocumentPart> {
         let all = self.encode()?;
         let rest = all.get(usize::try_from(read.offset).ok()?..)?;
-        let bytes = &rest[..rest.len().min(PART_BYTES)];
+        let bytes = &rest[..rest.len().min(DocumentPart::BYTES_MAX)];
         (!bytes.is_empty()).then(|| DocumentPart {
             asker,
             start: read.start,

@@ -7,7 +7,7 @@ use crate::name::NodeName;
 
 /// The reason why a quorum system was refused. Members appear by position; [`QuorumError::named`]
 /// prints them by name.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum QuorumError {
     #[error("a quorum system needs at least one member, better three")]
     NoMembers,

@@ -18,7 +18,7 @@ use super::{MemberSet, Quorums, System, check_count};
 use crate::name::NodeName;
 
 /// The reason why the text of a quorum system was refused. Columns count characters from 1.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum QuorumTextError {
     #[error(
         "{text:?} is no quorum system; use majority, weights:a=3,b=1,c=1 (with ;threshold=4 if it \

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tenure_core::nerio::{
     self, Checked, Config, Effect, Event, Extra, Inc, Instance, Kept, Member, Message, Nerio,
-    OwnEvent, Query, Remembered, Sender, Start, To, ToAsker, Who, Words,
+    OwnEvent, Query, Quorums, Remembered, Sender, Start, To, ToAsker, Who, Words,
 };
 use tenure_core::{Command, Fence, Input, NodeName, Protocol, Standing};
 use tenure_testkit::Clock;
@@ -78,9 +78,10 @@ impl Scene for Talks {
     }
 
     fn send(stage: &mut Stage<Self>, from: usize, to: To, message: Message) {
+        let sender = Sender { epoch: to.epoch, ..sender(stage, from) };
         let to = place(stage, from, to);
         let said = message.to_string();
-        let letter = Letter { sender: sender(stage, from), to, message };
+        let letter = Letter { sender, to, message };
         let fate = post(stage, from, letter);
         let to = &stage.nodes[to];
         let fate = fate.or((!to.up).then_some("down"));
@@ -328,6 +329,16 @@ impl Talk {
         self.enter(node, name, 100);
     }
 
+    /// Starts a node whose members list has these names alone.
+    pub(super) fn start_listing(&mut self, node: &str, names: &str) {
+        self.begin(&format!("start {node} members={names}"));
+        let mut config = Config::clone(&self.stage.nodes[0].config.0);
+        config.members.retain(|member| names.split(',').any(|name| name == member.name.as_str()));
+        config.quorums = Quorums::majority(config.members.len()).unwrap();
+        self.add(node, (config.check().unwrap(), node.parse().unwrap()));
+        self.enter(node, node, 100);
+    }
+
     pub(super) fn campaign(&mut self, node: &str) {
         self.begin(&format!("campaign {node}"));
         let value = node.parse().unwrap();
@@ -525,8 +536,8 @@ impl Talk {
 
     /// Starts a node for the first time: a member on a new directory.
     fn enter(&mut self, label: &str, name: &str, percent: u32) {
-        let node = match MEMBERS.iter().position(|member| *member == label) {
-            Some(member) => member,
+        let node = match self.stage.nodes.iter().position(|node| node.own.label == label) {
+            Some(known) => known,
             None => {
                 let cluster = self.stage.nodes[0].config.0.clone();
                 self.add(label, (cluster, name.parse().unwrap()))

@@ -1,8 +1,10 @@
-//! Epochs (section 10.6): messages are meant for one, and count in no other.
+//! Epochs (section 10.6): messages are meant for one, and count in no other. A node without a
+//! document learns one from the members of its list.
 
 use tenure_core::nerio::{
-    Current, DocumentPart, DocumentRead, DocumentReader, Effect, EpochId, Event, Ignored, Leaving,
-    List, Message, OwnEvent, Query, ReadOutcome, Released, Sender, Service, ToAsker, Where,
+    Command, Config, Current, Document, DocumentPart, DocumentRead, DocumentReader, Effect, EpochId,
+    Event, Ignored, Instance, Leaving, List, Message, Origin, OwnEvent, Query, ReadOutcome,
+    Released, Seat, Sender, Service, ToAsker, ToGrantor, Where,
 };
 use tenure_core::{Fence, Input, Protocol};
 
@@ -14,7 +16,11 @@ fn elsewhere(s: &Story, who: &str, number: u64) -> Sender {
 }
 
 fn ignored() -> Event {
-    Event::Own(OwnEvent::Ignored(Ignored::OtherEpoch))
+    ignored_for(Ignored::OtherEpoch)
+}
+
+fn ignored_for(reason: Ignored) -> Event {
+    Event::Own(OwnEvent::Ignored(reason))
 }
 
 /// The epochs that these effects show.
@@ -157,4 +163,261 @@ fn verification_crosses_epochs_not_clusters() {
     };
     assert_eq!(verify(0, &mut s), None);
     assert_eq!(verify(1, &mut s), Some(Some(Fence::new(s.fence("p")))));
+}
+
+/// Starts a candidate with other settings than the members.
+fn start_with(s: &mut Story, who: &'static str, line: Config) {
+    let whole = std::mem::replace(&mut s.config, line.check().unwrap());
+    s.start(who, None);
+    s.config = whole;
+}
+
+/// The epoch after that of the members, with the same members.
+fn successor(s: &Story) -> Document {
+    let before = s.config.membership().document().clone();
+    let id = before.id();
+    let mut seats = before.seats.clone();
+    for (nth, seat) in seats.iter_mut().enumerate() {
+        *seat = Seat { instance: Some(Instance(nth as u128 + 1)), ..seat.clone() };
+    }
+    let origin = Origin::Changed;
+    Document { number: 1, before: id, founding: id.digest, origin, seats, ..before }
+}
+
+/// A member's word to `who` that it has entered the epoch of `document`.
+fn current(s: &Story, who: &str, document: &Document) -> Current {
+    let epoch = document.id();
+    Current {
+        asker: s.who(who).inc,
+        start: at(1),
+        epoch,
+        founding: if epoch.number == 0 { epoch.digest } else { document.founding },
+        before: document.before,
+        instance: Instance(1),
+        service: Service::Serving,
+        length: 0,
+    }
+}
+
+fn part(s: &Story, who: &str, document: &Document) -> DocumentPart {
+    let bytes = document.encode().unwrap();
+    let (asker, total) = (s.who(who).inc, bytes.len() as u32);
+    DocumentPart { asker, start: at(1), epoch: document.id(), offset: 0, total, bytes }
+}
+
+/// Member a names an epoch to `who`, and sends its document.
+fn teach(s: &mut Story, who: &'static str, document: &Document) -> Vec<Effect> {
+    let current = current(s, who, document);
+    let mut effects = s.tell("a", who, current.into());
+    let part = part(s, who, document);
+    effects.extend(s.tell("a", who, part.into()));
+    effects
+}
+
+fn has_switched(effects: &[Effect]) -> bool {
+    emitted(effects).iter().any(|event| matches!(event, Event::Own(OwnEvent::Epochs(_))))
+}
+
+fn reads(s: &Story) -> usize {
+    let is_read = |letter: &&Letter| {
+        matches!(letter.message, Message::Grantor(ToGrantor::DocumentRead(_)))
+    };
+    s.letters.iter().filter(is_read).count()
+}
+
+#[test]
+fn candidate_learns_members() {
+    for line in [&["a", "c"][..], &["b"], &["c", "x"]] {
+        let mut s = Story::new();
+        start_with(&mut s, "p", config(line));
+        s.elect("p");
+        s.deliver_all();
+        for grantor in GRANTORS {
+            assert_eq!(s.holder(grantor).as_deref(), Some("p"), "{line:?}");
+        }
+        assert_eq!(s.actors["p"].core.membership(), &**s.config.membership());
+    }
+}
+
+#[test]
+fn observer_learns_members() {
+    let mut s = Story::new();
+    s.elect("p");
+    start_with(&mut s, "r", config(&["b"]));
+    s.command("r", Command::Observe { every: ms(100) });
+    s.run(ms(300));
+    let is_p = |event: &Event| match event {
+        Event::View(view) => view.leader().is_some_and(|leader| &*leader.id == "p"),
+        _ => false,
+    };
+    assert!(s.events("r").iter().any(is_p), "{:?}", s.events("r"));
+}
+
+/// An observer says nothing else while the members of another epoch may not have answered yet.
+#[test]
+fn observer_keeps_its_view_over_switch() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.command("r", Command::Observe { every: ms(50) });
+    s.run(ms(200));
+    let views = |s: &Story| {
+        s.events("r").iter().filter(|event| matches!(event, Event::View(_))).count()
+    };
+    let before = views(&s);
+    assert!(before > 0);
+    let document = successor(&s);
+    assert!(has_switched(&teach(&mut s, "r", &document)));
+    s.drop_all();
+    s.pass(ms(100));
+    assert_eq!(views(&s), before);
+    s.pass(ms(1_500));
+    assert_eq!(views(&s), before + 1, "nobody has answered");
+}
+
+#[test]
+fn lost_part_is_asked_again() {
+    let mut s = Story::new();
+    start_with(&mut s, "p", config(&["a", "c"]));
+    s.campaign("p");
+    s.deliver("p", "a");
+    s.deliver("a", "p");
+    let mut asked = 0;
+    for _ in 0..100 {
+        asked += reads(&s);
+        s.drop_all();
+        s.pass(ms(10));
+    }
+    assert_eq!(asked, 5, "then it gives up");
+    s.run(ms(500));
+    assert!(s.leads("p"), "the next answer of a member begins anew");
+}
+
+#[test]
+fn other_cluster_teaches_nothing() {
+    let mut other = config(&GRANTORS);
+    other.cluster = "other".parse().unwrap();
+    let mut fast = config(&GRANTORS);
+    fast.drift = "0.05".parse().unwrap();
+    let cases = [
+        (other, "the document is of cluster story, and this node is of other"),
+        (fast, "the document has drift 0.1, and this node has 0.05"),
+    ];
+    for (line, why) in cases {
+        let mut s = Story::new();
+        start_with(&mut s, "p", line);
+        s.campaign("p");
+        s.run(ms(300));
+        assert!(!s.leads("p"), "{why}");
+        let told: Vec<_> = s.events("p").iter().map(ToString::to_string).collect();
+        let said = format!("a has another document: {why}");
+        assert!(told.contains(&said), "{told:?}");
+        let is_switch = |event: &Event| matches!(event, Event::Own(OwnEvent::Epochs(_)));
+        assert!(!s.events("p").iter().any(is_switch));
+    }
+}
+
+/// A member of another cluster, however fast its answers are, keeps no other member from teaching.
+#[test]
+fn misfit_delays_no_other_document() {
+    let mut s = Story::new();
+    start_with(&mut s, "p", config(&["a", "b"]));
+    let mut other = config(&GRANTORS);
+    other.cluster = "other".parse().unwrap();
+    let other = other.check().unwrap().membership().document().clone();
+    assert!(!has_switched(&teach(&mut s, "p", &other)));
+    let again = s.tell("a", "p", current(&s, "p", &other).into());
+    assert!(matches!(&emitted(&again)[..], [Event::Own(OwnEvent::OtherDocument { .. })]));
+    assert_eq!(again.len(), 1, "it is not read again");
+    let document = s.config.membership().document().clone();
+    assert!(has_switched(&teach(&mut s, "p", &document)));
+}
+
+#[test]
+fn stranger_teaches_nothing() {
+    let mut s = Story::new();
+    start_with(&mut s, "p", config(&["a", "c"]));
+    s.campaign("p");
+    let document = s.config.membership().document().clone();
+    let forged = Sender { proved: false, ..s.sender("a") };
+    for from in [s.sender("q"), s.sender("b"), forged] {
+        for message in [current(&s, "p", &document).into(), part(&s, "p", &document).into()] {
+            let effects = s.tell_as(&from, "p", message);
+            assert_eq!(emitted(&effects), [ignored_for(Ignored::NotAMember)]);
+            assert_eq!(effects.len(), 1, "{effects:?}");
+        }
+    }
+    let other_life = Current { asker: s.who("q").inc, ..current(&s, "p", &document) };
+    let effects = s.tell("a", "p", other_life.into());
+    assert_eq!(emitted(&effects), [ignored_for(Ignored::OtherIncarnation)]);
+    assert!(has_switched(&teach(&mut s, "p", &document)));
+}
+
+/// A member with another list is no reason to leave an epoch in which other members answer.
+#[test]
+fn answer_confirms_the_line() {
+    let mut s = Story::new();
+    let other = config(&["a", "x"]).check().unwrap().membership().document().clone();
+    s.campaign("p");
+    assert_eq!(sent(&s.tell("a", "p", current(&s, "p", &other).into())).count(), 1);
+    s.deliver("p", "b");
+    s.deliver("b", "p");
+    let effects = s.tell("a", "p", part(&s, "p", &other).into());
+    assert!(!has_switched(&effects), "it was confirmed in between");
+    let effects = s.tell("a", "p", current(&s, "p", &other).into());
+    assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
+    assert_eq!(effects.len(), 1);
+}
+
+#[test]
+fn leader_keeps_office_over_switch() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.drop_all();
+    let (until, fence) = (s.until("p"), s.fence("p"));
+    let document = successor(&s);
+    let effects = teach(&mut s, "p", &document);
+    assert!(has_switched(&effects));
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Lower { .. })));
+    assert_eq!((s.until("p"), s.fence("p")), (until, fence));
+    s.drop_all();
+    // An eighth of a third of the lease, at most.
+    s.pass(ms(42));
+    let asks = s.letters.iter().filter(|letter| letter.by == "p");
+    assert!(asks.clone().count() >= GRANTORS.len(), "it asks the new epoch at once");
+    assert!(asks.clone().all(|letter| letter.from.epoch == document.id()));
+    s.deliver_all();
+    assert_eq!(s.until("p"), until, "members of the epoch before grant nothing in the new one");
+    s.pass(until.since(s.now("p")));
+    assert!(!s.leads("p"));
+}
+
+#[test]
+fn release_goes_to_both_epochs() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.resign("p");
+    s.drop_all();
+    let document = successor(&s);
+    teach(&mut s, "p", &document);
+    let epochs = [s.config.membership().id(), document.id()];
+    for epoch in epochs {
+        let releases = s.letters.iter().filter(|letter| {
+            let is_release = matches!(letter.message, Message::Grantor(ToGrantor::Release(_)));
+            is_release && letter.from.epoch == epoch
+        });
+        assert_eq!(releases.count(), GRANTORS.len(), "{epoch:?}");
+    }
+    s.deliver_all();
+    for grantor in GRANTORS {
+        assert_eq!(s.holder(grantor), None);
+    }
+}
+
+/// Only the grantor of a node can tell which epoch it has entered.
+#[test]
+fn member_stays_in_its_epoch() {
+    let mut s = Story::new();
+    let document = successor(&s);
+    let effects = s.tell("b", "a", current(&s, "a", &document).into());
+    assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
 }

@@ -81,8 +81,9 @@ impl Story {
                 }
                 Effect::Flush(ticket, record) => flushed.push((ticket, record)),
                 Effect::Send { to, message } => {
+                    let from = Sender { epoch: to.epoch, ..from.clone() };
                     let to = members::place(core, to.recipient);
-                    sent.push(Letter { by: who, from: from.clone(), to, message });
+                    sent.push(Letter { by: who, from, to, message });
                 }
                 Effect::Emit { event, .. } => actor.events.push(event),
             }

@@ -16,13 +16,17 @@ pub fn sender(config: &Checked, who: Who, address: SocketAddr) -> Sender {
     Sender { who, address, proved, epoch: config.membership().id() }
 }
 
-/// Address of the node that receives what `core` sends to `to`.
+/// Address of the node that receives what `core` sends to `to`: by its list, or by the document of
+/// its epoch.
 pub fn place(core: &Nerio, to: Recipient) -> SocketAddr {
-    match to {
-        Recipient::Member(name) => {
-            let member = core.config().members.iter().find(|member| member.name == name);
-            literal(member.unwrap())
-        }
-        Recipient::Address(address) => address,
+    let name = match to {
+        Recipient::Member(name) => name,
+        Recipient::Address(address) => return address,
+    };
+    if let Some(member) = core.config().members.iter().find(|member| member.name == name) {
+        return literal(member);
     }
+    let mut seats = core.membership().document().seats.iter();
+    let seat = seats.find(|seat| seat.name == name).unwrap();
+    seat.hosts[0].literal().unwrap()
 }

@@ -42,7 +42,7 @@ fn parts_make_the_document() {
     assert_eq!(Document::decode(&bytes).as_ref(), Some(&document));
     let (outcome, parts) = read(document.id(), |_| {});
     assert_eq!(outcome, ReadOutcome::Finished(Box::new(document)));
-    assert_eq!(parts, bytes.len().div_ceil(PART_BYTES));
+    assert_eq!(parts, bytes.len().div_ceil(DocumentPart::BYTES_MAX));
     assert!(parts > 2, "{parts}");
 }
 
