@@ -4,9 +4,12 @@
 //! epoch is of another cluster. A member of an earlier version does not show its epoch; it counts
 //! as differing if its datagrams are for an epoch 0 that this node does not know.
 //!
+//! Another members list alone is no difference: a node that is no member learns the epoch of the
+//! members from them, and differs only if the document of that epoch does not fit.
+//!
 //! A single datagram proves little, because every host can send one. A member counts as differing
 //! after two differing datagrams, some time apart, without an agreeing datagram in between.
-//! Datagrams of strangers cause notices, and change nothing.
+//! Datagrams of strangers cause notices after the same time, and change nothing.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -19,10 +22,12 @@ use tenure_core::{NodeName, Obstacle, Time, Waiting};
 use crate::log;
 use crate::notice::Notice;
 
-/// Time between two differing datagrams after which a member counts as differing.
+/// Time between two differing datagrams after which their sender counts as differing.
 const LASTING: Duration = Duration::from_secs(1);
 /// Time for which a member that has shown its epoch is not judged by the ids of its datagrams.
 const SHOWN: Duration = Duration::from_secs(10);
+/// Most strangers with another configuration that are remembered.
+const STRANGERS_MAX: usize = 64;
 
 #[derive(Debug, Default)]
 pub(crate) struct Agreement {
@@ -30,6 +35,8 @@ pub(crate) struct Agreement {
     differing: BTreeMap<NodeName, Difference>,
     /// Members that have shown their epoch, and when they last did.
     shown: BTreeMap<NodeName, Time>,
+    /// Addresses of strangers that send for another epoch 0: first and last such datagram.
+    strangers: BTreeMap<SocketAddr, (Time, Time)>,
     hopeless: bool,
 }
 
@@ -37,6 +44,19 @@ pub(crate) struct Agreement {
 struct Difference {
     since: Time,
     last: Time,
+    why: Option<String>,
+}
+
+/// The sender of a datagram of another configuration.
+pub(crate) struct OtherSender {
+    pub(crate) name: NodeName,
+    pub(crate) address: SocketAddr,
+    /// Whether the sender is the node with that name.
+    pub(crate) proved: bool,
+    /// Digest of its configuration.
+    pub(crate) digest: u64,
+    /// The difference, if this node has read the sender's document.
+    pub(crate) why: Option<String>,
 }
 
 impl Agreement {
@@ -68,24 +88,44 @@ impl Agreement {
         self.shown.get(member).is_some_and(|at| now.since(*at) < SHOWN)
     }
 
-    /// Notes a datagram of another configuration, with the digest `theirs`, from `peer`; `proved`
-    /// if the sender is the node with that name.
+    /// Notes a datagram for another epoch 0 from a stranger at `address`. True if such datagrams
+    /// have come for some time: a stranger with another list learns this node's epoch soon.
+    pub(crate) fn is_lasting_stranger(&mut self, now: Time, address: SocketAddr) -> bool {
+        if self.strangers.len() == STRANGERS_MAX && !self.strangers.contains_key(&address) {
+            let oldest = self.strangers.iter().min_by_key(|(_, (_, last))| *last);
+            if let Some(oldest) = oldest.map(|(address, _)| *address) {
+                self.strangers.remove(&oldest);
+            }
+        }
+        let (since, last) = self.strangers.entry(address).or_insert((now, now));
+        *last = now;
+        now.since(*since) >= LASTING
+    }
+
+    /// Notes a datagram of this configuration from `address`.
+    pub(crate) fn fits(&mut self, address: SocketAddr) {
+        self.strangers.remove(&address);
+    }
+
+    /// Notes a datagram of another configuration.
     pub(crate) fn differs(
         &mut self,
         now: Time,
-        peer: NodeName,
-        address: SocketAddr,
-        proved: bool,
-        theirs: u64,
+        sender: OtherSender,
         membership: &Membership,
     ) -> Vec<Notice> {
+        let OtherSender { name: peer, address, proved, digest: theirs, mut why } = sender;
         let is_member = proved && membership.position(&peer).is_some();
         if is_member {
-            let difference = self.differing.entry(peer.clone());
-            difference.or_insert(Difference { since: now, last: now }).last = now;
+            let begins = || Difference { since: now, last: now, why: None };
+            let difference = self.differing.entry(peer.clone()).or_insert_with(begins);
+            difference.last = now;
+            // The reason was read once, and lasts as long as the difference.
+            why = why.or_else(|| difference.why.take());
+            difference.why.clone_from(&why);
         }
         let ours = membership.founding();
-        let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours }];
+        let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours, why }];
         if !self.hopeless && !membership.quorums().is_possible(self.lasting(membership)) {
             self.hopeless = true;
             notices.extend(self.disagreement(membership));
@@ -161,7 +201,9 @@ mod tests {
         let member = members.iter().find(|(at, _)| *at == port);
         let peer = NodeName::new(member.map_or("b", |(_, name)| *name)).unwrap();
         let address = ([127, 0, 0, 1], port).into();
-        agreement.differs(at(millis), peer, address, member.is_some(), 1, &membership())
+        let proved = member.is_some();
+        let sender = OtherSender { name: peer, address, proved, digest: 1, why: None };
+        agreement.differs(at(millis), sender, &membership())
     }
 
     fn hopeless(notices: &[Notice]) -> bool {
@@ -213,6 +255,41 @@ mod tests {
         }
         assert!(agreement.has_shown(at(10_000), &b) && !agreement.has_shown(at(10_001), &b));
         assert!(!agreement.has_shown(at(1), &stranger), "names are bounded by the members");
+    }
+
+    #[test]
+    fn shorter_list_is_no_difference() {
+        let mut agreement = Agreement::default();
+        let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+        for millis in (0..10_000).step_by(500) {
+            // It asks for another epoch once, and then knows better.
+            assert!(!agreement.is_lasting_stranger(at(millis), address(7)));
+            agreement.fits(address(7));
+        }
+        let lasts = (0..3_000).step_by(500);
+        let lasts = lasts.map(|millis| agreement.is_lasting_stranger(at(millis), address(8)));
+        assert_eq!(lasts.collect::<Vec<_>>(), [false, false, true, true, true, true]);
+        for port in 1_000..2_000 {
+            assert!(!agreement.is_lasting_stranger(at(3_000), address(port)));
+        }
+        assert!(agreement.strangers.len() <= STRANGERS_MAX);
+    }
+
+    #[test]
+    fn reason_is_said_again() {
+        let mut agreement = Agreement::default();
+        let why = |agreement: &mut Agreement, why: Option<&str>| {
+            let (name, why) = (NodeName::new("b").unwrap(), why.map(str::to_owned));
+            let address = ([127, 0, 0, 1], 7_102).into();
+            let sender = OtherSender { name, address, proved: true, digest: 1, why };
+            match agreement.differs(at(1), sender, &membership()).swap_remove(0) {
+                Notice::Mismatch { why, .. } => why,
+                notice => panic!("{notice}"),
+            }
+        };
+        assert_eq!(why(&mut agreement, None), None);
+        assert_eq!(why(&mut agreement, Some("drift")).as_deref(), Some("drift"));
+        assert_eq!(why(&mut agreement, None).as_deref(), Some("drift"));
     }
 
     #[test]

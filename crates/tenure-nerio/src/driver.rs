@@ -233,7 +233,7 @@ impl<T: Transport> Wire<T> {
         } else if by.is_none_or(|by| by.may_say(&message)) {
             self.counters.messages += 1;
             if let Message::Asker(ToAsker::Current(current)) = &message {
-                self.on_current(now, from, current);
+                self.on_current(now, from, current, machine.core.is_confirmed());
             }
             machine.input(Input::Message { from: from.clone(), message });
         } else {
@@ -350,7 +350,10 @@ impl<T: Transport> Wire<T> {
                 self.notice(Notice::DiskHangs { error });
             }
             OwnEvent::Ignored(reason) => self.counters.ignore_for(reason.label()),
-            OwnEvent::Epochs(memberships) => self.memberships = memberships,
+            OwnEvent::Epochs(memberships) => self.on_epochs(memberships),
+            OwnEvent::OtherDocument { by, address, founding, error } => {
+                self.on_other_document(by, address, founding, &error);
+            }
             event => {
                 if event == OwnEvent::DiskMended {
                     self.counters.write_error = None;

@@ -134,7 +134,8 @@ mod tests {
     fn said(repeats: &mut Repeats, seconds: u64, address: SocketAddr) -> bool {
         let is_member = address == MEMBER.parse().unwrap();
         let peer: NodeName = if is_member { "a" } else { "x" }.parse().unwrap();
-        let mismatch = Notice::Mismatch { peer, address, is_member, theirs: 1, ours: 2 };
+        let (theirs, ours, why) = (1, 2, None);
+        let mismatch = Notice::Mismatch { peer, address, is_member, theirs, ours, why };
         notice(repeats, Time::from_nanos(seconds * 1_000_000_000), &mismatch)
     }
 
@@ -237,6 +238,6 @@ mod tests {
     }
 
     fn mismatch(peer: NodeName, address: SocketAddr, theirs: u64) -> Notice {
-        Notice::Mismatch { peer, address, is_member: false, theirs, ours: 2 }
+        Notice::Mismatch { peer, address, is_member: false, theirs, ours: 2, why: None }
     }
 }

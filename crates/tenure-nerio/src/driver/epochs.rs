@@ -1,12 +1,14 @@
 //! The epochs for which datagrams are meant, and senders of other configurations.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tenure_core::Time;
 use tenure_core::nerio::wire::Messages;
-use tenure_core::nerio::{Current, EpochId, Membership, Message, Sender, ToAsker};
+use tenure_core::nerio::{Current, DocumentError, EpochId, Membership, Message, Sender, ToAsker};
+use tenure_core::{NodeName, Time};
 
 use super::Wire;
+use crate::agreement::OtherSender;
 use crate::seal::Authority;
 use crate::transport::Transport;
 
@@ -28,6 +30,7 @@ impl<T: Transport> Wire<T> {
     pub(super) fn on_known_epoch(&mut self, now: Time, from: &Sender, by: Option<&Authority>) {
         let Sender { who, address, proved, .. } = from;
         self.lasting.fits(*address, by.is_some() || self.transport.seal.is_none());
+        self.agreement.fits(*address);
         if by.is_none_or(|by| *by == Authority::Cluster) {
             let notice = self.places.contradicts(&who.name, *address, by.is_some());
             self.notice_if(notice);
@@ -46,8 +49,8 @@ impl<T: Transport> Wire<T> {
     }
 
     /// Whether messages for an epoch that this node does not know reach the core, which answers
-    /// questions with this node's epoch. Reports a sender that is in another epoch 0 and has not
-    /// shown its epoch.
+    /// questions with this node's epoch. Reports a member that is in another epoch 0 and has not
+    /// shown its epoch, and a stranger that stays in one.
     pub(super) fn hears_other_epoch(
         &mut self,
         now: Time,
@@ -62,30 +65,67 @@ impl<T: Transport> Wire<T> {
         let shows = hears && messages.clone().flatten().any(is_current);
         let is_judged = !shows && !self.agreement.has_shown(now, &from.who.name);
         if is_judged && from.epoch.number == 0 {
-            self.on_mismatch(now, from, from.epoch.digest);
+            let is_member = from.proved && self.membership().position(&from.who.name).is_some();
+            if is_member || self.agreement.is_lasting_stranger(now, from.address) {
+                self.on_mismatch(now, from, from.epoch.digest);
+            }
         }
         hears
     }
 
     /// Handles the epoch that a sender shows. A sender in this cluster may be in an earlier or a
-    /// later epoch.
-    pub(super) fn on_current(&mut self, now: Time, from: &Sender, current: &Current) {
+    /// later epoch. Until a member has confirmed this node's membership (`is_confirmed`), the core
+    /// reads the document of the sender, which may be of this cluster although the lists differ.
+    pub(super) fn on_current(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        current: &Current,
+        is_confirmed: bool,
+    ) {
         let Some(membership) = self.memberships.first() else { return };
         if from.proved {
             self.agreement.shows(now, &from.who.name, membership);
         }
-        if current.founding != membership.founding() {
+        if current.founding == membership.founding() {
+            if from.proved {
+                self.agrees(from);
+            }
+        } else if is_confirmed {
             self.on_mismatch(now, from, current.founding);
-        } else if from.proved {
-            self.agrees(from);
         }
     }
 
-    /// Reports that the sender has another configuration, with the digest `theirs`.
-    fn on_mismatch(&mut self, now: Time, from: &Sender, theirs: u64) {
+    /// Candidates and observers ask the members of the first epoch from now on.
+    pub(super) fn on_epochs(&mut self, memberships: Vec<Arc<Membership>>) {
+        self.places.know(&memberships);
+        self.memberships = memberships;
+        self.members_moved();
+    }
+
+    /// Reports that the sender has another configuration, with this digest.
+    fn on_mismatch(&mut self, now: Time, from: &Sender, digest: u64) {
+        let Sender { who, address, proved, .. } = from;
+        let (name, address, proved) = (who.name.clone(), *address, *proved);
+        self.on_other(now, OtherSender { name, address, proved, digest, why: None });
+    }
+
+    /// Reports a member whose document does not fit this node.
+    pub(super) fn on_other_document(
+        &mut self,
+        by: NodeName,
+        address: SocketAddr,
+        founding: u64,
+        error: &DocumentError,
+    ) {
+        let why = Some(error.to_string());
+        let sender = OtherSender { name: by, address, proved: true, digest: founding, why };
+        self.on_other(tenure::clock::now(), sender);
+    }
+
+    fn on_other(&mut self, now: Time, sender: OtherSender) {
         let Some(membership) = self.memberships.first() else { return };
-        let (peer, address, proved) = (from.who.name.clone(), from.address, from.proved);
-        for notice in self.agreement.differs(now, peer, address, proved, theirs, membership) {
+        for notice in self.agreement.differs(now, sender, membership) {
             self.notice(notice);
         }
     }

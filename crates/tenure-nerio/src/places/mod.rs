@@ -12,9 +12,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::nerio::{Checked, HostPort, Member, Who};
+use tenure_core::nerio::{Checked, HostPort, Membership, Who};
 use tenure_core::{NodeName, Obstacle, Time, Waiting};
 use tokio::sync::{Notify, mpsc};
+use tokio::task::AbortHandle;
 
 use self::lives::Lives;
 pub(super) use self::look_up::LookUp;
@@ -69,19 +70,34 @@ struct Place {
     tried: Option<Time>,
     silent: Option<Time>,
     lives: Lives,
-    /// Wakes the task that looks the name up.
-    again: Option<Arc<Notify>>,
+    seeker: Option<Seeker>,
     /// Error of the last look-up, while the name gives no address.
     error: Option<String>,
+}
+
+/// The task that looks up the name of a member's host. The task ends with its place.
+#[derive(Debug)]
+struct Seeker {
+    /// Wakes the task.
+    again: Arc<Notify>,
+    task: AbortHandle,
+}
+
+impl Drop for Seeker {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
 }
 
 #[derive(Debug)]
 pub(super) struct Places {
     all: BTreeMap<NodeName, Place>,
+    /// Names in the settings. Their hosts there count more than those in a document.
+    listed: BTreeSet<NodeName>,
     reach: Reach,
     looked: mpsc::UnboundedReceiver<LookUpResult>,
-    /// Kept so that waiting for a look-up never ends.
-    _sender: mpsc::UnboundedSender<LookUpResult>,
+    /// Sender of each task. Waiting for a look-up never ends while this one exists.
+    sender: mpsc::UnboundedSender<LookUpResult>,
 }
 
 impl Places {
@@ -89,29 +105,25 @@ impl Places {
     /// names, which needs a runtime.
     pub(super) fn new(config: &Checked, local: SocketAddr) -> Self {
         let (sender, looked) = mpsc::unbounded_channel();
-        let place = |member: &Member| {
-            let again = member.address.name().map(|name| {
-                let again = Arc::<Notify>::default();
-                let port = member.address.port();
-                let look_up = LookUp::new(name.to_owned(), port);
-                let name = member.name.clone();
-                tokio::spawn(seeker::seek(name, look_up, Arc::clone(&again), sender.clone()));
-                again
-            });
-            let place = Place {
-                host: member.address.to_string(),
-                addresses: member.address.literal().into_iter().collect(),
-                current: 0,
-                tried: None,
-                silent: None,
-                lives: Lives::default(),
-                again,
-                error: None,
-            };
-            (member.name.clone(), place)
-        };
-        let all = config.members.iter().map(place).collect();
-        Self { all, reach: Reach::of(local), looked, _sender: sender }
+        let members = config.members.iter().map(|member| (&member.name, &member.address));
+        let place = |(name, host)| (NodeName::clone(name), Place::new(name, host, &sender));
+        let all = members.map(place).collect();
+        let listed = config.members.iter().map(|member| member.name.clone()).collect();
+        Self { all, listed, reach: Reach::of(local), looked, sender }
+    }
+
+    /// Takes the members of these epochs: each that the settings do not name, at its first host.
+    /// Forgets the places of all others that the settings do not name.
+    pub(super) fn know(&mut self, memberships: &[Arc<Membership>]) {
+        let Self { all, listed, sender, .. } = self;
+        let seats = || memberships.iter().flat_map(|one| &one.document().seats);
+        all.retain(|name, _| listed.contains(name) || seats().any(|seat| seat.name == *name));
+        for seat in seats() {
+            if let Some(host) = seat.hosts.first() {
+                let place = || Place::new(&seat.name, host, sender);
+                all.entry(seat.name.clone()).or_insert_with(place);
+            }
+        }
     }
 
     pub(super) async fn looked(&mut self) -> LookUpResult {
@@ -265,9 +277,9 @@ impl Places {
         let place = self.all.get_mut(member)?;
         let silent = *place.silent.get_or_insert(now);
         if now.since(silent) >= SILENT
-            && let Some(again) = &place.again
+            && let Some(seeker) = &place.seeker
         {
-            again.notify_one();
+            seeker.again.notify_one();
         }
         if now.since(*place.tried.get_or_insert(now)) >= TRIED {
             place.turn(now);
@@ -318,6 +330,30 @@ impl Places {
 }
 
 impl Place {
+    /// The place of `member` at `host`. Begins to look up a name, which needs a runtime.
+    fn new(
+        member: &NodeName,
+        host: &HostPort,
+        sender: &mpsc::UnboundedSender<LookUpResult>,
+    ) -> Self {
+        let seeker = host.name().map(|name| {
+            let again = Arc::<Notify>::default();
+            let look_up = LookUp::new(name.to_owned(), host.port());
+            let seek = seeker::seek(member.clone(), look_up, Arc::clone(&again), sender.clone());
+            Seeker { again, task: tokio::spawn(seek).abort_handle() }
+        });
+        Self {
+            host: host.to_string(),
+            addresses: host.literal().into_iter().collect(),
+            current: 0,
+            tried: None,
+            silent: None,
+            lives: Lives::default(),
+            seeker,
+            error: None,
+        }
+    }
+
     fn is_known(&self) -> bool {
         !self.addresses.is_empty()
     }

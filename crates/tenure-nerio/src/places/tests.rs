@@ -1,4 +1,4 @@
-use tenure_core::nerio::{Config, Inc, members};
+use tenure_core::nerio::{Config, Inc, Membership, members};
 
 use super::*;
 
@@ -13,6 +13,11 @@ fn seconds(seconds: u64) -> Time {
 fn places(list: &str, local: &str) -> Places {
     let config = Config::new("x".parse().unwrap(), members(list).unwrap()).check().unwrap();
     Places::new(&config, at(local))
+}
+
+fn membership(list: &str) -> Arc<Membership> {
+    let config = Config::new("x".parse().unwrap(), members(list).unwrap()).check().unwrap();
+    Arc::clone(config.membership())
 }
 
 fn name(text: &str) -> NodeName {
@@ -35,6 +40,21 @@ fn address_names_member_without_keys() {
     assert!(places.proves(&who("b", 1), at("10.0.0.2:1"), None));
     assert!(!places.proves(&who("b", 1), at("10.0.0.1:1"), None), "another's address");
     assert!(!places.proves(&who("c", 1), at("10.0.0.2:1"), None), "another name");
+}
+
+/// Hosts in the settings win, and members of no epoch are forgotten.
+#[test]
+fn documents_complete_the_settings() {
+    let mut places = places("a=10.0.0.1:1,b=10.0.0.2:1", "0.0.0.0:1");
+    let mut at_now = |list: &str| {
+        places.know(&[membership(list)]);
+        ["a", "b", "c"].map(|member| places.place(&name(member)))
+    };
+    let [a, b, c] = ["10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1"].map(|text| Some(at(text)));
+    assert_eq!(at_now("a=192.0.2.7:1,b=192.0.2.8:1,c=10.0.0.3:1"), [a, b, c]);
+    assert_eq!(at_now("a=10.0.0.1:1,c=192.0.2.9:1"), [a, b, c], "c has not moved");
+    assert_eq!(at_now("a=10.0.0.1:1"), [a, b, None]);
+    assert_eq!(at_now("c=192.0.2.9:1"), [a, b, Some(at("192.0.2.9:1"))]);
 }
 
 #[test]
