@@ -103,7 +103,9 @@ pub enum OwnEvent {
     /// A recovery waits for members: it needs a full quorum of other members with a memory or, if
     /// no member has one, all members. Emitted when the lists change.
     RecoveryWaits {
+        /// Members whose memory is intact.
         whole: Vec<NodeName>,
+        /// Members that have not answered.
         silent: Vec<NodeName>,
         /// Members whose directory is empty, too.
         empty: Vec<NodeName>,
