@@ -256,7 +256,7 @@ pub struct State {
 /// The wait of a grantor before it gives longer leases.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Raising {
-    /// Longest lease until then.
+    /// Longest lease during the wait.
     pub before: Duration,
     /// Rest of the wait, on the grantor's clock.
     pub remaining: Duration,

@@ -82,7 +82,7 @@ pub enum OwnEvent {
     /// `until` on: leases that another grantor may have forgotten must end first. Emitted after
     /// [`Serving`](Self::Serving).
     RaiseWaits {
-        /// Longest lease until then.
+        /// Longest lease during the wait.
         before: Duration,
         /// Longest lease afterwards.
         delta_max: Duration,

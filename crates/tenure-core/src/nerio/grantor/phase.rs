@@ -59,7 +59,7 @@ pub(in crate::nerio) enum Phase {
         quarantine: Option<Time>,
         read: Read,
     },
-    /// The write of its boot failed; the grantor tries again at `at`.
+    /// The write of the boot failed; the grantor tries again at `at`.
     Unwritten {
         at: Time,
         quarantine: Option<Time>,
@@ -86,7 +86,7 @@ pub(in crate::nerio) enum Phase {
     Storing {
         flush: Flush,
     },
-    /// The write of these fences failed; the grantor tries again at `at`.
+    /// The write of the fences that it read failed; the grantor tries again at `at`.
     Unstored {
         at: Time,
     },
