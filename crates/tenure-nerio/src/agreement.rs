@@ -42,7 +42,9 @@ pub(crate) struct Agreement {
 
 #[derive(Debug)]
 struct Difference {
+    /// Time of the first differing datagram.
     since: Time,
+    /// Time of the last differing datagram.
     last: Time,
     why: Option<String>,
 }

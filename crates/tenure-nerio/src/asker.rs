@@ -46,8 +46,7 @@ pub(crate) struct Asker {
     /// Addresses of each member that was asked, or the reason why its name gives none.
     found: BTreeMap<NodeName, Result<Vec<SocketAddr>, String>>,
     seal: Option<Seal>,
-    /// Tells that a quorum has answered, while other members are asked at the same time: then
-    /// look-ups are given up.
+    /// Ends look-ups once a quorum of the members that are asked at the same time has answered.
     beside: Option<Enough>,
 }
 

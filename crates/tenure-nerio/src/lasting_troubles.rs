@@ -16,7 +16,9 @@ const STRANGERS_MAX: usize = 4;
 
 #[derive(Debug)]
 pub(crate) struct LastingTroubles {
+    /// Time for which a trouble lasts after its last datagram.
     lately: Duration,
+    /// The troubles, by kind and by the address of the sender.
     heard: BTreeMap<(Kind, SocketAddr), Trouble>,
 }
 

@@ -65,6 +65,7 @@ pub(crate) struct Records {
     /// Lost part of the memory, for which this start waits.
     pub(crate) forgot: Forgot,
     pub(crate) damage: Option<String>,
+    /// Time of the last request for a check of the directory.
     asked: Time,
     /// Time of the first record since the last request for a check.
     written: Option<Time>,

@@ -114,6 +114,7 @@ pub struct Refused {
     pub asker: Inc,
     pub start: Time,
     pub refusal: Refusal,
+    /// Highest fence that the grantor has seen in the election.
     pub seen: Fence,
     /// Address of another incarnation that uses the candidate's name at the same time.
     pub name_shared: Option<SocketAddr>,
@@ -242,7 +243,9 @@ pub struct State {
     pub holder: Option<Box<Holder>>,
     /// Least span for which no candidate has held the grant, on the grantor's clock.
     pub free_for: Duration,
+    /// Number of candidates that wait at this grantor.
     pub waiting: u16,
+    /// Highest fence that the grantor has seen in the election.
     pub seen: Fence,
     /// Longest lease that this grantor gives, now or as soon as it may.
     pub delta_max: Duration,
@@ -253,7 +256,7 @@ pub struct State {
 /// The wait of a grantor before it gives longer leases.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Raising {
-    /// Longest lease until then.
+    /// Longest lease during the wait.
     pub before: Duration,
     /// Rest of the wait, on the grantor's clock.
     pub remaining: Duration,

@@ -83,7 +83,7 @@ pub enum OwnEvent {
     /// `until` on: leases that another grantor may have forgotten must end first. Emitted after
     /// [`Serving`](Self::Serving).
     RaiseWaits {
-        /// Longest lease until then.
+        /// Longest lease during the wait.
         before: Duration,
         /// Longest lease afterwards.
         delta_max: Duration,
@@ -104,7 +104,9 @@ pub enum OwnEvent {
     /// A recovery waits for members: it needs a full quorum of other members with a memory or, if
     /// no member has one, all members. Emitted when the lists change.
     RecoveryWaits {
+        /// Members whose memory is intact.
         whole: Vec<NodeName>,
+        /// Members that have not answered.
         silent: Vec<NodeName>,
         /// Members whose directory is empty, too.
         empty: Vec<NodeName>,

@@ -164,7 +164,7 @@ impl Remembered {
             return;
         }
         match record {
-            // The first grant shows that the leases before it have been waited out.
+            // The first grant shows that the leases before it have ended.
             Record::Grant(grant) => {
                 let grants = self.grants.get_or_insert_default();
                 match grants.get_mut(&grant.election) {
@@ -188,7 +188,7 @@ impl Remembered {
         (self.written, self.first) = (true, false);
     }
 
-    /// Notes a grant in this boot of the machine, possibly forgotten since.
+    /// Notes that this boot of the machine has granted, even if the grant is forgotten.
     pub fn begin_grants(&mut self) {
         self.grants.get_or_insert_default();
     }
@@ -225,7 +225,7 @@ impl Remembered {
         self.grants.as_ref()?.get(election)
     }
 
-    /// The number of grants that this start would find; `None` if it has to wait out all leases.
+    /// The number of grants that a start would find; `None` if it must wait for all leases to end.
     #[must_use]
     pub fn grants(&self) -> Option<usize> {
         self.grants.as_ref().map(BTreeMap::len)

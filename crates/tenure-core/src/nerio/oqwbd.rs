@@ -292,7 +292,7 @@ impl Grantor {
 
 // Steps 7 to 9: oks of a quorum make a leader.
 impl Candidate {
-    /// Step 7: an ok counts if it answers a request that was sent and not aborted since.
+    /// Step 7: an ok counts if it answers a request that was sent and is not aborted.
     pub(super) fn on_granted(
         &mut self,
         now: Time,

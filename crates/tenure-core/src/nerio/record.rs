@@ -21,7 +21,7 @@ pub enum Record {
     Identity {
         instance: Instance,
         boot: Boot,
-        /// Largest lease length ever allowed here, which a restart waits out.
+        /// Largest lease length ever allowed here, for which a restart waits.
         delta_max: Duration,
     },
     /// Must survive the machine: no fence above `high` leaves this grantor before the record is

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::identity::{Instance, Stamp};
 
-/// `QT` (section 7): the stamps of the quorum that completed an instance, frozen then.
+/// `QT` (section 7): the stamps of the quorum that completed an instance, frozen at its completion.
 ///
 /// Only [`order`](Self::order) compares timestamps: two that have no order are an error to report,
 /// where `PartialOrd` would return a `false` to act on.

@@ -117,6 +117,7 @@ pub struct AllCandidates {
     pub leader: Option<Leads>,
     /// The leader first, then candidates with grants, then those that have waited longest.
     pub candidates: Vec<CandidateSeen>,
+    /// Time of the first question: no answer is older.
     pub asked: Time,
     /// Time of the last answer, for which the leader is named.
     pub at: Time,

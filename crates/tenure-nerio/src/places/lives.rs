@@ -19,7 +19,9 @@ const LATELY: Duration = Duration::from_secs(120);
 struct Life {
     inc: Inc,
     address: SocketAddr,
+    /// Time of its first datagram.
     first: Time,
+    /// Time of its last datagram.
     last: Time,
 }
 

@@ -20,6 +20,7 @@ const SEVERAL: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub(crate) struct LookUpResult {
     pub(super) member: NodeName,
+    /// Addresses of the name, or the reason why there are none.
     pub(super) found: Result<Vec<std::net::SocketAddr>, String>,
 }
 

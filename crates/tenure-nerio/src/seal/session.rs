@@ -26,6 +26,7 @@ pub(super) struct Session {
     pub(super) challenge: u64,
     pub(super) window: Window,
     pub(super) address: SocketAddr,
+    /// Time of the last datagram from the process.
     pub(super) heard: Time,
     pub(super) name: Option<NodeName>,
     /// Whether a datagram sealed for our challenge has come, so that the hello was not an old one.

@@ -21,9 +21,11 @@ const PEERS_MAX: usize = 16_384;
 /// The addresses that peers have asked, all as the socket has them.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
+    /// Address of this machine that each peer has asked.
     asked: BTreeMap<SocketAddr, IpAddr>,
     /// Sender of the last datagram, and the address that it had asked before.
     last: Option<(SocketAddr, Option<IpAddr>)>,
+    /// Address from which the socket speaks to peers that have asked nothing.
     own: Option<IpAddr>,
 }
 

@@ -23,10 +23,12 @@ pub(in crate::nerio) struct PendingRelease {
     /// matters.
     pub(in crate::nerio) until: Time,
     begins: Time,
+    /// Time at which the release is sent again.
     pub(in crate::nerio) again: Time,
     pub(in crate::nerio) pause: Duration,
     /// The members that may have granted, for each epoch; the present epoch is the last.
     pub(in crate::nerio) targets: Vec<Target>,
+    /// Whether a quorum of the present epoch has confirmed the release.
     pub(in crate::nerio) told: bool,
     /// Whether the candidate gave up to let others lead: no new request may overtake the release.
     on_purpose: bool,

@@ -56,6 +56,7 @@ pub enum Phase {
 pub struct Proposer {
     /// The epoch that is to end.
     before: Arc<Membership>,
+    /// The proposed successor.
     own: Arc<Membership>,
     inc: Inc,
     ballot: Ballot,

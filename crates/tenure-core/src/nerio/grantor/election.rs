@@ -90,6 +90,7 @@ pub(in crate::nerio) struct ParkedRequest {
     pub(in crate::nerio) address: SocketAddr,
     pub(in crate::nerio) request: Request,
     pub(in crate::nerio) arrival: Time,
+    /// Time since which the candidate has waited here without a break.
     since: ReportedTime,
     /// Time at which the request expires: its lease would be over, or its candidate has stopped
     /// refreshing it.

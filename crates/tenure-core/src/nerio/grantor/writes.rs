@@ -134,7 +134,7 @@ impl Writes {
         self.lacks_any() || self.hangs
     }
 
-    /// Whether a flush failed, and none succeeded since.
+    /// Whether a flush failed, and no later flush succeeded.
     pub(in crate::nerio) fn lacks_flush(&self) -> bool {
         self.unflushed
     }
