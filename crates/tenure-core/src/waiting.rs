@@ -12,7 +12,7 @@ use core::time::Duration;
 
 use crate::time::Time;
 
-/// The reason why a campaign has not been won yet.
+/// The reason why a campaign has not been won yet, or why a lease is not renewed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Waiting {

@@ -113,7 +113,7 @@ impl Node {
     }
 
     /// Gives up all leaderships and campaigns, and waits until its keys are deleted and its lease
-    /// is revoked, or a quarter of the lease has passed, between half a second and 5 s. After
+    /// is revoked, but at most a quarter of the lease, and never below 0.5 s nor above 5 s. After
     /// `close` every handle of this node says that the node does not lead.
     ///
     /// End all work under a leadership before this call. Dropping the future changes nothing: the

@@ -135,8 +135,11 @@ impl Agreement {
         notices
     }
 
+    /// Names all members that differ, not only the first ones that leave no quorum: the others
+    /// differ for a moment less, and a [`Notice::Mismatch`] has named them.
     pub(crate) fn disagreement(&self, membership: &Membership) -> Option<Notice> {
-        let names = self.lasting(membership).iter().map(|member| membership.name(member).clone());
+        let is_member = |name: &&NodeName| membership.position(name).is_some();
+        let names = self.differing.keys().filter(is_member).cloned();
         let differing = names.collect();
         let members = membership.names().len();
         self.hopeless.then_some(Notice::NoQuorumAgrees { differing, members })
@@ -242,6 +245,10 @@ mod tests {
         assert!(hopeless(&differs(&mut agreement, 11_000, 7_103)));
         assert!(!hopeless(&differs(&mut agreement, 12_000, 7_103)), "said once");
         assert!(hopeless(agreement.disagreement(&membership()).as_slice()), "and again when asked");
+        differs(&mut agreement, 12_000, 7_101);
+        let all = agreement.disagreement(&membership()).unwrap().to_string();
+        let begins = "3 of 3 members run with another configuration (a, b, c), ";
+        assert!(all.starts_with(begins), "{all}");
         let mut repeats = Repeats::default();
         let c = NodeName::new("c").unwrap();
         assert_eq!(agreement.agrees(&c, &membership(), &mut repeats), Some(Notice::QuorumMayAgree));

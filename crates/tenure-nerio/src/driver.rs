@@ -24,6 +24,7 @@ use tokio::sync::broadcast;
 use crate::agreement::Agreement;
 use crate::counters::Counters;
 use crate::edicts::Source;
+use crate::first_start::FirstStart;
 use crate::key_trouble::KeyTroubles;
 use crate::lasting_troubles::LastingTroubles;
 use crate::log;
@@ -59,8 +60,7 @@ pub(crate) struct Wire<T> {
     agreement: Agreement,
     key_troubles: KeyTroubles,
     lasting: LastingTroubles,
-    /// Notice that this node receives at another address than the members list says.
-    elsewhere: Option<Notice>,
+    first_start: FirstStart,
     /// Notices of grants whose answers have not left.
     grants: Vec<Notice>,
     inc: Inc,
@@ -97,7 +97,7 @@ impl<T: Transport> Wire<T> {
         let mut this = Self {
             places: Places::new(&config, transport.local_address()),
             lasting: LastingTroubles::new(config.delta_max),
-            elsewhere: None,
+            first_start: FirstStart::of(clock::now(), start.memory.as_ref()),
             grants: Vec::new(),
             config,
             name: name.clone(),
@@ -123,8 +123,7 @@ impl<T: Transport> Wire<T> {
         let listed = this.config.members.iter().find(|member| member.name == *name);
         let member = listed.map(|member| member.address.clone());
         if let Some(member) = member.filter(|member| !receives(here, member)) {
-            this.elsewhere = Some(Notice::ListensElsewhere { here, member });
-            this.notice_if(this.elsewhere.clone());
+            this.notice(Notice::ListensElsewhere { here, member });
         }
         this.members_moved();
         this
@@ -235,6 +234,8 @@ impl<T: Transport> Wire<T> {
             if let Message::Asker(ToAsker::Current(current)) = &message {
                 self.on_current(now, from, current, machine.core.is_confirmed());
             }
+            let early = self.first_start.hears(now, from, &message);
+            self.notice_if(early);
             machine.input(Input::Message { from: from.clone(), message });
         } else {
             self.counters.drop_for("rights");
@@ -455,9 +456,10 @@ impl<T: Transport> Backend for Wire<T> {
                 let _ = reply.send(machine.core.service(now));
             }
             Ask::Troubles(reply) => {
-                let mut all: Vec<_> = self.elsewhere.clone().into_iter().collect();
-                all.extend(self.places.troubles());
-                all.extend(self.lasting.now(now));
+                let mut all = self.places.troubles();
+                let mut elections = machine.campaigns.elections().into_iter();
+                let leads = elections.any(|election| machine.campaigns.won(&election));
+                all.extend(self.lasting.now(now, leads));
                 let _ = reply.send(all);
             }
             Ask::Disagreement(reply) => {

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::Time;
+use tenure_core::nerio::OwnEvent;
 
 use crate::notice::{KeyTrouble, Notice};
 
@@ -20,6 +21,10 @@ pub(crate) struct LastingTroubles {
     lately: Duration,
     /// The troubles, by kind and by the address of the sender.
     heard: BTreeMap<(Kind, SocketAddr), Trouble>,
+    /// Notice that this node receives at another address than the members list says.
+    elsewhere: Option<Notice>,
+    /// Notice that the leaders of this node have no spare member.
+    no_spare: Option<Notice>,
 }
 
 #[derive(Debug)]
@@ -44,11 +49,21 @@ impl LastingTroubles {
     /// Keeps troubles for at least `delta_max`: the next datagram of a leader may take as long as
     /// the longest lease.
     pub(crate) fn new(delta_max: Duration) -> Self {
-        Self { lately: LATELY.max(delta_max), heard: BTreeMap::new() }
+        Self {
+            lately: LATELY.max(delta_max),
+            heard: BTreeMap::new(),
+            elsewhere: None,
+            no_spare: None,
+        }
     }
 
     pub(crate) fn take(&mut self, now: Time, notice: &Notice) {
         let (kind, address, is_member) = match notice {
+            Notice::ListensElsewhere { .. } => return self.elsewhere = Some(notice.clone()),
+            Notice::Protocol { event: OwnEvent::NoSpare { .. }, .. } => {
+                return self.no_spare = Some(notice.clone());
+            }
+            Notice::Protocol { event: OwnEvent::SpareAgain, .. } => return self.no_spare = None,
             Notice::Mismatch { address, is_member, .. } => {
                 (Kind::Configuration, *address, *is_member)
             }
@@ -88,10 +103,13 @@ impl LastingTroubles {
         self.heard.retain(|(kind, _), _| !matches!(kind, Kind::Key | Kind::Rights));
     }
 
-    pub(crate) fn now(&mut self, now: Time) -> impl Iterator<Item = Notice> {
+    /// The troubles at `now`; a missing spare is one only for a node that `leads`.
+    pub(crate) fn now(&mut self, now: Time, leads: bool) -> impl Iterator<Item = Notice> {
         let lately = self.lately;
         self.heard.retain(|_, heard| now.since(heard.at) <= lately);
-        self.heard.values().map(|heard| heard.notice.clone())
+        let heard = self.heard.values().map(|heard| heard.notice.clone());
+        let no_spare = self.no_spare.clone().filter(|_| leads);
+        self.elsewhere.clone().into_iter().chain(heard).chain(no_spare)
     }
 }
 
@@ -113,15 +131,15 @@ mod tests {
         let mut lasting = LastingTroubles::new(Duration::from_secs(90));
         lasting.take(at(0), &unsealed(1, true));
         lasting.take(at(80), &unsealed(2, true));
-        assert_eq!(lasting.now(at(90)).count(), 2);
-        assert_eq!(lasting.now(at(91)).collect::<Vec<_>>(), [unsealed(2, true)]);
+        assert_eq!(lasting.now(at(90), false).count(), 2);
+        assert_eq!(lasting.now(at(91), false).collect::<Vec<_>>(), [unsealed(2, true)]);
         lasting.fits(([127, 0, 0, 1], 2).into(), false);
-        assert_eq!(lasting.now(at(91)).count(), 1, "it was heard without its key");
+        assert_eq!(lasting.now(at(91), false).count(), 1, "it was heard without its key");
         lasting.fits(([127, 0, 0, 1], 2).into(), true);
-        assert_eq!(lasting.now(at(91)).count(), 0);
+        assert_eq!(lasting.now(at(91), false).count(), 0);
         lasting.take(at(91), &unsealed(2, true));
         lasting.keys_changed();
-        assert_eq!(lasting.now(at(91)).count(), 0);
+        assert_eq!(lasting.now(at(91), false).count(), 0);
     }
 
     #[test]
@@ -129,7 +147,7 @@ mod tests {
         let mut lasting = LastingTroubles::new(Duration::ZERO);
         lasting.take(at(0), &unsealed(1, true));
         (2..20_000).for_each(|port| lasting.take(at(1), &unsealed(port, false)));
-        let all: Vec<_> = lasting.now(at(2)).collect();
+        let all: Vec<_> = lasting.now(at(2), false).collect();
         assert_eq!((all.len(), &all[0]), (1 + STRANGERS_MAX, &unsealed(1, true)));
     }
 }

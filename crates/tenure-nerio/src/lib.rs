@@ -99,6 +99,7 @@ mod driver;
 mod edicts;
 mod enough_answers;
 mod error;
+mod first_start;
 mod gate;
 mod key_trouble;
 pub mod keys;

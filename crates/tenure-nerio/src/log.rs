@@ -27,7 +27,11 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
     // line for it.
     match notice {
         Notice::Protocol {
-            event: OwnEvent::Serving | OwnEvent::Raised { .. } | OwnEvent::DiskMended,
+            event:
+                OwnEvent::Serving
+                | OwnEvent::Raised { .. }
+                | OwnEvent::DiskMended
+                | OwnEvent::SpareAgain,
             ..
         }
         | Notice::Resolved { .. } => tracing::info!(target: NOTICES, "{notice}"),
@@ -76,6 +80,7 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
         | Notice::DiskHangs { .. }
         | Notice::ListensElsewhere { .. }
         | Notice::Resolved { .. }
+        | Notice::LedBefore { .. }
         | Notice::Quarantined { .. }
         | Notice::GrantsDamaged { .. }
         | Notice::NoQuorumAgrees { .. }
@@ -100,6 +105,8 @@ fn lasting_event(
         // The core emits each of these once.
         OwnEvent::Stamped { .. }
         | OwnEvent::Held { .. }
+        | OwnEvent::NoSpare { .. }
+        | OwnEvent::SpareAgain
         | OwnEvent::Verified { .. }
         | OwnEvent::NotVerified { .. }
         | OwnEvent::Ordered { .. }

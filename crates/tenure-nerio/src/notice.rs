@@ -142,6 +142,9 @@ pub enum Notice {
     /// Two processes run as one member at the same time, with copies of one memory or with a memory
     /// each.
     MemberTwice { member: NodeName, addresses: [SocketAddr; 2] },
+    /// This grantor was declared new, and `leader` has led `election` since before its start: the
+    /// grantor may have granted before, and have forgotten its grants. Reported once.
+    LedBefore { leader: NodeName, election: ElectionName },
     /// This grantor lost memory, and grants nothing until every lease has ended.
     Quarantined {
         /// End of the wait on `CLOCK_BOOTTIME`.
@@ -206,6 +209,12 @@ impl fmt::Display for Notice {
             | Self::ForAnother { .. }
             | Self::Moved { .. }
             | Self::MemberTwice { .. } => places(self, f),
+            Self::LedBefore { leader, election } => write!(
+                f,
+                "{leader} led {election} before this node began with --new, which forgets all \
+                 grants and fences: if this node ever granted before, two may lead now. Stop it, \
+                 move its directory away, and start it without --new"
+            ),
             Self::Quarantined { until, forgot } => quarantined(*until, *forgot, f),
             Self::GrantsDamaged { error } => damaged(error, f),
             Self::DiskFailed { error } => write!(

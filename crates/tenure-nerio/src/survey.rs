@@ -294,23 +294,18 @@ impl Survey {
             .find_map(|(election, grants)| self.unrenewed(election, grants, before))
     }
 
-    /// The members that lost their memory, if they are a quorum and some other member has a memory:
-    /// no answer may then have their grants. If no member has a memory, the members found the
-    /// cluster instead. A silent member may have a memory, and so may a member that waits for old
-    /// leases.
+    /// The members that lost their memory, if they are a quorum: the other members may not know
+    /// their grants. Each of these members says itself that the cluster is not new. The answers of
+    /// the other members prove nothing: a new cluster has members that wait for old leases, or
+    /// serve already, while its last founders still ask.
     fn lost(&self) -> Option<Unsafe> {
-        let is_lost = |name: &&NodeName| {
-            matches!(self.members.get(*name), Some(Some(Service::Recovering { .. })))
-        };
-        let remembers = |service: &Service| {
-            !matches!(service, Service::Recovering { known: false } | Service::Starting)
-        };
-        let known = self.members.values().flatten().any(remembers);
+        let lost = Some(Service::Recovering { known: true });
+        let is_lost = |name: &&NodeName| self.members.get(*name) == Some(&lost);
         let membership = self.config.membership();
         let lost: Vec<_> = membership.names().iter().filter(is_lost).collect();
         let positions = lost.iter().filter_map(|name| membership.position(name)).collect();
         let never = membership.quorums().is_quorum(positions);
-        (never && known).then(|| Unsafe::Lost { lost: lost.into_iter().cloned().collect() })
+        never.then(|| Unsafe::Lost { lost: lost.into_iter().cloned().collect() })
     }
 
     /// The member that lags behind the newest grant to the leader, if there is one.
@@ -705,18 +700,47 @@ mod tests {
             survey.members.insert(name(member), service);
             survey.obstacle(None).unwrap()
         };
-        let empty = Some(Service::Recovering { known: false });
-        assert!(!set("a", empty).is_for_ever(), "two are left to read from");
-        let why = set("b", empty);
+        let known = Some(Service::Recovering { known: true });
+        assert!(!set("a", known).is_for_ever(), "two are left to read from");
+        let why = set("b", known);
         assert_eq!(
             why.to_string(),
             "a, b lost the memory or never had one, and the other nodes are no quorum to read the \
              fences from: these nodes never grant again"
         );
         assert!(why.is_for_ever(), "{}", why.fix());
-        assert!(!set("c", None).is_for_ever(), "c may be as empty: all of them are new");
-        let known = Some(Service::Recovering { known: true });
-        assert!(set("b", known).is_for_ever(), "c has answered b that it remembers");
+        assert!(set("c", None).is_for_ever(), "c has answered both that it remembers");
+        let unknown = Some(Service::Recovering { known: false });
+        assert!(!set("b", unknown).is_for_ever(), "b may be a founder, and a may read from b");
+    }
+
+    /// Two members ask, and the third one waits for old leases, serves, starts or is silent: the
+    /// cluster may be new, whichever member is the third.
+    #[test]
+    fn founders_are_not_lost() {
+        let remaining = Duration::from_secs(2);
+        let thirds = [
+            Some(Service::Quarantine { remaining }),
+            Some(Service::Recovering { known: false }),
+            Some(Service::Serving),
+            Some(Service::Starting),
+            Some(Service::Failing),
+            None,
+        ];
+        for (third, service) in ["a", "b", "c"].into_iter().flat_map(|n| thirds.map(|s| (n, s))) {
+            let mut survey = survey_of([None, None, None]);
+            for member in ["a", "b", "c"] {
+                survey.members.insert(name(member), Some(Service::Recovering { known: false }));
+            }
+            survey.members.insert(name(third), service);
+            let why = survey.obstacle(None).unwrap();
+            assert!(!why.is_for_ever(), "{third} {service:?}: {why}");
+            // Another member lost its directory during the founding.
+            let other = if third == "a" { "b" } else { "a" };
+            survey.members.insert(name(other), Some(Service::Recovering { known: true }));
+            let why = survey.obstacle(None).unwrap();
+            assert!(!why.is_for_ever(), "{third} {service:?}: {why}");
+        }
     }
 
     /// A member that starts may have its memory: the text names neither a loss nor `--new`.

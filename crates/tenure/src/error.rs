@@ -43,8 +43,8 @@ pub enum CampaignError {
 #[non_exhaustive]
 pub enum TransferError {
     #[error(
-        "no quorum of grantors knows {to} as a waiting candidate; {to} must campaign before it \
-             can take over"
+        "no quorum of grantors knows {to:?} as a waiting candidate; a candidate must campaign \
+         before it can take over"
     )]
     NotWaiting { to: NodeName },
     #[error("a later hand-over of this leadership has replaced this one")]

@@ -12,6 +12,7 @@ use tenure_core::{ElectionName, Fence, Loss, NodeName, Time, Waiting};
 use crate::claim::SharedClaim;
 use crate::clock;
 use crate::error::TransferError;
+use crate::overdue::{Overdue, Pause};
 use crate::request::{CampaignId, DriverHandle, Progress, Request, TransferReply, Victory};
 use crate::safety::{AtMostOne, SafetyClass};
 
@@ -173,6 +174,34 @@ impl<C: SafetyClass> Leader<C> {
     pub fn waiting(&self) -> Option<Waiting> {
         let progress = self.about.won.progress.borrow();
         progress.waits.clone().filter(|_| !progress.released)
+    }
+
+    /// The reason why the lease is not renewed, while a renewal is overdue (Nerio); once the
+    /// leadership is over, the last reason. `None` after a renewal.
+    #[must_use]
+    pub fn overdue(&self) -> Option<Overdue> {
+        self.about.won.progress.borrow().overdue.as_deref().cloned()
+    }
+
+    /// Resolves when a renewal is overdue for another reason than `known`; never once the
+    /// leadership is over. Cancel safe.
+    pub async fn falls_overdue(&self, known: Option<&Overdue>) -> Overdue {
+        let is_news = |progress: &Progress| {
+            progress.overdue.is_some() && progress.overdue.as_deref() != known
+        };
+        if let Ok(None) = self.progress(is_news).await
+            && let Some(overdue) = self.overdue()
+        {
+            return overdue;
+        }
+        std::future::pending().await
+    }
+
+    /// The last time since the election for which this process did not run: it was stopped, the
+    /// machine was suspended or overloaded, or a disk held the driver up.
+    #[must_use]
+    pub fn pause(&self) -> Option<Pause> {
+        self.about.won.progress.borrow().pause
     }
 
     /// Hands over to the candidate `to`. Once it is known to wait, this leadership ends, and `to`

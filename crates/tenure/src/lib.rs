@@ -48,6 +48,7 @@ mod lead;
 mod leader;
 mod leadership;
 mod observe;
+mod overdue;
 mod request;
 mod resignation;
 mod safety;
@@ -62,6 +63,7 @@ pub use gate::{FenceGate, Superseded};
 pub use leader::Leader;
 pub use leadership::Leadership;
 pub use observe::{Change, Observer};
+pub use overdue::{Overdue, Pause};
 pub use safety::{AtMostOne, MayOverlap, SafetyClass};
 pub use tenure_core::{
     ClusterName, Drift, DriftError, ElectionName, Fence, LeaderValue, LeaderView, Loss, NameError,

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use crate::cell::ClaimCell;
 use crate::error::{CampaignError, TransferError};
+use crate::overdue::{Overdue, Pause};
 use crate::safety::SafetyClass;
 
 /// A driver, as its handles see it.
@@ -199,6 +200,10 @@ pub(crate) struct Victory<C: SafetyClass> {
 pub(crate) struct Progress {
     pub(crate) settled: bool,
     pub(crate) ended: Option<Loss>,
+    /// The reason why the lease is not renewed; stays at the end of the leadership.
+    pub(crate) overdue: Option<Box<Overdue>>,
+    /// The last pause of this process.
+    pub(crate) pause: Option<Pause>,
     /// The time before which others do not learn of the end, because of a promise.
     pub(crate) held: Option<Time>,
     /// The reason why others do not know yet that the leadership is over.

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
 static BEACON: Protocol = Protocol {
     name: "beacon",
     about: "an example: processes of one machine that tell each other who leads",
+    service: None,
     can: Capabilities { several_leaders: true, ..Capabilities::NONE },
     settings: &[&BEACONS.spec],
     of_candidates: &[],

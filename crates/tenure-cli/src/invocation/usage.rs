@@ -19,7 +19,8 @@ pub(crate) fn failure(error: &Error, tree: &Command, arguments: &[OsString]) -> 
         ErrorKind::UnknownArgument => unknown_argument(error, &path, command, tree),
         ErrorKind::InvalidSubcommand => {
             let name = of(ContextKind::InvalidSubcommand);
-            (format!("there is no command {}", quoted(&name)), suggestion(error, command))
+            let near = suggestion(error, &name, command, tree);
+            (format!("there is no command {}", quoted(&name)), near)
         }
         ErrorKind::MissingRequiredArgument if command.get_name() == "completions" => {
             ("no shell is given".into(), format!("give one of: {}", parse::SHELLS.join(", ")))
@@ -120,11 +121,29 @@ fn conflict(error: &Error) -> (String, String) {
     (format!("{one} and {other} exclude each other"), format!("leave out {other}"))
 }
 
-fn suggestion(error: &Error, command: &Command) -> String {
+/// The fix for the unknown word `name` below `command`. The same word elsewhere in the tree counts
+/// more than a similar one.
+fn suggestion(error: &Error, name: &str, command: &Command, tree: &Command) -> String {
+    let elsewhere = named(tree, name, tree.get_name());
+    if !elsewhere.is_empty() {
+        return format!("did you mean {}?", elsewhere.join(" or "));
+    }
     match text(error, ContextKind::SuggestedSubcommand) {
         Some(near) => format!("did you mean {near}? One of: {}", commands(command)),
         None => format!("give one of: {}", commands(command)),
     }
+}
+
+/// The commands below `command` whose last word is `name`, each with all words from `path` on.
+fn named(command: &Command, name: &str, path: &str) -> Vec<String> {
+    // Below `help`, clap lists every command again.
+    let below = command.get_subcommands().filter(|below| below.get_name() != "help");
+    let of = |below: &Command| {
+        let path = format!("{path} {}", below.get_name());
+        let further = named(below, name, &path);
+        (below.get_name() == name).then_some(path).into_iter().chain(further)
+    };
+    below.flat_map(of).collect()
 }
 
 fn commands(command: &Command) -> String {

@@ -72,6 +72,8 @@ pub struct Protocol {
     pub name: &'static str,
     /// A line of the help.
     pub about: &'static str,
+    /// Users' word for the service or transport, if they may take it for the protocol's name.
+    pub service: Option<&'static str>,
     pub can: Capabilities,
     /// Settings of `run`, `leader` and `observe`, beside those of every protocol.
     pub settings: &'static [&'static Spec],

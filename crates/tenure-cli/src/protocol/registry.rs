@@ -9,6 +9,10 @@ use crate::settings::{Default, Refusal, Spec, table};
 #[cfg(test)]
 use crate::settings::{Origin, Origins};
 
+/// The command that builds and installs the program with a feature, without the feature's name. No
+/// registry has the crate yet, so the path is that in a checkout.
+const INSTALL: &str = "cargo install --path crates/tenure-cli --features";
+
 #[derive(Clone, Copy, Debug)]
 pub struct Registry(pub &'static [&'static Protocol]);
 
@@ -53,15 +57,31 @@ impl Registry {
     /// The protocol called `name`, if this build has it.
     pub fn named(self, name: &str) -> Result<&'static Protocol, Refusal> {
         let Some(protocol) = self.0.iter().find(|protocol| protocol.name == name) else {
-            return Err(not_one_of(name, "a protocol", &self.names()));
+            return Err(self.unknown(name));
         };
         match protocol.lacks() {
-            Some(feature) => Err(Refusal::new(
-                format!("this tenure was built without {name}"),
-                format!("cargo install tenure-cli --features {feature}"),
-            )),
+            Some(feature) => {
+                Err(Refusal::new(format!("this tenure was built without {name}"), build(feature)))
+            }
             None => Ok(*protocol),
         }
+    }
+
+    /// The refusal of a name that no protocol has, but perhaps a service does.
+    fn unknown(self, name: &str) -> Refusal {
+        let over = self.0.iter().find_map(|protocol| {
+            let service = protocol.service.filter(|service| service.eq_ignore_ascii_case(name))?;
+            Some((service, protocol))
+        });
+        let Some((service, protocol)) = over else {
+            return not_one_of(name, "a protocol", &self.names());
+        };
+        let meant = protocol.name;
+        let fix = match protocol.lacks() {
+            Some(feature) => format!("write {meant}, with another build; {}", build(feature)),
+            None => format!("write {meant}"),
+        };
+        Refusal::new(format!("it is not a protocol; the one over {service} is {meant}"), fix)
     }
 
     /// The failure for a flag that `protocol` does not have.
@@ -143,6 +163,10 @@ impl Registry {
     }
 }
 
+fn build(feature: &str) -> String {
+    format!("from the root of a checkout: {INSTALL} {feature}")
+}
+
 impl Protocol {
     /// Whether the protocol has the setting `spec`.
     pub(super) fn has(&self, spec: &Spec) -> bool {
@@ -211,6 +235,29 @@ mod tests {
         let page = include_str!("../../../../docs/operations.md");
         let table = Registry(ALL).capabilities();
         assert!(page.contains(&table), "docs/operations.md does not have\n{table}");
+    }
+
+    #[test]
+    fn documentation_installs_as_errors_do() {
+        let readme = include_str!("../../../../README.md");
+        let page = include_str!("../../../../docs/operations.md");
+        for text in [readme, page] {
+            let installs = text.matches("cargo install").count();
+            assert!(installs > 0);
+            assert_eq!(text.matches(INSTALL).count(), installs);
+        }
+    }
+
+    #[test]
+    fn services_lead_to_their_protocols() {
+        for (protocol, service) in ALL.iter().filter_map(|one| Some((one.name, one.service?))) {
+            for text in [service.to_owned(), service.to_ascii_lowercase()] {
+                let refusal = Registry(ALL).named(&text).unwrap_err();
+                let what = format!("it is not a protocol; the one over {service} is {protocol}");
+                assert_eq!(refusal.what, what);
+                assert!(refusal.fix.starts_with(&format!("write {protocol}")), "{refusal:?}");
+            }
+        }
     }
 
     #[test]

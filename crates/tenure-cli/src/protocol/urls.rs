@@ -15,7 +15,7 @@ pub fn list(form: &UrlForm, text: &str) -> Result<Vec<ServerUrl>, Refusal> {
     let UrlForm { what, service, plain, secure, rule, .. } = *form;
     // Check this first: other refusals repeat the text, with the password in it.
     if text.contains('@') {
-        let what = format!("{what} holds no user and no password; --user is for that");
+        let what = format!("{what} must not hold a user or a password; --user is for that");
         return Err(Refusal::of_secret(what, rule));
     }
     let mut list: Vec<ServerUrl> = Vec::new();

@@ -56,10 +56,20 @@ impl Origins {
     /// Adds the origins of these settings to `failure`.
     #[must_use]
     pub fn explain(&self, failure: Failure, names: &[&str]) -> Failure {
-        let entries = names.iter().filter_map(|name| self.entry(name));
-        entries.fold(failure, |failure, Entry { name, value, origin }| {
+        self.lines(names).fold(failure, Failure::origin)
+    }
+
+    /// The values and origins of these settings, for a warning, which is one line.
+    #[must_use]
+    pub fn in_one_line(&self, names: &[&str]) -> String {
+        self.lines(names).collect::<Vec<_>>().join("; ")
+    }
+
+    fn lines(&self, names: &[&str]) -> impl Iterator<Item = String> {
+        let entries = names.iter().filter_map(move |name| self.entry(name));
+        entries.map(|Entry { name, value, origin }| {
             let value = value.as_deref().map_or("not set".into(), shown);
-            failure.origin(format!("{name} {value}, {origin}"))
+            format!("{name} {value}, {origin}")
         })
     }
 
@@ -107,7 +117,7 @@ impl Origins {
     }
 
     /// A failure with the origins of these settings. Clips a text of another program that is longer
-    /// than [`SAID_MAX`].
+    /// than `SAID_MAX`.
     #[must_use]
     pub fn failure(
         &self,

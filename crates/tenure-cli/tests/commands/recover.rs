@@ -86,7 +86,9 @@ fn runbook_recovers_lost_directories() {
         lose(&three, name);
     }
     nodes(&mut three, &["a", "b"]);
-    three.says("a", "see \"Too many lost directories\" in docs/operations.md");
+    for name in ["a", "b"] {
+        three.says(name, "see \"Too many lost directories\" in docs/operations.md");
+    }
     let Answer { code, err, .. } = three.ask(&["node", "wait-safe", "--name", "a"]);
     assert_eq!(code, Some(1), "{err}");
     assert!(err.contains("run tenure node recover"), "{err}");
@@ -105,6 +107,10 @@ fn runbook_recovers_lost_directories() {
     refused(&three, "a", &["--lost", "b,c", WORD], 74, "remembers nothing, and a is not among");
 
     step(3, "Run `tenure node recover` on one of the machines whose directory is whole");
+    let vain = ["node", "recover", "--name", "a", "--state", "vain", "--lost", "a,b", WORD];
+    let early = three.ask(&vain);
+    let warning = "a was recovered before c, which is not among the lost: ";
+    assert!(early.code == Some(0) && early.err.contains(warning), "{}", early.err);
     let low = ["--lost", "a,b", WORD, "--fence-floor", "7"];
     refused(&three, "c", &low, 74, "a fence floor of 7 is too low");
     let recovered = recover(&three, "c", &["--lost", "a,b", WORD]);

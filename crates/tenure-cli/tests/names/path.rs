@@ -11,7 +11,7 @@ fn named_hosts_elect_a_leader() {
     let stage = Stage::new();
     let run = |host: Host| {
         let state = stage.machine.path(&format!("state-{host}")).display().to_string();
-        let own = ["run", "--name", host.name(), "--state", &state, "--new"];
+        let own = ["run", "--name", host.name(), "--state", &state];
         let words = [&own[..], &["--value", host.name(), "--", "sleep", "1000000"]].concat();
         stage.start(host, host.name(), &words)
     };

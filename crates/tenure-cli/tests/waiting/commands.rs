@@ -64,7 +64,7 @@ fn hold_passes_only_to_waiting_candidate() {
     stage.0.candidate("two", &["--once", "--try", "1h"], &["true"]);
     stage.says("two", "behind one, which leads");
     let (code, said) = stage.tenure(&["transfer", "--to", "tow"], Some("one"));
-    assert!(said.contains("knows tow as a waiting candidate"), "{said}");
+    assert!(said.contains("knows \"tow\" as a waiting candidate"), "{said}");
     assert_eq!(code, Some(6), "{said}");
     assert_eq!(stage.status("one")["leading"], true);
     let (code, said) = stage.tenure(&["transfer", "--to", "two"], Some("one"));

@@ -48,9 +48,9 @@
 //!   each span, here and in (b), by (1 + ρ)/(1 − ρ), which is 1.002 with the default. After a clean
 //!   stop another one leads within H and two delays, if the best of the others calls. A participant
 //!   that has left, or crashed, without having led counts as present for 2.5 H, and others wait for
-//!   it until their next round ends: 3.5 H. If all of the few callers are lost, the next
-//!   participant has to call for two rounds first: 3H. (The text says L + K. But the clocks of the
-//!   old and the new leader may err in opposite ways, and an election takes a round.)
+//!   it until their next round ends: 3.5 H. With few callers (see *Model*), once all of them are
+//!   lost, the next participant has to call for two rounds first: 3H. (The text says L + K. But the
+//!   clocks of the old and the new leader may err in opposite ways, and an election takes a round.)
 //! - **(d)** Even if packets are lost, late, repeated or reordered: no handle holds beyond E − K −
 //!   H by the clock that granted it, no claim is believed beyond the E that its leader published,
 //!   and memory stays within [`Limits`]. A participant that has stood, or has heard of a leader

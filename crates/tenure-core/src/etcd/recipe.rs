@@ -431,9 +431,9 @@ impl Session {
         }
     }
 
-    /// Reads keys in a transaction, which also deletes one of them, the witness, if it is missing.
-    /// The transaction may write, so it goes through the log; the deletion needs no room. A plain
-    /// read could show an older term: after a snapshot a member names an earlier one.
+    /// Reads keys in a transaction that could write: if one key, the witness, does not exist, the
+    /// transaction deletes it, which changes nothing. So the read goes through etcd's log. A plain
+    /// read may show an older term: after a snapshot a member names an earlier one.
     fn read_own(&mut self, alive: Alive, own: Vec<OwnKey>, context: &mut Context<'_>) {
         // After a failure take another witness: this user may not be allowed to write the last one.
         let witness = (self.failures as usize).checked_rem(own.len()).unwrap_or(0);
@@ -481,8 +481,8 @@ impl Session {
 // # Losses
 //
 // "When the lease expires the key-values are automatically deleted." Nothing revives a lease after
-// E (ruling 3, E2): `Etcd::expire` ends it before any other input is handled. Up to E a leader goes
-// on, and its session tries again.
+// E (ruling 3, E2): `Etcd::expire`, in `node/input.rs`, ends it before any other input is handled.
+// Up to E a leader goes on, and its session tries again.
 impl Candidate {
     /// Handles the end of the lease, and so of all keys on it.
     pub(super) fn on_lease_lost(&mut self, lost: Lost, context: &mut CandidateContext<'_>) {

@@ -461,8 +461,9 @@ impl Slot {
 // "If the timestamp at any of vector element i is current — in other words, it is more recent than
 // some predefined constant threshold T that lags the current time — then p is a leader for Mi."
 //
-// A lead ends T (`takeover`) after its last record, or after the evidence of its claim:
-// `Slot::until`, `HeldClaim::until`. The end needs no answer of the broker.
+// With claims a role is won from `HeldClaim::begins` on, else with the first record. A lead ends T
+// (`takeover`) after its last record, or after the evidence of its claim: `Slot::until`,
+// `HeldClaim::until`. The end needs no answer of the broker.
 impl Slot {
     /// End and fence of this process's lead over the partition, if it leads now.
     fn current_hold(&self, context: &Context<'_>) -> Option<Hold> {

@@ -217,7 +217,9 @@ pub enum Service {
     /// The grantor has no memory: it reads the fences of a full quorum of others or, in a new
     /// cluster, waits for all members.
     Recovering {
-        /// Whether some member has a memory of the cluster, so that the cluster is not new.
+        /// Whether a member is known to remember the cluster, which then is not new, and the
+        /// grantor's memory is not known to have been there at the founding: the grantor needs
+        /// enough members that remember.
         known: bool,
     },
     /// The grantor cannot write its state directory, or a flush takes too long. Holders that this

@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use core::time::Duration;
 
+use super::candidate::Silence;
 use super::config::Checked;
 use super::epoch::Membership;
 use super::identity::{Inc, Who};
@@ -21,6 +22,7 @@ pub(super) struct Context {
     pub(super) who: Who,
     pub(super) draw: Draw,
     pub(super) trips: RoundTrips,
+    pub(super) silence: Silence,
 }
 
 impl Context {
@@ -28,8 +30,8 @@ impl Context {
     pub(super) fn new(config: Checked, name: NodeName) -> Self {
         let membership = Arc::clone(config.membership());
         let who = Who { name, inc: Inc(0) };
-        let (draw, trips) = (Draw::new(0), RoundTrips::default());
-        Self { config, membership, confirmed: false, who, draw, trips }
+        let (draw, trips, silence) = (Draw::new(0), RoundTrips::default(), Silence::default());
+        Self { config, membership, confirmed: false, who, draw, trips, silence }
     }
 
     pub(super) fn round_trip(&self) -> Duration {

@@ -41,6 +41,16 @@ pub enum OwnEvent {
         grantor: NodeName,
         refusal: Refusal,
     },
+    /// The members that have left the requests of this node's leaders unanswered for longer than a
+    /// lease are as many as the quorums can miss: if one more falls silent, no lease is renewed.
+    /// Emitted of the node when these members change.
+    NoSpare {
+        silent: Vec<NodeName>,
+        /// Time from which all of them are silent, on this node's clock.
+        since: Time,
+    },
+    /// The quorums of this node's leaders can miss one more member again.
+    SpareAgain,
     /// Another incarnation uses this candidate's name at the same time.
     NameShared {
         grantor: NodeName,
@@ -247,6 +257,15 @@ impl OwnEvent {
                 "{grantor} refuses this candidate for {election}: {refusal}{}",
                 remedy(refusal)
             ),
+            (Self::NoSpare { silent, since }, _) => write!(
+                f,
+                "nothing heard of {} for {:.1?}, and no spare node is left: if one more falls \
+                 silent, this process loses what it leads. Start {}, or look at the way there",
+                List(silent, ", "),
+                now.since(*since),
+                if silent.len() == 1 { "it" } else { "them" }
+            ),
+            (Self::SpareAgain, _) => f.write_str("a spare node answers again"),
             (Self::NameShared { grantor, other }, Some(election)) => write!(
                 f,
                 "{grantor} says that another process, at {other}, uses this candidate's name for \
@@ -266,6 +285,10 @@ impl fmt::Display for OwnEvent {
             Self::Stamped { fence, timestamp, .. } => write!(f, "fence {fence} has {timestamp}"),
             Self::Held { until } => write!(f, "held until {until}"),
             Self::Obstacle { grantor, refusal } => write!(f, "obstacle at {grantor}: {refusal}"),
+            Self::NoSpare { silent, since } => {
+                write!(f, "no spare: nothing heard of {} since {since}", List(silent, ", "))
+            }
+            Self::SpareAgain => f.write_str("a spare again"),
             Self::NameShared { grantor, other } => {
                 write!(f, "name shared with {other}, says {grantor}")
             }
@@ -391,6 +414,17 @@ mod tests {
     use alloc::string::ToString;
 
     use super::*;
+
+    #[test]
+    fn missing_spare_is_named() {
+        let silent = ["c".parse().unwrap()].into();
+        let event = OwnEvent::NoSpare { silent, since: Time::from_nanos(1_000_000_000) };
+        assert_eq!(
+            event.sentence(None, Time::from_nanos(7_700_000_000)).to_string(),
+            "nothing heard of c for 6.7s, and no spare node is left: if one more falls silent, \
+             this process loses what it leads. Start it, or look at the way there"
+        );
+    }
 
     #[test]
     fn recovery_names_the_missing_members() {

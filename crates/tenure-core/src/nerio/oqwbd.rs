@@ -58,9 +58,7 @@ impl Candidate {
         let promised = self.pending.as_ref().is_some_and(|pending| now < pending.not_before());
         debug_assert!(!promised, "I9: no attempt between E := C and the release");
         let leading = campaign.lease.is_some();
-        if !leading {
-            self.say_what_it_waits_for(now, context, out);
-        }
+        self.say_reasons(now, context, out);
         let Some(campaign) = &mut self.campaign else { return };
         // The first lease is short (succession 3).
         let delta = if leading { context.config.lease } else { context.config.lease_first() };
@@ -99,7 +97,9 @@ impl Candidate {
             if pending || campaign.answers.held_off.contains(member) {
                 continue;
             }
-            if !leading {
+            if leading {
+                context.silence.asked(member, now);
+            } else {
                 campaign.answers.reach.asked(member, now);
             }
             send(out, context.membership.to(member), request.clone());
@@ -301,6 +301,7 @@ impl Candidate {
         context: &mut Context,
         out: &mut Out,
     ) {
+        context.silence.answered(member, granted.start);
         self.hear_fence(granted.seen);
         self.run_due(now, context, out);
         let Some(campaign) = &mut self.campaign else {
@@ -372,6 +373,9 @@ impl Candidate {
         lease.until = lease.until.max(until);
         let settles = renewed && has_fence && !lease.settled;
         lease.settled |= settles;
+        if lease.settled {
+            campaign.reported.renewed();
+        }
         if has_fence {
             self.claim(begins, context, out);
         }

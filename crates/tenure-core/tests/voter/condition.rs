@@ -36,7 +36,7 @@ fn full_disk_makes_voter_unfree() {
         waits(&stage, 0),
         "refused by n1: it cannot write its state directory; nothing heard of n2"
     );
-    assert_eq!(waits(&stage, 1), "refused by n1 cannot write its state directory");
+    assert_eq!(waits(&stage, 1), "refused: n1 cannot write its state directory");
     stage.nodes[1].full = false;
     stage.until(ms(12_000), |stage| !stage.leaders(X).is_empty());
     assert!(!stage.status(1).condition.failing);

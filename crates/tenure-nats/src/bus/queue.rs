@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use crate::subject::Kind;
 
-/// The room for a reply of several hundred participants to as many calls.
+/// Room for 256 participants that each answer 256 calls.
 const MESSAGES_MAX: usize = 65_536;
 /// The most bytes of all packets together.
 const BYTES_MAX: usize = 32 * 1024 * 1024;

@@ -172,6 +172,22 @@ async fn question_of_other_epoch_shows_present() {
     }
 }
 
+/// The last member is declared new while a leader leads: its directory may have been lost.
+#[tokio::test]
+async fn new_member_reports_earlier_leader() {
+    let config = config();
+    let memory = || tenure_nerio::Storage::Memory { opening: Opening::New };
+    let new = |name: &str| grantor(&config, name, memory());
+    let _nodes = [new("a"), new("b")];
+    let leader = candidate(&config, "leader");
+    let leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
+    soon(leadership.settled()).await.unwrap();
+    let last = new("c");
+    let notice = until(&last, |notice| matches!(notice, Notice::LedBefore { .. })).await;
+    assert!(notice.to_string().starts_with("leader led x before this node began"), "{notice}");
+    assert!(leadership.is_current());
+}
+
 /// Two of three wait for the third; then all of them found the cluster.
 #[tokio::test]
 async fn all_members_found_cluster() {

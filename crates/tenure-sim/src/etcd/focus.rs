@@ -27,7 +27,7 @@ pub enum Focus {
     Compacted,
 }
 
-/// Sixteenths of the worlds with each focus; the other worlds are broad.
+/// The foci of a sixteenth of the worlds each; the other worlds are broad.
 const FOCUSES: [Focus; 7] = [
     Focus::Terms,
     Focus::Terms,

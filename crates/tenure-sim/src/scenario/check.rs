@@ -60,7 +60,7 @@ pub fn seconds(at: u64) -> String {
 /// A sentence that must hold.
 pub trait Property<S: Scenario>: Debug + Default {
     const NAME: &'static str;
-    /// Text that states the sentence.
+    /// The place of the sentence, as `ruling 4`.
     const SOURCE: &'static str;
     /// Whether the property needs clocks that keep to their bound.
     const NEEDS_BOUND: bool = true;

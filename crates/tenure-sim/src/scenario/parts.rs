@@ -61,8 +61,8 @@ pub trait WithParts: Scenario {
         Some(0)
     }
 
-    /// The longest vacancy of a node's part, and the earliest begin of that vacancy. `None` if this
-    /// world has no bound.
+    /// The longest allowed vacancy on a node's side of a cut, and the instant before which none is
+    /// counted. `None` if this world has no bound.
     fn vacant_most(check: &Check<'_, Self>, node: usize, election: usize) -> Option<(u64, u64)>;
 }
 

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, watch};
 use crate::cell::ClaimCell;
 use crate::clock;
 use crate::error::{CampaignError, TransferError};
+use crate::overdue::{Overdue, Pause};
 use crate::request::{CampaignId, CampaignReply, Elected, Progress, TransferReply, Victory, keep};
 use crate::safety::SafetyClass;
 
@@ -32,6 +33,8 @@ struct Entry<C: SafetyClass> {
     progress: watch::Sender<Progress>,
     /// Wakes callers of `Leader::renewed` at each renewal.
     raised: Arc<Notify>,
+    /// The last renewal.
+    renewed: Time,
     name: Option<Arc<str>>,
     transfer: Option<TransferReply>,
 }
@@ -64,6 +67,7 @@ impl<C: SafetyClass> Campaigns<C> {
             cell: None,
             progress,
             raised: Arc::default(),
+            renewed: Time::ZERO,
             name: None,
             transfer: None,
         };
@@ -71,9 +75,13 @@ impl<C: SafetyClass> Campaigns<C> {
         true
     }
 
-    /// Reports why an open campaign waits, or why others do not know the end of a leadership. Logs
-    /// each change.
+    /// Reports why an open campaign waits, why the lease of a leader is not renewed, or why others
+    /// do not know the end of an earlier leadership. Logs each change.
     pub fn waits(&self, election: &ElectionName, waiting: Waiting) {
+        let leader = self.campaigns.get(election).filter(|campaign| campaign.reply.is_none());
+        if let Some(leader) = leader.filter(|_| !self.leaving.contains_key(election)) {
+            return leader.is_overdue(election, waiting);
+        }
         let reply = self.campaigns.get(election).and_then(|campaign| campaign.reply.as_ref());
         let mut changed = false;
         for campaign in self.leaving.get(election).into_iter().flatten() {
@@ -109,18 +117,28 @@ impl<C: SafetyClass> Campaigns<C> {
     #[must_use]
     pub fn raise(&mut self, election: &ElectionName, until: Time) -> Option<Resign> {
         let campaign = self.campaigns.get_mut(election)?;
+        // Read the clock now: the core may have decided a while ago.
+        let now = clock::now();
         let raised = match &campaign.cell {
-            // Read the clock now: the core may have decided a while ago.
-            Some(cell) => cell.raise(clock::now(), until),
+            Some(cell) => cell.raise(now, until),
             None => {
                 campaign.cell = Some(Arc::new(ClaimCell::new(Claim::new(until))));
                 true
             }
         };
         if raised {
+            campaign.renewed = now;
+            campaign.is_renewed(election);
             campaign.raised.notify_waiters();
         }
         (!raised).then_some(Resign)
+    }
+
+    /// Notes that this process did not run for a while, for the leaders that may end by that.
+    pub(super) fn paused(&self, pause: Pause) {
+        for campaign in self.campaigns.values().filter(|campaign| campaign.reply.is_none()) {
+            campaign.progress.send_modify(|progress| progress.pause = Some(pause));
+        }
     }
 
     /// Lowers the claim for the core: from now on no handle leads by it. Call this before others
@@ -193,10 +211,12 @@ impl<C: SafetyClass> Campaigns<C> {
         match (&campaign.reply, loss) {
             (Some(_), _) => tracing::info!(target: LOG, %election, "campaign over: {why}"),
             (None, Loss::Resigned | Loss::Transferred | Loss::Reassigned | Loss::Closed) => {
-                tracing::info!(target: LOG, %election, "not leading any more: {loss}");
+                let why = campaign.told(loss);
+                tracing::info!(target: LOG, %election, "not leading any more: {why}");
             }
             (None, _) => {
-                tracing::warn!(target: LOG, %election, "not leading any more: {loss}");
+                let why = campaign.told(loss);
+                tracing::warn!(target: LOG, %election, "not leading any more: {why}");
             }
         }
         campaign.end(loss, why);
@@ -281,6 +301,34 @@ impl<C: SafetyClass> Entry<C> {
     /// Publishes the reason why others do not know of the end yet; true if the reason is new.
     fn waits(&self, waiting: Waiting) -> bool {
         self.progress.send_if_modified(|progress| keep(&mut progress.waits, waiting))
+    }
+
+    /// Publishes the reason why the lease is not renewed.
+    fn is_overdue(&self, election: &ElectionName, why: Waiting) {
+        let overdue = Overdue::new(self.renewed, why);
+        tracing::warn!(target: NOTICES, %election, "{}", overdue.told(clock::now()));
+        self.progress.send_modify(|progress| progress.overdue = Some(overdue.into()));
+    }
+
+    fn is_renewed(&self, election: &ElectionName) {
+        let was = self.progress.send_if_modified(|progress| progress.overdue.take().is_some());
+        if was {
+            tracing::info!(target: LOG, %election, "the lease was renewed again");
+        }
+    }
+
+    /// The reason of an end, for people. A leader whose lease is not renewed resigns for that.
+    fn told(&self, loss: Loss) -> String {
+        let now = clock::now();
+        let progress = self.progress.borrow();
+        match (loss, progress.overdue.as_deref(), progress.pause) {
+            (Loss::Resigned, Some(overdue), _) => overdue.told(now).to_string(),
+            (Loss::Expired, Some(overdue), _) => format!("{loss}: {}", overdue.why.told(now)),
+            (Loss::Expired, None, Some(pause)) if pause.until.after(pause.span) >= now => {
+                format!("{loss}: {pause}")
+            }
+            _ => loss.to_string(),
+        }
     }
 
     fn end(&mut self, loss: Loss, why: CampaignError) {

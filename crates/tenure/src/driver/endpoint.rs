@@ -66,7 +66,7 @@ impl UrlForm {
         let refuse = |what: String| Err(UrlError { what, fix: rule.to_owned() });
         // Check this first: other refusals quote the text, and with it a password.
         if text.contains('@') {
-            return refuse(format!("{what} holds no user and no password"));
+            return refuse(format!("{what} must not hold a user or a password"));
         }
         if text.is_empty() {
             return refuse(format!("{what} is empty"));
@@ -183,7 +183,7 @@ mod tests {
             let error = form.read(text).unwrap_err();
             assert_eq!(
                 error.to_string(),
-                "a server holds no user and no password; write http://HOST"
+                "a server must not hold a user or a password; write http://HOST"
             );
         }
         let url = form.read("http://Host/").unwrap();

@@ -16,7 +16,8 @@
 //!    ```
 //!
 //!    The loop opens, raises and lowers; the backend reports the rest. While a campaign is open,
-//!    [`waits`](Campaigns::waits) reports why it waits, each time that the reason changes.
+//!    [`waits`](Campaigns::waits) reports why it waits, each time that the reason changes. For a
+//!    leader it reports why the lease is not renewed.
 //! 2. A node: a type that keeps the [`Hold`] that [`spawn`] returns; [`Hold::election`] makes
 //!    handles.
 //!

@@ -15,6 +15,7 @@ use super::machine::Machine;
 use super::timer::Timer;
 use crate::clock;
 use crate::error::{CampaignError, TransferError};
+use crate::overdue::Pause;
 use crate::request::Request;
 
 /// The most inputs of each kind before messages are sent.
@@ -140,7 +141,10 @@ impl<B: Backend> Loop<B> {
         let now = sampled.since_boot();
         // Check the deadline after every event: a flood leaves no pause in which the alarm is
         // heard. The alarm alone proves nothing, as it may ring for an earlier deadline.
-        if self.machine.core.due().is_some_and(|due| due <= now) {
+        if let Some(due) = self.machine.core.due().filter(|due| *due <= now) {
+            if let Some(pause) = Pause::of(due, now) {
+                self.machine.campaigns.paused(pause);
+            }
             self.machine.input(Input::Timeout);
             self.feed_core(sampled);
         }

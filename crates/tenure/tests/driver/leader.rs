@@ -39,6 +39,32 @@ async fn clone_keeps_no_driver() {
     assert_eq!(soon(leader.renewed(leader.until())).await, Err(Loss::Closed));
 }
 
+/// The reason goes with the next renewal, and stays at the end.
+#[tokio::test]
+async fn overdue_renewal_names_its_reason() {
+    let (election, mut driver) = start::<AtMostOne>();
+    let leadership = lead(&election, &mut driver, Fence::new(9)).await;
+    assert_eq!(leadership.overdue(), None);
+    let why = Waiting::NoQuorum { missing: vec!["b".into()] };
+    driver.campaigns.waits(&driver.name, why.clone());
+    let overdue = soon(leadership.falls_overdue(None)).await;
+    assert_eq!(overdue.why, why);
+    let told = overdue.told(clock::now()).to_string();
+    assert!(told.starts_with("the lease was not renewed for "), "{told}");
+    assert!(told.ends_with("s: no quorum: nothing heard of b"), "{told}");
+    let mut another = Box::pin(leadership.falls_overdue(Some(&overdue)));
+    assert!(is_pending(another.as_mut()).await, "the same reason is no news");
+    drop(another);
+    let later = leadership.until().map(Time::next);
+    assert_eq!(driver.campaigns.raise(&driver.name, later.unwrap()), None);
+    assert_eq!(leadership.overdue(), None);
+    driver.campaigns.waits(&driver.name, why);
+    driver.campaigns.lower(&driver.name);
+    driver.campaigns.ended(&driver.name, Loss::Expired);
+    assert_eq!(soon(leadership.lost()).await, Loss::Expired);
+    assert!(leadership.overdue().is_some());
+}
+
 /// The work itself hands over, and `run` ends with it.
 #[tokio::test]
 async fn work_may_hand_over() {

@@ -17,7 +17,7 @@ use tenure::driver::{
 };
 use tenure::{
     AtMostOne, CampaignError, Change, Election, ElectionName, Fence, LeaderView, Leadership, Loss,
-    MayOverlap, SafetyClass, Time, TransferError, View, clock,
+    MayOverlap, SafetyClass, Time, TransferError, View, Waiting, clock,
 };
 use tenure_testkit::handles::soon;
 use tokio::sync::mpsc;

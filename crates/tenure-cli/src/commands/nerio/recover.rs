@@ -34,6 +34,8 @@ pub(in crate::commands) fn run(
         let now = clock::wall().as_nanos() / 1_000_000;
         let low = low(given, now).filter(|_| edited.before.is_none());
         low.or_else(|| high(given, now)).iter().for_each(|warning| failure::warn(warning));
+    } else if edited.before.is_none() {
+        early(settings).iter().for_each(|warning| failure::warn(warning));
     }
     let others: Vec<_> = config.names().into_iter().filter(|name| *name != settings.name).collect();
     let others = others.iter().map(|other| (other, again(other, settings, &edited, context)));
@@ -43,6 +45,19 @@ pub(in crate::commands) fn run(
         text(settings, &edited, others)
     })?;
     Ok(Exit::Done)
+}
+
+/// A warning about a lost member that was recovered before those that are not lost, which know
+/// whether there was a cluster, and its fences.
+fn early(settings: &RecoverSettings) -> Option<String> {
+    let names = settings.cluster.config.names();
+    let first = names.into_iter().find(|name| !settings.lost.contains(name))?;
+    let (name, state) = (&settings.name, settings.state.display());
+    Some(format!(
+        "{name} was recovered before {first}, which is not among the lost: run this command at \
+         {first} as well, and then what it prints, before any node starts. If the directories of \
+         all members are empty, the cluster is new: delete {state} instead, and start all nodes"
+    ))
 }
 
 /// A warning about a floor below the first fences of some clusters; `now` is in milliseconds since

@@ -10,9 +10,9 @@ use super::hand_over::{Hand, Probe, hand_over, no_transfer};
 use super::hold_after_cmd::hold_after_cmd;
 use super::orders::Order;
 use super::output::Output;
-use super::restarting;
 use super::runner::Runner;
 use super::stepping_down::{End, tell};
+use super::{reasons, restarting};
 use crate::control::{self, Answer, Call, Request};
 use crate::exit::{Exit, exit_of_start};
 use crate::failure::Failure;
@@ -57,9 +57,18 @@ pub(super) struct Course {
 
 impl Course {
     /// Records the end of the leadership, and warns unless a user asked for it.
-    pub(super) fn lose<K: Class>(&mut self, runner: &Runner<K>, loss: Loss) {
+    pub(super) fn lose<K: Class>(
+        &mut self,
+        runner: &Runner<K>,
+        leadership: &Leadership<K>,
+        loss: Loss,
+    ) {
         if self.stopping.is_none() && !self.leads_on {
-            runner.reporter.lost(loss);
+            let why = match loss {
+                Loss::Expired => reasons::of_loss(runner, leadership),
+                _ => String::new(),
+            };
+            runner.reporter.lost(loss, &why);
             self.stopping = Some(StopCause::Lost);
         }
     }
@@ -132,7 +141,7 @@ pub(super) async fn lead<K: Class>(
                 let course = restarting::pause(runner, &leadership, &outcome, short).await;
                 if course.ends() {
                     let outcome = Outcome { ended: None, why: Why::Stopped };
-                    return finish(runner, &leadership, course, outcome).await;
+                    return finish(runner, &leadership, course, outcome, "").await;
                 }
             }
             outcome => {
@@ -185,9 +194,12 @@ async fn after<K: Class>(
     waited: Duration,
 ) -> Result<LeadershipEnd, Failure> {
     let ran = outcome.is_ok();
+    let mut why = String::new();
     let outcome = match outcome {
         Ok(outcome) => {
-            runner.reporter.ended(&format!("CMD ended: {outcome}"));
+            why = reasons::of_end(runner, leadership, &outcome).await;
+            let killed = reasons::of_kill(&outcome, runner.settings.backend.grace());
+            runner.reporter.ended(&format!("CMD ended: {outcome}{why}{killed}"));
             course = hold_after_cmd(runner, leadership, course, &outcome).await;
             outcome
         }
@@ -209,7 +221,7 @@ async fn after<K: Class>(
         // Dropping the leadership resigns.
         Err(error) => return Err(not_started(&error)),
     };
-    match finish(runner, leadership, course, outcome).await? {
+    match finish(runner, leadership, course, outcome, &why).await? {
         LeadershipEnd::Lost if !ran => Ok(LeadershipEnd::Late),
         ended => Ok(ended),
     }
@@ -289,6 +301,7 @@ async fn watch<K: Class>(
     let mut follower: Later<'static, ()> = Box::pin(std::future::pending());
     let mut over = false;
     let mut warned = false;
+    let mut overdue = None;
     loop {
         tokio::select! {
             biased;
@@ -304,9 +317,13 @@ async fn watch<K: Class>(
                 Err(loss) => {
                     (over, follower) = (true, Box::pin(std::future::pending()));
                     command.stop();
-                    course.lose(runner, loss);
+                    course.lose(runner, leadership, loss);
                 }
             },
+            late = leadership.falls_overdue(overdue.as_ref()), if !over => {
+                runner.reporter.warn(&reasons::of_delay(runner, &late));
+                overdue = Some(late);
+            }
             order = runner.orders.stop() => {
                 follower = on_order(runner, command, &mut course, order);
             }
@@ -419,12 +436,13 @@ pub(super) fn on_request<K: Class>(
     None
 }
 
-/// Ends the leadership after the end of CMD.
+/// Ends the leadership after the end of CMD; `why` is the reason for an end by the lease.
 async fn finish<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,
     course: Course,
     outcome: Outcome,
+    why: &str,
 ) -> Result<LeadershipEnd, Failure> {
     let mut end = End { signal: course.signal };
     let given_up = match course.stopping {
@@ -455,7 +473,7 @@ async fn finish<K: Class>(
         Why::Deadline | Why::GuardLost | Why::Stopped => {
             // The reason was reported when CMD was stopped.
             if outcome.why != Why::Stopped {
-                runner.reporter.warn(&format!("CMD was ended: {}", outcome.why));
+                runner.reporter.warn(&format!("CMD was ended: {}{why}", outcome.why));
             }
             end.within(runner, leadership, leadership.resign()).await;
             Ok(end.signal.map_or(LeadershipEnd::Lost, LeadershipEnd::Signal))

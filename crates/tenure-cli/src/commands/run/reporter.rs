@@ -91,11 +91,12 @@ impl Reporter {
         self.manager.of_election(&self.election, false, &text);
     }
 
-    /// Reports that the runner lost its leadership without an order to step down.
-    pub(super) fn lost(&self, loss: Loss) {
+    /// Reports that the runner lost its leadership without an order to step down; `why` ends the
+    /// line.
+    pub(super) fn lost(&self, loss: Loss, why: &str) {
         let id = &self.id;
         let election = &self.election;
-        let text = format!("{id} does not lead {election} any more, and stops CMD: {loss}");
+        let text = format!("{id} does not lead {election} any more, and stops CMD: {loss}{why}");
         warn(&text);
         self.manager.of_election(election, false, &text);
     }

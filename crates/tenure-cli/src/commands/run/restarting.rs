@@ -30,7 +30,7 @@ pub(super) async fn pause<K: Class>(
     let led = lead_for(runner, leadership, pause).await;
     led.unwrap_or_else(|loss| {
         let mut course = Course::default();
-        course.lose(runner, loss);
+        course.lose(runner, leadership, loss);
         course
     })
 }

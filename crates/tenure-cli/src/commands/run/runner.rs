@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use super::leading::{LeadershipEnd, lead};
 use super::orders::{Order, Orders, ParkRequest};
+use super::reasons;
 use super::reporter::Reporter;
 
 use crate::control::{Answer, Call, Request, Server};
@@ -266,7 +267,7 @@ impl<K: Class> Runner<K> {
     /// Answers a request while another process leads, or none.
     pub(super) fn answer(&self, Call { request, reply, .. }: Call, waiting: Option<&Waiting>) {
         let answer = match request {
-            Request::Status => return self.tell(self.reporter.waiting(waiting), reply),
+            Request::Status => return self.tell(self.reporter.waiting(waiting), None, reply),
             Request::Keys => self.reporter.no_keys(),
             Request::ResignAll => return self.give_back(reply),
             Request::Resign | Request::Transfer { .. } => self.reporter.not_leading(waiting),
@@ -305,15 +306,17 @@ impl<K: Class> Runner<K> {
         if let Some(remaining) = leadership.remaining() {
             leading["remaining_ms"] = millis(remaining).into();
         }
-        self.tell(self.reporter.status(Some(leading)), reply);
+        let overdue = leadership.overdue().map(|overdue| reasons::of_delay(self, &overdue));
+        self.tell(self.reporter.status(Some(leading)), overdue, reply);
     }
 
-    /// Answers with this status and the warnings of the participant.
-    fn tell(&self, status: Answer, reply: oneshot::Sender<Answer>) {
-        let warning = self.participant.worth_a_look();
+    /// Answers with this status, and with this warning and those of the participant.
+    fn tell(&self, status: Answer, warning: Option<String>, reply: oneshot::Sender<Answer>) {
+        let others = self.participant.worth_a_look();
         tokio::task::spawn_local(async move {
+            let all: Vec<_> = warning.into_iter().chain(others.await).collect();
             // The client may have left.
-            let _ = reply.send(status.warned(warning.await));
+            let _ = reply.send(status.warned((!all.is_empty()).then(|| all.join("; "))));
         });
     }
 }

@@ -72,7 +72,7 @@ fn positions(
         config.membership().position(name).ok_or_else(|| {
             let members: Vec<_> = config.names().iter().map(ToString::to_string).collect();
             let what =
-                format!("{name} is not in the members list, which has {}", members.join(", "));
+                format!("{name:?} is not in the members list, which has {}", members.join(", "));
             let fix = "name the members whose state directories are lost, as in the members list";
             layers.origins.usage(what, fix, &["lost", "members"])
         })

@@ -127,6 +127,7 @@ fn shown(value: &Vec<ServerUrl>) -> String {
 pub static PROTOCOL: Protocol = Protocol {
     name: "allcall",
     about: "always available, over NATS: each side of a cut network has a leader",
+    service: Some("NATS"),
     can: Capabilities { several_leaders: true, ..Capabilities::NONE },
     settings: &[
         &SERVERS.spec,

@@ -31,7 +31,7 @@ fn wrong_endpoints_name_the_rule() {
         ("127.0.0.1:2379", "an endpoint has no scheme"),
         ("ftp://a", "the scheme \"ftp\" is not one that etcd speaks"),
         ("unix://a", "Unix sockets of etcd are not supported"),
-        ("http://root:pw@a", "an endpoint holds no user and no password; --user is for that"),
+        ("http://root:pw@a", "an endpoint must not hold a user or a password; --user is for that"),
         ("http://a/v3", "\"/v3\" does not belong to an endpoint"),
         ("http://:1", "an endpoint has no host"),
         ("http://a:0", "the port \"0\" is not a number from 1 to 65535"),

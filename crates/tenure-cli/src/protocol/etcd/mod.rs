@@ -47,6 +47,7 @@ crate::settings! {
 pub static PROTOCOL: Protocol = Protocol {
     name: "etcd",
     about: "leases and revisions of etcd, compatible with etcdctl and Go's concurrency",
+    service: None,
     can: Capabilities { fence: true, ..Capabilities::NONE },
     settings: &[
         &ENDPOINTS.spec,

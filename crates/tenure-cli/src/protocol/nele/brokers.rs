@@ -10,7 +10,7 @@ const RULE: &str = "write HOST:PORT for each, such as kafka-1:9092,kafka-2:9092"
 pub(super) fn list(text: &str) -> Result<Vec<String>, Refusal> {
     // Check this first: other refusals repeat the text, with the password in it.
     if text.contains('@') {
-        let what = "a broker holds no user and no password; --user is for that";
+        let what = "a broker must not hold a user or a password; --user is for that";
         return Err(Refusal::of_secret(what, RULE));
     }
     let mut list: Vec<String> = Vec::new();

@@ -144,6 +144,7 @@ fn on_stop(text: &str) -> Result<String, Refusal> {
 pub static PROTOCOL: Protocol = Protocol {
     name: "nele",
     about: "many roles spread over the running processes, by the partitions of a Kafka topic",
+    service: Some("Kafka"),
     can: Capabilities { fence: true, several_leaders: true, ..Capabilities::NONE },
     settings: &[
         &BROKERS.spec,

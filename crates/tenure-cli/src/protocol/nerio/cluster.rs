@@ -105,7 +105,7 @@ fn member<'a>(
     }
     let names: Vec<_> = members.iter().map(|member| member.name.as_str()).collect();
     let failure = Failure::usage(
-        format!("node {name} is not in the members list, which has {}", names.join(", ")),
+        format!("node {name:?} is not in the members list, which has {}", names.join(", ")),
         format!("give the name of a member, or add {name}=ADDRESS to the list on every node"),
     );
     Err(origins.explain(failure, &["name", "members"]))

@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 
 use tenure::{ElectionName, Time};
-use tenure_core::nerio::{self, MemberSet, Service};
+use tenure_core::nerio::{self, Service};
 use tenure_nerio::lists::{
     self, AllCandidates, AllElections, CandidateSeen, ElectionSeen, Heard, Leads,
 };
 
 use super::participant::{in_words, one_word};
-use super::troubles::{disagree, fix, mismatch, of_keys};
+use super::troubles::{Forgetful, disagree, fix, mismatch, of_keys};
 use super::{Cluster, Grantors};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -141,22 +141,18 @@ fn too_few(
         return mismatch(what, Exit::Unknown, origins);
     }
     let membership = cluster.config.membership();
-    let mut lost = MemberSet::EMPTY;
-    let mut known = false;
+    let mut forgetful = Forgetful::default();
     for (member, heard) in heard {
-        match heard {
-            Heard::Said(Service::Recovering { known: by_it }) => {
-                lost = lost.or(membership.position(&member.name).into_iter().collect());
-                known |= *by_it;
-            }
-            Heard::Said(service) => known |= *service != Service::Starting,
-            _ => {}
+        if let Heard::Said(Service::Recovering { known }) = heard {
+            let this = membership.position(&member.name).into_iter().collect();
+            forgetful.add(this, *known);
         }
     }
     let mut fix = if is(&Heard::ElseOnly) {
         "upgrade these nodes, one after the other, or check the network to them".to_owned()
     } else {
-        fix(membership, lost, known, is(&Heard::Said(Service::Failing)))
+        let [serves, failing] = [Service::Serving, Service::Failing].map(|s| is(&Heard::Said(s)));
+        fix(membership, forgetful, serves, failing)
     };
     if is(&Heard::Silent) {
         fix += of_keys(cluster);

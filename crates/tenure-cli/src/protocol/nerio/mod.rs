@@ -87,6 +87,7 @@ pub static CLUSTER_SETTINGS: &[&Spec] = &[
 pub static PROTOCOL: Protocol = Protocol {
     name: "nerio",
     about: "leases of a quorum of 3 or 5 nodes, which `tenure node` runs",
+    service: None,
     can: Capabilities {
         fence: true,
         priority: true,

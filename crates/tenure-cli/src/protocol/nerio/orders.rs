@@ -206,7 +206,7 @@ impl Ending<'_> {
             return Ok(());
         }
         let what = format!(
-            "{to} does not wait for {} at any member that answers: {}",
+            "{to:?} does not wait for {} at any member that answers: {}",
             self.wish.election,
             waiting(seen)
         );

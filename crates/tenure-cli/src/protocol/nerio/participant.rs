@@ -304,8 +304,11 @@ impl Participant for Asker {
     }
 
     fn may_be(&self, waiting: &Waiting) -> Option<&'static str> {
-        let silent = matches!(waiting, Waiting::NoQuorum { .. });
-        (silent && self.cluster.keys.is_some()).then(|| troubles::of_keys(&self.cluster))
+        let Waiting::NoQuorum { missing } = waiting else { return None };
+        // A member that was heard accepts processes without a key.
+        let possible =
+            self.cluster.keys.is_some() || missing.len() == self.cluster.config.members.len();
+        possible.then(|| troubles::of_keys(&self.cluster))
     }
 
     fn why_unknown(&self, election: &ElectionName) -> Later<'static, Option<Failure>> {

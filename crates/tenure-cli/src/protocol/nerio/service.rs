@@ -144,7 +144,8 @@ impl Service {
             | Notice::Exchanged { .. }
             | Notice::ForAnother { .. }
             | Notice::Moved { .. }
-            | Notice::MemberTwice { .. } => {
+            | Notice::MemberTwice { .. }
+            | Notice::LedBefore { .. } => {
                 failure::warn(&notice.to_string());
                 return Reaction::Warned;
             }

@@ -31,6 +31,9 @@ pub(super) async fn watch(
     hears: NoticeReporter,
 ) -> Failure {
     let mut agrees = true;
+    // Other commands end with a failure that gives the same values.
+    let goes_on = asks == AskMode::On && !cluster.exit_on_mismatch;
+    let mut own = goes_on.then(|| format!(". Here: {}", origins.in_one_line(&DIGEST_SETTINGS)));
     loop {
         let notice = match notices.recv().await {
             Ok(notice) => notice,
@@ -52,10 +55,16 @@ pub(super) async fn watch(
             }
             // The answer at the end reports this.
             Notice::NoQuorumAgrees { .. } | Notice::QuorumMayAgree if asks == AskMode::Once => {}
-            notice => hears.tell(&notice),
+            Notice::Mismatch { is_member: true, .. } => {
+                hears.tell(&notice, &own.take().unwrap_or_default());
+            }
+            notice => hears.tell(&notice, ""),
         }
     }
 }
+
+/// Settings that are the same everywhere.
+const DIGEST_SETTINGS: [&str; 4] = ["cluster", "members", "quorums", "drift"];
 
 /// Reporter of the notices of a candidate or an asker.
 pub(super) struct NoticeReporter {
@@ -65,7 +74,8 @@ pub(super) struct NoticeReporter {
 }
 
 impl NoticeReporter {
-    fn tell(&self, notice: &Notice) {
+    /// Reports `notice`, and `more` behind a warning.
+    fn tell(&self, notice: &Notice, more: &str) {
         match notice {
             Notice::NoQuorumAgrees { .. } => {
                 return failure::warn(&format!("{notice}; it goes on asking"));
@@ -79,13 +89,15 @@ impl NoticeReporter {
                     tracing::info!("{notice}")
                 };
             }
-            Notice::Resolved { .. } => return tracing::info!("{notice}"),
+            Notice::Resolved { .. } | Notice::Protocol { event: OwnEvent::SpareAgain, .. } => {
+                return tracing::info!("{notice}");
+            }
             // `hand_in` reports the order.
             Notice::Protocol { event: OwnEvent::Ordered { .. }, .. } => return,
             _ => {}
         }
         if is_told(notice) {
-            failure::warn(&notice.to_string());
+            failure::warn(&format!("{notice}{more}"));
         }
     }
 }
@@ -99,6 +111,8 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
         Notice::Protocol {
             event:
                 OwnEvent::Obstacle { .. }
+                | OwnEvent::NoSpare { .. }
+                | OwnEvent::SpareAgain
                 | OwnEvent::NameShared { .. }
                 | OwnEvent::AddressContested { .. }
                 | OwnEvent::Ordered { .. },
@@ -140,8 +154,7 @@ pub(super) fn disagree(
 
 pub(super) fn mismatch(what: String, exit: Exit, origins: &Origins) -> Failure {
     let fix = "give all nodes and candidates the same cluster, members, quorums and drift";
-    let names = ["cluster", "members", "quorums", "drift"];
-    origins.explain(Failure::new(exit, what, fix), &names)
+    origins.explain(Failure::new(exit, what, fix), &DIGEST_SETTINGS)
 }
 
 /// The reason for an unknown leader.
@@ -165,9 +178,8 @@ pub(super) async fn nobody(
     let mut differing = differing.lock().unwrap_or_else(PoisonError::into_inner).clone();
     differing.extend(seen.differing.iter().cloned());
     let mut able = MemberSet::EMPTY;
-    let mut lost = MemberSet::EMPTY;
+    let mut forgetful = Forgetful::default();
     let mut failing = false;
-    let mut known = false;
     let mut silent = false;
     let mut why = Vec::new();
     let mut grants = BTreeMap::<String, Grants>::new();
@@ -190,9 +202,8 @@ pub(super) async fn nobody(
         };
         match state.service {
             Service::Serving => able = able.or(this),
-            Service::Recovering { known: by_it } => {
-                lost = lost.or(this);
-                known |= by_it;
+            Service::Recovering { known } => {
+                forgetful.add(this, known);
                 why.push(format!("{name} has no memory, lost or never had, and asks the others"));
             }
             Service::Quarantine { remaining } => {
@@ -221,7 +232,7 @@ pub(super) async fn nobody(
         if !differing.is_empty() {
             return mismatch(what, Exit::Unknown, &origins);
         }
-        let mut fix = fix(membership, lost, known || !able.is_empty(), failing);
+        let mut fix = fix(membership, forgetful, !able.is_empty(), failing);
         if silent {
             fix += of_keys(&cluster);
         }
@@ -241,16 +252,40 @@ pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
     }
 }
 
-/// The remedy for members that `lost` their state in a cluster that is `known` not to be new, or
-/// that are `failing` to write.
-pub(super) fn fix(membership: &Membership, lost: MemberSet, known: bool, failing: bool) -> String {
-    let fix = match (lost.is_empty(), failing) {
-        (false, _) if !known => {
-            "start all nodes: only all nodes together found a new cluster, after the longest lease"
+/// Members without memory.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Forgetful {
+    all: MemberSet,
+    /// Members that say that the cluster is not new: they lost their memory.
+    lost: MemberSet,
+}
+
+impl Forgetful {
+    /// Adds members, which are `known` to have lost their memory.
+    pub(super) fn add(&mut self, members: MemberSet, known: bool) {
+        self.all = self.all.or(members);
+        if known {
+            self.lost = self.lost.or(members);
         }
+    }
+}
+
+/// The remedy for members that are `forgetful`, or that are `failing` to write, if another member
+/// `serves` or not.
+pub(super) fn fix(
+    membership: &Membership,
+    forgetful: Forgetful,
+    serves: bool,
+    failing: bool,
+) -> String {
+    let Forgetful { all, lost } = forgetful;
+    let fix = match (all.is_empty(), failing) {
         (false, _) if membership.quorums().is_quorum(lost) => {
             let lost = lost.iter().map(|member| membership.name(member).clone()).collect();
             return survey::Unsafe::Lost { lost }.fix();
+        }
+        (false, _) if lost.is_empty() && !serves => {
+            "start all nodes: only all nodes together found a new cluster, after the longest lease"
         }
         (false, _) => "wait until a quorum of the other nodes serves",
         (true, true) => {

@@ -45,7 +45,7 @@ fn url(text: &str) -> Result<VoterUrl, Refusal> {
     // Check this first: other refusals repeat the text, with the password in it.
     if text.contains('@') {
         let fix = "remove the user and the password; --secret-file is for secrets";
-        return Err(Refusal::of_secret("a voter's URL holds no user and no password", fix));
+        return Err(Refusal::of_secret("a voter's URL must not hold a user or a password", fix));
     }
     let url = VoterUrl::new(text).map_err(|error| Refusal::new(error.to_string(), fix))?;
     if text.contains(['?', '#']) {
@@ -164,7 +164,7 @@ mod tests {
             ("west=a", "URL"),
             ("w st=http://a", "' '"),
             ("west=http://a?b", "no query"),
-            ("west=http://u:p@a", "no password"),
+            ("west=http://u:p@a", "or a password"),
             ("west=http://a,west=http://b", "twice"),
             ("west=http://a;east=http://b", "holds no"),
             ("west=http://a/east=http://b", "holds no"),

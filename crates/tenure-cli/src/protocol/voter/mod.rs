@@ -98,6 +98,7 @@ fn seconds(text: &str) -> Result<Duration, Refusal> {
 pub static PROTOCOL: Protocol = Protocol {
     name: "voter",
     about: "a random draw among regions, which call each other over HTTP, without a store",
+    service: Some("HTTP"),
     can: Capabilities {
         fence: true,
         several_leaders: true,

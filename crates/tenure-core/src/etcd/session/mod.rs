@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `keys.rs` | keys of this process, as etcd is asked about them |
 //! | `event.rs`, `context.rs` | outcomes of a step; calls about leases, and pauses |
-//! | `lease.rs`, `grant.rs`, `retired.rs` | leases that exist, that are requested, and that are to be revoked |
+//! | `lease.rs`, `grant.rs`, `retired.rs` | leases that exist, and when each is kept alive; requested leases; leases to be revoked |
 //! | `move_rounds.rs` | rounds in which keys move to another lease |
 //! | `mod.rs` | `Session`: its parts, and the questions that need several of them |
 //! | `moves.rs`, `answer.rs` | moves of keys; the handling of each answer |

@@ -25,7 +25,7 @@ pub(in crate::nerio) struct EpochAnswers {
     pub(in crate::nerio) held_off: ByMember<(Who, Time)>,
     /// Reachability of members, while the candidate does not lead.
     pub(in crate::nerio) reach: Reach,
-    /// Reasons why the campaign waits, while the candidate does not lead.
+    /// Reasons why the campaign waits, or the lease is not renewed.
     pub(in crate::nerio) hindrances: Hindrances,
     /// Members whose last answer refused a lease of this candidate's length.
     pub(in crate::nerio) too_long: MemberSet,

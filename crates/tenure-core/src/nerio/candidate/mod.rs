@@ -13,6 +13,8 @@
 //! | a hand-over to a successor | `transfer.rs` |
 //! | orders to end a leadership | `orders.rs` |
 //! | the reason why a campaign waits | `waits.rs`, `reach.rs` |
+//! | the reason why a lease is not renewed, and the time to report it | `renewal.rs`, `waits.rs` |
+//! | members that do not answer the leaders of this node | `silence.rs` |
 
 mod epoch_answers;
 mod instance;
@@ -22,6 +24,7 @@ mod reach;
 mod refusals;
 mod release;
 mod renewal;
+mod silence;
 mod transfer;
 mod waits;
 
@@ -32,6 +35,7 @@ use self::epoch_answers::EpochAnswers;
 pub(super) use self::instance::{Answer, SentRequest};
 use self::orders::Orders;
 pub(super) use self::pending::PendingRelease;
+pub(super) use self::silence::Silence;
 use self::waits::Reported;
 use super::body::{Remainder, Verify};
 use super::config::Checked;
@@ -39,7 +43,6 @@ use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent};
 use super::identity::Who;
 use super::message::Sender;
-use super::order::StepDown;
 use super::quorum::MemberSet;
 use super::rank::Rank;
 use super::roster::replaced;
@@ -85,8 +88,8 @@ pub(super) struct Campaign {
     /// Requests since the last completion, the oldest first.
     pub(super) sent: Vec<SentRequest>,
     pub(super) answers: EpochAnswers,
-    /// The last report of a reason to wait.
-    reported: Reported,
+    /// The last report of a reason to wait, or not to renew the lease.
+    pub(super) reported: Reported,
     pub(super) lease: Option<Lease>,
     pub(super) transfer: Option<Transfer>,
     /// First of the waiting candidates, and the time at which a grantor last named it.
@@ -276,34 +279,18 @@ impl Candidate {
         send(out, from, remainder);
     }
 
-    /// Reports an order that the member `by` passed on. The core leads on; the application decides
-    /// whether to end the leadership.
-    pub(super) fn on_step_down(
-        &mut self,
-        now: Time,
-        by: &NodeName,
-        order: &StepDown,
-        context: &Context,
-        out: &mut Out,
-    ) {
-        let Standing::Leading { fence, .. } = self.standing(now) else {
-            return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
-        };
-        let is_meant = fence == Some(order.fence) && order.holder == context.who.inc;
-        if !is_meant {
-            return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
+    /// Reports why the campaign waits, or why the lease is not renewed.
+    pub(super) fn say_reasons(&mut self, now: Time, context: &mut Context, out: &mut Out) {
+        if self.campaign.as_ref().is_some_and(|campaign| campaign.lease.is_some()) {
+            self.say_what_is_missing(now, context, out);
+        } else {
+            self.say_what_it_waits_for(now, context, out);
         }
-        let Some(campaign) = &mut self.campaign else { return };
-        if !campaign.orders.is_new(order.number) {
-            return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
-        }
-        let (fence, next, from) = (order.fence, order.next.clone(), order.from);
-        self.emit(OwnEvent::Ordered { fence, next, by: by.clone(), from }, out);
     }
 
     /// Reports the reason why the campaign waits, if it has changed. Called at each new request,
     /// when grantors that answer at once have answered the request before.
-    pub(super) fn say_what_it_waits_for(&mut self, now: Time, context: &Context, out: &mut Out) {
+    fn say_what_it_waits_for(&mut self, now: Time, context: &Context, out: &mut Out) {
         let Some(campaign) = &self.campaign else { return };
         let silent = campaign.answers.reach.silent(now, context.config.parked_for());
         let waiting = campaign.answers.hindrances.waiting(silent, &context.membership);

@@ -1,6 +1,16 @@
 //! Orders to end a leadership: the candidate reports each once, and only to the leadership named.
+//! The application decides whether to obey, by the commands to resign or to hand over.
 
 use alloc::vec::Vec;
+
+use super::super::context::Context;
+use super::super::event::{Ignored, OwnEvent};
+use super::super::order::StepDown;
+use super::super::words::Out;
+use super::Candidate;
+use crate::name::NodeName;
+use crate::standing::Standing;
+use crate::time::Time;
 
 /// Number of remembered orders, the latest. An order arrives often: through each grantor, and
 /// repeated by its sender for some seconds.
@@ -20,5 +30,31 @@ impl Orders {
         }
         self.0.push(order);
         true
+    }
+}
+
+impl Candidate {
+    /// Reports an order that the member `by` passes on, and leads on.
+    pub(in crate::nerio) fn on_step_down(
+        &mut self,
+        now: Time,
+        by: &NodeName,
+        order: &StepDown,
+        context: &Context,
+        out: &mut Out,
+    ) {
+        let Standing::Leading { fence, .. } = self.standing(now) else {
+            return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
+        };
+        let is_meant = fence == Some(order.fence) && order.holder == context.who.inc;
+        if !is_meant {
+            return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
+        }
+        let Some(campaign) = &mut self.campaign else { return };
+        if !campaign.orders.is_new(order.number) {
+            return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
+        }
+        let (fence, next, from) = (order.fence, order.next.clone(), order.from);
+        self.emit(OwnEvent::Ordered { fence, next, by: by.clone(), from }, out);
     }
 }

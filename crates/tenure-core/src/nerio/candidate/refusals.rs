@@ -23,6 +23,7 @@ impl Candidate {
         context: &mut Context,
         out: &mut Out,
     ) {
+        context.silence.answered(member, refused.start);
         self.hear_fence(refused.seen);
         self.run_due(now, context, out);
         let Some(campaign) = &mut self.campaign else {
@@ -43,8 +44,8 @@ impl Candidate {
         let able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
         if campaign.lease.is_none() {
             campaign.answers.reach.answered(member, refused.start, able);
-            campaign.answers.hindrances.refused(now, member, refused, &context.config);
         }
+        campaign.answers.hindrances.refused(now, member, refused, &context.config);
         let grantor = context.membership.name(member);
         if !is_too_long {
             campaign.answers.too_long =

@@ -1,10 +1,10 @@
 //! The request that follows a completion: for the fence, for the first lease of full length, or for
-//! the renewal.
+//! the renewal; and the reports about renewals that do not complete.
 
 use core::time::Duration;
 
 use super::super::context::Context;
-use super::super::words::Out;
+use super::super::words::{Out, emit};
 use super::{Campaign, Candidate};
 use crate::time::Time;
 
@@ -37,6 +37,33 @@ impl Candidate {
             campaign.next_at = now.after(context.retry_of_transfer());
         } else if now >= campaign.next_at {
             self.request(now, context, out);
+        }
+    }
+
+    /// Reports the reason why a lease of full length is not renewed, once the renewal is overdue,
+    /// and whether a spare member is left. Called at each request of a leader, so that grantors
+    /// that answer at once have answered.
+    pub(super) fn say_what_is_missing(&mut self, now: Time, context: &mut Context, out: &mut Out) {
+        let (config, retry) = (&context.config, context.retry());
+        let Some(campaign) = &self.campaign else { return };
+        // After a request that is itself late the answers to the one before may be unread.
+        let is_late = now.since(campaign.next_at) >= retry;
+        let settled = campaign.lease.as_ref().filter(|lease| lease.settled);
+        let Some(lease) = settled.filter(|_| !is_late) else { return };
+        let renewed = lease.until.before(config.drift.shrink(config.lease));
+        if now >= renewed.after(config.overdue_after()) {
+            // A member that has answered no request since the renewal was due is silent.
+            let patience = config.overdue_after().saturating_sub(config.renew_after());
+            let patience = patience.min(config.parked_for()).max(retry);
+            let silent = context.silence.silent(now, patience);
+            let waiting = campaign.answers.hindrances.waiting(silent, &context.membership);
+            if let Some(waiting) = waiting {
+                self.say(now, waiting, context, out);
+            }
+        }
+        let Context { config, membership, silence, .. } = context;
+        if let Some(event) = silence.news(now, config.lease, membership) {
+            emit(out, None, event);
         }
     }
 

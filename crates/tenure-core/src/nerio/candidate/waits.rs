@@ -1,5 +1,5 @@
-//! The reason why a campaign waits, derived from the answers of grantors, and the time to report
-//! it.
+//! The reason why a campaign waits or a lease is not renewed, derived from the answers of grantors,
+//! and the time to report it.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -43,7 +43,7 @@ impl Hash for Hindrances {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// The last report of a reason to wait, and its time. Another epoch repeats no report.
+/// The last report of a reason to wait, or not to renew the lease, and its time. Another epoch repeats no report.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::nerio) struct Reported(Option<(Waiting, Time)>);
 
@@ -53,6 +53,11 @@ impl Hash for Reported {
 }
 
 impl Reported {
+    /// Notes that the lease was renewed: the next reason is news, even if it was reported before.
+    pub(in crate::nerio) fn renewed(&mut self) {
+        self.0 = None;
+    }
+
     /// Reports `waiting` if the reason has changed, at most once in `pause`: a reason that changes
     /// to and fro causes no storm.
     pub(super) fn say(&mut self, now: Time, waiting: Waiting, pause: Duration) -> Option<Waiting> {
@@ -109,7 +114,7 @@ impl Hindrances {
         self.words.insert(member, word);
     }
 
-    /// The first of these reasons without which a quorum would be possible: a shared name, silent
+    /// The first reason without which a quorum could be won. The order: a shared name, silent
     /// members, lost memories, refusals that an operator must mend, rivals.
     pub(super) fn waiting(&self, silent: MemberSet, membership: &Membership) -> Option<Waiting> {
         let possible = |excluded: MemberSet| membership.quorums().is_possible(excluded);

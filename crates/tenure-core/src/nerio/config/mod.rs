@@ -219,6 +219,13 @@ impl Config {
         self.usable_of(self.lease)
     }
 
+    /// `⌊lease / 3⌋ + (usable − grace) / 4`: a leader whose last renewal is older reports the
+    /// reason. Until then repetitions hide a lost message; the rest of the time before the work is
+    /// asked to stop is the operator's.
+    pub(super) fn overdue_after(&self) -> Duration {
+        self.renew_after().saturating_add(self.usable().saturating_sub(self.grace) / 4)
+    }
+
     fn usable_of(&self, lease: Duration) -> Duration {
         self.drift.shrink(lease).saturating_sub(lease / 3)
     }

@@ -193,7 +193,11 @@ impl Grantor {
     }
 
     pub(super) fn service(&self, now: Time) -> Service {
-        let service = self.phase.service(now);
+        let mut service = self.phase.service(now);
+        if let Service::Recovering { known } = &mut service {
+            // A founder has forgotten nothing, whatever the others remember.
+            *known &= !self.memories.names_founder(self.own_position(), self.instance);
+        }
         let fails =
             self.writes.hangs() || (service == Service::Serving && self.writes.is_failing());
         if fails { Service::Failing } else { service }

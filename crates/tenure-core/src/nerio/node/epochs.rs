@@ -118,6 +118,7 @@ impl Nerio {
     fn switch(&mut self, now: Time, membership: Arc<Membership>, out: &mut Out) {
         emit(out, None, OwnEvent::Epochs(alloc::vec![Arc::clone(&membership)]));
         let Self { context, candidates, candidates_due, observers, observers_due, .. } = self;
+        context.silence.switch(&context.membership, &membership);
         context.membership = membership;
         context.confirmed = true;
         candidates.retain(|candidate| {

@@ -1,5 +1,6 @@
 //! Promises: which ballots, candidates and leaders may bind this voter, and the worth of promises
-//! to a leader (V3, V4, V6, V7).
+//! to a leader (V3, V4, V6, V7). `Voter::endorse` in `protocol.rs` makes the promise itself; a vote
+//! promises nothing.
 
 use core::time::Duration;
 
@@ -13,6 +14,7 @@ use crate::voter::message::{Header, LeaseDto, PromiseDto, Refusal, VoteDto};
 use crate::voter::words::{Effect, Out};
 
 impl Voter {
+    /// Checks whether this voter may start a ballot.
     pub(super) fn may_start(&self) -> Result<(), Refusal> {
         let now = self.now;
         if !self.memory.founded {
@@ -34,6 +36,7 @@ impl Voter {
         }
     }
 
+    /// Checks whether this voter may vote in a ballot of another voter.
     pub(super) fn may_join(
         &mut self,
         header: &Header,
@@ -85,6 +88,7 @@ impl Voter {
         self.memory.electorate.as_ref().is_some_and(|own| own.id > electorate.id)
     }
 
+    /// Checks whether this voter may promise a leader its lease, or a longer one.
     pub(super) fn may_acknowledge(
         &mut self,
         lease: &LeaseDto,

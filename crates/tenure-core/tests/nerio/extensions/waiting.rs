@@ -1,7 +1,7 @@
-//! Reasons why a campaign waits: reported when they change, and not before the grantors had time to
-//! answer.
+//! Reasons why a campaign waits, or a lease is not renewed: reported when they change, and not
+//! before the grantors had time to answer.
 
-use tenure_core::nerio::{Event, Message, Refusal, Refused, ToGrantor};
+use tenure_core::nerio::{Event, Message, OwnEvent, Refusal, Refused, ToGrantor};
 use tenure_core::{Fence, Waiting};
 
 use crate::story::*;
@@ -104,6 +104,76 @@ fn lasting_refusals_are_named() {
             format!("refused by b: {disk}; c: {disk}; nothing heard of a"),
         ]
     );
+}
+
+/// A leader that cannot renew names the silent grantors once, before its work is asked to stop. The
+/// next failure is another one.
+#[test]
+fn overdue_renewal_names_silent_grantors() {
+    let mut s = Story::new();
+    s.elect("p");
+    let lost = "no quorum: nothing heard of b, c";
+    for round in 1..=2 {
+        let (b, c) = (s.actors.remove("b").unwrap(), s.actors.remove("c").unwrap());
+        let until = s.until("p");
+        // A third of the lease, and a quarter of the time after that until the stop: 450 ms.
+        s.run(until.since(s.now("p")) - ms(460));
+        assert_eq!(told(&s, "p").len(), round - 1, "repetitions may help");
+        s.run(ms(80));
+        assert_eq!(told(&s, "p"), vec![lost; round]);
+        s.run(ms(200));
+        assert_eq!(told(&s, "p"), vec![lost; round], "once");
+        let now = s.now("p");
+        for (name, mut actor) in [("b", b), ("c", c)] {
+            actor.clock = now;
+            s.actors.insert(name, actor);
+        }
+        s.run(ms(100));
+        assert!(s.until("p") > until, "renewed");
+    }
+}
+
+#[test]
+fn overdue_renewal_names_refusals() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.pass(ms(340));
+    for _ in 0..6 {
+        refuse(&mut s, &["b", "c"], &Refusal::Disk);
+        s.pass(ms(50));
+    }
+    let disk =
+        "it cannot write its state directory: make room there (1 MiB is enough), or mend its disk";
+    let text = format!("refused by b: {disk}; c: {disk}; nothing heard of a");
+    assert_eq!(told(&s, "p"), [text]);
+}
+
+/// Two of three grantors suffice: a leader without the third reports, once, that it cannot miss
+/// another one.
+#[test]
+fn leader_reports_missing_spare() {
+    let spare = |s: &Story| -> Vec<OwnEvent> {
+        let own = s.events("p").iter().filter_map(|event| match event {
+            Event::Own(own) => Some(own.clone()),
+            _ => None,
+        });
+        own.filter(|own| matches!(own, OwnEvent::NoSpare { .. } | OwnEvent::SpareAgain)).collect()
+    };
+    let mut s = Story::new();
+    s.elect("p");
+    let mut c = s.actors.remove("c").unwrap();
+    s.run(ms(900));
+    assert!(spare(&s).is_empty(), "silent for less than a lease");
+    s.run(ms(3_000));
+    let lacking = spare(&s);
+    let [OwnEvent::NoSpare { silent, .. }] = &lacking[..] else { panic!("{lacking:?}") };
+    assert_eq!(*silent, [name("c")]);
+    c.clock = s.now("p");
+    s.actors.insert("c", c);
+    s.run(ms(1_000));
+    assert_eq!(spare(&s).last(), Some(&OwnEvent::SpareAgain));
+    assert_eq!(spare(&s).len(), 2);
+    assert!(told(&s, "p").is_empty(), "{:?}", told(&s, "p"));
 }
 
 /// The grantors of `by` refuse the last request of p.

@@ -32,7 +32,8 @@ impl Property<LeasedLeaders> for FarClocksDoNotWin {
         let others = (0..check.plan.participants()).filter(|other| *other != claim.node);
         let others: Vec<u64> = others.filter_map(calls).collect();
         let answer = |then: u64| others.iter().filter(|calls| **calls < then).count();
-        // The only other clock counts as a comparison only if that clock was right for so long.
+        // With a single other participant, its clock is a comparison if it was right for all this
+        // time.
         let compared = 3 * (own.lease + 4 * own.heartbeat);
         let two = calls(claim.node).is_some_and(|own| own + compared < since)
             && check.own.agreed[claim.node] > compared

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    Config, Effect, Event, FenceRead, Instance, Message, OwnEvent, Refusal, Remembered, ToAsker,
-    ToGrantor,
+    Config, Effect, Event, FenceRead, Instance, Message, OwnEvent, Refusal, Remembered, Service,
+    ToAsker, ToGrantor,
 };
 use tenure_core::{Fence, Input};
 
@@ -134,6 +134,32 @@ fn slow_disk_costs_no_second_wait() {
     s.flush_one("c");
     s.run(ms(300));
     assert!(serves(&s, "c"), "{:?}", s.events("c"));
+}
+
+/// Members a and b serve, and the disk of the founder c is slow: c does not say that it needs
+/// members that remember, as a member with a lost directory does.
+#[test]
+fn slow_founder_is_not_lost() {
+    let mut s = founded_but_for_c();
+    s.slow_disks = true;
+    for _ in 0..30 {
+        s.pass(ms(10));
+        for other in ["a", "b"] {
+            ask(&mut s, "c", other);
+        }
+        s.drop_all();
+        let service = s.state("c").service;
+        assert_ne!(service, Service::Recovering { known: true });
+    }
+    assert!(!serves(&s, "c"));
+    s.slow_disks = false;
+    s.lose_disk("c");
+    for _ in 0..30 {
+        s.pass(ms(10));
+        ask(&mut s, "c", "a");
+        s.drop_all();
+    }
+    assert_eq!(s.state("c").service, Service::Recovering { known: true }, "another memory");
 }
 
 /// Members whose reads these effects answer.

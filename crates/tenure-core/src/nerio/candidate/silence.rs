@@ -1,0 +1,88 @@
+//! The members that leave the requests of this node's leaders unanswered.
+
+use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
+use core::time::Duration;
+
+use super::super::by_member::ByMember;
+use super::super::epoch::Membership;
+use super::super::event::OwnEvent;
+use super::super::quorum::MemberSet;
+use crate::name::NodeName;
+use crate::time::Time;
+
+/// Silence of members, as all leaders of a node see it: a member that answers in one election is
+/// not silent in another.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(in crate::nerio) struct Silence {
+    /// First Start of a leader's request that a member has left unanswered.
+    unanswered: ByMember<Time>,
+    /// Members of the last [`OwnEvent::NoSpare`]; none if a spare member is left.
+    told: Vec<NodeName>,
+}
+
+/// Silence decides only what is reported: a search through all states, which compares their hashes,
+/// need not distinguish it.
+impl Hash for Silence {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl Silence {
+    pub(in crate::nerio) fn asked(&mut self, member: usize, start: Time) {
+        self.unanswered.get_or_insert(member, start);
+    }
+
+    /// `member` answered the request of `start`, whatever it said.
+    pub(in crate::nerio) fn answered(&mut self, member: usize, start: Time) {
+        if self.unanswered.get(member).is_some_and(|since| *since <= start) {
+            self.unanswered.remove(member);
+        }
+    }
+
+    /// The members that have not answered for `patience`.
+    pub(in crate::nerio) fn silent(&self, now: Time, patience: Duration) -> MemberSet {
+        let silent = self.unanswered.iter().filter(|(_, since)| now.since(*since) >= patience);
+        silent.map(|(member, _)| *member).collect()
+    }
+
+    /// Goes on in another epoch, in which members have other positions: members of both epochs
+    /// stay silent.
+    pub(in crate::nerio) fn switch(&mut self, before: &Membership, membership: &Membership) {
+        let mut unanswered = ByMember::default();
+        for (member, since) in self.unanswered.iter() {
+            if let Some(member) = membership.position(before.name(*member)) {
+                unanswered.insert(member, *since);
+            }
+        }
+        self.unanswered = unanswered;
+    }
+
+    /// The report, if it has changed, of whether one more silent member ends the leaderships of
+    /// this node. A member counts as silent after a `lease`.
+    pub(in crate::nerio) fn news(
+        &mut self,
+        now: Time,
+        lease: Duration,
+        membership: &Membership,
+    ) -> Option<OwnEvent> {
+        let quorums = membership.quorums();
+        let silent = self.silent(now, lease);
+        if !quorums.is_possible(silent) {
+            // No renewal completes, and the leader reports that.
+            return None;
+        }
+        let is_needed = |member: usize| !quorums.is_possible(silent.with(member));
+        let has_spare = !quorums.everyone().minus(silent).iter().any(is_needed);
+        let told: Vec<NodeName> = if has_spare { Vec::new() } else { membership.named(silent) };
+        if told == self.told {
+            return None;
+        }
+        self.told.clone_from(&told);
+        if told.is_empty() {
+            return Some(OwnEvent::SpareAgain);
+        }
+        let members = self.unanswered.iter().filter(|(member, _)| silent.contains(*member));
+        let since = members.map(|(_, since)| *since).max().unwrap_or(now);
+        Some(OwnEvent::NoSpare { silent: told, since })
+    }
+}
