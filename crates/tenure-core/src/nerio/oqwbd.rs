@@ -423,15 +423,6 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// The stamps of `members`, each with the memory that gave it: a lost directory is another
-    /// grantor (restart: instances).
-    fn timestamp_of(&self, members: MemberSet) -> QuorumTimestamp {
-        QuorumTimestamp::new(members.iter().filter_map(|member| {
-            let ok = self.answers.oks.get(member)?;
-            Some((ok.instance, ok.stamp))
-        }))
-    }
-
     /// The members whose oks complete the instance, and their E: the latest instant before which
     /// all oks of some quorum are good. Oks of `replaced` members are left out: an ok of one memory
     /// never counts together with an ok that names another memory of the same member.

@@ -365,6 +365,15 @@ impl Campaign {
         Some(self.lease.as_ref()?.office.as_ref()?.fence)
     }
 
+    /// The stamps of `members`, each with the memory that gave it: a lost directory is another
+    /// grantor (restart: instances).
+    pub(super) fn timestamp_of(&self, members: MemberSet) -> QuorumTimestamp {
+        QuorumTimestamp::new(members.iter().filter_map(|member| {
+            let ok = self.answers.oks.get(member)?;
+            Some((ok.instance, ok.stamp))
+        }))
+    }
+
     /// The members whose oks do not count, because another valid ok names another memory of the
     /// member. The pair is an example: such a member, and the sender of the other ok.
     pub(super) fn replaced(&self, now: Time) -> Option<(MemberSet, (usize, usize))> {
