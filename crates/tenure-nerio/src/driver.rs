@@ -227,7 +227,7 @@ impl<T: Transport> Wire<T> {
     ) {
         let is_unsealed_order =
             by.is_none() && is_order(&message) && self.number(from.epoch).is_some();
-        if is_unsealed_order && !obeys_unsealed(&self.config, from.address) {
+        if is_unsealed_order && !obeys_unsealed(&self.config, &self.memberships, from.address) {
             self.refuse_order(from, message);
         } else if by.is_none_or(|by| by.may_say(&message)) {
             self.counters.messages += 1;

@@ -4,17 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::clock;
 use tenure_core::nerio::{
-    Checked, Holder, List, Member, Message, Raising, Service, State, ToAsker,
+    Checked, Holder, List, Member, Membership, Message, Raising, Service, State, ToAsker,
 };
 use tenure_core::{ElectionName, NodeName};
 use tokio::task::JoinSet;
 
 use crate::asker::Asker;
 use crate::enough_answers::Answers;
+use crate::epoch::{self, AGAIN_MAX, FoundMembers};
 use crate::keys::Keys;
 
 /// Most elections of a survey. A member that names more counts as silent.
@@ -44,7 +46,11 @@ pub struct Survey {
     pub differing: BTreeSet<NodeName>,
     /// Members whose names give no address, with the reason. They count as silent.
     pub unresolved: BTreeMap<NodeName, String>,
-    config: Checked,
+    /// Members of the epoch that the members name, and their quorums.
+    pub membership: Arc<Membership>,
+    /// Members and the hosts at which they were asked: first those of the settings, then the others
+    /// by name.
+    pub seats: Vec<Member>,
 }
 
 /// Answers of the grantors of a cluster about an election.
@@ -54,6 +60,11 @@ pub struct Seen {
     pub states: BTreeMap<NodeName, Option<State>>,
     pub differing: BTreeSet<NodeName>,
     pub unresolved: BTreeMap<NodeName, String>,
+    /// Members of the epoch that the members name, and their quorums.
+    pub membership: Arc<Membership>,
+    /// Members and the hosts at which they were asked: first those of the settings, then the others
+    /// by name.
+    pub seats: Vec<Member>,
 }
 
 /// The reason why it is not safe to restart another grantor now.
@@ -257,9 +268,9 @@ impl Survey {
     /// The obstacle of a silent `member`.
     #[must_use]
     pub fn silent(&self, member: &NodeName) -> Unsafe {
-        let listed = self.config.members.iter().find(|listed| listed.name == *member);
+        let seat = self.seats.iter().find(|seat| seat.name == *member);
         let member = member.clone();
-        match (listed.map(|listed| &listed.address), self.unresolved.get(&member)) {
+        match (seat.map(|seat| &seat.address), self.unresolved.get(&member)) {
             (Some(host), Some(error)) => {
                 Unsafe::Unresolved { member, host: host.to_string(), error: error.clone() }
             }
@@ -301,7 +312,7 @@ impl Survey {
     fn lost(&self) -> Option<Unsafe> {
         let lost = Some(Service::Recovering { known: true });
         let is_lost = |name: &&NodeName| self.members.get(*name) == Some(&lost);
-        let membership = self.config.membership();
+        let membership = &self.membership;
         let lost: Vec<_> = membership.names().iter().filter(is_lost).collect();
         let positions = lost.iter().filter_map(|name| membership.position(name)).collect();
         let never = membership.quorums().is_quorum(positions);
@@ -379,9 +390,10 @@ pub async fn survey(
         (voice, listed)
     });
     let mut voices = Vec::new();
-    let mut members = BTreeMap::new();
+    let (membership, listed) = listed.await?;
+    let mut members = of_each(&membership);
     let mut names = BTreeSet::new();
-    for (voice, listed) in listed.await? {
+    for (voice, listed) in listed {
         let (service, listed) = listed?.unzip();
         members.insert(voice.member.name.clone(), service);
         names.extend(listed.unwrap_or_default());
@@ -412,8 +424,8 @@ pub async fn survey(
     }
     let differing = differing(&voices);
     let unresolved = unresolved(&voices);
-    let config = config.clone();
-    Ok(Survey { members, elections, longest, raising, differing, unresolved, config })
+    let seats = voices.into_iter().map(|voice| voice.member).collect();
+    Ok(Survey { members, elections, longest, raising, differing, unresolved, membership, seats })
 }
 
 /// Asks every member for one election, from sockets of its own on `from`. Takes a few round trips,
@@ -434,13 +446,21 @@ pub async fn ask(
         }
     });
     let mut voices = Vec::new();
-    let mut states = BTreeMap::new();
-    for (voice, state) in asked.await? {
+    let (membership, asked) = asked.await?;
+    let mut states = of_each(&membership);
+    for (voice, state) in asked {
         let state = state.ok().flatten().map(|(_, state)| state);
         states.insert(voice.member.name.clone(), state);
         voices.push(voice);
     }
-    Ok(Seen { states, differing: differing(&voices), unresolved: unresolved(&voices) })
+    let (differing, unresolved) = (differing(&voices), unresolved(&voices));
+    let seats = voices.into_iter().map(|voice| voice.member).collect();
+    Ok(Seen { states, differing, unresolved, membership, seats })
+}
+
+/// No answer of each member.
+fn of_each<T>(membership: &Membership) -> BTreeMap<NodeName, Option<T>> {
+    membership.names().iter().map(|name| (name.clone(), None)).collect()
 }
 
 struct Voice {
@@ -452,21 +472,41 @@ struct Voice {
 /// The service of a member, and the rest of its answer; `None` for a silent one.
 type Reply<T> = io::Result<Option<(Service, T)>>;
 
-/// Asks all members at once, each by `ask`; returns the answers in the order of the list.
+/// Asks all members at once, each by `ask`; returns the membership, and the answers in the order of
+/// [`Survey::seats`].
 async fn side_by_side<T: Send + 'static, A>(
     config: &Checked,
     keys: Option<&Keys>,
     from: SocketAddr,
     name_servers: NameServers,
     ask: impl Fn(Voice) -> A,
+) -> io::Result<(Arc<Membership>, Vec<(Voice, Reply<T>)>)>
+where
+    A: Future<Output = (Voice, Reply<T>)> + Send + 'static,
+{
+    let mut again = AGAIN_MAX;
+    loop {
+        let FoundMembers { membership, seats } = epoch::find(config, keys, from).await?;
+        let all = ask_seats(&membership, seats, name_servers, &ask).await?;
+        if again == 0 || !all.iter().any(|(voice, _)| voice.asker.is_behind()) {
+            return Ok((membership, all));
+        }
+        again -= 1;
+    }
+}
+
+async fn ask_seats<T: Send + 'static, A>(
+    membership: &Membership,
+    seats: Vec<(Member, Asker)>,
+    name_servers: NameServers,
+    ask: &impl Fn(Voice) -> A,
 ) -> io::Result<Vec<(Voice, Reply<T>)>>
 where
     A: Future<Output = (Voice, Reply<T>)> + Send + 'static,
 {
     let mut asked = JoinSet::new();
-    let mut answers = Answers::new(config.membership());
-    for (nth, member) in config.members.iter().cloned().enumerate() {
-        let mut asker = Asker::new(config, keys, from).await?;
+    let mut answers = Answers::new(membership);
+    for (nth, (member, mut asker)) in seats.into_iter().enumerate() {
         if name_servers == NameServers::Briefly {
             asker.beside(answers.enough());
         }
@@ -529,6 +569,7 @@ mod tests {
 
     use super::*;
     use crate::asker::TRIES;
+    use crate::epoch::tests::current;
 
     fn holder(who: &str, start: u64) -> Holder {
         Holder {
@@ -558,6 +599,7 @@ mod tests {
             Member::at(name.clone(), address)
         };
         let config = Config::new("x".parse().unwrap(), names.iter().map(member).collect());
+        let config = config.check().unwrap();
         Survey {
             members: names.clone().map(|name| (name, Some(Service::Serving))).into(),
             elections: [("e".parse().unwrap(), names.into_iter().zip(grants).collect())].into(),
@@ -565,7 +607,8 @@ mod tests {
             raising: BTreeMap::new(),
             differing: BTreeSet::new(),
             unresolved: BTreeMap::new(),
-            config: config.check().unwrap(),
+            membership: Arc::clone(config.membership()),
+            seats: config.members.clone(),
         }
     }
 
@@ -765,9 +808,17 @@ mod tests {
             let packer = Packer::new(&Envelope { epoch, who: holder("a", 0).who });
             loop {
                 let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
-                let question = open(&buffer[..length]).unwrap().1.next();
-                questions += 1;
-                let Some(answer) = answers(questions, question.unwrap().unwrap()) else { continue };
+                let (envelope, mut messages) = open(&buffer[..length]).unwrap();
+                let answer = match messages.next().unwrap().unwrap() {
+                    Message::Grantor(ToGrantor::Where(asked)) => {
+                        Some(current(config.membership(), envelope.who.inc, asked.start))
+                    }
+                    question => {
+                        questions += 1;
+                        answers(questions, question)
+                    }
+                };
+                let Some(answer) = answer else { continue };
                 let mut datagram = packer.start();
                 packer.push(&mut datagram, &answer);
                 socket.send_to(&datagram, from).await.unwrap();

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use tenure_core::nerio::{Checked, Holder, HolderHere, LiveGrant, Who, leadership};
-use tenure_core::{ElectionName, NodeName, Time};
+use tenure_core::nerio::{Holder, HolderHere, LiveGrant, Membership, Who, leadership};
+use tenure_core::{Drift, ElectionName, NodeName, Time};
 
 use super::pages::{CandidateList, ElectionList, List, Page};
 use super::panel::MemberPages;
@@ -61,7 +61,8 @@ struct HolderStatement<'a> {
 }
 
 pub(super) struct Merge<'a> {
-    pub(super) config: &'a Checked,
+    pub(super) membership: &'a Membership,
+    pub(super) drift: Drift,
     pub(super) at: Time,
 }
 
@@ -126,7 +127,7 @@ impl Merge<'_> {
     /// needed here, because these statements need not answer one question.
     fn leader(&self, words: &[HolderStatement<'_>]) -> Option<Leads> {
         let live = words.iter().filter(|word| self.at < word.until).map(HolderStatement::grant);
-        let (who, fence, until) = leadership(live, self.config.membership().quorums())?;
+        let (who, fence, until) = leadership(live, self.membership.quorums())?;
         // A later leader has led since.
         if words.iter().any(|word| word.holder.fence > Some(fence)) {
             return None;
@@ -146,13 +147,12 @@ impl Merge<'_> {
     }
 
     fn name(&self, member: usize) -> Option<NodeName> {
-        self.config.membership().names().get(member).cloned()
+        self.membership.names().get(member).cloned()
     }
 
     /// The least length of another clock's span on this clock.
     fn at_least(&self, span: Duration) -> Duration {
-        let drift = self.config.drift;
-        drift.shrink(drift.real_at_least(span))
+        self.drift.shrink(self.drift.real_at_least(span))
     }
 }
 

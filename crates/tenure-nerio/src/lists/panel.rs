@@ -15,6 +15,7 @@ use super::Heard;
 use super::pages::{List, Page};
 use crate::asker::{Asker, Outcome};
 use crate::enough_answers::Answers;
+use crate::epoch::{self, AGAIN_MAX, FoundMembers};
 use crate::keys::Keys;
 
 /// Fewest parts of a page that another page follows. A page may also have none, if the grantor has
@@ -28,13 +29,13 @@ const LIVES_MAX: u32 = 3;
 pub(super) struct MemberPages<L: List> {
     /// Position of the member in the membership.
     pub(super) member: usize,
-    /// Rank of the member in the list.
+    /// Rank of the member among the seats.
     nth: usize,
     pub(super) pages: Vec<Page<L>>,
 }
 
 pub(super) struct Panel {
-    membership: Arc<Membership>,
+    pub(super) membership: Arc<Membership>,
     voices: Vec<Voice>,
 }
 
@@ -55,26 +56,38 @@ enum Stop {
 }
 
 impl Panel {
-    pub(super) async fn new(
+    async fn new(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> io::Result<Self> {
+        let FoundMembers { membership, seats } = epoch::find(config, keys, from).await?;
+        let voice = |(nth, (member, asker))| Voice { nth, member, asker, end: None, service: None };
+        let voices = seats.into_iter().enumerate().map(voice).collect();
+        Ok(Self { membership, voices })
+    }
+
+    /// The members of the latest epoch, and the pages of all that answer.
+    pub(super) async fn hear<L: List>(
         config: &Checked,
         keys: Option<&Keys>,
         from: SocketAddr,
-    ) -> io::Result<Self> {
-        let mut voices = Vec::new();
-        for (nth, member) in config.members.iter().cloned().enumerate() {
-            let asker = Asker::new(config, keys, from).await?;
-            voices.push(Voice { nth, member, asker, end: None, service: None });
+        lists: &[L],
+    ) -> io::Result<(Self, Vec<MemberPages<L>>)> {
+        let mut again = AGAIN_MAX;
+        loop {
+            let mut panel = Self::new(config, keys, from).await?;
+            let pages = panel.ask(lists).await?;
+            if again == 0 || !panel.voices.iter().any(|voice| voice.asker.is_behind()) {
+                return Ok((panel, pages));
+            }
+            again -= 1;
         }
-        Ok(Self { membership: Arc::clone(config.membership()), voices })
     }
 
-    /// The answer of each member, in the order of the list.
+    /// The answer of each member, in the order of the seats.
     pub(super) fn heard(&self) -> Vec<(Member, Heard)> {
         self.voices.iter().map(|voice| (voice.member.clone(), voice.heard())).collect()
     }
 
-    /// The pages of all members that answer, in the order of the list.
-    pub(super) async fn ask<L: List>(&mut self, lists: &[L]) -> io::Result<Vec<MemberPages<L>>> {
+    /// The pages of all members that answer, in the order of the seats.
+    async fn ask<L: List>(&mut self, lists: &[L]) -> io::Result<Vec<MemberPages<L>>> {
         loop {
             let mut asked = JoinSet::new();
             let (ask, mut ended): (Vec<_>, Vec<_>) =

@@ -133,16 +133,16 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
 
 /// The failure of a command that must end when no quorum can have its configuration.
 pub(crate) fn ends_for(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Option<Failure> {
-    disagree(cluster, &seen.differing, origins)
+    disagree(cluster, &seen.membership, &seen.differing, origins)
 }
 
-/// The failure about members with another configuration.
+/// The failure about members of `membership` with another configuration.
 pub(super) fn disagree(
     cluster: &Cluster,
+    membership: &Membership,
     differing: &BTreeSet<NodeName>,
     origins: &Origins,
 ) -> Option<Failure> {
-    let membership = cluster.config.membership();
     let positions = differing.iter().filter_map(|name| membership.position(name)).collect();
     if !cluster.exit_on_mismatch || membership.quorums().is_possible(positions) {
         return None;
@@ -183,8 +183,8 @@ pub(super) async fn nobody(
     let mut silent = false;
     let mut why = Vec::new();
     let mut grants = BTreeMap::<String, Grants>::new();
-    let membership = cluster.config.membership();
-    for member in &cluster.config.members {
+    let membership = &seen.membership;
+    for member in &seen.seats {
         let name = &member.name;
         let this: MemberSet = membership.position(name).into_iter().collect();
         let Some(state) = seen.states.get(name).and_then(Option::as_ref) else {

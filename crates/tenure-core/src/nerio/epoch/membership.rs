@@ -1,12 +1,14 @@
 //! The membership of an epoch.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 
+use super::super::config::Config;
 use super::super::identity::Instance;
 use super::super::quorum::{MemberSet, Quorums};
 use super::super::words::{Recipient, To};
-use super::{Document, EpochId};
+use super::{Document, DocumentError, EpochId};
 use crate::name::NodeName;
 
 /// The members of one epoch and their quorum system, ready for use: a [`Document`] that was
@@ -36,6 +38,12 @@ impl Membership {
     /// `quorums` are over the seats of `document`.
     pub(in crate::nerio) fn new(document: Document, quorums: Quorums) -> Self {
         Self { id: document.id(), names: document.names(), document, quorums }
+    }
+
+    /// The membership of a document from elsewhere, if the document fits these settings.
+    pub fn read(document: Document, config: &Config) -> Result<Arc<Self>, DocumentError> {
+        let quorums = document.check(&config.cluster, config.drift)?;
+        Ok(Arc::new(Self::new(document, quorums)))
     }
 
     /// The name of the epoch in datagrams.

@@ -1,7 +1,7 @@
 //! Made-up statements of members, and their merged lists.
 
 use tenure_core::Fence;
-use tenure_core::nerio::{CandidateHere, Config, ElectionHere, Inc, Member};
+use tenure_core::nerio::{CandidateHere, Checked, Config, ElectionHere, Inc, Member};
 
 use super::*;
 
@@ -12,6 +12,10 @@ fn config() -> Checked {
     };
     let config = Config::new("x".parse().unwrap(), ["a", "b", "c"].map(member).to_vec());
     config.check().unwrap()
+}
+
+fn merge(config: &Checked, at: Time) -> Merge<'_> {
+    Merge { membership: config.membership(), drift: config.drift, at }
 }
 
 fn at(millis: u64) -> Time {
@@ -43,7 +47,7 @@ fn seen(now: u64, said: [(u64, Option<HolderHere>); 3]) -> ElectionSeen {
         Statement { member, asked: at(asked), said: Some(here) }
     });
     let words = words.collect();
-    Merge { config: &config(), at: at(now) }.election(election, &words)
+    merge(&config(), at(now)).election(election, &words)
 }
 
 /// Leader, fence and end that the statements of a, b and c give, asked at these times.
@@ -134,7 +138,7 @@ fn age_covers_all_answers() {
         Statement { member: 0, asked: at(50), said: Some(here) },
         Statement { member: 1, asked: at(20), said: None },
     ];
-    let seen = Merge { config: &config(), at: at(90) }.election(election, &words);
+    let seen = merge(&config(), at(90)).election(election, &words);
     assert_eq!((seen.asked, seen.waiting), (at(20), 2));
 }
 
@@ -170,7 +174,7 @@ fn candidate_is_listed_once() {
     let held =
         |member, remaining| Statement { member, asked: at(0), said: holder("p", 9, remaining) };
     let holders = [held(0, 9_000), held(1, 20)];
-    let (leader, all) = Merge { config: &config, at: at(50) }.candidates(&holders, &waiting);
+    let (leader, all) = merge(&config, at(50)).candidates(&holders, &waiting);
     assert_eq!(leader, None, "one of its two grants is over");
     let told = all.iter().map(|one| {
         let grants = (one.granted.len(), one.ended.len());
