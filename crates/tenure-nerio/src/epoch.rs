@@ -145,7 +145,7 @@ async fn read(config: &Checked, epoch: EpochId, listed: &mut [Listed]) -> Option
         if at.is_some_and(|at| at.epoch == epoch)
             && let Some(document) = asker.document(member, epoch).await
         {
-            return Membership::read(document, config).ok();
+            return Membership::read(Arc::new(document), config).ok();
         }
     }
     None

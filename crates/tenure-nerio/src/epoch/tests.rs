@@ -106,7 +106,7 @@ async fn later_epoch_is_read() {
     let a = member("a", socket.local_addr().unwrap());
     let config = config(vec![a.clone()], "0.001");
     let document = changed(&config, vec![far("c"), a.clone(), far("b")]);
-    let membership = Membership::read(document, &config).unwrap();
+    let membership = Membership::read(Arc::new(document), &config).unwrap();
     let found = find_at(&config, socket, &membership).await;
     assert_eq!(found.membership, membership);
     let seats: Vec<_> = found.seats.iter().map(|(member, _)| member.clone()).collect();
@@ -143,10 +143,10 @@ fn own_cluster_comes_first() {
 
 #[test]
 fn listed_host_is_asked() {
-    let at = |name: &str, port| member(name, ([10, 0, 0, 1], port).into());
+    let at = |name: &str, port: u16| member(name, ([10, 0, 0, 1], port).into());
     let listed = config(vec![at("d", 4), at("c", 3), at("a", 1)], "0.001");
     let document = changed(&listed, vec![far("b"), far("a"), far("c")]);
-    let membership = Membership::read(document, &listed).unwrap();
+    let membership = Membership::read(Arc::new(document), &listed).unwrap();
     let seats = seats(&listed, &membership);
     assert_eq!(names(&seats), ["c", "a", "b"], "d is no member");
     assert_eq!(seats, [at("c", 3), at("a", 1), far("b")]);

@@ -40,10 +40,10 @@ impl Membership {
         Self { id: document.id(), names: document.names(), document, quorums }
     }
 
-    /// The membership of a document from elsewhere, if the document fits these settings.
-    pub fn read(document: Document, config: &Config) -> Result<Arc<Self>, DocumentError> {
+    /// The membership of a document from elsewhere, if the document fits the settings.
+    pub fn read(document: Arc<Document>, config: &Config) -> Result<Arc<Self>, DocumentError> {
         let quorums = document.check(&config.cluster, config.drift)?;
-        Ok(Arc::new(Self::new(document, quorums)))
+        Ok(Arc::new(Self::new(Arc::unwrap_or_clone(document), quorums)))
     }
 
     /// The name of the epoch in datagrams.
