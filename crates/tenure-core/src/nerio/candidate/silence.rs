@@ -86,3 +86,36 @@ impl Silence {
         Some(OwnEvent::NoSpare { silent: told, since })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::sync::Arc;
+
+    use super::super::super::config::{Config, Member};
+    use super::*;
+
+    fn membership(names: [&str; 3]) -> Arc<Membership> {
+        let member = |name: &str| {
+            let address = ([127, 0, 0, 1], u16::from(name.as_bytes()[0])).into();
+            Member::at(name.parse().unwrap(), address)
+        };
+        let config = Config::new("x".parse().unwrap(), names.map(member).to_vec());
+        Arc::clone(config.check().unwrap().membership())
+    }
+
+    /// Member c is silent, and has another position in the next epoch.
+    #[test]
+    fn silence_survives_switch() {
+        let (before, next) = (membership(["b", "c", "d"]), membership(["c", "d", "e"]));
+        let (at, lease) = (Time::from_nanos, Duration::from_nanos(10));
+        let mut silence = Silence::default();
+        silence.asked(1, at(1));
+        let c: Vec<NodeName> = [NodeName::new("c").unwrap()].into();
+        let told = OwnEvent::NoSpare { silent: c, since: at(1) };
+        assert_eq!(silence.news(at(11), lease, &before), Some(told));
+        silence.switch(&before, &next);
+        assert_eq!(silence.news(at(12), lease, &next), None, "no repetition");
+        silence.answered(0, at(12));
+        assert_eq!(silence.news(at(13), lease, &next), Some(OwnEvent::SpareAgain));
+    }
+}
