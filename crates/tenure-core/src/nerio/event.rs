@@ -169,6 +169,12 @@ pub enum OwnEvent {
         founding: u64,
         error: Box<DocumentError>,
     },
+    /// A member names an epoch whose document it does not send, or sends damaged or too long.
+    /// Emitted after each attempt to read that document.
+    UnreadableDocument {
+        by: NodeName,
+        address: SocketAddr,
+    },
     Ignored(Ignored),
 }
 
@@ -271,6 +277,11 @@ impl OwnEvent {
                 "{grantor} says that another process, at {other}, uses this candidate's name for \
                  {election}: end one of them, or give it another name"
             ),
+            (Self::UnreadableDocument { by, address }, _) => write!(
+                f,
+                "{by} at {address} does not show its members list: look at the way there, or give \
+                 this process the version of {by}"
+            ),
             (Self::Ordered { .. }, Some(election)) => write!(f, "{election}: {self}"),
             (Self::Granted { to }, Some(election)) => write!(f, "{election} granted to {to}"),
             (Self::Freed { by }, Some(election)) => write!(f, "{election} given up by {by}"),
@@ -278,6 +289,15 @@ impl OwnEvent {
         })
     }
 }
+
+const FOUNDED: &str = "founds the cluster: the directories of all members are empty. If there was \
+                       one before, its fences are below those of this one";
+const REPLACED: &str = "the other members know a later state directory of this node, so it grants \
+                        no more. If an old directory was put back here: stop this node, move that \
+                        directory away, and start it with the later one, or, if that is gone, with \
+                        an empty one. If another process runs under this name with the later one: \
+                        stop this one for good, or that one, and start this one with an empty \
+                        directory";
 
 impl fmt::Display for OwnEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -318,17 +338,8 @@ impl fmt::Display for OwnEvent {
             Self::RecoveryWaits { whole, silent, empty, strange } => {
                 recovery_waits(whole, silent, empty, strange, f)
             }
-            Self::Founded => f.write_str(
-                "founds the cluster: the directories of all members are empty. If there was one \
-                 before, its fences are below those of this one",
-            ),
-            Self::Replaced => f.write_str(
-                "the other members know a later state directory of this node, so it grants no \
-                 more. If an old directory was put back here: stop this node, move that directory \
-                 away, and start it with the later one, or, if that is gone, with an empty one. If \
-                 another process runs under this name with the later one: stop this one for good, \
-                 or that one, and start this one with an empty directory",
-            ),
+            Self::Founded => f.write_str(FOUNDED),
+            Self::Replaced => f.write_str(REPLACED),
             Self::OldMemory { member, by } => write!(
                 f,
                 "what {member} grants does not count: {by} knows a later state directory of it. If \
@@ -352,6 +363,7 @@ impl fmt::Display for OwnEvent {
             Self::OtherDocument { by, error, .. } => {
                 write!(f, "{by} has another document: {error}")
             }
+            Self::UnreadableDocument { by, .. } => write!(f, "cannot read the document of {by}"),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }
     }

@@ -129,7 +129,7 @@
 //! | quarantine | (1 + ρ)·δ_max, own or read | every forgotten lease has ended |
 //! | a larger δ_max | (1 + ρ)·δ_max | leases forgotten by others have ended, too |
 //! | a forgotten election | F + (1 + ρ)·δ_max | messages still on their way have lapsed |
-//! | a lost part of a document | as a lost renewal, five times | the next message of a member names the epoch again |
+//! | a lost part of a document | as a lost renewal, five times | later messages of members name the epoch again |
 //! | a failed write | 1 s | the record is written again, with or without requests |
 //!
 //! Where `d` is a high percentile of measured round trips.

@@ -21,7 +21,7 @@ mod whereabouts;
 
 pub use document::{Document, DocumentError, Origin, Seat};
 pub use id::EpochId;
-pub(in crate::nerio) use learning::{EpochNews, Learning};
+pub(in crate::nerio) use learning::{EpochNews, Learning, Verdict};
 pub use membership::Membership;
 pub use proposer::{Phase, Proposer};
 pub use rests::{HeldRest, Inheritance, Page, RestBounds, Source};

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 
 use super::super::epoch::{
     Current, Document, DocumentError, DocumentPart, EpochId, EpochNews, Membership, ReadOutcome,
+    Verdict,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::identity::Inc;
@@ -37,11 +38,15 @@ impl Nerio {
             return ignore(out, None, Ignored::Unasked);
         }
         let news = EpochNews::of(from, current);
-        if let Some(error) = self.learning.refusal(epoch).cloned() {
-            return misfit(news, error, out);
+        match self.learning.verdict(epoch) {
+            Some(Verdict::Misfit(error)) => misfit(news, error, out),
+            Some(Verdict::Unreadable { .. }) => ignore(out, None, Ignored::Unasked),
+            None if !current.is_readable() => self.learning.fail(news, epoch, out),
+            None => {
+                self.learning.begin(now, news, epoch);
+                self.read_on(now, out);
+            }
         }
-        self.learning.begin(now, news, epoch);
-        self.read_on(now, out);
     }
 
     /// Whether candidates and observers go on in this epoch. Only a grantor can tell whether it has
@@ -89,7 +94,7 @@ impl Nerio {
         match self.learning.on_part(part) {
             None | Some((_, ReadOutcome::Unexpected)) => ignore(out, None, Ignored::Unasked),
             Some((_, ReadOutcome::Unfinished)) => self.read_on(now, out),
-            Some((_, ReadOutcome::Unusable)) => {}
+            Some((news, ReadOutcome::Unusable)) => self.learning.fail(news, part.epoch, out),
             Some((news, ReadOutcome::Finished(document))) => {
                 self.on_document(now, news, *document, out);
             }
@@ -107,7 +112,7 @@ impl Nerio {
                 }
             }
             Err(error) => {
-                self.learning.refuse(document.id(), error.clone());
+                self.learning.judge(document.id(), Verdict::Misfit(error.clone()));
                 misfit(news, error, out);
             }
         }

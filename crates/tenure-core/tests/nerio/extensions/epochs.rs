@@ -207,11 +207,20 @@ fn part(s: &Story, who: &str, document: &Document) -> DocumentPart {
 
 /// Member a names an epoch to `who`, and sends its document.
 fn teach(s: &mut Story, who: &'static str, document: &Document) -> Vec<Effect> {
+    teach_by(s, "a", who, document)
+}
+
+fn teach_by(s: &mut Story, by: &str, who: &'static str, document: &Document) -> Vec<Effect> {
     let current = current(s, who, document);
-    let mut effects = s.tell("a", who, current.into());
+    let mut effects = s.tell(by, who, current.into());
     let part = part(s, who, document);
-    effects.extend(s.tell("a", who, part.into()));
+    effects.extend(s.tell(by, who, part.into()));
     effects
+}
+
+/// The report that `who` cannot read the document of `by`.
+fn unreadable(by: &str) -> Event {
+    Event::Own(OwnEvent::UnreadableDocument { by: name(by), address: address(by) })
 }
 
 fn has_switched(effects: &[Effect]) -> bool {
@@ -288,8 +297,9 @@ fn lost_part_is_asked_again() {
         s.pass(ms(10));
     }
     assert_eq!(asked, 5, "then it gives up");
-    s.run(ms(500));
-    assert!(s.leads("p"), "the next answer of a member begins anew");
+    assert!(s.events("p").contains(&unreadable("a")), "{:?}", s.events("p"));
+    s.run(ms(1_000));
+    assert!(s.leads("p"), "later answers of members begin anew");
 }
 
 #[test]
@@ -329,6 +339,40 @@ fn misfit_delays_no_other_document() {
     assert!(matches!(&emitted(&again)[..], [Event::Own(OwnEvent::OtherDocument { .. })]));
     assert_eq!(again.len(), 1, "it is not read again");
     let document = s.config.membership().document().clone();
+    assert!(has_switched(&teach(&mut s, "p", &document)));
+}
+
+/// The answers of a, which names a damaged document, always come first.
+#[test]
+fn unreadable_document_delays_no_other() {
+    let mut s = Story::new();
+    start_with(&mut s, "p", config(&["a", "b"]));
+    let damaged = successor(&s);
+    let first = current(&s, "p", &damaged);
+    assert_eq!(sent(&s.tell("a", "p", first.clone().into())).count(), 1);
+    let mut part = part(&s, "p", &damaged);
+    part.bytes[0] ^= 1;
+    assert_eq!(emitted(&s.tell("a", "p", part.into())), [unreadable("a")]);
+    assert_eq!(emitted(&s.tell("a", "p", first.into())), [ignored_for(Ignored::Unasked)]);
+    let document = s.config.membership().document().clone();
+    assert!(has_switched(&teach_by(&mut s, "b", "p", &document)));
+}
+
+/// The first answer says that the document is too long, which is wrong.
+#[test]
+fn unreadable_document_is_read_again() {
+    let mut s = Story::new();
+    start_with(&mut s, "p", config(&["a", "b"]));
+    let document = s.config.membership().document().clone();
+    let length = Document::BYTES_MAX as u32 + 1;
+    let long = Current { length, ..current(&s, "p", &document) };
+    let effects = s.tell("a", "p", long.into());
+    assert_eq!(emitted(&effects), [unreadable("a")]);
+    assert_eq!(effects.len(), 1, "it asks for no part");
+    for _ in 0..3 {
+        let effects = s.tell("a", "p", current(&s, "p", &document).into());
+        assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
+    }
     assert!(has_switched(&teach(&mut s, "p", &document)));
 }
 
