@@ -26,8 +26,8 @@ use crate::notice::Notice;
 const LASTING: Duration = Duration::from_secs(1);
 /// Time for which a member that has shown its epoch is not judged by the ids of its datagrams.
 const SHOWN: Duration = Duration::from_secs(10);
-/// Most strangers with another configuration that are remembered.
-const STRANGERS_MAX: usize = 64;
+/// Most senders in another epoch 0 that are remembered.
+const ELSEWHERE_MAX: usize = 64;
 
 #[derive(Debug, Default)]
 pub(crate) struct Agreement {
@@ -35,8 +35,8 @@ pub(crate) struct Agreement {
     differing: BTreeMap<NodeName, Difference>,
     /// Members that have shown their epoch, and when they last did.
     shown: BTreeMap<NodeName, Time>,
-    /// Addresses of strangers that send for another epoch 0: first and last such datagram.
-    strangers: BTreeMap<SocketAddr, (Time, Time)>,
+    /// Addresses that send for another epoch 0, or show one: first and last such datagram.
+    elsewhere: BTreeMap<SocketAddr, (Time, Time)>,
     hopeless: bool,
 }
 
@@ -90,23 +90,24 @@ impl Agreement {
         self.shown.get(member).is_some_and(|at| now.since(*at) < SHOWN)
     }
 
-    /// Notes a datagram for another epoch 0 from a stranger at `address`. True if such datagrams
-    /// have come for some time: a stranger with another list learns this node's epoch soon.
-    pub(crate) fn is_lasting_stranger(&mut self, now: Time, address: SocketAddr) -> bool {
-        if self.strangers.len() == STRANGERS_MAX && !self.strangers.contains_key(&address) {
-            let oldest = self.strangers.iter().min_by_key(|(_, (_, last))| *last);
+    /// Notes a datagram from `address` that is for another epoch 0, or shows one. True if such
+    /// datagrams have come for some time: a stranger with another list learns this node's epoch
+    /// soon, and a node with another list learns that of its members.
+    pub(crate) fn stays_elsewhere(&mut self, now: Time, address: SocketAddr) -> bool {
+        if self.elsewhere.len() == ELSEWHERE_MAX && !self.elsewhere.contains_key(&address) {
+            let oldest = self.elsewhere.iter().min_by_key(|(_, (_, last))| *last);
             if let Some(oldest) = oldest.map(|(address, _)| *address) {
-                self.strangers.remove(&oldest);
+                self.elsewhere.remove(&oldest);
             }
         }
-        let (since, last) = self.strangers.entry(address).or_insert((now, now));
+        let (since, last) = self.elsewhere.entry(address).or_insert((now, now));
         *last = now;
         now.since(*since) >= LASTING
     }
 
     /// Notes a datagram of this configuration from `address`.
     pub(crate) fn fits(&mut self, address: SocketAddr) {
-        self.strangers.remove(&address);
+        self.elsewhere.remove(&address);
     }
 
     /// Notes a datagram of another configuration.
@@ -272,16 +273,16 @@ mod tests {
         let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         for millis in (0..10_000).step_by(500) {
             // It asks for another epoch once, and then knows better.
-            assert!(!agreement.is_lasting_stranger(at(millis), address(7)));
+            assert!(!agreement.stays_elsewhere(at(millis), address(7)));
             agreement.fits(address(7));
         }
         let lasts = (0..3_000).step_by(500);
-        let lasts = lasts.map(|millis| agreement.is_lasting_stranger(at(millis), address(8)));
+        let lasts = lasts.map(|millis| agreement.stays_elsewhere(at(millis), address(8)));
         assert_eq!(lasts.collect::<Vec<_>>(), [false, false, true, true, true, true]);
         for port in 1_000..2_000 {
-            assert!(!agreement.is_lasting_stranger(at(3_000), address(port)));
+            assert!(!agreement.stays_elsewhere(at(3_000), address(port)));
         }
-        assert!(agreement.strangers.len() <= STRANGERS_MAX);
+        assert!(agreement.elsewhere.len() <= ELSEWHERE_MAX);
     }
 
     #[test]

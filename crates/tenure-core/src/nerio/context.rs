@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::candidate::Silence;
 use super::config::Checked;
-use super::epoch::Membership;
+use super::epoch::{Confirmation, Membership};
 use super::identity::{Inc, Who};
 use super::round_trips::RoundTrips;
 use crate::draw::Draw;
@@ -16,9 +16,8 @@ pub(super) struct Context {
     pub(super) config: Checked,
     /// The members that candidates and observers ask.
     pub(super) membership: Arc<Membership>,
-    /// Whether a member has confirmed this membership. Before, it is only that of the settings,
-    /// whose list may be incomplete or old.
-    pub(super) confirmed: bool,
+    /// Whether these members have confirmed the membership.
+    pub(super) confirmation: Confirmation,
     pub(super) who: Who,
     pub(super) draw: Draw,
     pub(super) trips: RoundTrips,
@@ -31,7 +30,8 @@ impl Context {
         let membership = Arc::clone(config.membership());
         let who = Who { name, inc: Inc(0) };
         let (draw, trips, silence) = (Draw::new(0), RoundTrips::default(), Silence::default());
-        Self { config, membership, confirmed: false, who, draw, trips, silence }
+        let confirmation = Confirmation::default();
+        Self { config, membership, confirmation, who, draw, trips, silence }
     }
 
     pub(super) fn round_trip(&self) -> Duration {

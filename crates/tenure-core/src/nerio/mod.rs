@@ -203,9 +203,11 @@
 //!   the order names. The holder reports the order, once, if it leads with that fence; the
 //!   application ends the leadership or goes on. An order never ends a later leadership.
 //! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
-//! - *Documents*: a node without a grantor needs one name of a member. A member that is asked for
-//!   another epoch says in which epoch it is; the node reads the document of that epoch, and asks
-//!   its members from then on. Once a member has confirmed the membership, the node takes only a
+//! - *Documents*: a node without a grantor needs no complete list of members. A member that is
+//!   asked for another epoch says in which epoch it is; the node reads the document of that epoch.
+//!   A single member may be a stray one, so the node asks the members of the document only once
+//!   so many members name its cluster that the others on the list are no quorum. A list of one
+//!   name needs one member. Once a quorum has answered in the node's epoch, the node takes only a
 //!   later epoch of the same cluster. Claims survive the change, answers do not: oks of one epoch
 //!   count together.
 //!

@@ -66,7 +66,7 @@ impl<T: Transport> Wire<T> {
         let is_judged = !shows && !self.agreement.has_shown(now, &from.who.name);
         if is_judged && from.epoch.number == 0 {
             let is_member = from.proved && self.membership().position(&from.who.name).is_some();
-            if is_member || self.agreement.is_lasting_stranger(now, from.address) {
+            if is_member || self.agreement.stays_elsewhere(now, from.address) {
                 self.on_mismatch(now, from, from.epoch.digest);
             }
         }
@@ -74,8 +74,8 @@ impl<T: Transport> Wire<T> {
     }
 
     /// Handles the epoch that a sender shows. A sender in this cluster may be in an earlier or a
-    /// later epoch. Until a member has confirmed this node's membership (`is_confirmed`), the core
-    /// reads the document of the sender, which may be of this cluster although the lists differ.
+    /// later epoch. Until a quorum has confirmed this node's membership (`is_confirmed`), members
+    /// may move the node to another cluster: only a member that stays elsewhere is reported.
     pub(super) fn on_current(
         &mut self,
         now: Time,
@@ -91,7 +91,9 @@ impl<T: Transport> Wire<T> {
             if from.proved {
                 self.agrees(from);
             }
-        } else if is_confirmed {
+        } else if is_confirmed
+            || from.proved && self.agreement.stays_elsewhere(now, from.address)
+        {
             self.on_mismatch(now, from, current.founding);
         }
     }

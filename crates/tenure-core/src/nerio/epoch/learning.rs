@@ -1,5 +1,6 @@
 //! The way of a node to the document of an epoch that a member has named.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -7,7 +8,9 @@ use core::time::Duration;
 use super::super::event::OwnEvent;
 use super::super::message::Sender;
 use super::super::words::{Out, To, emit, send};
-use super::{Current, DocumentError, DocumentPart, DocumentReader, EpochId, ReadOutcome};
+use super::{
+    Current, DocumentError, DocumentPart, DocumentReader, EpochId, Membership, ReadOutcome,
+};
 use crate::name::NodeName;
 use crate::time::Time;
 
@@ -27,9 +30,11 @@ pub(in crate::nerio) struct Learning {
     verdicts: Vec<(EpochId, Verdict)>,
 }
 
-/// The reason why a node does not enter the epoch of a document.
+/// The result of an attempt to read a document.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) enum Verdict {
+    /// The node may enter the epoch when the members move it there.
+    Fits(Arc<Membership>),
     /// The document does not fit the settings.
     Misfit(DocumentError),
     /// A member did not send the document, or the document is damaged or too long. Another member

@@ -3,9 +3,10 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
+use super::super::context::Context;
 use super::super::epoch::{
-    Current, Document, DocumentError, DocumentPart, EpochId, EpochNews, Membership, ReadOutcome,
-    Verdict,
+    Confirmation, Current, Document, DocumentError, DocumentPart, EpochId, EpochNews, Membership,
+    ReadOutcome, Verdict,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::identity::Inc;
@@ -15,8 +16,8 @@ use super::{Nerio, ignore};
 use crate::time::Time;
 
 impl Nerio {
-    /// Handles the epoch that a member has entered: reads its document if the epoch is that of a
-    /// later membership, or of any while this node only has its settings.
+    /// Handles the epoch that a member has entered: reads its document if the epoch may be the one
+    /// in which candidates and observers go on.
     pub(super) fn on_current(
         &mut self,
         now: Time,
@@ -24,21 +25,27 @@ impl Nerio {
         current: &Current,
         out: &mut Out,
     ) {
-        if self.member(from).is_none() {
+        let Some(member) = self.member(from) else {
             return ignore(out, None, Ignored::NotAMember);
-        }
+        };
         if !self.is_meant(current.asker, out) {
             return;
         }
-        if current.epoch == self.context.membership.id() {
-            self.context.confirmed = true;
+        let Context { membership, confirmation, .. } = &mut self.context;
+        let (epoch, founding) = (current.epoch, current.founding);
+        if epoch == membership.id() {
+            confirmation.answers(member, membership);
+            return ignore(out, None, Ignored::Unasked);
         }
-        let epoch = current.epoch;
-        if self.learning.reads(epoch) || !self.wants(epoch, current.founding) {
+        if founding != membership.founding() {
+            confirmation.names(member, founding);
+        }
+        if self.learning.reads(epoch) || !self.wants(epoch, founding) {
             return ignore(out, None, Ignored::Unasked);
         }
         let news = EpochNews::of(from, current);
         match self.learning.verdict(epoch) {
+            Some(Verdict::Fits(membership)) => self.enter(now, membership, out),
             Some(Verdict::Misfit(error)) => misfit(news, error, out),
             Some(Verdict::Unreadable { .. }) => ignore(out, None, Ignored::Unasked),
             None if !current.is_readable() => self.learning.fail(news, epoch, out),
@@ -49,12 +56,20 @@ impl Nerio {
         }
     }
 
-    /// Whether candidates and observers go on in this epoch. Only a grantor can tell whether it has
-    /// entered an epoch, so the candidates beside it stay in its epoch.
+    /// Whether this node reads the document of an epoch: of a later one, and of another cluster
+    /// while the own epoch is not confirmed. The document also shows why two nodes differ.
     fn wants(&self, epoch: EpochId, founding: u64) -> bool {
+        let Context { membership, confirmation, .. } = &self.context;
+        let is_other = founding != membership.founding() && !confirmation.is_confirmed();
+        // Only a grantor can tell whether it has entered an epoch, so the candidates beside it stay
+        // in its epoch.
+        self.grantor.is_none() && (is_other || self.is_later(epoch, founding))
+    }
+
+    /// Whether an epoch is later than that of candidates and observers, in the same cluster.
+    fn is_later(&self, epoch: EpochId, founding: u64) -> bool {
         let own = &self.context.membership;
-        let is_later = founding == own.founding() && epoch.number > own.id().number;
-        self.grantor.is_none() && epoch != own.id() && (is_later || !self.context.confirmed)
+        founding == own.founding() && epoch.number > own.id().number
     }
 
     fn is_meant(&self, asker: Inc, out: &mut Out) -> bool {
@@ -101,20 +116,28 @@ impl Nerio {
         }
     }
 
-    /// Enters the epoch of a document that was read, if this node still wants it.
     fn on_document(&mut self, now: Time, news: EpochNews, document: Document, out: &mut Out) {
-        let config = &self.context.config;
-        match document.check(&config.cluster, config.drift) {
-            Ok(quorums) => {
-                let membership = Membership::new(document, quorums);
-                if self.wants(membership.id(), membership.founding()) {
-                    self.switch(now, Arc::new(membership), out);
-                }
+        let epoch = document.id();
+        match Membership::read(Arc::new(document), &self.context.config) {
+            Ok(membership) => {
+                self.learning.judge(epoch, Verdict::Fits(Arc::clone(&membership)));
+                self.enter(now, membership, out);
             }
             Err(error) => {
-                self.learning.judge(document.id(), Verdict::Misfit(error.clone()));
+                self.learning.judge(epoch, Verdict::Misfit(error.clone()));
                 misfit(news, error, out);
             }
+        }
+    }
+
+    /// Enters the epoch of `membership` if that is a later one, or the members move the node there.
+    fn enter(&mut self, now: Time, membership: Arc<Membership>, out: &mut Out) {
+        let Context { membership: own, confirmation, .. } = &self.context;
+        let founding = membership.founding();
+        if confirmation.is_outvoted(founding, own) || self.is_later(membership.id(), founding) {
+            self.switch(now, membership, out);
+        } else {
+            ignore(out, None, Ignored::Unasked);
         }
     }
 
@@ -125,7 +148,7 @@ impl Nerio {
         let Self { context, candidates, candidates_due, observers, observers_due, .. } = self;
         context.silence.switch(&context.membership, &membership);
         context.membership = membership;
-        context.confirmed = true;
+        context.confirmation = Confirmation::default();
         candidates.retain(|candidate| {
             candidate.switch(now, context, out);
             candidate.book(candidates_due);

@@ -396,20 +396,69 @@ fn stranger_teaches_nothing() {
     assert!(has_switched(&teach(&mut s, "p", &document)));
 }
 
-/// A member with another list is no reason to leave an epoch in which other members answer.
+/// Member c has an empty directory and a list of its own, by which it elects p alone, while a and b
+/// elect q.
 #[test]
-fn answer_confirms_the_line() {
+fn stray_member_moves_no_candidate() {
+    let mut s = Story::new();
+    let stray = config(&["c"]).check().unwrap().membership().document().clone();
+    assert!(!has_switched(&teach_by(&mut s, "c", "p", &stray)));
+    let again = s.tell("c", "p", current(&s, "p", &stray).into());
+    assert_eq!(emitted(&again), [ignored_for(Ignored::Unasked)]);
+    assert_eq!(again.len(), 1, "the document is known");
+    s.elect("q");
+    s.campaign("p");
+    s.run(ms(300));
+    assert_eq!(s.leader(), Some("q"));
+    assert_eq!(s.actors["p"].core.membership(), &**s.config.membership());
+}
+
+/// Two of three leave no quorum, but each is a cluster by itself.
+#[test]
+fn strays_that_differ_move_no_candidate() {
+    let mut s = Story::new();
+    for stray in ["b", "c"] {
+        let document = config(&[stray]).check().unwrap().membership().document().clone();
+        assert!(!has_switched(&teach_by(&mut s, stray, "p", &document)), "{stray}");
+    }
+    let both = config(&["b", "c"]).check().unwrap().membership().document().clone();
+    assert!(!has_switched(&teach_by(&mut s, "b", "p", &both)));
+    assert!(has_switched(&s.tell("c", "p", current(&s, "p", &both).into())), "now they agree");
+}
+
+/// Member c has the old list of p, and answers first.
+#[test]
+fn answer_of_stray_confirms_nothing() {
+    let mut s = Story::new();
+    start_with(&mut s, "p", config(&["a", "b", "c", "d"]));
+    let line = s.actors["p"].core.membership().document().clone();
+    s.tell("c", "p", current(&s, "p", &line).into());
+    let document = s.config.membership().document().clone();
+    assert!(!has_switched(&teach(&mut s, "p", &document)), "a may be the stray member");
+    assert!(has_switched(&s.tell("b", "p", current(&s, "p", &document).into())));
+    assert!(!s.actors["p"].core.is_confirmed());
+    s.elect("p");
+    assert!(s.actors["p"].core.is_confirmed());
+}
+
+/// Members with another list are no reason to leave an epoch in which a quorum has answered.
+#[test]
+fn quorum_confirms_the_line() {
     let mut s = Story::new();
     let other = config(&["a", "x"]).check().unwrap().membership().document().clone();
     s.campaign("p");
     assert_eq!(sent(&s.tell("a", "p", current(&s, "p", &other).into())).count(), 1);
-    s.deliver("p", "b");
-    s.deliver("b", "p");
+    for grantor in ["b", "c"] {
+        s.deliver("p", grantor);
+        s.deliver(grantor, "p");
+    }
     let effects = s.tell("a", "p", part(&s, "p", &other).into());
-    assert!(!has_switched(&effects), "it was confirmed in between");
-    let effects = s.tell("a", "p", current(&s, "p", &other).into());
-    assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
-    assert_eq!(effects.len(), 1);
+    assert!(!has_switched(&effects), "the line was confirmed in between");
+    for grantor in GRANTORS {
+        let effects = s.tell(grantor, "p", current(&s, "p", &other).into());
+        assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
+        assert_eq!(effects.len(), 1);
+    }
 }
 
 #[test]
