@@ -160,14 +160,16 @@ pub enum OwnEvent {
     /// that of its candidates. Emitted when they change. A node begins with the
     /// [membership](super::Checked::membership) of its settings.
     Epochs(Vec<Arc<Membership>>),
-    /// The document of a member is of another cluster, or was made with another ρ: this node and
-    /// that member never work together. Emitted each time the member names that document's epoch.
+    /// A member is in another cluster, to which this node does not go: the document does not fit
+    /// the settings, or the node's own members do not agree with that member. Emitted each time the
+    /// member names the epoch.
     OtherDocument {
         by: NodeName,
         address: SocketAddr,
         /// Digest of the document of epoch 0, as the member gave it.
         founding: u64,
-        error: Box<DocumentError>,
+        /// The reason why the document does not fit, if the node has read a document that does not.
+        error: Option<Box<DocumentError>>,
     },
     /// A member names an epoch whose document it does not send, or sends damaged or too long.
     /// Emitted after each attempt to read that document.
@@ -360,9 +362,10 @@ impl fmt::Display for OwnEvent {
                 let numbers = all.iter().map(|one| one.id().number).collect::<Vec<_>>();
                 write!(f, "takes messages for epochs {}", List(&numbers, ", "))
             }
-            Self::OtherDocument { by, error, .. } => {
+            Self::OtherDocument { by, error: Some(error), .. } => {
                 write!(f, "{by} has another document: {error}")
             }
+            Self::OtherDocument { by, error: None, .. } => write!(f, "{by} is in another cluster"),
             Self::UnreadableDocument { by, .. } => write!(f, "cannot read the document of {by}"),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }

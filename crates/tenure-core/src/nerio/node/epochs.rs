@@ -37,16 +37,24 @@ impl Nerio {
             confirmation.answers(member, membership);
             return ignore(out, None, Ignored::Unasked);
         }
-        if founding != membership.founding() {
+        let is_other = founding != membership.founding();
+        if is_other {
             confirmation.names(member, founding);
         }
-        if self.learning.reads(epoch) || !self.wants(epoch, founding) {
+        let news = EpochNews::of(from, current);
+        let wants = self.wants(epoch, founding);
+        if is_other && !wants {
+            return differs(news, None, out);
+        }
+        if !wants || self.learning.reads(epoch) {
             return ignore(out, None, Ignored::Unasked);
         }
-        let news = EpochNews::of(from, current);
         match self.learning.verdict(epoch) {
-            Some(Verdict::Fits(membership)) => self.enter(now, membership, out),
-            Some(Verdict::Misfit(error)) => misfit(news, error, out),
+            Some(Verdict::Fits(membership)) if self.may_enter(&membership) => {
+                self.switch(now, membership, out);
+            }
+            Some(Verdict::Fits(_)) => differs(news, None, out),
+            Some(Verdict::Misfit(error)) => differs(news, Some(error), out),
             Some(Verdict::Unreadable { .. }) => ignore(out, None, Ignored::Unasked),
             None if !current.is_readable() => self.learning.fail(news, epoch, out),
             None => {
@@ -121,24 +129,22 @@ impl Nerio {
         match Membership::read(Arc::new(document), &self.context.config) {
             Ok(membership) => {
                 self.learning.judge(epoch, Verdict::Fits(Arc::clone(&membership)));
-                self.enter(now, membership, out);
+                if self.may_enter(&membership) {
+                    self.switch(now, membership, out);
+                }
             }
             Err(error) => {
                 self.learning.judge(epoch, Verdict::Misfit(error.clone()));
-                misfit(news, error, out);
+                differs(news, Some(error), out);
             }
         }
     }
 
-    /// Enters the epoch of `membership` if that is a later one, or the members move the node there.
-    fn enter(&mut self, now: Time, membership: Arc<Membership>, out: &mut Out) {
+    /// Whether the epoch of `membership` is a later one, or the members move the node there.
+    fn may_enter(&self, membership: &Membership) -> bool {
         let Context { membership: own, confirmation, .. } = &self.context;
         let founding = membership.founding();
-        if confirmation.is_outvoted(founding, own) || self.is_later(membership.id(), founding) {
-            self.switch(now, membership, out);
-        } else {
-            ignore(out, None, Ignored::Unasked);
-        }
+        confirmation.is_outvoted(founding, own) || self.is_later(membership.id(), founding)
     }
 
     /// Candidates and observers go on in the epoch of `membership`. The driver learns first where
@@ -161,9 +167,9 @@ impl Nerio {
     }
 }
 
-/// Reports that a member's document does not fit the settings of this node.
-fn misfit(news: EpochNews, error: DocumentError, out: &mut Out) {
+/// Reports a member of another cluster, and why its document does not fit this node.
+fn differs(news: EpochNews, error: Option<DocumentError>, out: &mut Out) {
     let EpochNews { by, address, founding } = news;
-    let error = Box::new(error);
+    let error = error.map(Box::new);
     emit(out, None, OwnEvent::OtherDocument { by, address, founding, error });
 }
