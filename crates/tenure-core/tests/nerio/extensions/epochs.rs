@@ -326,6 +326,24 @@ fn other_cluster_teaches_nothing() {
     }
 }
 
+/// The digest of an upgraded document does not cover hosts: a forger changes those of b.
+#[test]
+fn host_of_no_process_teaches_nothing() {
+    let document = config(&GRANTORS).check().unwrap().membership().document().clone();
+    for host in ["0.0.0.0:7101", "[ff02::1]:7101", "255.255.255.255:7101", "10.0.0.1:0", "b:0"] {
+        let mut s = Story::new();
+        start_with(&mut s, "p", config(&["a", "c"]));
+        let mut forged = document.clone();
+        forged.seats[1].hosts = vec![host.parse().unwrap()];
+        assert_eq!(forged.id(), document.id());
+        let effects = teach(&mut s, "p", &forged);
+        assert!(!has_switched(&effects), "{host}");
+        let why = format!("seat b has the host {host}, at which no single process can be reached");
+        let told: Vec<_> = emitted(&effects).iter().map(ToString::to_string).collect();
+        assert_eq!(told, [format!("a has another document: {why}")]);
+    }
+}
+
 /// A member of another cluster, however fast its answers are, keeps no other member from teaching.
 #[test]
 fn misfit_delays_no_other_document() {

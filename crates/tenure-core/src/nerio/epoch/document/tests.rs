@@ -142,6 +142,10 @@ fn faulty_document_is_refused() {
             "seat a has 5 hosts; at most 4 are allowed",
         ),
         (
+            |d| d.seats[1].hosts[1] = "0.0.0.0:7101".parse().unwrap(),
+            "seat b has the host 0.0.0.0:7101, at which no single process can be reached",
+        ),
+        (
             |d| d.quorums = "sets:b,a".parse().unwrap(),
             "the quorums b and a have no member in common, so each could elect a leader of its \
              own; every two quorums must share a member",
