@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use super::candidate::Silence;
+use super::candidate::LeaderSilence;
 use super::config::Checked;
 use super::epoch::{Confirmation, Membership};
 use super::identity::{Inc, Who};
@@ -21,7 +21,7 @@ pub(super) struct Context {
     pub(super) who: Who,
     pub(super) draw: Draw,
     pub(super) trips: RoundTrips,
-    pub(super) silence: Silence,
+    pub(super) silence: LeaderSilence,
 }
 
 impl Context {
@@ -29,8 +29,8 @@ impl Context {
     pub(super) fn new(config: Checked, name: NodeName) -> Self {
         let membership = Arc::clone(config.membership());
         let who = Who { name, inc: Inc(0) };
-        let (draw, trips, silence) = (Draw::new(0), RoundTrips::default(), Silence::default());
-        let confirmation = Confirmation::default();
+        let (draw, silence) = (Draw::new(0), LeaderSilence::default());
+        let (confirmation, trips) = (Confirmation::default(), RoundTrips::default());
         Self { config, membership, confirmation, who, draw, trips, silence }
     }
 
