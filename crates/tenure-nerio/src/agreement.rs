@@ -8,9 +8,9 @@
 //! members from them. The node differs from a member whose document does not fit, and from a member
 //! that stays alone in another cluster.
 //!
-//! Members that differ may leave no quorum of the members list. That is reported once a quorum has
-//! confirmed the list; before, the list may be old, and only a list whose members all differ is
-//! reported.
+//! Members that differ may leave no quorum of the members list. The node reports that once a quorum
+//! has confirmed the list; before, the list may be old, and the node reports only a list whose
+//! members all differ.
 //!
 //! A single datagram proves little, because every host can send one. A member counts as differing
 //! after two differing datagrams, some time apart, without an agreeing datagram in between.

@@ -88,6 +88,8 @@ pub enum DocumentError {
     Founding,
     #[error("only a founding or a recovery sets a floor of fences")]
     Floor,
+    #[error("the floor of fences is {floor}; at most {max} is allowed")]
+    FloorTooHigh { floor: Fence, max: Fence },
     #[error("the document has {count} seats; it must have 1 to {max}")]
     Seats { count: usize, max: usize },
     #[error("seat {name} does not come after the seat before it, by name")]
@@ -118,6 +120,8 @@ impl Document {
     pub const BYTES_MAX: usize = 8_192;
     /// The highest number: a recovery skips a thousand numbers.
     pub const NUMBER_MAX: u64 = 1 << 52;
+    /// The highest floor: the last number that is exact in JSON.
+    pub const FLOOR_MAX: Fence = Fence::new((1 << 53) - 1);
 
     /// The document of epoch 0 that these settings describe.
     #[must_use]
@@ -229,6 +233,9 @@ impl Document {
         let sets_floor = matches!(self.origin, Origin::Founded | Origin::Recovered);
         if !sets_floor && self.floor != Fence::NONE {
             return Err(DocumentError::Floor);
+        }
+        if self.floor > Self::FLOOR_MAX {
+            return Err(DocumentError::FloorTooHigh { floor: self.floor, max: Self::FLOOR_MAX });
         }
         Ok(())
     }

@@ -101,6 +101,16 @@ pub struct Page<'a> {
     pub more: bool,
 }
 
+impl Page<'_> {
+    /// Whether the elections ascend, beginning after that of the page before. A page that goes back
+    /// would be asked for again and again.
+    fn ascends(&self) -> bool {
+        let elections = || self.rests.iter().map(|rest| &rest.election);
+        let is_next = |first: &ElectionName| self.after.is_none_or(|after| after < first);
+        elections().next().is_none_or(is_next) && elections().is_sorted()
+    }
+}
+
 /// The answer of one member, on the clock of the member that received it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Answer {
@@ -209,7 +219,7 @@ impl Inheritance {
     }
 
     /// Takes a page of an answer that was received `at`, with the bounds that came with it. A page
-    /// that does not follow the pages before it teaches only its bounds.
+    /// that does not follow the pages before it, or goes back, teaches only its bounds.
     pub fn page(&mut self, at: Time, source: Source, bounds: RestBounds, page: Page<'_>) {
         self.header(at, source, bounds);
         let (from, answer) = match source {
@@ -221,7 +231,7 @@ impl Inheritance {
         };
         let Some(answer) = answer else { return };
         let follows = !answer.is_whole && answer.covered.as_ref() == page.after;
-        if !follows || answer.rests + page.rests.len() > self.rests_max {
+        if !follows || !page.ascends() || answer.rests + page.rests.len() > self.rests_max {
             return;
         }
         answer.unknown = answer.unknown.max(at.after(bounds.unknown));

@@ -10,6 +10,10 @@
 //!
 //! - 2.1.1: *Ballots of two proposers differ.* P and Q both use ballot 1: a and b accept S by it, b
 //!   and c accept T by it, and both are decided.
+//! - 2.1.1: *A member accepts one successor by a ballot.* A copy of P's process uses ballot 1, too:
+//!   a and b accept S, then b and c accept T, and both are decided.
+//! - 2.1.1: *A ballot skips few counters.* a, b and c promise the last counter, which some faulty
+//!   process sent. No later ballot exists, and the epoch never ends.
 //! - 2.1.3: *A promise bars earlier ballots.* P has promises of a and b, then Q those of b and c,
 //!   which accept T: decided. The accept of P arrives at a and b late, and S is decided too.
 //! - 2.1.3: *A vote on a disk never goes back.* Of five members a, b and c accept S: decided. The
@@ -36,6 +40,9 @@ pub struct Ballot {
 impl Ballot {
     /// Before every ballot of a proposer.
     pub const NONE: Self = Self { counter: 0, inc: Inc(0) };
+    /// Most counters by which a member's promise grows at once. Proposers would need a million
+    /// attempts to come so far ahead of a member.
+    pub const STEP_MAX: u64 = 1 << 20;
 
     /// The first ballot of this incarnation after `self`, or `None` when the counters are used up.
     #[must_use]
@@ -66,24 +73,21 @@ impl<D> Vote<D> {
     /// The vote of a member that has just entered its epoch.
     pub const NONE: Self = Self { promised: Ballot::NONE, accepted: None };
 
-    /// Promises to accept no ballot before `ballot`; false if the member promised a later one.
+    /// Promises to accept no ballot before `ballot`; false if the member promised a later one, or
+    /// one too far below.
     ///
     /// A repeated question for the promised ballot is promised again, as the answer may be lost.
     pub fn promise(&mut self, ballot: Ballot) -> bool {
-        let promises = ballot >= self.promised;
+        let promises = self.allows(ballot);
         if promises {
             self.promised = ballot;
         }
         promises
     }
 
-    /// Accepts `successor` by `ballot`; false if the member promised a later one.
-    pub fn accept(&mut self, ballot: Ballot, successor: D) -> bool {
-        let accepts = ballot >= self.promised;
-        if accepts {
-            *self = Self { promised: ballot, accepted: Some((ballot, successor)) };
-        }
-        accepts
+    fn allows(&self, ballot: Ballot) -> bool {
+        let last = self.promised.counter.saturating_add(Ballot::STEP_MAX);
+        ballot >= self.promised && ballot.counter <= last
     }
 
     /// Whether the member is wedged: it grants nothing in its epoch any more (section 10.6).
@@ -94,6 +98,20 @@ impl<D> Vote<D> {
 
     fn accepted_by(&self) -> Option<Ballot> {
         self.accepted.as_ref().map(|(ballot, _)| *ballot)
+    }
+}
+
+impl<D: PartialEq> Vote<D> {
+    /// Accepts `successor` by `ballot`; false if the member may not promise that ballot, or has
+    /// accepted another successor by it.
+    pub fn accept(&mut self, ballot: Ballot, successor: D) -> bool {
+        let known = self.accepted.as_ref().filter(|(by, _)| *by == ballot);
+        let is_first = known.is_none_or(|(_, known)| *known == successor);
+        let accepts = is_first && self.allows(ballot);
+        if accepts {
+            *self = Self { promised: ballot, accepted: Some((ballot, successor)) };
+        }
+        accepts
     }
 }
 

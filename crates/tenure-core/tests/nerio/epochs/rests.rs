@@ -195,6 +195,26 @@ fn later_page_waits_for_earlier() {
     assert_eq!(inheritance.until(&y(), Some(&who("p"))), at(31));
 }
 
+/// 2.4.1: elections go back within a page, or to the page before.
+#[test]
+fn page_that_goes_back_teaches_bounds() {
+    let mut inheritance = inheritance();
+    let back = [held(y(), "p", 20), held(x(), "p", 20)];
+    for member in [0, 1] {
+        inheritance.page(at(10), wedged(member), bounds(30, 0), whole(&back));
+    }
+    assert_eq!(inheritance.rival(&x(), &who("p"), at(10)), Some((None, at(40))));
+    let (after, rests) = (x(), [held(x(), "p", 20)]);
+    for member in [0, 1] {
+        let first = Page { after: None, rests: &rests, more: true };
+        let again = Page { after: Some(&after), rests: &rests, more: false };
+        inheritance.page(at(10), wedged(member), bounds(30, 0), first);
+        inheritance.page(at(10), wedged(member), bounds(30, 0), again);
+    }
+    assert_eq!(inheritance.rival(&x(), &who("p"), at(10)), None);
+    assert_eq!(inheritance.rival(&y(), &who("p"), at(10)), Some((None, at(40))));
+}
+
 /// 2.4.1: a granted to p, started again, and answers with c.
 #[test]
 fn quarantine_names_unknown_holder() {
