@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
-    Boot, CandidateHere, Candidates, CandidatesHere, Checked, Command, Config, Current,
-    Document, DocumentPart, DocumentRead, ElectionHere, Elections, ElectionsHere, Entry, EpochId,
-    Extra, FenceRead, FenceSeen, Granted, Holder, HolderHere, Inc, Instance, Kept, Leaving, Limits,
-    List, Listed, Member, Memory, Message, Nerio, Order, Ordered, Passed, Query, Quorums, Raising,
+    Boot, CandidateHere, Candidates, CandidatesHere, Checked, Command, Config, Current, Document,
+    DocumentPart, DocumentRead, ElectionHere, Elections, ElectionsHere, Entry, EpochId, Extra,
+    FenceRead, FenceSeen, Granted, Holder, HolderHere, Inc, Instance, Kept, Leaving, Limits, List,
+    Listed, Member, Memory, Message, Nerio, Order, Ordered, Passed, Query, Quorums, Raising,
     Recipient, Refusal, Refused, Release, Released, Remainder, Request, Roster, Sender, Service,
     Stamp, Start, State, StepDown, To, Verify, Where, Which, Who,
 };

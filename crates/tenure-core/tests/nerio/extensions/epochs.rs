@@ -2,9 +2,9 @@
 //! document learns one from the members of its list.
 
 use tenure_core::nerio::{
-    Command, Config, Current, Document, DocumentPart, DocumentRead, DocumentReader, Effect, EpochId,
-    Event, Ignored, Instance, Leaving, List, Message, Origin, OwnEvent, Query, ReadOutcome,
-    Released, Seat, Sender, Service, ToAsker, ToGrantor, Where,
+    Command, Config, Current, Document, DocumentPart, DocumentRead, DocumentReader, Effect,
+    EpochId, Event, Ignored, Instance, Leaving, List, Message, Origin, OwnEvent, Query,
+    ReadOutcome, Released, Seat, Sender, Service, ToAsker, ToGrantor, Where,
 };
 use tenure_core::{Fence, Input, Protocol};
 
@@ -228,9 +228,8 @@ fn has_switched(effects: &[Effect]) -> bool {
 }
 
 fn reads(s: &Story) -> usize {
-    let is_read = |letter: &&Letter| {
-        matches!(letter.message, Message::Grantor(ToGrantor::DocumentRead(_)))
-    };
+    let is_read =
+        |letter: &&Letter| matches!(letter.message, Message::Grantor(ToGrantor::DocumentRead(_)));
     s.letters.iter().filter(is_read).count()
 }
 
@@ -269,9 +268,8 @@ fn observer_keeps_its_view_over_switch() {
     s.elect("p");
     s.command("r", Command::Observe { every: ms(50) });
     s.run(ms(200));
-    let views = |s: &Story| {
-        s.events("r").iter().filter(|event| matches!(event, Event::View(_))).count()
-    };
+    let views =
+        |s: &Story| s.events("r").iter().filter(|event| matches!(event, Event::View(_))).count();
     let before = views(&s);
     assert!(before > 0);
     let document = successor(&s);
