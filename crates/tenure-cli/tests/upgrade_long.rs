@@ -13,6 +13,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use fleet::{Fleet, LEASE, NODES};
+use serde_json::Value;
 
 /// The commit of the older version, which has the same wire.
 const BEFORE: &str = "07605fb";
@@ -56,6 +57,14 @@ fn leads(fleet: &Fleet) -> Option<(String, u64)> {
     Some((led["id"].as_str()?.to_owned(), led["fence"].as_u64()?))
 }
 
+/// Whether all nodes answer, by the list of members that they name.
+fn all_serve(fleet: &Fleet) -> bool {
+    let asked = fleet.ask(&["members", "--json"]);
+    let told: Value = serde_json::from_str(&asked.out).unwrap_or(Value::Null);
+    let all = told["members"].as_array().cloned().unwrap_or_default();
+    all.len() == NODES.len() && all.iter().all(|member| member["state"] == "serving")
+}
+
 /// Hands the leadership over to a waiting candidate.
 fn hand_over(
     fleet: &mut Fleet,
@@ -86,6 +95,7 @@ fn old_cluster_is_upgraded_and_sealed() {
         fleet.restart_node(node, &[]);
         sleep(LEASE * 4 / 3);
         assert_eq!(leads(&fleet).as_ref(), Some(&first), "{node} was upgraded");
+        until("nodes of both versions answer", || all_serve(&fleet));
     }
     fleet.start_waiting("new", &[]);
     hand_over(&mut fleet, "old", "new", leads);

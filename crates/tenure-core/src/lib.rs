@@ -51,7 +51,7 @@ pub use draw::Draw;
 pub use drift::{Drift, DriftError};
 pub use event::{End, Event, Loss, TransferFailure};
 pub use fence::Fence;
-pub use name::{ClusterName, ElectionName, NameError, NodeName, Value};
+pub use name::{ClusterName, ElectionName, NameError, NodeName, Text, Value};
 pub use standing::Standing;
 pub use time::{Deadline, Time, WallTime};
 pub use timing::{LeaseBounds, LeaseTiming, RoundTrips, TimingError, TooShort};

@@ -215,6 +215,20 @@ text! {
     Value, "a candidate's value", 0..=128, is_printable, "all but control characters"
 }
 
+text! {
+    /// A longer text, such as a quorum system by names.
+    ///
+    /// At most 4 MiB without control characters; may be empty.
+    Text, "a text", 0..=4_194_304, is_printable, "all but control characters"
+}
+
+impl Default for Text {
+    /// The empty text.
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
 impl Default for Value {
     /// The empty value.
     fn default() -> Self {

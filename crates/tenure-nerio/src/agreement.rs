@@ -1,100 +1,196 @@
 //! Members that run with another configuration, as far as their datagrams say.
 //!
+//! A member answers a question for another epoch with its own epoch, and counts as differing if its
+//! epoch is of another cluster. A member of an earlier version does not show its epoch; it counts
+//! as differing if its datagrams are for an epoch 0 that this node does not know.
+//!
+//! Another members list alone is no difference: a node that is no member learns the epoch of the
+//! members from them. The node differs from a member whose document does not fit, and from a member
+//! that stays alone in another cluster.
+//!
+//! Members that differ may leave no quorum of the members list. The node reports that once a quorum
+//! has confirmed the list; before, the list may be old, and the node reports only a list whose
+//! members all differ.
+//!
 //! A single datagram proves little, because every host can send one. A member counts as differing
 //! after two differing datagrams, some time apart, without an agreeing datagram in between.
-//! Datagrams of strangers cause notices, and change nothing.
+//! Datagrams of strangers cause notices after the same time, and change nothing.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure::driver::Repeats;
-use tenure_core::nerio::{Checked, MemberSet};
+use tenure_core::nerio::{MemberSet, Membership};
 use tenure_core::{NodeName, Obstacle, Time, Waiting};
 
 use crate::log;
 use crate::notice::Notice;
 
-/// Time between two differing datagrams after which a member counts as differing.
+/// Time between two differing datagrams after which their sender counts as differing.
 const LASTING: Duration = Duration::from_secs(1);
+/// Time for which a member that has shown its epoch is not judged by the ids of its datagrams.
+const SHOWN: Duration = Duration::from_secs(10);
+/// Most senders in another epoch 0 that are remembered.
+const ELSEWHERE_MAX: usize = 64;
 
 #[derive(Debug, Default)]
 pub(crate) struct Agreement {
     /// Members with another configuration, and their first and last such datagrams.
-    differing: BTreeMap<usize, Difference>,
+    differing: BTreeMap<NodeName, Difference>,
+    /// Members that have shown their epoch, and when they last did.
+    shown: BTreeMap<NodeName, Time>,
+    /// Addresses that send for another epoch 0, or show one: first and last such datagram.
+    elsewhere: BTreeMap<SocketAddr, (Time, Time)>,
     hopeless: bool,
+    /// Whether a quorum has confirmed this node's membership, as the core says.
+    pub(crate) is_confirmed: bool,
 }
 
 #[derive(Debug)]
 struct Difference {
+    /// Time of the first differing datagram.
     since: Time,
+    /// Time of the last differing datagram.
     last: Time,
+    why: Option<String>,
+}
+
+/// The sender of a datagram of another configuration.
+pub(crate) struct OtherSender {
+    pub(crate) name: NodeName,
+    pub(crate) address: SocketAddr,
+    /// Whether the sender is the node with that name.
+    pub(crate) proved: bool,
+    /// Digest of its configuration.
+    pub(crate) digest: u64,
+    /// The difference, if this node has read the sender's document.
+    pub(crate) why: Option<String>,
 }
 
 impl Agreement {
-    /// A datagram of this configuration came from `member`.
+    /// Notes a datagram of this configuration from the node `member`.
     pub(crate) fn agrees(
         &mut self,
-        member: usize,
-        config: &Checked,
+        member: &NodeName,
+        membership: &Membership,
         repeats: &mut Repeats,
     ) -> Option<Notice> {
-        self.differing.remove(&member)?;
-        log::mismatch_is_over(repeats, &config.members[member].name);
-        let possible = config.quorums.is_possible(self.lasting());
-        (self.hopeless && possible).then(|| {
+        self.differing.remove(member)?;
+        log::mismatch_is_over(repeats, member);
+        self.hopes_again(membership)
+    }
+
+    /// Goes on with the members of another epoch, which no quorum has confirmed yet.
+    pub(crate) fn switch(&mut self, membership: &Membership) -> Option<Notice> {
+        self.differing.retain(|name, _| membership.position(name).is_some());
+        self.shown.retain(|name, _| membership.position(name).is_some());
+        self.is_confirmed = false;
+        self.hopes_again(membership)
+    }
+
+    fn hopes_again(&mut self, membership: &Membership) -> Option<Notice> {
+        let is_news = self.hopeless && !self.is_hopeless(membership);
+        is_news.then(|| {
             self.hopeless = false;
             Notice::QuorumMayAgree
         })
     }
 
-    /// A datagram of another configuration, with the digest `theirs`, came from `peer`, which is
-    /// `member`.
+    /// Notes the epoch that the node `member` shows.
+    pub(crate) fn shows(&mut self, now: Time, member: &NodeName, membership: &Membership) {
+        if membership.position(member).is_some() {
+            self.shown.insert(member.clone(), now);
+        }
+    }
+
+    /// Whether the node `member` has shown its epoch lately.
+    pub(crate) fn has_shown(&self, now: Time, member: &NodeName) -> bool {
+        self.shown.get(member).is_some_and(|at| now.since(*at) < SHOWN)
+    }
+
+    /// Notes a datagram from `address` that is for another epoch 0, or shows one. True if such
+    /// datagrams have come for some time: a stranger with another list learns this node's epoch
+    /// soon, and a node with another list learns that of its members.
+    pub(crate) fn stays_elsewhere(&mut self, now: Time, address: SocketAddr) -> bool {
+        if self.elsewhere.len() == ELSEWHERE_MAX && !self.elsewhere.contains_key(&address) {
+            let oldest = self.elsewhere.iter().min_by_key(|(_, (_, last))| *last);
+            if let Some(oldest) = oldest.map(|(address, _)| *address) {
+                self.elsewhere.remove(&oldest);
+            }
+        }
+        let (since, last) = self.elsewhere.entry(address).or_insert((now, now));
+        *last = now;
+        now.since(*since) >= LASTING
+    }
+
+    /// Notes a datagram of this configuration from `address`.
+    pub(crate) fn fits(&mut self, address: SocketAddr) {
+        self.elsewhere.remove(&address);
+    }
+
+    /// Notes a datagram of another configuration.
     pub(crate) fn differs(
         &mut self,
         now: Time,
-        peer: NodeName,
-        address: SocketAddr,
-        member: Option<usize>,
-        theirs: u64,
-        config: &Checked,
+        sender: OtherSender,
+        membership: &Membership,
     ) -> Vec<Notice> {
-        let is_member = member.is_some();
-        let ours = config.digest();
-        let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours }];
-        let Some(member) = member else { return notices };
-        self.differing.entry(member).or_insert(Difference { since: now, last: now }).last = now;
-        if !self.hopeless && !config.quorums.is_possible(self.lasting()) {
+        let OtherSender { name: peer, address, proved, digest: theirs, mut why } = sender;
+        let is_member = proved && membership.position(&peer).is_some();
+        if is_member {
+            let begins = || Difference { since: now, last: now, why: None };
+            let difference = self.differing.entry(peer.clone()).or_insert_with(begins);
+            difference.last = now;
+            // The reason was read once, and lasts as long as the difference.
+            why = why.or_else(|| difference.why.take());
+            difference.why.clone_from(&why);
+        }
+        let ours = membership.founding();
+        let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours, why }];
+        if !self.hopeless && self.is_hopeless(membership) {
             self.hopeless = true;
-            notices.extend(self.disagreement(config));
+            notices.extend(self.disagreement(membership));
         }
         notices
     }
 
     /// Names all members that differ, not only the first ones that leave no quorum: the others
     /// differ for a moment less, and a [`Notice::Mismatch`] has named them.
-    pub(crate) fn disagreement(&self, config: &Checked) -> Option<Notice> {
-        let names = self.differing.keys().map(|member| config.members[*member].name.clone());
+    pub(crate) fn disagreement(&self, membership: &Membership) -> Option<Notice> {
+        let is_member = |name: &&NodeName| membership.position(name).is_some();
+        let names = self.differing.keys().filter(is_member).cloned();
         let differing = names.collect();
-        let members = config.members.len();
+        let members = membership.names().len();
         self.hopeless.then_some(Notice::NoQuorumAgrees { differing, members })
     }
 
     /// Names the silent members that run with another configuration: an operator must mend these
     /// first.
-    pub(crate) fn explain(&self, waiting: Waiting, config: &Checked) -> Waiting {
+    pub(crate) fn explain(&self, waiting: Waiting) -> Waiting {
         blame(waiting, |silent| {
-            let differs = |member: &usize| config.members[*member].name.as_str() == silent;
-            self.differing.keys().find(|member| differs(member))?;
+            self.differing.keys().find(|member| member.as_str() == silent)?;
             let why = "it runs with another configuration";
             Some(Obstacle::new(silent, "other-configuration", why))
         })
     }
 
-    fn lasting(&self) -> MemberSet {
+    /// Whether the members that differ leave no quorum. A list that is not confirmed may be old, so
+    /// that any member on it may lead to the others: then all must differ.
+    fn is_hopeless(&self, membership: &Membership) -> bool {
+        let differing = self.lasting(membership);
+        if self.is_confirmed {
+            !membership.quorums().is_possible(differing)
+        } else {
+            differing == membership.everyone()
+        }
+    }
+
+    /// The members that differ; other nodes of these names count for nothing.
+    fn lasting(&self, membership: &Membership) -> MemberSet {
         let lasting = |differs: &Difference| differs.last.since(differs.since) >= LASTING;
         let members = self.differing.iter().filter(|(_, differs)| lasting(differs));
-        members.map(|(member, _)| *member).collect()
+        members.filter_map(|(member, _)| membership.position(member)).collect()
     }
 }
 
@@ -120,13 +216,23 @@ pub(crate) fn blame(waiting: Waiting, why: impl Fn(&str) -> Option<Obstacle>) ->
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use tenure_core::nerio::{Config, members};
 
     use super::*;
 
-    fn config() -> Checked {
-        let members = members("a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103").unwrap();
-        Config::new("x".parse().unwrap(), members).check().unwrap()
+    fn membership() -> Arc<Membership> {
+        membership_of("a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103")
+    }
+
+    fn membership_of(list: &str) -> Arc<Membership> {
+        let config = Config::new("x".parse().unwrap(), members(list).unwrap());
+        Arc::clone(config.check().unwrap().membership())
+    }
+
+    fn confirmed() -> Agreement {
+        Agreement { is_confirmed: true, ..Agreement::default() }
     }
 
     fn at(millis: u64) -> Time {
@@ -134,10 +240,13 @@ mod tests {
     }
 
     fn differs(agreement: &mut Agreement, millis: u64, port: u16) -> Vec<Notice> {
-        let member = port.checked_sub(7_101).map(usize::from);
-        let peer = NodeName::new("b").unwrap();
+        let members = [(7_101, "a"), (7_102, "b"), (7_103, "c")];
+        let member = members.iter().find(|(at, _)| *at == port);
+        let peer = NodeName::new(member.map_or("b", |(_, name)| *name)).unwrap();
         let address = ([127, 0, 0, 1], port).into();
-        agreement.differs(at(millis), peer, address, member, 1, &config())
+        let proved = member.is_some();
+        let sender = OtherSender { name: peer, address, proved, digest: 1, why: None };
+        agreement.differs(at(millis), sender, &membership())
     }
 
     fn hopeless(notices: &[Notice]) -> bool {
@@ -146,7 +255,7 @@ mod tests {
 
     #[test]
     fn single_datagram_changes_nothing() {
-        let mut agreement = Agreement::default();
+        let mut agreement = confirmed();
         for port in [7_101, 7_102, 7_103] {
             let notices = differs(&mut agreement, 1, port);
             assert!(notices.len() == 1 && !hopeless(&notices), "{notices:?}");
@@ -155,7 +264,7 @@ mod tests {
 
     #[test]
     fn strangers_never_count() {
-        let mut agreement = Agreement::default();
+        let mut agreement = confirmed();
         for millis in (0..10_000).step_by(100) {
             for port in [1, 2, 3] {
                 assert!(!hopeless(&differs(&mut agreement, millis, port)));
@@ -166,34 +275,98 @@ mod tests {
 
     #[test]
     fn possible_quorum_is_enough() {
-        let mut agreement = Agreement::default();
+        let mut agreement = confirmed();
         for millis in (0..10_000).step_by(100) {
             assert!(!hopeless(&differs(&mut agreement, millis, 7_102)), "a and c may agree");
         }
         differs(&mut agreement, 10_000, 7_103);
         assert!(hopeless(&differs(&mut agreement, 11_000, 7_103)));
         assert!(!hopeless(&differs(&mut agreement, 12_000, 7_103)), "said once");
-        assert!(hopeless(agreement.disagreement(&config()).as_slice()), "and again when asked");
+        assert!(hopeless(agreement.disagreement(&membership()).as_slice()), "and again when asked");
         differs(&mut agreement, 12_000, 7_101);
-        let all = agreement.disagreement(&config()).unwrap().to_string();
+        let all = agreement.disagreement(&membership()).unwrap().to_string();
         let begins = "3 of 3 members run with another configuration (a, b, c), ";
         assert!(all.starts_with(begins), "{all}");
         let mut repeats = Repeats::default();
-        assert_eq!(agreement.agrees(2, &config(), &mut repeats), Some(Notice::QuorumMayAgree));
-        assert_eq!(agreement.agrees(2, &config(), &mut repeats), None);
+        let c = NodeName::new("c").unwrap();
+        assert_eq!(agreement.agrees(&c, &membership(), &mut repeats), Some(Notice::QuorumMayAgree));
+        assert_eq!(agreement.agrees(&c, &membership(), &mut repeats), None);
+    }
+
+    /// Members b and c of an old list are of another cluster now, and a leads to d and e.
+    #[test]
+    fn unconfirmed_list_is_no_reason_to_give_up() {
+        let mut agreement = Agreement::default();
+        for millis in [0, 1_000, 2_000] {
+            for port in [7_102, 7_103] {
+                assert!(!hopeless(&differs(&mut agreement, millis, port)));
+            }
+        }
+        differs(&mut agreement, 2_000, 7_101);
+        assert!(hopeless(&differs(&mut agreement, 3_000, 7_101)), "all differ");
+        let next = membership_of("a=127.0.0.1:7101,d=127.0.0.1:7104,e=127.0.0.1:7105");
+        assert_eq!(agreement.switch(&next), Some(Notice::QuorumMayAgree));
+        assert_eq!(agreement.disagreement(&next), None);
+        assert_eq!(agreement.differing.keys().map(NodeName::as_str).collect::<Vec<_>>(), ["a"]);
+    }
+
+    #[test]
+    fn shown_epoch_outdates() {
+        let mut agreement = Agreement::default();
+        let [b, stranger] = ["b", "z"].map(|name| NodeName::new(name).unwrap());
+        for name in [&b, &stranger] {
+            agreement.shows(at(1), name, &membership());
+        }
+        assert!(agreement.has_shown(at(10_000), &b) && !agreement.has_shown(at(10_001), &b));
+        assert!(!agreement.has_shown(at(1), &stranger), "names are bounded by the members");
+    }
+
+    #[test]
+    fn shorter_list_is_no_difference() {
+        let mut agreement = Agreement::default();
+        let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+        for millis in (0..10_000).step_by(500) {
+            // It asks for another epoch once, and then knows better.
+            assert!(!agreement.stays_elsewhere(at(millis), address(7)));
+            agreement.fits(address(7));
+        }
+        let lasts = (0..3_000).step_by(500);
+        let lasts = lasts.map(|millis| agreement.stays_elsewhere(at(millis), address(8)));
+        assert_eq!(lasts.collect::<Vec<_>>(), [false, false, true, true, true, true]);
+        for port in 1_000..2_000 {
+            assert!(!agreement.stays_elsewhere(at(3_000), address(port)));
+        }
+        assert!(agreement.elsewhere.len() <= ELSEWHERE_MAX);
+    }
+
+    #[test]
+    fn reason_is_said_again() {
+        let mut agreement = Agreement::default();
+        let why = |agreement: &mut Agreement, why: Option<&str>| {
+            let (name, why) = (NodeName::new("b").unwrap(), why.map(str::to_owned));
+            let address = ([127, 0, 0, 1], 7_102).into();
+            let sender = OtherSender { name, address, proved: true, digest: 1, why };
+            match agreement.differs(at(1), sender, &membership()).swap_remove(0) {
+                Notice::Mismatch { why, .. } => why,
+                notice => panic!("{notice}"),
+            }
+        };
+        assert_eq!(why(&mut agreement, None), None);
+        assert_eq!(why(&mut agreement, Some("drift")).as_deref(), Some("drift"));
+        assert_eq!(why(&mut agreement, None).as_deref(), Some("drift"));
     }
 
     #[test]
     fn differing_member_is_an_obstacle() {
         let mut agreement = Agreement::default();
         let silent = || Waiting::NoQuorum { missing: vec!["b".into(), "c".into()] };
-        assert_eq!(agreement.explain(silent(), &config()), silent());
+        assert_eq!(agreement.explain(silent()), silent());
         differs(&mut agreement, 1, 7_103);
         assert_eq!(
-            agreement.explain(silent(), &config()).to_string(),
+            agreement.explain(silent()).to_string(),
             "refused by c: it runs with another configuration; nothing heard of b"
         );
         let behind = Waiting::Behind { who: "p".into(), leading: true };
-        assert_eq!(agreement.explain(behind.clone(), &config()), behind);
+        assert_eq!(agreement.explain(behind.clone()), behind);
     }
 }

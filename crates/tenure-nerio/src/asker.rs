@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::clock;
 use tenure::driver::random;
-use tenure_core::nerio::wire::{Dropped, Envelope, Foreign, Packer, open};
-use tenure_core::nerio::{Checked, Inc, List, Member, Message, Query, State, ToAsker, Who};
+use tenure_core::nerio::wire::{Envelope, Messages, Packer, open};
+use tenure_core::nerio::{
+    Checked, Document, DocumentReader, EpochId, Inc, List, Member, Membership, Message, Query,
+    ReadOutcome, State, ToAsker, Where, Who,
+};
 use tenure_core::{ElectionName, NodeName};
 use tokio::net::UdpSocket;
 
@@ -22,28 +26,42 @@ use crate::transport::{self, Families};
 pub(crate) const NAME: &str = "survey";
 /// Tries after which a grantor counts as silent.
 pub(crate) const TRIES: u32 = 5;
+/// Tries after which a grantor counts as silent that was silent to an earlier question.
+const TRIES_AGAIN: u32 = 2;
 
 /// Outcome of a question that not every version knows.
 pub(crate) enum Outcome<T> {
     /// An answer, and the incarnation that gave it.
     Answer(Inc, T),
     Nothing,
-    /// The member answers other questions only.
+    /// The member answers, but not this question.
     ElseOnly,
+}
+
+/// The epoch that a member has entered.
+#[derive(Clone, Copy)]
+pub(crate) struct Whereabouts {
+    pub(crate) epoch: EpochId,
+    /// Digest of the document of epoch 0.
+    pub(crate) founding: u64,
 }
 
 pub(crate) struct Asker {
     socket: UdpSocket,
     families: Families,
     packer: Packer,
-    config: Checked,
-    inc: Inc,
+    /// Members of the epoch for which questions are meant.
+    membership: Arc<Membership>,
+    who: Who,
     patience: Duration,
+    tries: u32,
     differing: BTreeSet<NodeName>,
+    /// Whether a member has entered a later epoch of this cluster.
+    is_behind: bool,
     /// Addresses of each member that was asked, or the reason why its name gives none.
     found: BTreeMap<NodeName, Result<Vec<SocketAddr>, String>>,
     seal: Option<Seal>,
-    /// Other members are asked at the same time: a look-up is given up once a quorum has answered.
+    /// Ends look-ups once a quorum of the members that are asked at the same time has answered.
     beside: Option<Enough>,
 }
 
@@ -62,19 +80,21 @@ impl Asker {
         };
         let name = NodeName::new(NAME).map_err(io::Error::other)?;
         let who = Who { name, inc };
-        let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
+        let membership = Arc::clone(config.membership());
+        let packer = Packer::new(&Envelope { epoch: membership.id(), who: who.clone() });
         let patience = (config.round_trip * 4).max(Duration::from_millis(50));
         let (socket, families) = transport::open(from)?;
         let socket = UdpSocket::from_std(socket)?;
-        let config = config.clone();
         Ok(Self {
             socket,
             families,
             packer,
-            config,
-            inc,
+            membership,
+            who,
             patience,
+            tries: TRIES,
             differing: BTreeSet::new(),
+            is_behind: false,
             found: BTreeMap::new(),
             seal,
             beside: None,
@@ -86,7 +106,63 @@ impl Asker {
     }
 
     pub(crate) const fn inc(&self) -> Inc {
-        self.inc
+        self.who.inc
+    }
+
+    /// Asks the members of another epoch from now on.
+    pub(crate) fn enter(&mut self, membership: &Arc<Membership>) {
+        let (epoch, who) = (membership.id(), self.who.clone());
+        self.packer = Packer::new(&Envelope { epoch, who });
+        self.membership = Arc::clone(membership);
+        self.differing.clear();
+        self.is_behind = false;
+    }
+
+    /// Asks `to` for its epoch. A member of an earlier version answers another question, and has
+    /// the epoch of this asker. `None` for a silent member, which is asked less often afterwards.
+    pub(crate) async fn whereabouts(&mut self, to: &Member) -> Option<Whereabouts> {
+        let (start, asker) = (clock::now(), self.who.inc);
+        let (epoch, founding) = (self.membership.id(), self.membership.founding());
+        let own = Whereabouts { epoch, founding };
+        let read = |message| match message {
+            Message::Asker(ToAsker::Current(current))
+                if (current.asker, current.start) == (asker, start) =>
+            {
+                Some(Whereabouts { epoch: current.epoch, founding: current.founding })
+            }
+            Message::Asker(ToAsker::Listed(_)) => Some(own),
+            _ => None,
+        };
+        match self.ask_new(to, &Message::from(Where { start }), None, read).await {
+            Ok(Outcome::Answer(_, named)) => Some(named),
+            Ok(Outcome::ElseOnly) => Some(own),
+            Ok(Outcome::Nothing) | Err(_) => {
+                self.tries = TRIES_AGAIN;
+                None
+            }
+        }
+    }
+
+    /// Reads the document of `epoch` from `to`. Nothing in it is checked.
+    pub(crate) async fn document(&mut self, to: &Member, epoch: EpochId) -> Option<Document> {
+        let mut reader = DocumentReader::new(epoch);
+        loop {
+            let (start, asker) = (clock::now(), self.who.inc);
+            let question = Message::from(reader.question(start));
+            let read = |message| match message {
+                Message::Asker(ToAsker::DocumentPart(part))
+                    if (part.asker, part.start) == (asker, start) =>
+                {
+                    Some(reader.on_part(&part)).filter(|read| *read != ReadOutcome::Unexpected)
+                }
+                _ => None,
+            };
+            match self.ask(to, &question, read).await.ok()?? {
+                ReadOutcome::Unfinished => {}
+                ReadOutcome::Finished(document) => return Some(*document),
+                ReadOutcome::Unexpected | ReadOutcome::Unusable => return None,
+            }
+        }
     }
 
     /// Sends a question until an answer of that member passes `read`, or gives up.
@@ -98,7 +174,7 @@ impl Asker {
     ) -> io::Result<Option<T>> {
         let mut datagram = self.begin(to);
         self.packer.push(&mut datagram, question);
-        for _ in 0..TRIES {
+        for _ in 0..self.tries {
             if let Some((_, answer)) = self.try_once(to, &datagram, &mut read).await? {
                 return Ok(Some(answer));
             }
@@ -132,7 +208,8 @@ impl Asker {
     /// A datagram that `to` alone answers: a name may lead to another member.
     fn begin(&self, to: &Member) -> Vec<u8> {
         let mut datagram = self.packer.start();
-        let number = self.config.position(&to.name).map_or(0, |nth| self.config.number(nth));
+        let position = self.membership.position(&to.name);
+        let number = position.map_or(0, |position| self.membership.number(position));
         Packer::address(&mut datagram, number);
         datagram
     }
@@ -166,8 +243,9 @@ impl Asker {
     }
 
     /// Asks a question that members of earlier versions do not know, and returns the incarnation
-    /// that answered. From the second try on the datagram also asks a question that every version
-    /// knows, for `election` or any other: so an old member differs from a silent one.
+    /// that answered. From the second try on the datagram also holds a question that every version
+    /// knows, about `election` or, if it is `None`, for the names of all elections. An answer to
+    /// that question tells an old member from a silent one.
     pub(crate) async fn ask_new<T>(
         &mut self,
         to: &Member,
@@ -176,7 +254,7 @@ impl Asker {
         mut read: impl FnMut(Message) -> Option<T>,
     ) -> io::Result<Outcome<T>> {
         let start = clock::now();
-        let asker = self.inc;
+        let asker = self.who.inc;
         let old = match election.cloned() {
             Some(election) => Message::from(Query { election, start }),
             None => Message::from(List { start, after: None }),
@@ -194,7 +272,7 @@ impl Asker {
         };
         let mut datagram = self.begin(to);
         self.packer.push(&mut datagram, question);
-        for nth in 0..TRIES {
+        for nth in 0..self.tries {
             if let Some((inc, answer)) = self.try_once(to, &datagram, &mut read).await? {
                 return Ok(Outcome::Answer(inc, answer));
             }
@@ -242,27 +320,48 @@ impl Asker {
             if sealed_by.is_none() && !addresses.contains(&from) {
                 continue;
             }
-            let (who, messages) = match open(self.config.digest(), 0, datagram) {
-                Ok((envelope, messages)) => (envelope.who, messages),
-                Err(dropped) => {
-                    if let Dropped::Digest(Foreign { who: Some(who), .. }) = dropped
-                        && who.name == to.name
-                    {
-                        self.differing.insert(to.name.clone());
-                    }
-                    continue;
-                }
-            };
-            if let Some(seal) = self.seal.as_mut().filter(|_| sealed_by.is_none()) {
+            let Ok((Envelope { epoch, who }, messages)) = open(datagram) else { continue };
+            let is_ours = epoch == self.membership.id();
+            let is_unsealed = sealed_by.is_none() && is_ours;
+            if let Some(seal) = self.seal.as_mut().filter(|_| is_unsealed) {
                 seal.heard_unsealed(clock::now(), from, &who.name);
             }
             // Another node cannot answer for the member.
             if who.name != to.name || sealed_by.is_some_and(|inc| inc != who.inc) {
                 continue;
             }
-            if let Some(answer) = messages.filter_map(Result::ok).find_map(&mut read) {
+            if !is_ours {
+                self.hear_other_epoch(&who.name, epoch, messages.clone());
+            }
+            let mut answers = messages.flatten().filter(|message| is_ours || is_free(message));
+            if let Some(answer) = answers.find_map(&mut read) {
                 return Ok((who.inc, answer));
             }
+        }
+    }
+
+    /// Notes what `member` shows in a datagram for another epoch: another cluster, or a later epoch
+    /// of this one.
+    fn hear_other_epoch(&mut self, member: &NodeName, epoch: EpochId, messages: Messages<'_>) {
+        let (own, founding) = (self.membership.id(), self.membership.founding());
+        let shown = messages.flatten().find_map(|message| match message {
+            Message::Asker(ToAsker::Current(current)) if current.asker == self.who.inc => {
+                Some(current)
+            }
+            _ => None,
+        });
+        let theirs = match shown {
+            Some(current) => {
+                let is_later = current.epoch.number > own.number;
+                self.is_behind |= is_later && current.founding == founding;
+                current.founding
+            }
+            // A member of an earlier version, which has no other epoch, answers without messages.
+            None if epoch.number == 0 => epoch.digest,
+            None => return,
+        };
+        if theirs != founding {
+            self.differing.insert(member.clone());
         }
     }
 
@@ -294,7 +393,7 @@ impl Asker {
         election: &ElectionName,
     ) -> io::Result<Option<State>> {
         let start = clock::now();
-        let asker = self.inc;
+        let asker = self.who.inc;
         let question = Message::from(Query { election: election.clone(), start });
         let state = self.ask(to, &question, |message| match message {
             Message::Asker(ToAsker::State(state))
@@ -311,8 +410,23 @@ impl Asker {
         self.differing.contains(member)
     }
 
+    /// Notes that `member` is of another cluster.
+    pub(crate) fn note_differing(&mut self, member: &NodeName) {
+        self.differing.insert(member.clone());
+    }
+
+    /// Whether a member has entered a later epoch than that of this asker.
+    pub(crate) const fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
     /// The reason why the name of `member` gives no address, after a failed look-up.
     pub(crate) fn unresolved(&self, member: &NodeName) -> Option<&str> {
         self.found.get(member)?.as_ref().err().map(String::as_str)
     }
+}
+
+/// Whether an answer is not bound to an epoch.
+const fn is_free(message: &Message) -> bool {
+    matches!(message, Message::Asker(ToAsker::Current(_) | ToAsker::DocumentPart(_)))
 }

@@ -1,5 +1,7 @@
 //! Nerio on datagrams and a state directory, driven by the loop that all protocols share.
 
+mod epochs;
+
 use std::any::Any;
 use std::future::poll_fn;
 use std::io;
@@ -11,10 +13,10 @@ use std::time::Duration;
 
 use tenure::driver::{Backend, Machine, Repeats};
 use tenure::{AtMostOne, clock};
-use tenure_core::nerio::wire::{Dropped, Envelope, Foreign, Packer, open, recipient};
+use tenure_core::nerio::wire::{Dropped, Envelope, open, recipient};
 use tenure_core::nerio::{
-    Checked, Command, Extra, Inc, List, Message, Nerio, Order, Ordered, OwnEvent, Passed, Question,
-    QuorumTimestamp, Record, Sender, Start, To, ToGrantor, Who,
+    Checked, Command, Extra, Inc, List, Membership, Message, Nerio, Order, Ordered, OwnEvent,
+    Passed, Question, QuorumTimestamp, Record, Sender, Start, To, ToAsker, ToGrantor, Who,
 };
 use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
 use tokio::sync::broadcast;
@@ -44,6 +46,9 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// Transport and storage of a node, and notices about both.
 pub(crate) struct Wire<T> {
     config: Checked,
+    name: NodeName,
+    /// Memberships of the epochs for which this node takes messages; that of its candidates first.
+    memberships: Vec<Arc<Membership>>,
     transport: Line<T>,
     records: Records,
     flushed: FlushAnswers,
@@ -51,8 +56,6 @@ pub(crate) struct Wire<T> {
     repeats: Repeats,
     places: Places,
     outbox: Outbox,
-    /// Number by which datagrams call this node; 0 if it is no member.
-    number: u8,
     proofs: Proofs,
     agreement: Agreement,
     key_troubles: KeyTroubles,
@@ -61,8 +64,8 @@ pub(crate) struct Wire<T> {
     /// Notices of grants whose answers have not left.
     grants: Vec<Notice>,
     inc: Inc,
-    /// Quorum timestamp of the leadership that begins.
-    stamped: Option<QuorumTimestamp>,
+    /// Epoch and quorum timestamp of the leadership that begins.
+    stamped: Option<(u64, QuorumTimestamp)>,
     counters: Counters,
     /// Room for one datagram, and one more byte to recognize a longer one.
     buffer: Vec<u8>,
@@ -89,17 +92,16 @@ impl<T: Transport> Wire<T> {
         flushed: FlushAnswers,
         notices: broadcast::Sender<Notice>,
     ) -> Self {
-        let who = Who { name: name.clone(), inc: start.inc };
-        let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
-        let own = config.position(name);
-        let outbox = Outbox::new(packer, &config);
+        let memberships = vec![Arc::clone(config.membership())];
+        let outbox = Outbox::new(Who { name: name.clone(), inc: start.inc });
         let mut this = Self {
             places: Places::new(&config, transport.local_address()),
-            number: own.map_or(0, |own| config.number(own)),
             lasting: LastingTroubles::new(config.delta_max),
             first_start: FirstStart::of(clock::now(), start.memory.as_ref()),
             grants: Vec::new(),
             config,
+            name: name.clone(),
+            memberships,
             transport,
             records,
             flushed,
@@ -118,7 +120,8 @@ impl<T: Transport> Wire<T> {
             this.notice(Notice::GrantsDamaged { error });
         }
         let here = this.transport.local_address();
-        let member = own.map(|own| this.config.members[own].address.clone());
+        let listed = this.config.members.iter().find(|member| member.name == *name);
+        let member = listed.map(|member| member.address.clone());
         if let Some(member) = member.filter(|member| !receives(here, member)) {
             this.notice(Notice::ListensElsewhere { here, member });
         }
@@ -133,7 +136,7 @@ impl<T: Transport> Wire<T> {
     }
 
     fn on_looked(&mut self, now: Time, looked: LookUpResult) {
-        let member = looked.member();
+        let member = looked.member().clone();
         let (notices, moved) = self.places.on_looked(looked);
         if moved {
             self.members_moved();
@@ -141,26 +144,26 @@ impl<T: Transport> Wire<T> {
         for notice in notices {
             self.notice(notice);
         }
-        // A grantor asks every address of such a member a question that all members answer, to
-        // detect a second process there.
-        if self.number == 0 {
+        // If the member has several addresses, a grantor asks all of them a question that every
+        // member answers, to detect a second process.
+        if self.membership().position(&self.name).is_none() {
             return;
         }
-        for address in self.places.several(member) {
-            self.send(To::Address(address), Message::from(List { start: now, after: None }));
+        let epoch = self.membership().id();
+        for address in self.places.several(&member) {
+            let to = To::at(epoch, address);
+            self.send(to, Message::from(List { start: now, after: None }));
         }
     }
 
-    /// Asks all other members a question that every member answers, to learn which keys they use:
-    /// without a reason members send each other nothing for days.
+    /// Asks all other members a question that every member answers, to learn which keys they use.
+    /// Without such questions members may send each other nothing for days.
     fn ask_members(&mut self, now: Time) {
-        if self.number == 0 {
-            return;
-        }
-        for member in 0..self.config.members.len() {
-            if self.config.number(member) != self.number {
-                self.send(To::Member(member), Message::from(List { start: now, after: None }));
-            }
+        let Some(own) = self.membership().position(&self.name) else { return };
+        let others = self.membership().everyone().iter().filter(|member| *member != own);
+        let others: Vec<_> = others.map(|member| self.membership().to(member)).collect();
+        for to in others {
+            self.send(to, Message::from(List { start: now, after: None }));
         }
     }
 
@@ -172,25 +175,19 @@ impl<T: Transport> Wire<T> {
         machine: &mut Machine<Self>,
     ) {
         self.counters.received += 1;
+        self.agreement.is_confirmed = machine.core.is_confirmed();
         let (datagram, shown) = match self.transport.open(now, address, datagram) {
             Ok(Some(incoming)) => (incoming.plain, incoming.shown),
             Ok(None) => return,
             Err(dropped) => return self.on_unopened(now, address, datagram, dropped),
         };
-        let (envelope, messages) = match open(self.config.digest(), 0, datagram) {
+        let (envelope, messages) = match open(datagram) {
             Ok(opened) => opened,
             Err(dropped) => {
                 self.counters.drop_for(dropped.label());
-                match dropped {
-                    Dropped::Digest(foreign) => {
-                        let shown = shown.map(|(authority, _)| authority);
-                        self.on_mismatch(now, foreign, address, shown);
-                    }
-                    Dropped::Version(version) => {
-                        let notice = self.key_troubles.version(now, address, version, &self.places);
-                        self.notice_if(notice);
-                    }
-                    _ => {}
+                if let Dropped::Version(version) = dropped {
+                    let notice = self.key_troubles.version(now, address, version, &self.places);
+                    self.notice_if(notice);
                 }
                 return;
             }
@@ -199,29 +196,23 @@ impl<T: Transport> Wire<T> {
             Ok(authority) => authority,
             Err(reason) => return self.counters.drop_for(reason),
         };
-        self.lasting.fits(address, authority.is_some() || self.transport.seal.is_none());
-        let keyed = authority.is_some();
-        if authority.as_ref().is_none_or(|by| *by == Authority::Cluster) {
-            let notice = self.places.contradicts(&envelope.who.name, address, keyed);
-            self.notice_if(notice);
+        let by = authority.as_ref();
+        let Envelope { epoch, who } = envelope;
+        let proved = self.places.proves(&who, address, by);
+        let from = Sender { who, address, proved, epoch };
+        if let Some(number) = self.number(epoch) {
+            self.on_known_epoch(now, &from, by);
+            // A name may lead to another member than the intended one.
+            let recipient = recipient(datagram);
+            if ![0, number].contains(&recipient) {
+                return self.on_other_recipient(recipient, &from, messages);
+            }
+        } else if !self.hears_other_epoch(now, &from, by, &messages) {
+            return self.counters.drop_for("epoch");
         }
-        let member = self.places.member(&envelope.who, address, authority.as_ref());
-        if let Some(member) = member {
-            let who = &envelope.who;
-            let notice = self.agreement.agrees(member, &self.config, &mut self.repeats);
-            let twice = self.places.heard(now, member, who, address);
-            self.notice_if(notice);
-            self.notice_if(twice);
-        }
-        // A name may lead to another member than the intended one.
-        let recipient = recipient(datagram);
-        if ![0, self.number].contains(&recipient) {
-            return self.on_other_recipient(recipient, &envelope.who.name, address, messages);
-        }
-        let from = Sender { who: envelope.who, address, member };
         for message in messages {
             match message {
-                Ok(message) => self.on_message(now, &from, authority.as_ref(), message, machine),
+                Ok(message) => self.on_message(now, &from, by, message, machine),
                 Err(dropped) => self.counters.drop_for(dropped.label()),
             }
         }
@@ -235,10 +226,15 @@ impl<T: Transport> Wire<T> {
         message: Message,
         machine: &mut Machine<Self>,
     ) {
-        if by.is_none() && is_order(&message) && !obeys_unsealed(&self.config, from.address) {
+        let is_unsealed_order =
+            by.is_none() && is_order(&message) && self.number(from.epoch).is_some();
+        if is_unsealed_order && !obeys_unsealed(&self.config, &self.memberships, from.address) {
             self.refuse_order(from, message);
         } else if by.is_none_or(|by| by.may_say(&message)) {
             self.counters.messages += 1;
+            if let Message::Asker(ToAsker::Current(current)) = &message {
+                self.on_current(now, from, current);
+            }
             let early = self.first_start.hears(now, from, &message);
             self.notice_if(early);
             machine.input(Input::Message { from: from.clone(), message });
@@ -256,7 +252,7 @@ impl<T: Transport> Wire<T> {
         };
         let asker = from.who.inc;
         self.send(
-            from.address.into(),
+            from.into(),
             Message::from(Ordered { election, asker, start, passed: Passed::Unsealed }),
         );
     }
@@ -270,12 +266,14 @@ impl<T: Transport> Wire<T> {
         shown: Option<(Authority, Inc)>,
     ) -> Result<Option<Authority>, &'static str> {
         let Some((authority, inc)) = shown else {
-            if let Some(seal) = &mut self.transport.seal {
+            let is_known = self.number(envelope.epoch).is_some();
+            if let Some(seal) = self.transport.seal.as_mut().filter(|_| is_known) {
                 seal.heard_unsealed(now, address, &envelope.who.name);
             }
             return Ok(None);
         };
-        if !authority.may_be(inc, &envelope.who, &self.config) {
+        let is_member = |one: &Arc<Membership>| one.position(&envelope.who.name).is_some();
+        if !authority.may_be(inc, &envelope.who, self.memberships.iter().any(is_member)) {
             return Err("identity");
         }
         if let Some(seal) = &mut self.transport.seal {
@@ -284,29 +282,23 @@ impl<T: Transport> Wire<T> {
         Ok(Some(authority))
     }
 
-    /// Answers a sender that addresses another member with this member's name, once for each
-    /// datagram with a question.
-    fn on_other_recipient(
-        &mut self,
-        recipient: u8,
-        peer: &NodeName,
-        address: SocketAddr,
-        mut messages: impl Iterator,
-    ) {
+    /// Handles a datagram that is meant for another member: shows the sender this member's name,
+    /// once for each datagram with a question.
+    fn on_other_recipient(&mut self, recipient: u8, from: &Sender, mut messages: impl Iterator) {
         self.counters.drop_for("other-recipient");
-        let meant = self.numbered(recipient);
-        let Some(own) = self.numbered(self.number) else { return };
-        let own = self.config.members[own].name.clone();
-        let notice = meant.and_then(|meant| self.places.for_another(peer, address, meant, &own));
+        let membership = self.memberships.iter().find(|one| one.id() == from.epoch);
+        let own = membership.and_then(|one| one.position(&self.name));
+        let (Some(membership), Some(_)) = (membership, own) else { return };
+        let meant = usize::from(recipient).checked_sub(1);
+        let meant = meant.and_then(|meant| membership.names().get(meant));
+        let (peer, own) = (&from.who.name, &self.name);
+        let told = |meant| self.places.for_another(peer, from.address, meant, own);
+        let notice = meant.and_then(told);
         self.notice_if(notice);
         if messages.next().is_some() {
             let Self { outbox, transport, places, counters, .. } = self;
-            outbox.introduce(address, transport, places, counters);
+            outbox.introduce(from.epoch, from.address, transport, places, counters);
         }
-    }
-
-    fn numbered(&self, number: u8) -> Option<usize> {
-        (0..self.config.members.len()).find(|nth| self.config.number(*nth) == number)
     }
 
     /// Notes a sender without a key, whose datagram is not read, for `Node::keyring`.
@@ -318,8 +310,11 @@ impl<T: Transport> Wire<T> {
         dropped: seal::DropReason,
     ) {
         self.counters.drop_for(dropped.label());
-        let digest = self.config.digest();
-        let name = || open(digest, 0, sent).ok().map(|(envelope, _)| envelope.who.name);
+        let memberships = &self.memberships;
+        let name = || {
+            let (Envelope { epoch, who }, _) = open(sent).ok()?;
+            memberships.iter().any(|one| one.id() == epoch).then_some(who.name)
+        };
         let notice = self.key_troubles.unopened(now, address, dropped, name, &self.places);
         if let (Some(seal), seal::DropReason::Unsealed) = (&mut self.transport.seal, dropped) {
             let Some(Notice::Key { peer, .. }) = &notice else { return seal.refused(now, address) };
@@ -330,28 +325,6 @@ impl<T: Transport> Wire<T> {
 
     fn notice_if(&mut self, notice: Option<Notice>) {
         if let Some(notice) = notice {
-            self.notice(notice);
-        }
-    }
-
-    /// Answers a peer of another configuration, once for each datagram with a question.
-    fn on_mismatch(
-        &mut self,
-        now: Time,
-        foreign: Foreign,
-        address: SocketAddr,
-        shown: Option<Authority>,
-    ) {
-        let Foreign { digest: theirs, who: Some(who), is_empty } = foreign else { return };
-        let member = self.places.member(&who, address, shown.as_ref());
-        // While the cluster gets its keys, an unsealed datagram may come from any address, and the
-        // hello that an answer would cause is longer than the datagram.
-        let may_be_anybody = self.transport.seal.is_some() && shown.is_none();
-        if !is_empty && !may_be_anybody {
-            let Self { outbox, transport, places, counters, .. } = self;
-            outbox.introduce(address, transport, places, counters);
-        }
-        for notice in self.agreement.differs(now, who.name, address, member, theirs, &self.config) {
             self.notice(notice);
         }
     }
@@ -379,6 +352,10 @@ impl<T: Transport> Wire<T> {
                 self.notice(Notice::DiskHangs { error });
             }
             OwnEvent::Ignored(reason) => self.counters.ignore_for(reason.label()),
+            OwnEvent::Epochs(memberships) => self.on_epochs(memberships),
+            OwnEvent::OtherDocument { by, address, founding, error } => {
+                self.on_other_document(by, address, founding, error.as_deref());
+            }
             event => {
                 if event == OwnEvent::DiskMended {
                     self.counters.write_error = None;
@@ -411,7 +388,7 @@ impl<T: Transport> Backend for Wire<T> {
     const KINDS: usize = 3;
 
     async fn next(&mut self) -> Incoming {
-        let is_member = self.number != 0;
+        let is_member = self.membership().position(&self.name).is_some();
         let Self { transport, buffer, flushed, places, .. } = self;
         let here = transport.local_address();
         let received = poll_fn(|context| transport.poll_receive(context, buffer));
@@ -420,7 +397,8 @@ impl<T: Transport> Backend for Wire<T> {
             received = received => {
                 if is_member && received.as_ref().is_ok_and(|(_, from)| is_near(*from, here)) {
                     // This thread may have interrupted the sender, which may have datagrams for
-                    // other members to send: other processors answer them.
+                    // other members to send. Let it run first, so that other processors handle
+                    // those at the same time.
                     thread::yield_now();
                 }
                 datagram(received)
@@ -486,7 +464,7 @@ impl<T: Transport> Backend for Wire<T> {
                 let _ = reply.send(all);
             }
             Ask::Disagreement(reply) => {
-                let _ = reply.send(self.agreement.disagreement(&self.config));
+                let _ = reply.send(self.agreement.disagreement(self.membership()));
             }
             Ask::Keyring(reply) => {
                 self.ask_members(now);
@@ -505,7 +483,7 @@ impl<T: Transport> Backend for Wire<T> {
 
     fn send(&mut self, to: To, message: Message) {
         let Self { outbox, transport, places, counters, .. } = self;
-        outbox.push(to, &message, transport, places, counters);
+        outbox.push(&to, &message, transport, places, counters);
     }
 
     fn persist(&mut self, record: &Record) -> bool {
@@ -528,7 +506,7 @@ impl<T: Transport> Backend for Wire<T> {
     ) {
         let Some(election) = election else { return self.on_node_event(event) };
         match event {
-            OwnEvent::Stamped { timestamp, .. } => self.stamped = Some(timestamp),
+            OwnEvent::Stamped { timestamp, epoch, .. } => self.stamped = Some((epoch, timestamp)),
             OwnEvent::Held { until } => machine.campaigns.held(&election, until),
             OwnEvent::Verified { question, leader: who, until, fence } => {
                 let proof = Proof::Leads { who, until, fence };
@@ -549,11 +527,11 @@ impl<T: Transport> Backend for Wire<T> {
 
     fn elected(&mut self, _: &ElectionName) -> Arc<dyn Any + Send + Sync> {
         self.counters.elected += 1;
-        // The application goes first: the next effect asks for the lease of full length, and the
-        // first lease lasts long enough to let other threads have the processor before.
+        // Let the application run before the next effect, which asks for the lease of full length.
+        // The first lease is long enough for that.
         self.outbox.give_way();
         match self.stamped.take() {
-            Some(timestamp) => Arc::new(Source::new(self.inc, timestamp)),
+            Some((epoch, timestamp)) => Arc::new(Source::new(self.inc, epoch, timestamp)),
             None => Arc::new(()),
         }
     }
@@ -565,7 +543,7 @@ impl<T: Transport> Backend for Wire<T> {
     }
 
     fn explain(&self, waiting: Waiting) -> Waiting {
-        self.places.explain(self.agreement.explain(waiting, &self.config))
+        self.places.explain(self.agreement.explain(waiting))
     }
 
     fn before_more(&mut self) {

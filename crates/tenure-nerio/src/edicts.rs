@@ -13,18 +13,20 @@ use crate::error::{NotLeading, NotWonHere};
 /// The order of the edicts of a leadership, and the life that won it.
 pub(crate) struct Source {
     inc: Inc,
+    /// Number of the epoch in which the leadership was won.
+    epoch: u64,
     timestamp: QuorumTimestamp,
     created: AtomicU64,
 }
 
 impl Source {
-    pub(crate) fn new(inc: Inc, timestamp: QuorumTimestamp) -> Self {
-        Self { inc, timestamp, created: AtomicU64::new(0) }
+    pub(crate) fn new(inc: Inc, epoch: u64, timestamp: QuorumTimestamp) -> Self {
+        Self { inc, epoch, timestamp, created: AtomicU64::new(0) }
     }
 }
 
-/// Creates the edicts of one leadership (section 7). Clones, and others of the same leadership,
-/// share one order. Edicts keep no leader in office.
+/// Creates the edicts of one leadership (section 7). All values of one leadership share one order.
+/// A value keeps no leader in office.
 #[derive(Clone)]
 pub struct Edicts {
     leader: Leader<AtMostOne>,
@@ -43,14 +45,15 @@ impl Node {
 }
 
 impl Edicts {
-    /// Creates an edict: samples the clock last and checks that this node still leads then.
-    /// Timestamps order edicts as they were created in real time, across leaders, too; a recipient
-    /// checks with an [`EdictGate`](crate::EdictGate).
+    /// Creates an edict. The last step samples the clock and checks that this node still leads at
+    /// that instant. Timestamps order edicts as they were created in real time, across leaders too.
+    /// A recipient checks the order with an [`EdictGate`](crate::EdictGate).
     ///
     /// Ask [`Leader::is_current`] once more before sending.
     pub fn create(&self) -> Result<EdictTimestamp, NotLeading> {
         let counter = self.source.created.fetch_add(1, Ordering::Relaxed);
-        let edict = EdictTimestamp { epoch: 0, quorum: self.source.timestamp.clone(), counter };
+        let Source { epoch, timestamp, .. } = &*self.source;
+        let edict = EdictTimestamp { epoch: *epoch, quorum: timestamp.clone(), counter };
         if self.leader.is_current() { Ok(edict) } else { Err(NotLeading) }
     }
 

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use tenure_core::nerio::{Checked, MemberSet};
+use tenure_core::NodeName;
+use tenure_core::nerio::{MemberSet, Membership};
 use tokio::sync::watch;
 
 /// Time for look-ups after a quorum has answered: a silent name server takes several seconds.
 const MORE: Duration = Duration::from_millis(500);
 
 pub(crate) struct Answers<'a> {
-    config: &'a Checked,
+    membership: &'a Membership,
     from: MemberSet,
     enough: watch::Sender<bool>,
 }
@@ -19,23 +20,24 @@ pub(crate) struct Answers<'a> {
 pub(crate) struct Enough(watch::Receiver<bool>);
 
 impl<'a> Answers<'a> {
-    pub(crate) fn new(config: &'a Checked) -> Self {
-        Self { config, from: MemberSet::EMPTY, enough: watch::channel(false).0 }
+    pub(crate) fn new(membership: &'a Membership) -> Self {
+        Self { membership, from: MemberSet::EMPTY, enough: watch::channel(false).0 }
     }
 
     pub(crate) fn enough(&self) -> Enough {
         Enough(self.enough.subscribe())
     }
 
-    pub(crate) fn from(&mut self, nth: usize) {
-        self.from = self.from.with(nth);
-        self.enough.send_replace(self.config.quorums.is_quorum(self.from));
+    pub(crate) fn from(&mut self, name: &NodeName) {
+        let member: MemberSet = self.membership.position(name).into_iter().collect();
+        self.from = self.from.or(member);
+        self.enough.send_replace(self.membership.quorums().is_quorum(self.from));
     }
 }
 
 impl Enough {
-    /// The result of a look-up, or `None` when a quorum has answered for a while and the look-up
-    /// has not.
+    /// The result of a look-up; `None` if the look-up takes longer than `MORE` after a quorum has
+    /// answered.
     pub(crate) async fn or<T>(&self, look_up: impl Future<Output = T>) -> Option<T> {
         let mut enough = self.0.clone();
         let over = async {
@@ -67,12 +69,12 @@ mod tests {
         };
         let members = [("a", 1), ("b", 2), ("c", 3)].map(member).to_vec();
         let config = Config::new("x".parse().unwrap(), members).check().unwrap();
-        let mut answers = Answers::new(&config);
+        let mut answers = Answers::new(config.membership());
         let enough = answers.enough();
         assert_eq!(enough.or(ready(1)).await, Some(1));
-        answers.from(0);
+        answers.from(&NodeName::new("a").unwrap());
         assert!(tokio::time::timeout(MORE * 2, enough.or(pending::<()>())).await.is_err());
-        answers.from(2);
+        answers.from(&NodeName::new("c").unwrap());
         let begun = clock::now();
         assert_eq!(enough.or(pending::<()>()).await, None);
         assert!(clock::now().since(begun) >= MORE);

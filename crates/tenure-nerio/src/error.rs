@@ -62,8 +62,8 @@ pub enum RekeyError {
     Others,
     /// The keys accept unsealed datagrams, and the node could not have been started without keys.
     #[error(
-        "the keys set accept-unsealed, which this process, as it receives on {address}, must have \
-         been allowed at its start"
+        "the keys set accept-unsealed, and this process receives on {address}, which is not a \
+         loopback address: restart the process with both allowed, or remove accept-unsealed"
     )]
     Unsealed { address: SocketAddr },
     #[error("the node has no keys, or has been closed")]

@@ -55,7 +55,7 @@ mod tests {
     use std::time::Duration;
 
     use tenure_core::Fence;
-    use tenure_core::nerio::{Boot, Inc, Instance, Request, Who};
+    use tenure_core::nerio::{Boot, EpochId, Inc, Instance, Request, Who};
 
     use super::*;
 
@@ -80,7 +80,8 @@ mod tests {
     /// A request of the candidate `name` in the election x.
     fn hears(member: &mut FirstStart, seconds: u64, name: &str, leads: bool) -> Option<Notice> {
         let who = Who { name: name.parse().unwrap(), inc: Inc(1) };
-        let from = Sender { who, address: ([127, 0, 0, 1], 1).into(), member: None };
+        let address = ([127, 0, 0, 1], 1).into();
+        let from = Sender { who, address, proved: false, epoch: EpochId::NONE };
         let request = Request {
             election: "x".parse().unwrap(),
             start: at(seconds),

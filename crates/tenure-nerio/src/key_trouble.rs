@@ -13,8 +13,8 @@ use crate::notice::Notice;
 use crate::places::Places;
 use crate::seal::{Authority, DropReason, is_sealed};
 
-/// Least time between two notices worth a line in the log: of datagrams that others may forge, only
-/// one in that time costs more than its check.
+/// Least time between two notices that may reach the log. Any process can forge such datagrams, so
+/// only one of them in this time may cost more than its check.
 const BETWEEN: Duration = Duration::from_millis(100);
 
 /// Troubles with the key of a peer.
@@ -117,7 +117,7 @@ impl KeyTroubles {
         }
         *told = Some(now);
         let (name, why) = what();
-        let peer = member.and_then(|nth| places.name(nth)).cloned().or(name);
+        let peer = member.cloned().or(name);
         Some(Notice::Key { peer, address, is_member: member.is_some(), why })
     }
 }

@@ -17,7 +17,9 @@ const STRANGERS_MAX: usize = 4;
 
 #[derive(Debug)]
 pub(crate) struct LastingTroubles {
+    /// Time for which a trouble lasts after its last datagram.
     lately: Duration,
+    /// The troubles, by kind and by the address of the sender.
     heard: BTreeMap<(Kind, SocketAddr), Trouble>,
     /// Notice that this node receives at another address than the members list says.
     elsewhere: Option<Notice>,
@@ -84,8 +86,9 @@ impl LastingTroubles {
         }
     }
 
-    /// A datagram from `address` fits this configuration and member, and was sealed as it should be
-    /// if `sealed`. A node whose key is not accepted may also send unsealed datagrams.
+    /// Ends troubles with `address` after a datagram that fits this configuration and member.
+    /// Troubles with its key end only if the datagram was `sealed`: a node whose key is not
+    /// accepted may also send unsealed datagrams.
     pub(crate) fn fits(&mut self, address: SocketAddr, sealed: bool) {
         for kind in [Kind::Configuration, Kind::Exchanged] {
             self.heard.remove(&(kind, address));
@@ -95,7 +98,7 @@ impl LastingTroubles {
         }
     }
 
-    /// This node has other keys, so troubles with the keys of others may be over.
+    /// Forgets troubles with the keys of others, because this node has other keys now.
     pub(crate) fn keys_changed(&mut self) {
         self.heard.retain(|(kind, _), _| !matches!(kind, Kind::Key | Kind::Rights));
     }

@@ -98,6 +98,7 @@ mod counters;
 mod driver;
 mod edicts;
 mod enough_answers;
+mod epoch;
 mod error;
 mod first_start;
 mod gate;

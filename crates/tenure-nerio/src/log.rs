@@ -8,8 +8,8 @@ use crate::notice::Notice;
 
 /// Logs `notice` unless it was logged already; true if it was logged now.
 pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool {
-    // Neither is news: all grantors report the same two processes in turn, and a silent name server
-    // fails in several ways.
+    // Another wording of these two notices is no news: all grantors report the same two processes
+    // in turn, and a silent name server fails in several ways.
     let same = matches!(
         notice,
         Notice::Protocol { event: OwnEvent::NameShared { .. }, .. } | Notice::Unresolved { .. }
@@ -101,6 +101,8 @@ fn lasting_event(
         }
         OwnEvent::NameShared { other, .. } => Some(("shared", format!("{} {other}", election?))),
         OwnEvent::OldMemory { member, by } => Some(("old memory", format!("{member} {by}"))),
+        OwnEvent::OtherDocument { by, .. } => Some(("other document", by.to_string())),
+        OwnEvent::UnreadableDocument { by, .. } => Some(("unreadable document", by.to_string())),
         // The core emits each of these once.
         OwnEvent::Stamped { .. }
         | OwnEvent::Held { .. }
@@ -122,6 +124,7 @@ fn lasting_event(
         | OwnEvent::DiskFailed
         | OwnEvent::DiskHangs { .. }
         | OwnEvent::DiskMended
+        | OwnEvent::Epochs(_)
         | OwnEvent::Ignored(_) => None,
     }
 }
@@ -139,7 +142,8 @@ mod tests {
     fn said(repeats: &mut Repeats, seconds: u64, address: SocketAddr) -> bool {
         let is_member = address == MEMBER.parse().unwrap();
         let peer: NodeName = if is_member { "a" } else { "x" }.parse().unwrap();
-        let mismatch = Notice::Mismatch { peer, address, is_member, theirs: 1, ours: 2 };
+        let (theirs, ours, why) = (1, 2, None);
+        let mismatch = Notice::Mismatch { peer, address, is_member, theirs, ours, why };
         notice(repeats, Time::from_nanos(seconds * 1_000_000_000), &mismatch)
     }
 
@@ -242,6 +246,6 @@ mod tests {
     }
 
     fn mismatch(peer: NodeName, address: SocketAddr, theirs: u64) -> Notice {
-        Notice::Mismatch { peer, address, is_member: false, theirs, ours: 2 }
+        Notice::Mismatch { peer, address, is_member: false, theirs, ours: 2, why: None }
     }
 }

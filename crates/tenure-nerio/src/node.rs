@@ -25,8 +25,8 @@ use crate::transport::{Transport, Udp, UdpError};
 /// A participant of a Nerio cluster. Clones are the same participant.
 ///
 /// When the last clone and the last handle of the node are gone, the node gives up every claim and
-/// ends. [`close`](Self::close) does so at once and waits until others know; a process that ends
-/// without it lets its leases run out.
+/// ends. [`close`](Self::close) does so at once and waits until others know. The leases of a
+/// process that ends without `close` run out.
 #[derive(Clone)]
 pub struct Node {
     shared: Arc<Shared>,
@@ -138,15 +138,15 @@ impl Node {
         self.shared.driver.ask(Ask::Counters).await
     }
 
-    /// The service of this grantor; `None` if the node is no grantor, or is closed. For slow
-    /// listeners of [`notices`](Self::notices). Cancel safe.
+    /// The service of this grantor; `None` if the node is no grantor, or is closed. For listeners
+    /// that have missed [`notices`](Self::notices). Cancel safe.
     pub async fn service(&self) -> Option<Service> {
         self.shared.driver.ask(Ask::Service).await.flatten()
     }
 
-    /// Notices of all lasting troubles: addresses of members, and datagrams that do not fit, until
-    /// a minute after the last one, or the longest lease if that is more. `None` once the node is
-    /// closed. Cancel safe.
+    /// Notices of all lasting troubles, with addresses of members and with datagrams that do not
+    /// fit. A trouble with datagrams lasts for a minute after the last of them, or for the longest
+    /// lease if that is more. `None` once the node is closed. Cancel safe.
     pub async fn troubles(&self) -> Option<Vec<Notice>> {
         self.shared.driver.ask(Ask::Troubles).await
     }
@@ -157,10 +157,10 @@ impl Node {
         self.shared.driver.ask(Ask::Disagreement).await.flatten()
     }
 
-    /// Gives up every claim, and waits until a quorum knows or half a second has passed. Then the
-    /// address and the state directory are free for the next start; only a write that hangs for
-    /// longer than a second keeps the directory locked. Every handle of this node reports from then
-    /// on that it does not lead.
+    /// Gives up every claim, and waits until a quorum knows or half a second has passed. Afterwards
+    /// the address and the state directory are free for the next start; only a write that hangs for
+    /// longer than a second keeps the directory locked. Every handle of this node then reports that
+    /// it does not lead.
     ///
     /// Work under a leadership must have ended before. Dropping the future changes nothing: the
     /// node closes all the same.
@@ -176,10 +176,10 @@ impl Node {
     }
 
     /// Uses the first of `keys` from now on and accepts the other one, without an interruption for
-    /// nodes that use either. The keys must be of the kind and of the cluster of those at the
-    /// start, and [accept unsealed datagrams](Keys::accept_unsealed) only where the node could have
-    /// been started without keys: otherwise nothing changes, and the error says why. A node that
-    /// was started without keys, or is closed, returns an error, too. Cancel safe.
+    /// nodes that use either. Returns an error and changes nothing if the keys are of another kind
+    /// or cluster than those at the start, or if they [accept unsealed
+    /// datagrams](Keys::accept_unsealed) and the node could not have been started without keys. A
+    /// node that was started without keys, or is closed, returns an error, too. Cancel safe.
     pub async fn rekey(&self, keys: Keys) -> Result<(), RekeyError> {
         let Shared { keys: before, unsealed, address, driver, .. } = &*self.shared;
         let before = before.as_ref().ok_or(RekeyError::NoKeys)?;
@@ -227,8 +227,8 @@ impl Builder {
     }
 
     /// Seals every datagram, and reads only sealed ones. A grantor needs the cluster's key, other
-    /// nodes may have an application's. With keys, addresses need not be on loopback. Keys that
-    /// [accept unsealed datagrams](Keys::accept_unsealed) have neither effect.
+    /// nodes may have an application's. With keys, addresses need not be on loopback. Neither holds
+    /// for keys that [accept unsealed datagrams](Keys::accept_unsealed).
     pub fn keys(mut self, keys: Keys) -> Self {
         self.keys = Some(keys);
         self
@@ -337,11 +337,11 @@ impl Builder {
     }
 }
 
-/// The default address on which a node receives. `own`, a member, receives on its address in the
-/// list, or on its port at all addresses of its machine if its host is a name. Other nodes receive
-/// on a port of the system's choice: on loopback only if all members are there, because a loopback
-/// socket reaches no other host; otherwise on `[::]`, unless the addresses of all members are of
-/// one family.
+/// The default address on which a node receives. The member `own` receives on its address in the
+/// list or, if its host is a name, on its port at all addresses of its machine. Other nodes receive
+/// on a port of the system's choice: on loopback if all members are there, since a loopback socket
+/// reaches no other host; on all IPv4 addresses if all members have such addresses; otherwise on
+/// `[::]`.
 #[must_use]
 pub fn address_to_bind(members: &[Member], own: Option<&Member>) -> SocketAddr {
     if let Some(own) = own {

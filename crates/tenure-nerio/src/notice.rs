@@ -61,9 +61,9 @@ impl fmt::Display for Forgot {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {
-    /// A peer runs with another configuration: another cluster, members list, quorum system or
-    /// drift bound. This node believes no message of that peer. Reported of an address once in ten
-    /// minutes.
+    /// A peer runs with another configuration: another cluster or drift bound, or, if both are
+    /// members, another members list or quorum system. This node believes no message of that peer.
+    /// Reported of an address once in ten minutes.
     Mismatch {
         peer: NodeName,
         address: SocketAddr,
@@ -72,6 +72,8 @@ pub enum Notice {
         /// Digest of the peer's configuration.
         theirs: u64,
         ours: u64,
+        /// The difference, if this node has read the peer's document.
+        why: Option<String>,
     },
     /// The key of a peer does not fit. Any process can send such datagrams in the name of any
     /// address.
@@ -137,8 +139,8 @@ pub enum Notice {
         /// Address at which the process was heard.
         address: SocketAddr,
     },
-    /// Two processes are one member at the same time. This node does not know whether they have
-    /// copies of one memory, or a memory each.
+    /// Two processes run as one member at the same time, with copies of one memory or with a memory
+    /// each.
     MemberTwice { member: NodeName, addresses: [SocketAddr; 2] },
     /// This grantor was declared new, and `leader` has led `election` since before its start: the
     /// grantor may have granted before, and have forgotten its grants. Reported once.
@@ -183,7 +185,12 @@ impl fmt::Display for Notice {
                 write!(f, "{peer} at {address} {why}")
             }
             Self::Key { peer: None, address, why, .. } => write!(f, "a process at {address} {why}"),
-            Self::Mismatch { peer, address, theirs, ours, .. } => {
+            Self::Mismatch { peer, address, why: Some(why), .. } => write!(
+                f,
+                "{peer} at {address} runs with another configuration: {why}; cluster and drift \
+                 must be the same everywhere"
+            ),
+            Self::Mismatch { peer, address, theirs, ours, why: None, .. } => {
                 mismatch(peer, *address, *theirs, *ours, f)
             }
             Self::NoQuorumAgrees { differing, members } => write!(
@@ -340,10 +347,18 @@ mod tests {
             is_member: false,
             theirs: 1,
             ours: 2,
+            why: None,
         };
         let begins = |peer, text: &str| assert!(mismatch(peer).to_string().starts_with(text));
         begins(asker::NAME, "a question from 127.0.0.1:7 was asked with another configuration (");
         begins("b", "b at 127.0.0.1:7 runs with another configuration (digest 0000000000000001");
+        let Notice::Mismatch { peer, address, is_member, theirs, ours, .. } = mismatch("b") else {
+            unreachable!()
+        };
+        let why = Some("the document has another drift".to_owned());
+        let read = Notice::Mismatch { peer, address, is_member, theirs, ours, why };
+        let said = "runs with another configuration: the document has another drift; cluster and";
+        assert!(read.to_string().contains(said), "{read}");
     }
 
     /// Without a table a node that never granted looks like a node whose table was removed; every

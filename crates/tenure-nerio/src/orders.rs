@@ -3,21 +3,24 @@
 //! An order names the fence of the leadership that is to end, so that it ends no later one, however
 //! often and whenever it arrives. The program of the leading node obeys, or goes on: its node emits
 //! [`OwnEvent::Ordered`](crate::OwnEvent::Ordered). An order that was passed on may still be lost:
-//! ask for the leader ([`lists::candidates`](crate::lists::candidates)) until that fence does not
-//! lead.
+//! ask for the leader ([`lists::candidates`](crate::lists::candidates)) until the leadership with
+//! that fence is over.
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use tenure::{SystemError, clock};
 use tenure_core::nerio::{
-    self, Checked, HostPort, Member, Message, Ordered, Passed, ToAsker, ToCandidate, ToGrantor,
+    self, Checked, HostPort, Member, Membership, Message, Ordered, Passed, ToAsker, ToCandidate,
+    ToGrantor,
 };
 use tenure_core::{ElectionName, Fence, NodeName};
 use tokio::task::JoinSet;
 
 use crate::asker::{Asker, Outcome};
 use crate::enough_answers::Answers;
+use crate::epoch::{self, AGAIN_MAX, FoundMembers, seats};
 use crate::keys::{Grant, Keys, Right};
 
 /// An order to end one leadership. Repetitions are the same order, which a leader obeys once.
@@ -63,8 +66,9 @@ pub enum GiveError {
 }
 
 impl Order {
-    /// An order to end the leadership of `election` with this fence. `next` is to lead then;
-    /// without it any candidate that wins. Fails when the system gives no random numbers.
+    /// An order to end the leadership of `election` with this fence. Afterwards `next` is to lead
+    /// or, if that is `None`, any candidate that wins. Fails when the system gives no random
+    /// numbers.
     pub fn new(
         election: ElectionName,
         fence: Fence,
@@ -95,13 +99,22 @@ pub(crate) const fn is_order(message: &Message) -> bool {
     )
 }
 
-/// Whether a node obeys unsealed orders from `address`: only where no other machine takes part,
-/// because every host that reaches a node can send them in any name.
-pub(crate) fn obeys_unsealed(config: &Checked, address: SocketAddr) -> bool {
-    address.ip().is_loopback() && config.members.iter().all(|member| is_loopback(&member.address))
+/// Whether a node at `address` obeys unsealed orders: only if all members are on loopback
+/// addresses, because any host that reaches a node can send unsealed orders in any name. The
+/// members are those of the settings and of all memberships.
+pub(crate) fn obeys_unsealed(
+    config: &Checked,
+    memberships: &[Arc<Membership>],
+    address: SocketAddr,
+) -> bool {
+    let is_near = |member: &Member| is_loopback(&member.address);
+    address.ip().is_loopback()
+        && config.members.iter().all(is_near)
+        && memberships.iter().all(|one| seats(config, one).iter().all(is_near))
 }
 
-/// Checks whether members obey an order in `election` with these keys.
+/// Checks whether members obey an order in `election` with these keys, as far as the settings say
+/// where members are: [`give`] checks the other members, too.
 pub fn check(
     config: &Checked,
     keys: Option<&Keys>,
@@ -123,8 +136,9 @@ pub fn check(
     }
 }
 
-/// Gives `order` to every member, from sockets of its own on `from`. Returns the answer of each, in
-/// the order of the list. Takes a round trip, longer when a member is silent. Cancel safe.
+/// Gives `order` to every member, from sockets of its own on `from`. Returns the answer of each:
+/// first of those that the settings name, then of the others by name. Takes two round trips, longer
+/// when a member is silent. Cancel safe.
 pub async fn give(
     config: &Checked,
     keys: Option<&Keys>,
@@ -132,27 +146,48 @@ pub async fn give(
     order: &Order,
 ) -> Result<Vec<(Member, Answered)>, GiveError> {
     check(config, keys, &order.election)?;
+    let mut again = AGAIN_MAX;
+    loop {
+        let found = epoch::find(config, keys, from).await?;
+        let far = found.seats.iter().find(|(member, _)| !is_loopback(&member.address));
+        if let (None, Some((member, _))) = (keys, far) {
+            return Err(Refusal::Unsealed { member: member.clone() }.into());
+        }
+        let (all, is_behind) = give_to(found, order).await?;
+        if again == 0 || !is_behind {
+            return Ok(all);
+        }
+        again -= 1;
+    }
+}
+
+/// The answer of each member, and whether a member has entered a later epoch.
+async fn give_to(
+    found: FoundMembers,
+    order: &Order,
+) -> io::Result<(Vec<(Member, Answered)>, bool)> {
+    let FoundMembers { membership, seats } = found;
     let mut asked = JoinSet::new();
-    let mut answers = Answers::new(config);
-    for (nth, member) in config.members.iter().cloned().enumerate() {
-        let mut asker = Asker::new(config, keys, from).await?;
+    let mut answers = Answers::new(&membership);
+    for (nth, (member, mut asker)) in seats.into_iter().enumerate() {
         asker.beside(answers.enough());
         let order = order.clone();
         asked.spawn(async move {
             let answered = one(&mut asker, &member, &order).await;
-            (nth, member, answered)
+            (nth, member, answered, asker.is_behind())
         });
     }
     let mut all = Vec::new();
     while let Some(answer) = asked.join_next().await {
         let answer = answer.map_err(io::Error::other)?;
-        if let (nth, _, Answered::Did(_)) = &answer {
-            answers.from(*nth);
+        if let (_, member, Answered::Did(_), _) = &answer {
+            answers.from(&member.name);
         }
         all.push(answer);
     }
     all.sort_by_key(|(nth, ..)| *nth);
-    Ok(all.into_iter().map(|(_, member, answered)| (member, answered)).collect())
+    let is_behind = all.iter().any(|(.., is_behind)| *is_behind);
+    Ok((all.into_iter().map(|(_, member, answered, _)| (member, answered)).collect(), is_behind))
 }
 
 async fn one(asker: &mut Asker, member: &Member, order: &Order) -> Answered {

@@ -1,4 +1,5 @@
-//! Outgoing messages: those to one member or address share datagrams.
+//! Outgoing messages: those to one member or address share datagrams, as long as they are meant for
+//! one epoch.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,23 +8,24 @@ use std::thread;
 
 use tenure::clock;
 use tenure::driver::Repeats;
-use tenure_core::nerio::wire::Packer;
-use tenure_core::nerio::{Checked, Message, To, ToCandidate};
+use tenure_core::nerio::wire::{Envelope, Packer};
+use tenure_core::nerio::{EpochId, Message, Recipient, To, ToCandidate, Who};
 
 use crate::counters::Counters;
 use crate::places::Places;
 use crate::transport::Transport;
 
 const SPARE: usize = 64;
-/// Most messages for which a caller may wait; more are renewals, and share datagrams with the next
-/// ones.
+/// Most urgent messages, for which callers may wait. More than that are renewals, which share
+/// datagrams with later messages.
 const HURRIED_MAX: usize = 4;
+/// Most epochs whose packers are kept.
+const PACKERS_MAX: usize = 4;
 
 /// Unfinished datagrams: one for each member and each address, in the order in which they were
 /// begun and leave.
 pub(crate) struct Outbox {
-    packer: Packer,
-    numbers: Vec<u8>,
+    packers: Packers,
     filling: Vec<Datagram>,
     /// Position in `filling` of each recipient's datagram.
     places: BTreeMap<To, usize>,
@@ -40,12 +42,31 @@ struct Datagram {
     is_urgent: bool,
 }
 
+/// A packer for each epoch under which the node has sent, the oldest first.
+struct Packers {
+    who: Who,
+    all: Vec<(EpochId, Packer)>,
+}
+
+impl Packers {
+    fn of(&mut self, epoch: EpochId) -> &Packer {
+        let known = self.all.iter().position(|(known, _)| *known == epoch);
+        let at = known.unwrap_or_else(|| {
+            if self.all.len() == PACKERS_MAX {
+                self.all.remove(0);
+            }
+            let who = self.who.clone();
+            self.all.push((epoch, Packer::new(&Envelope { epoch, who })));
+            self.all.len() - 1
+        });
+        &self.all[at].1
+    }
+}
+
 impl Outbox {
-    pub(crate) fn new(packer: Packer, config: &Checked) -> Self {
-        let numbers = (0..config.members.len()).map(|member| config.number(member)).collect();
+    pub(crate) fn new(who: Who) -> Self {
         Self {
-            packer,
-            numbers,
+            packers: Packers { who, all: Vec::new() },
             filling: Vec::new(),
             places: BTreeMap::new(),
             spare: Vec::new(),
@@ -57,20 +78,19 @@ impl Outbox {
     /// Adds a message; sends the previous datagram if there is no room.
     pub(crate) fn push(
         &mut self,
-        to: To,
+        to: &To,
         message: &Message,
         transport: &mut impl Transport,
         members: &mut Places,
         counters: &mut Counters,
     ) {
-        let Self { packer, numbers, filling, places, spare, repeats, .. } = self;
-        let number = match to {
-            To::Member(member) => numbers.get(member).copied().unwrap_or(0),
-            To::Address(_) => 0,
-        };
-        let place = *places.entry(to).or_insert_with(|| {
+        let Self { packers, filling, places, spare, repeats, .. } = self;
+        let packer = packers.of(to.epoch);
+        let place = places.get(to).copied().unwrap_or_else(|| {
             let mut bytes = begin(packer, spare);
-            Packer::address(&mut bytes, number);
+            Packer::address(&mut bytes, to.number);
+            let to = to.clone();
+            places.insert(to.clone(), filling.len());
             filling.push(Datagram { to, bytes, messages: 0, is_urgent: false });
             filling.len() - 1
         });
@@ -79,18 +99,17 @@ impl Outbox {
         if !packer.push(bytes, message) {
             dispatch(to, bytes, transport, members, counters, repeats);
             packer.restart(bytes);
-            Packer::address(bytes, number);
+            Packer::address(bytes, to.number);
             let fits = packer.push(bytes, message);
             debug_assert!(fits, "every message fits into a datagram of its own: {message}");
         }
         *messages += 1;
-        // A confirmation ends a leadership that is over: the next one begins with the other
-        // messages.
+        // Callers wait for other messages: a confirmation belongs to a leadership that is over.
         *is_urgent |= !matches!(message, Message::Candidate(ToCandidate::Released(_)));
     }
 
-    /// Sends a few messages for which a caller may wait, and lets their readers have the processor
-    /// before the other messages follow with the next [`flush`](Self::flush).
+    /// Sends urgent messages, if they are few, and lets their readers have the processor. The other
+    /// messages follow with the next [`flush`](Self::flush).
     pub(crate) fn hurry(
         &mut self,
         transport: &mut impl Transport,
@@ -106,7 +125,7 @@ impl Outbox {
             self.flush(transport, members, counters);
             self.filling = later;
             let places = self.filling.iter().enumerate();
-            self.places = places.map(|(place, datagram)| (datagram.to, place)).collect();
+            self.places = places.map(|(place, datagram)| (datagram.to.clone(), place)).collect();
             self.gives_way |= hurried;
         } else {
             self.flush(transport, members, counters);
@@ -132,23 +151,25 @@ impl Outbox {
         }
         self.places.clear();
         for Datagram { to, bytes, .. } in self.filling.drain(..) {
-            dispatch(to, &bytes, transport, members, counters, &mut self.repeats);
+            dispatch(&to, &bytes, transport, members, counters, &mut self.repeats);
             if self.spare.len() < SPARE {
                 self.spare.push(bytes);
             }
         }
     }
 
-    /// Answers a datagram of another configuration with this node's.
+    /// Answers a datagram of another configuration with this node's, of `epoch`.
     pub(crate) fn introduce(
         &mut self,
+        epoch: EpochId,
         to: SocketAddr,
         transport: &mut impl Transport,
         members: &mut Places,
         counters: &mut Counters,
     ) {
-        let datagram = self.packer.start();
-        dispatch(to.into(), &datagram, transport, members, counters, &mut self.repeats);
+        let datagram = self.packers.of(epoch).start();
+        let to = To::at(epoch, to);
+        dispatch(&to, &datagram, transport, members, counters, &mut self.repeats);
     }
 }
 
@@ -165,7 +186,7 @@ fn begin(packer: &Packer, spare: &mut Vec<Vec<u8>>) -> Vec<u8> {
 /// Sends a datagram to the present address of its recipient. A datagram for a member without an
 /// address is lost, as on any network: its sender repeats it.
 fn dispatch(
-    to: To,
+    to: &To,
     datagram: &[u8],
     transport: &mut impl Transport,
     members: &mut Places,
@@ -173,9 +194,9 @@ fn dispatch(
     repeats: &mut Repeats,
 ) {
     let now = clock::now();
-    let address = match to {
-        To::Member(member) => members.address(now, member),
-        To::Address(address) => Some(address),
+    let address = match &to.recipient {
+        Recipient::Member(member) => members.address(now, member),
+        Recipient::Address(address) => Some(*address),
     };
     let Some(address) = address else {
         counters.unsent += 1;
@@ -190,12 +211,72 @@ fn dispatch(
             if error.kind() == io::ErrorKind::WouldBlock {
                 return;
             }
-            if let To::Member(member) = to {
+            if let Recipient::Member(member) = &to.recipient {
                 members.refused(now, member);
             }
             if repeats.is_new(now, "unsent", &address.to_string(), &error.to_string()) {
                 tracing::warn!(to = %address, %error, "datagrams cannot be sent");
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Poll};
+
+    use tenure_core::Time;
+    use tenure_core::nerio::wire::open;
+    use tenure_core::nerio::{Config, Inc, List, members};
+
+    use super::*;
+
+    /// Keeps what is sent.
+    #[derive(Default)]
+    struct Sent(Vec<Vec<u8>>);
+
+    impl Transport for Sent {
+        fn local_address(&self) -> SocketAddr {
+            ([127, 0, 0, 1], 7101).into()
+        }
+
+        fn send(&mut self, _: SocketAddr, datagram: &[u8]) -> io::Result<()> {
+            self.0.push(datagram.to_vec());
+            Ok(())
+        }
+
+        fn poll_receive(
+            &mut self,
+            _: &mut Context<'_>,
+            _: &mut [u8],
+        ) -> Poll<io::Result<(usize, SocketAddr)>> {
+            Poll::Pending
+        }
+    }
+
+    /// Messages of one node for one address, under as many epochs as are kept and one more.
+    #[test]
+    fn epochs_share_no_datagram() {
+        let list = members("a=127.0.0.1:7101").unwrap();
+        let config = Config::new("x".parse().unwrap(), list).check().unwrap();
+        let mut transport = Sent::default();
+        let mut places = Places::new(&config, transport.local_address());
+        let mut counters = Counters::default();
+        let mut outbox = Outbox::new(Who { name: "a".parse().unwrap(), inc: Inc(1) });
+        let all = PACKERS_MAX as u64 + 1;
+        let epoch = |number| EpochId { number, digest: 7 };
+        let to = |number| To::at(epoch(number), ([127, 0, 0, 1], 7102).into());
+        let list = Message::from(List { start: Time::ZERO, after: None });
+        for number in (0..all).chain(0..all) {
+            outbox.push(&to(number), &list, &mut transport, &mut places, &mut counters);
+        }
+        outbox.flush(&mut transport, &mut places, &mut counters);
+        assert_eq!(outbox.packers.all.len(), PACKERS_MAX);
+        for (number, datagram) in (0..all).zip(&transport.0) {
+            let (envelope, messages) = open(datagram).unwrap();
+            assert_eq!(envelope.epoch, epoch(number));
+            assert_eq!(messages.flatten().count(), 2);
+        }
+        assert_eq!(transport.0.len() as u64, all);
     }
 }

@@ -42,9 +42,9 @@ pub enum Storage {
 const CHECK: Duration = Duration::from_secs(1);
 
 /// Pause between two checks while the grantor grants. A check before each grant took two fifths of
-/// the processor time of a grantor with 10,000 elections, and a directory that is removed just
-/// after a check is lost as well. The next start waits for the promises of a lost directory; the
-/// grantor grants nothing once a check does not find it.
+/// the processor time of a grantor with 10,000 elections, and would miss a directory that is
+/// removed just after the check. A lost directory breaks no promise: the grantor stops granting
+/// once a check does not find the directory, and the next start waits for earlier promises to end.
 const CHECK_WHILE_WRITTEN: Duration = Duration::from_millis(50);
 
 /// Pause after a record before a check is requested. A candidate may also wait for another grantor
@@ -65,6 +65,7 @@ pub(crate) struct Records {
     /// Lost part of the memory, for which this start waits.
     pub(crate) forgot: Forgot,
     pub(crate) damage: Option<String>,
+    /// Time of the last request for a check of the directory.
     asked: Time,
     /// Time of the first record since the last request for a check.
     written: Option<Time>,
@@ -139,10 +140,9 @@ impl Records {
         directory.write(record)
     }
 
-    /// Asks for a check of the directory, if a record was written and the last check is too old.
-    /// Called when the answers have left, and idle for [`CHECK_DELAY`] after a record, as callers
-    /// must not wait for the thread that checks. Without another call the thread checks within
-    /// [`CHECK`].
+    /// Asks for a check of the directory, if a record was written at least [`CHECK_DELAY`] ago and
+    /// the last check is too old. Called when answers have left, so that no caller waits for the
+    /// thread that checks. Without a call the thread checks within [`CHECK`].
     pub(crate) fn look(&mut self) {
         let Some(written) = self.written else { return };
         let now = clock::now();
@@ -174,7 +174,7 @@ impl Records {
         };
         if !under_way {
             // The thread is gone, so nothing is written any more. The send fails if the reader of
-            // the answers is gone, too; ignore it.
+            // the answers is gone as well; ignore that.
             let _ = self.flushed.send((ticket, Err(WriteError::NoThread)));
         }
     }

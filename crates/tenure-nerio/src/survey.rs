@@ -4,17 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::clock;
 use tenure_core::nerio::{
-    Checked, Holder, List, Member, Message, Raising, Service, State, ToAsker,
+    Checked, Holder, List, Member, Membership, Message, Raising, Service, State, ToAsker,
 };
 use tenure_core::{ElectionName, NodeName};
 use tokio::task::JoinSet;
 
 use crate::asker::Asker;
 use crate::enough_answers::Answers;
+use crate::epoch::{self, AGAIN_MAX, FoundMembers};
 use crate::keys::Keys;
 
 /// Most elections of a survey. A member that names more counts as silent.
@@ -44,7 +46,11 @@ pub struct Survey {
     pub differing: BTreeSet<NodeName>,
     /// Members whose names give no address, with the reason. They count as silent.
     pub unresolved: BTreeMap<NodeName, String>,
-    config: Checked,
+    /// Members of the epoch that the members name, and their quorums.
+    pub membership: Arc<Membership>,
+    /// Members and the hosts at which they were asked: first those of the settings, then the others
+    /// by name.
+    pub seats: Vec<Member>,
 }
 
 /// Answers of the grantors of a cluster about an election.
@@ -54,6 +60,11 @@ pub struct Seen {
     pub states: BTreeMap<NodeName, Option<State>>,
     pub differing: BTreeSet<NodeName>,
     pub unresolved: BTreeMap<NodeName, String>,
+    /// Members of the epoch that the members name, and their quorums.
+    pub membership: Arc<Membership>,
+    /// Members and the hosts at which they were asked: first those of the settings, then the others
+    /// by name.
+    pub seats: Vec<Member>,
 }
 
 /// The reason why it is not safe to restart another grantor now.
@@ -83,7 +94,7 @@ pub enum Unsafe {
     },
     #[error(
         "{member} grants no lease longer than {}, and {leader} leads {election} with a lease of \
-         {}, which ends in {} unless {leader} renews it",
+         {}: {member} cannot stand in for a restarted node before that lease ends, in {}",
         Span(*longest), Span(*lease), Span(*remaining)
     )]
     Ending {
@@ -95,9 +106,9 @@ pub enum Unsafe {
         remaining: Duration,
     },
     #[error(
-        "{member} grants no lease longer than {} for {} more, because its lease-max was raised and \
-         longer leases that other grantors may have forgotten must end first, and {leader} leads \
-         {election} with a lease of {}",
+        "{member} grants no lease longer than {} for another {}: its lease-max was raised, and \
+         other grantors may have forgotten longer leases. {leader} leads {election} with a lease \
+         of {}",
         Span(raising.before), Span(raising.remaining), Span(*lease)
     )]
     Later {
@@ -137,7 +148,8 @@ impl Unsafe {
                 "give {member} and this command the same cluster, members, quorums and drift"
             ),
             Self::NotServing { member, service } => match service {
-                Service::Quarantine { .. } | Service::Serving => "wait until then".to_owned(),
+                Service::Quarantine { remaining } => format!("wait {}", Span(*remaining)),
+                Service::Serving => "ask again".to_owned(),
                 Service::Recovering { known: true } => {
                     format!("see that a full quorum of the nodes beside {member} serves")
                 }
@@ -163,15 +175,19 @@ impl Unsafe {
                 }
             },
             Self::NotRenewed { leader, member, .. } => format!(
-                "wait: it renews after a third of its lease at the latest; if it lasts, look at \
-                 the log of {leader} for what {member} refuses"
+                "wait: {leader} renews after a third of its lease at the latest; if this lasts, \
+                 look at the log of {leader} for what {member} refuses"
             ),
             Self::TooLong { leader, member, lease, .. } => format!(
                 "start {member} again with a lease-max of {} or more, or {leader} with a shorter \
                  lease",
                 Span(*lease)
             ),
-            Self::Ending { .. } | Self::Later { .. } => "wait until then".to_owned(),
+            Self::Ending { leader, remaining, .. } => format!(
+                "wait {}; if {leader} renews the lease meanwhile, this command says what to change",
+                Span(*remaining)
+            ),
+            Self::Later { raising, .. } => format!("wait {}", Span(raising.remaining)),
             Self::Lost { .. } => {
                 "if what is lost cannot be brought back, stop all, and run tenure \
                                   node recover as docs/operations.md says under \"Too many lost \
@@ -252,9 +268,9 @@ impl Survey {
     /// The obstacle of a silent `member`.
     #[must_use]
     pub fn silent(&self, member: &NodeName) -> Unsafe {
-        let place = self.config.position(member).map(|nth| &self.config.members[nth].address);
+        let seat = self.seats.iter().find(|seat| seat.name == *member);
         let member = member.clone();
-        match (place, self.unresolved.get(&member)) {
+        match (seat.map(|seat| &seat.address), self.unresolved.get(&member)) {
             (Some(host), Some(error)) => {
                 Unsafe::Unresolved { member, host: host.to_string(), error: error.clone() }
             }
@@ -265,8 +281,8 @@ impl Survey {
     /// The reason why a restart of another grantor now could cost a leadership; `None` if every
     /// grantor serves, and every leader has its latest lease from all of them.
     ///
-    /// `before` is the survey before this one. Only two surveys show that a leader renews, and
-    /// without that its lease is waited out, however long it is.
+    /// `before` is the survey before this one. Only two surveys show that a leader renews; the
+    /// lease of a leader that does not is waited for, however long.
     #[must_use]
     pub fn obstacle(&self, before: Option<&Self>) -> Option<Unsafe> {
         if let Some(lost) = self.lost() {
@@ -296,10 +312,10 @@ impl Survey {
     fn lost(&self) -> Option<Unsafe> {
         let lost = Some(Service::Recovering { known: true });
         let is_lost = |name: &&NodeName| self.members.get(*name) == Some(&lost);
-        let lost: Vec<_> =
-            self.config.members.iter().map(|member| &member.name).filter(is_lost).collect();
-        let positions = lost.iter().filter_map(|name| self.config.position(name)).collect();
-        let never = self.config.quorums.is_quorum(positions);
+        let membership = &self.membership;
+        let lost: Vec<_> = membership.names().iter().filter(is_lost).collect();
+        let positions = lost.iter().filter_map(|name| membership.position(name)).collect();
+        let never = membership.quorums().is_quorum(positions);
         never.then(|| Unsafe::Lost { lost: lost.into_iter().cloned().collect() })
     }
 
@@ -311,8 +327,8 @@ impl Survey {
         before: Option<&Self>,
     ) -> Option<Unsafe> {
         let leading = || grants.values().flatten().filter(|holder| holder.leading);
-        // Starts are comparable within one life. A life with a higher fence than another leads, or
-        // is about to.
+        // Starts are comparable within one incarnation. The incarnation with the highest fence
+        // leads, or is about to.
         let newest = leading().max_by_key(|holder| (holder.fence, holder.start))?;
         let same = |holder: &Option<Holder>| {
             holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
@@ -344,8 +360,8 @@ impl Survey {
     }
 }
 
-/// Whether some member has granted to `holder` again between two surveys. Two members are not
-/// compared: one may have missed a grant of the other from long ago.
+/// Whether some member has granted to `holder` again between two surveys. Grants of different
+/// members are not compared: a member may have missed a grant from long ago.
 fn has_renewed(
     holder: &Holder,
     before: &BTreeMap<NodeName, Option<Holder>>,
@@ -374,9 +390,10 @@ pub async fn survey(
         (voice, listed)
     });
     let mut voices = Vec::new();
-    let mut members = BTreeMap::new();
+    let (membership, listed) = listed.await?;
+    let mut members = of_each(&membership);
     let mut names = BTreeSet::new();
-    for (voice, listed) in listed.await? {
+    for (voice, listed) in listed {
         let (service, listed) = listed?.unzip();
         members.insert(voice.member.name.clone(), service);
         names.extend(listed.unwrap_or_default());
@@ -407,8 +424,8 @@ pub async fn survey(
     }
     let differing = differing(&voices);
     let unresolved = unresolved(&voices);
-    let config = config.clone();
-    Ok(Survey { members, elections, longest, raising, differing, unresolved, config })
+    let seats = voices.into_iter().map(|voice| voice.member).collect();
+    Ok(Survey { members, elections, longest, raising, differing, unresolved, membership, seats })
 }
 
 /// Asks every member for one election, from sockets of its own on `from`. Takes a few round trips,
@@ -429,13 +446,21 @@ pub async fn ask(
         }
     });
     let mut voices = Vec::new();
-    let mut states = BTreeMap::new();
-    for (voice, state) in asked.await? {
+    let (membership, asked) = asked.await?;
+    let mut states = of_each(&membership);
+    for (voice, state) in asked {
         let state = state.ok().flatten().map(|(_, state)| state);
         states.insert(voice.member.name.clone(), state);
         voices.push(voice);
     }
-    Ok(Seen { states, differing: differing(&voices), unresolved: unresolved(&voices) })
+    let (differing, unresolved) = (differing(&voices), unresolved(&voices));
+    let seats = voices.into_iter().map(|voice| voice.member).collect();
+    Ok(Seen { states, differing, unresolved, membership, seats })
+}
+
+/// No answer of each member.
+fn of_each<T>(membership: &Membership) -> BTreeMap<NodeName, Option<T>> {
+    membership.names().iter().map(|name| (name.clone(), None)).collect()
 }
 
 struct Voice {
@@ -447,21 +472,41 @@ struct Voice {
 /// The service of a member, and the rest of its answer; `None` for a silent one.
 type Reply<T> = io::Result<Option<(Service, T)>>;
 
-/// Asks all members at once, each by `ask`; returns the answers in the order of the list.
+/// Asks all members at once, each by `ask`; returns the membership, and the answers in the order of
+/// [`Survey::seats`].
 async fn side_by_side<T: Send + 'static, A>(
     config: &Checked,
     keys: Option<&Keys>,
     from: SocketAddr,
     name_servers: NameServers,
     ask: impl Fn(Voice) -> A,
+) -> io::Result<(Arc<Membership>, Vec<(Voice, Reply<T>)>)>
+where
+    A: Future<Output = (Voice, Reply<T>)> + Send + 'static,
+{
+    let mut again = AGAIN_MAX;
+    loop {
+        let FoundMembers { membership, seats } = epoch::find(config, keys, from).await?;
+        let all = ask_seats(&membership, seats, name_servers, &ask).await?;
+        if again == 0 || !all.iter().any(|(voice, _)| voice.asker.is_behind()) {
+            return Ok((membership, all));
+        }
+        again -= 1;
+    }
+}
+
+async fn ask_seats<T: Send + 'static, A>(
+    membership: &Membership,
+    seats: Vec<(Member, Asker)>,
+    name_servers: NameServers,
+    ask: &impl Fn(Voice) -> A,
 ) -> io::Result<Vec<(Voice, Reply<T>)>>
 where
     A: Future<Output = (Voice, Reply<T>)> + Send + 'static,
 {
     let mut asked = JoinSet::new();
-    let mut answers = Answers::new(config);
-    for (nth, member) in config.members.iter().cloned().enumerate() {
-        let mut asker = Asker::new(config, keys, from).await?;
+    let mut answers = Answers::new(membership);
+    for (nth, (member, mut asker)) in seats.into_iter().enumerate() {
         if name_servers == NameServers::Briefly {
             asker.beside(answers.enough());
         }
@@ -471,7 +516,7 @@ where
     while let Some(answer) = asked.join_next().await {
         let (voice, said) = answer.map_err(io::Error::other)?;
         if let Ok(Some((Service::Serving, _))) = &said {
-            answers.from(voice.nth);
+            answers.from(&voice.member.name);
         }
         all.push((voice, said));
     }
@@ -494,7 +539,7 @@ async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
         };
         let last = listed.names.last().cloned();
         names.extend(listed.names);
-        // Ask a member no more that announces more names, and has none.
+        // Stop asking a member that announces more names and has none.
         if !listed.more || last <= after {
             return Ok(Some((listed.service, names)));
         }
@@ -524,6 +569,7 @@ mod tests {
 
     use super::*;
     use crate::asker::TRIES;
+    use crate::epoch::tests::current;
 
     fn holder(who: &str, start: u64) -> Holder {
         Holder {
@@ -553,6 +599,7 @@ mod tests {
             Member::at(name.clone(), address)
         };
         let config = Config::new("x".parse().unwrap(), names.iter().map(member).collect());
+        let config = config.check().unwrap();
         Survey {
             members: names.clone().map(|name| (name, Some(Service::Serving))).into(),
             elections: [("e".parse().unwrap(), names.into_iter().zip(grants).collect())].into(),
@@ -560,7 +607,8 @@ mod tests {
             raising: BTreeMap::new(),
             differing: BTreeSet::new(),
             unresolved: BTreeMap::new(),
-            config: config.check().unwrap(),
+            membership: Arc::clone(config.membership()),
+            seats: config.members.clone(),
         }
     }
 
@@ -637,10 +685,11 @@ mod tests {
         let why = now.obstacle(None).unwrap();
         assert_eq!(
             why.to_string(),
-            "a grants no lease longer than 4s, and p leads e with a lease of 5s, which ends in 1s \
-             unless p renews it"
+            "a grants no lease longer than 4s, and p leads e with a lease of 5s: a cannot stand in \
+             for a restarted node before that lease ends, in 1s"
         );
-        assert!(!why.is_for_ever() && why.fix() == "wait until then", "{}", why.fix());
+        let fix = "wait 1s; if p renews the lease meanwhile, this command says what to change";
+        assert!(!why.is_for_ever() && why.fix() == fix, "{}", why.fix());
 
         let mut later = now.clone();
         for holder in later.elections.values_mut().flat_map(BTreeMap::values_mut).flatten() {
@@ -676,9 +725,8 @@ mod tests {
         let why = survey.obstacle(None).unwrap();
         assert_eq!(
             why.to_string(),
-            "a grants no lease longer than 4s for 3.25s more, because its lease-max was raised and \
-             longer leases that other grantors may have forgotten must end first, and p leads e \
-             with a lease of 5s"
+            "a grants no lease longer than 4s for another 3.25s: its lease-max was raised, and \
+             other grantors may have forgotten longer leases. p leads e with a lease of 5s"
         );
         survey.raising = [(name("a"), raising(3_000))].into();
         assert!(!why.is_for_ever() && why.is_as(&survey.obstacle(None).unwrap()));
@@ -753,16 +801,24 @@ mod tests {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let member = Member::at(name("a"), socket.local_addr().unwrap());
         let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
-        let digest = config.digest();
+        let epoch = config.membership().id();
         let mut questions = 0;
         let member = async {
             let mut buffer = [0; DATAGRAM_MAX];
-            let packer = Packer::new(digest, &Envelope { epoch: 0, who: holder("a", 0).who });
+            let packer = Packer::new(&Envelope { epoch, who: holder("a", 0).who });
             loop {
                 let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
-                let question = open(digest, 0, &buffer[..length]).unwrap().1.next();
-                questions += 1;
-                let Some(answer) = answers(questions, question.unwrap().unwrap()) else { continue };
+                let (envelope, mut messages) = open(&buffer[..length]).unwrap();
+                let answer = match messages.next().unwrap().unwrap() {
+                    Message::Grantor(ToGrantor::Where(asked)) => {
+                        Some(current(config.membership(), envelope.who.inc, asked.start))
+                    }
+                    question => {
+                        questions += 1;
+                        answers(questions, question)
+                    }
+                };
+                let Some(answer) = answer else { continue };
                 let mut datagram = packer.start();
                 packer.push(&mut datagram, &answer);
                 socket.send_to(&datagram, from).await.unwrap();

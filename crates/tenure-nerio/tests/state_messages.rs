@@ -280,7 +280,8 @@ fn remaining_messages() {
     let full = state::WriteError::Full { path: "/T/a/grants".into(), held: 1 << 20 };
     assert_eq!(
         full.to_string(),
-        "/T/a/grants has no room for another election: it holds 1048576; let some end first"
+        "/T/a/grants has no room for another election: it holds 1048576; let some elections end \
+         first"
     );
     for (number, text) in [
         (28, "No space left on device (os error 28); free some space on its file system"),

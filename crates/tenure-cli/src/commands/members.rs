@@ -6,21 +6,30 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::ask::ChangeMembersSettings;
 use crate::output;
-use crate::protocol::{Backend, Member, MemberChange};
+use crate::protocol::{Backend, Member, MemberChange, Members, MembersEpoch};
 use crate::settings::Context;
 
 pub(super) async fn run(backend: Box<dyn Backend>, context: Context) -> Result<Exit, Failure> {
     let members = backend.members()?.members(&context.origins).await?;
-    let text = if context.json {
-        let all = objects(&members.all);
-        format!("{}\n", json!({"members": all, "quorum": members.failure.is_none()}))
-    } else {
-        let line =
-            |member: &Member| format!("{} at {} {}\n", member.name, member.address, member.text);
-        members.all.iter().map(line).collect()
-    };
-    output::print(&text)?;
+    output::print(&if context.json { object(&members) } else { lines(&members) })?;
     members.failure.map_or(Ok(Exit::Done), Err)
+}
+
+fn object(members: &Members) -> String {
+    let all = objects(&members.all);
+    let mut told = json!({"members": all, "quorum": members.failure.is_none()});
+    if let Some(MembersEpoch { number, digest }) = members.epoch {
+        told["epoch"] = json!({"number": number, "digest": format!("{digest:016x}")});
+    }
+    format!("{told}\n")
+}
+
+/// A line for each member, after one for an epoch that is not the first.
+fn lines(members: &Members) -> String {
+    let number = members.epoch.map(|epoch| epoch.number).filter(|number| *number > 0);
+    let epoch = number.map(|number| format!("epoch {number}\n"));
+    let line = |member: &Member| format!("{} at {} {}\n", member.name, member.address, member.text);
+    epoch.into_iter().chain(members.all.iter().map(line)).collect()
 }
 
 pub(super) fn objects(members: &[Member]) -> Vec<Value> {
@@ -52,4 +61,30 @@ pub(super) async fn change(
     };
     output::print(&format!("{text}\n"))?;
     Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_epoch_is_printed() {
+        let member = Member {
+            name: "a".parse().unwrap(),
+            address: "127.0.0.1:7101".to_owned(),
+            state: "serving",
+            text: "serves".to_owned(),
+        };
+        let at = |number| {
+            let epoch = Some(MembersEpoch { number, digest: 0xabc });
+            Members { all: vec![member.clone()], epoch, failure: None }
+        };
+        assert_eq!(lines(&at(0)), "a at 127.0.0.1:7101 serves\n");
+        assert_eq!(lines(&at(2)), "epoch 2\na at 127.0.0.1:7101 serves\n");
+        let told: Value = serde_json::from_str(&object(&at(0))).unwrap();
+        assert_eq!(told["epoch"], json!({"number": 0, "digest": "0000000000000abc"}));
+        let none = Members { epoch: None, ..at(0) };
+        let told: Value = serde_json::from_str(&object(&none)).unwrap();
+        assert!(told.get("epoch").is_none(), "{told}");
+    }
 }

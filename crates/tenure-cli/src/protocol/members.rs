@@ -12,10 +12,20 @@ pub enum MemberChange {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Members {
-    /// Members in the order of the list.
+    /// Members in the order of the list, then others by name, then nodes of the list that are no
+    /// members.
     pub all: Vec<Member>,
+    /// Epoch of the cluster, of protocols with epochs.
+    pub epoch: Option<MembersEpoch>,
     /// The failure of the command, if too few members serve for an election.
     pub failure: Option<Failure>,
+}
+
+/// An epoch, as members name it in datagrams.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MembersEpoch {
+    pub number: u64,
+    pub digest: u64,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -51,7 +51,7 @@ pub use self::backend::{
 };
 pub use self::later::{Later, at_once};
 pub use self::layers::{Layers, Realms};
-pub use self::members::{Member, MemberChange, Members};
+pub use self::members::{Member, MemberChange, Members, MembersEpoch};
 pub use self::registry::Registry;
 pub(crate) use self::registry::default;
 #[cfg(test)]

@@ -22,14 +22,14 @@ pub struct Request {
     pub start: Time,
     /// δ, the length of the lease, in real time.
     pub delta: Duration,
-    /// Longest δ for which this candidate is going to ask: its first lease is shorter.
+    /// Longest δ for which this candidate will ask; the first lease of a leadership is shorter.
     pub lease: Duration,
     /// First Start of this attempt to lead, which names the leadership.
     pub first: Time,
     /// Fence that the candidate proposes for the leadership.
     pub fence: Fence,
-    /// Fence of the leadership, once the claim was raised with it; `None` before. Observers take
-    /// only a holder that announced a fence for a leader.
+    /// Fence of the leadership; `None` until the claim is raised with this fence. Observers name
+    /// only a holder with an announced fence as leader.
     pub announced: Option<Fence>,
     /// Rank among waiting candidates, the highest first.
     pub priority: u8,
@@ -48,10 +48,10 @@ pub struct Granted {
     /// Incarnation that asked: another incarnation of the same name may have used the same Start.
     pub asker: Inc,
     pub start: Time,
-    /// The memory that granted the request.
+    /// Identity of the memory that granted the request.
     pub instance: Instance,
-    /// Memory of each member by [place](super::Checked::place), as written down at this grantor.
-    /// Empty if the grantor knows of none.
+    /// Mark of each member's memory by [position](super::Membership::position), as this grantor has
+    /// written them down; empty without any.
     pub memories: Vec<Mark>,
     /// `T_q`: the sample at which the request was granted.
     pub stamp: Stamp,
@@ -77,13 +77,13 @@ pub enum Refusal {
         /// Rest of the wait, on the grantor's clock.
         remaining: Duration,
     },
-    /// This grantor lost its memory and reads the fences of the others, or the cluster is new, and
-    /// the grantor waits for all members.
+    /// This grantor has no memory: it reads the fences of other members or, in a new cluster, waits
+    /// for all members.
     Recovering {
-        /// Whether a member is known to remember the cluster, which then is not new.
+        /// Whether some member has a memory of the cluster, so that the cluster is not new.
         known: bool,
     },
-    /// The lease in question, this one or the next, is longer than this grantor gives.
+    /// The requested lease, or a later one of this candidate, is longer than this grantor gives.
     TooLong {
         /// Longest lease for which the candidate asks.
         lease: Duration,
@@ -103,7 +103,7 @@ pub enum Refusal {
     Disk,
     /// This grantor has just started, and waits for the first write to its state directory.
     Starting,
-    /// Another memory of this member has taken the place of the memory of this process.
+    /// A later memory of this member has replaced the memory of this process.
     Replaced,
 }
 
@@ -114,6 +114,7 @@ pub struct Refused {
     pub asker: Inc,
     pub start: Time,
     pub refusal: Refusal,
+    /// Highest fence that the grantor has seen in the election.
     pub seen: Fence,
     /// Address of another incarnation that uses the candidate's name at the same time.
     pub name_shared: Option<SocketAddr>,
@@ -125,8 +126,8 @@ pub struct Holder {
     pub who: Who,
     /// Source of the holder's requests.
     pub address: SocketAddr,
-    /// Value that the holder shows to others. Empty in a refusal, which has no use for the value,
-    /// and must not be much longer than its request.
+    /// Value that the holder shows to others. Empty in a refusal, which must not be much longer
+    /// than its request.
     pub value: Value,
     /// Rest of the grant, on the grantor's clock.
     pub remaining: Duration,
@@ -137,14 +138,13 @@ pub struct Holder {
     pub leading: bool,
     /// Whether the last leader named the holder as the next.
     pub next: bool,
-    /// Fence of the holder's leadership, if the holder had announced a fence with its request; a
-    /// candidate that has not won has none.
+    /// Fence that the holder announced with its request; `None` for a candidate that has not won.
     pub fence: Option<Fence>,
-    /// The holder leads no more, and releases the grant in about this span, because a verification
-    /// promised that no other process leads before.
+    /// Approximate span until the release, if the holder leads no more. A promise to a verifier
+    /// delays the release.
     pub leaving: Option<Duration>,
-    /// Length of the holder's leases, present or planned; zero if the holder has not sent it since
-    /// this grantor started. Zero in a refusal.
+    /// Length of the holder's leases, present or planned. Zero in a refusal, and until the holder's
+    /// first request after this grantor's start.
     pub lease: Duration,
 }
 
@@ -158,9 +158,9 @@ pub struct Release {
     pub next: Option<NodeName>,
 }
 
-/// The claim is lowered, and a promise delays the release. This message decides nothing: the
-/// grantor no longer reports its sender as leader to observers. The grantor does not answer, and
-/// the sender does not repeat the message.
+/// A leader's notice that its claim is lowered while a promise delays the release. The grantor
+/// stops reporting the sender as leader to observers. This message has no answer and no repetition,
+/// and decides nothing.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Leaving {
     pub election: ElectionName,
@@ -214,22 +214,20 @@ pub enum Service {
         /// Rest of the wait, on the grantor's clock.
         remaining: Duration,
     },
-    /// The grantor lost its memory and reads the fences of a full quorum of others, or the cluster
-    /// is new, and the grantor waits for all members.
+    /// The grantor has no memory: it reads the fences of a full quorum of others or, in a new
+    /// cluster, waits for all members.
     Recovering {
         /// Whether a member is known to remember the cluster, which then is not new, and the
         /// grantor's memory is not known to have been there at the founding: the grantor needs
         /// enough members that remember.
         known: bool,
     },
-    /// The grantor cannot write its state directory, or a flush has taken too long and is under
-    /// way. A holder that this grantor reports is written and counts; the grantor never reports an
-    /// election as free.
+    /// The grantor cannot write its state directory, or a flush takes too long. Holders that this
+    /// grantor reports are written and count. The grantor reports no election as free.
     Failing,
     /// The grantor has just started, and waits for the first write to its state directory.
     Starting,
-    /// The others know a later memory of this member, which has taken the place of this one. The
-    /// grantor never grants again.
+    /// Other members know a later memory of this member. The grantor never grants again.
     Replaced,
 }
 
@@ -242,23 +240,25 @@ pub struct State {
     pub start: Time,
     pub service: Service,
     pub instance: Instance,
-    /// Memory of each member, as written down at this grantor.
+    /// Mark of each member's memory, as this grantor has written them down.
     pub memories: Vec<Mark>,
     pub holder: Option<Box<Holder>>,
-    /// Span for which no candidate has held the grant, at least, on the grantor's clock.
+    /// Least span for which no candidate has held the grant, on the grantor's clock.
     pub free_for: Duration,
+    /// Number of candidates that wait at this grantor.
     pub waiting: u16,
+    /// Highest fence that the grantor has seen in the election.
     pub seen: Fence,
     /// Longest lease that this grantor gives, now or as soon as it may.
     pub delta_max: Duration,
-    /// Present after a start that raised `delta_max`, until the larger one counts.
+    /// Present after a start that raised `delta_max`, until the grantor gives the longer leases.
     pub raise: Option<Box<Raising>>,
 }
 
 /// The wait of a grantor before it gives longer leases.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Raising {
-    /// Longest lease until then.
+    /// Longest lease during the wait.
     pub before: Duration,
     /// Rest of the wait, on the grantor's clock.
     pub remaining: Duration,
@@ -282,16 +282,16 @@ pub struct Listed {
     pub more: bool,
 }
 
-/// A member reports its memory, and asks for what others know: the fences (the scalar fence, rule
-/// 4), and the memories.
+/// A member's report of its memory, and its question for the fences (the scalar fence, rule 4) and
+/// the memories that others know.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct FenceRead {
     /// Time of the question on the asker's clock.
     pub start: Time,
     pub instance: Instance,
-    /// Whether the answer waits until the asker's memory is written down. A member with an empty
-    /// directory only asks at first: as long as it could not serve, its real directory may come
-    /// back.
+    /// Whether the recipient writes down the asker's memory before it answers. A member with an
+    /// empty directory asks for that only once enough members answer for it to serve: until then
+    /// its lost directory may still be found.
     pub record: bool,
 }
 
@@ -303,10 +303,11 @@ pub struct FenceSeen {
     pub seen: Fence,
     /// Bound on leases: the largest `delta_max` that this grantor ever had.
     pub delta_max: Duration,
-    /// Whether the grantor remembers everything, so that its answer bounds what others forgot. If
-    /// not, its directory is empty: it was lost, or the cluster is new.
+    /// Whether the grantor's memory is intact, so that this answer bounds what others forgot. If
+    /// not, the grantor's directory is empty: lost, or of a new cluster.
     pub whole: bool,
-    /// Longest rest of a leadership of which the grantor has heard since its start, on its clock.
+    /// Longest remaining time of the leaderships that the grantor has heard of since its start, on
+    /// the grantor's clock.
     pub leader: Duration,
     /// Memories that the grantor has written down, its own among them.
     pub roster: Roster,

@@ -5,8 +5,8 @@ use core::slice;
 
 /// A map from a member's position, in the order of positions.
 ///
-/// The map allocates room for its entries alone: a node has a map for each election in which it
-/// stands, and a B-tree would allocate eleven places with the first entry.
+/// A node has such a map for each of its elections, so the map allocates room for its entries
+/// alone. A B-tree would allocate room for eleven with the first entry.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct ByMember<T>(Vec<(usize, T)>);
 

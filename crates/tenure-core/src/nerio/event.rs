@@ -1,11 +1,14 @@
 //! Events for applications and operators.
 
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::body::{Refusal, fmt_fence};
+use super::epoch::{DocumentError, Membership};
 use super::identity::Who;
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
@@ -24,9 +27,11 @@ pub enum OwnEvent {
     Stamped {
         fence: Fence,
         timestamp: QuorumTimestamp,
+        /// Number of the epoch in which the leadership was won.
+        epoch: u64,
     },
-    /// The leadership is over, but the release waits until `until`, because a verification promised
-    /// that. Emitted just before [`Ended`](crate::Event::Ended).
+    /// The leadership is over, but a promise to a verifier delays the release until `until`.
+    /// Emitted just before [`Ended`](crate::Event::Ended).
     Held {
         /// Time on this node's clock.
         until: Time,
@@ -65,8 +70,8 @@ pub enum OwnEvent {
     /// An authorized process orders the leadership with this fence to end. Emitted once for each
     /// order. The leadership goes on unless the application resigns, or hands over to `next`; the
     /// process that gave the order learns only whether the leadership ended in time. The core drops
-    /// an order that comes too late for its leadership. Compare the fence all the same, as events
-    /// wait to be read.
+    /// an order for an earlier leadership. Compare the fence all the same, because this event may
+    /// be read late.
     Ordered {
         fence: Fence,
         /// Next leader, if the order names one.
@@ -84,10 +89,11 @@ pub enum OwnEvent {
         by: Who,
     },
     Serving,
-    /// This grantor gives longer leases than before only later: leases that another grantor may
-    /// have forgotten must end first. Emitted after [`Serving`](Self::Serving).
+    /// This grantor was started with a larger `delta_max`, and gives the longer leases only from
+    /// `until` on: leases that another grantor may have forgotten must end first. Emitted after
+    /// [`Serving`](Self::Serving).
     RaiseWaits {
-        /// Longest lease until then.
+        /// Longest lease during the wait.
         before: Duration,
         /// Longest lease afterwards.
         delta_max: Duration,
@@ -103,25 +109,27 @@ pub enum OwnEvent {
         /// Time on the grantor's clock.
         until: Time,
     },
-    /// This grantor lost its memory and reads the fences of the others, or the cluster is new.
+    /// This grantor has no memory: it reads the fences of other members, or the cluster is new.
     Recovering,
-    /// Recovery needs a full quorum of other members that remember or, where no member remembers
-    /// anything, all members. Emitted when the lists change.
+    /// A recovery waits for members: it needs a full quorum of other members with a memory or, if
+    /// no member has one, all members. Emitted when the lists change.
     RecoveryWaits {
+        /// Members whose memory is intact.
         whole: Vec<NodeName>,
+        /// Members that have not answered.
         silent: Vec<NodeName>,
         /// Members whose directory is empty, too.
         empty: Vec<NodeName>,
-        /// Members, among these, that do not take this grantor for the member that it is, and so do
-        /// not write its memory down.
+        /// Members, among these, that do not recognize this grantor as a member, and so do not
+        /// write down its memory.
         strange: Vec<NodeName>,
     },
-    /// No member remembered anything: the cluster was founded with the present memories.
+    /// No member had a memory, so this grantor wrote the present ones down as those of a founding.
     Founded,
     /// Others know a later memory of this grantor: its state directory is an old one, or another
     /// process has its name. The grantor grants no more.
     Replaced,
-    /// An ok of `member` did not count, because `by` knows a later memory of it.
+    /// An ok of `member` did not count, because `by` knows a later memory of `member`.
     OldMemory {
         member: NodeName,
         by: NodeName,
@@ -147,6 +155,27 @@ pub enum OwnEvent {
         /// Address that holds the grant.
         holder: SocketAddr,
         other: SocketAddr,
+    },
+    /// The memberships of the epochs for which this node takes messages, at most four; the first is
+    /// that of its candidates. Emitted when they change. A node begins with the
+    /// [membership](super::Checked::membership) of its settings.
+    Epochs(Vec<Arc<Membership>>),
+    /// A member is in another cluster, to which this node does not go: the document does not fit
+    /// the settings, or the node's own members do not agree with that member. Emitted each time the
+    /// member names the epoch.
+    OtherDocument {
+        by: NodeName,
+        address: SocketAddr,
+        /// Digest of the document of epoch 0, as the member gave it.
+        founding: u64,
+        /// The reason why the document does not fit, if the node has read a document that does not.
+        error: Option<Box<DocumentError>>,
+    },
+    /// A member names an epoch whose document it does not send, or sends damaged or too long.
+    /// Emitted after each attempt to read that document.
+    UnreadableDocument {
+        by: NodeName,
+        address: SocketAddr,
     },
     Ignored(Ignored),
 }
@@ -186,6 +215,8 @@ pub enum Ignored {
     /// Command that does not fit the state: a second campaign, or a command without the campaign
     /// that it needs.
     Command,
+    /// Message that is meant for another epoch.
+    OtherEpoch,
 }
 
 impl Ignored {
@@ -205,6 +236,7 @@ impl Ignored {
             Self::Full => "full",
             Self::OtherIncarnation => "other_incarnation",
             Self::Command => "command",
+            Self::OtherEpoch => "epoch",
         }
     }
 }
@@ -247,6 +279,11 @@ impl OwnEvent {
                 "{grantor} says that another process, at {other}, uses this candidate's name for \
                  {election}: end one of them, or give it another name"
             ),
+            (Self::UnreadableDocument { by, address }, _) => write!(
+                f,
+                "{by} at {address} does not show its members list: look at the way there, or give \
+                 this process the version of {by}"
+            ),
             (Self::Ordered { .. }, Some(election)) => write!(f, "{election}: {self}"),
             (Self::Granted { to }, Some(election)) => write!(f, "{election} granted to {to}"),
             (Self::Freed { by }, Some(election)) => write!(f, "{election} given up by {by}"),
@@ -255,10 +292,19 @@ impl OwnEvent {
     }
 }
 
+const FOUNDED: &str = "founds the cluster: the directories of all members are empty. If there was \
+                       one before, its fences are below those of this one";
+const REPLACED: &str = "the other members know a later state directory of this node, so it grants \
+                        no more. If an old directory was put back here: stop this node, move that \
+                        directory away, and start it with the later one, or, if that is gone, with \
+                        an empty one. If another process runs under this name with the later one: \
+                        stop this one for good, or that one, and start this one with an empty \
+                        directory";
+
 impl fmt::Display for OwnEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stamped { fence, timestamp } => write!(f, "fence {fence} has {timestamp}"),
+            Self::Stamped { fence, timestamp, .. } => write!(f, "fence {fence} has {timestamp}"),
             Self::Held { until } => write!(f, "held until {until}"),
             Self::Obstacle { grantor, refusal } => write!(f, "obstacle at {grantor}: {refusal}"),
             Self::NoSpare { silent, since } => {
@@ -294,17 +340,8 @@ impl fmt::Display for OwnEvent {
             Self::RecoveryWaits { whole, silent, empty, strange } => {
                 recovery_waits(whole, silent, empty, strange, f)
             }
-            Self::Founded => f.write_str(
-                "founds the cluster: the directories of all members are empty. If there was one \
-                 before, its fences are below those of this one",
-            ),
-            Self::Replaced => f.write_str(
-                "the other members know a later state directory of this node, so it grants no \
-                 more. If an old directory was put back here: stop this node, move that directory \
-                 away, and start it with the later one, or, if that is gone, with an empty one. If \
-                 another process runs under this name with the later one: stop this one for good, \
-                 or that one, and start this one with an empty directory",
-            ),
+            Self::Founded => f.write_str(FOUNDED),
+            Self::Replaced => f.write_str(REPLACED),
             Self::OldMemory { member, by } => write!(
                 f,
                 "what {member} grants does not count: {by} knows a later state directory of it. If \
@@ -321,6 +358,15 @@ impl fmt::Display for OwnEvent {
             Self::AddressContested { who, holder, other } => {
                 write!(f, "{who} speaks from {holder} and from {other}; the first is believed")
             }
+            Self::Epochs(all) => {
+                let numbers = all.iter().map(|one| one.id().number).collect::<Vec<_>>();
+                write!(f, "takes messages for epochs {}", List(&numbers, ", "))
+            }
+            Self::OtherDocument { by, error: Some(error), .. } => {
+                write!(f, "{by} has another document: {error}")
+            }
+            Self::OtherDocument { by, error: None, .. } => write!(f, "{by} is in another cluster"),
+            Self::UnreadableDocument { by, .. } => write!(f, "cannot read the document of {by}"),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }
     }

@@ -15,10 +15,10 @@ use crate::time::Time;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Inc(pub u128);
 
-/// A continuous memory of a grantor, by a number kept in its state directory: the time of its
-/// beginning, in milliseconds since 1970 (48 bits), and 80 random bits.
+/// Identity of a grantor's memory, kept in its state directory: the time at which the memory began,
+/// in milliseconds since 1970 (48 bits), and 80 random bits.
 ///
-/// A grantor whose directory was lost is another instance, and quorum timestamps of different
+/// A grantor whose directory was lost has another instance. Quorum timestamps of different
 /// instances are not comparable. The greater of two instances of one member is the later.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Instance(pub u128);
@@ -41,8 +41,8 @@ impl Instance {
         (self.0 >> Self::RANDOM_BITS) as u64
     }
 
-    /// This memory as one that began after `other`, as long as no member relies on it; `None` if no
-    /// later number exists.
+    /// An instance later than `other` for this memory, as long as no member relies on the memory;
+    /// `None` if there is no later number.
     pub(super) fn after(self, other: Self) -> Option<Self> {
         let born = other.born().checked_add(1).filter(|born| *born <= Self::BORN_MAX)?;
         Some(Self::new(born.max(self.born()), self.0))

@@ -86,7 +86,7 @@ pub struct HolderHere {
     pub fence: Option<Fence>,
     /// Rest of the grant, on the grantor's clock.
     pub remaining: Duration,
-    /// The holder leads no more, and releases the grant in about this span.
+    /// Approximate span until the release, if the holder leads no more.
     pub leaving: Option<Duration>,
 }
 

@@ -64,11 +64,10 @@ impl Durable {
         Self { instance, boot: Boot(0), delta_max: None, reserve, roster: Vec::new() }
     }
 
-    /// This memory after an operator's declaration that more memories are lost than the others can
-    /// make up for, and that no process leads by them any more. A lost memory begins anew, at
-    /// `begun` or later than the memory before, as a memory that knows its fences, which go on
-    /// above `floor`, and none of its grants. A memory that was not lost goes on above `floor`, and
-    /// changes in nothing else.
+    /// This memory after a recovery: an operator declares that more memories are lost than the
+    /// others can make up for, and that no process leads by them any more. A lost memory begins
+    /// anew, as `begun` or a later instance, with a reserve above `floor` and without grants. An
+    /// intact memory only gets its reserve above `floor`.
     #[must_use]
     pub fn recovered(&self, begun: Instance, delta_max: Duration, floor: Fence) -> Self {
         let mut next = self.clone();
@@ -146,8 +145,8 @@ pub struct Remembered {
     written: bool,
     /// Whether the operator declares the next start the cluster's very first.
     pub first: bool,
-    /// Grants of this boot of the machine, from the first one on; `None` before, when earlier
-    /// grants cannot be trusted.
+    /// Grants of this boot of the machine; `None` before the first, if earlier grants cannot be
+    /// trusted.
     grants: Option<BTreeMap<ElectionName, GrantRecord>>,
 }
 
@@ -165,7 +164,7 @@ impl Remembered {
             return;
         }
         match record {
-            // The first grant shows that the leases before it have been waited out.
+            // The first grant shows that the leases before it have ended.
             Record::Grant(grant) => {
                 let grants = self.grants.get_or_insert_default();
                 match grants.get_mut(&grant.election) {
@@ -189,12 +188,12 @@ impl Remembered {
         (self.written, self.first) = (true, false);
     }
 
-    /// Notes a grant in this boot of the machine, possibly forgotten since.
+    /// Notes that this boot of the machine has granted, even if the grant is forgotten.
     pub fn begin_grants(&mut self) {
         self.grants.get_or_insert_default();
     }
 
-    /// Forgets the grants: the machine was started anew, or the table of grants is not whole.
+    /// Forgets the grants: the machine was started anew, or the table of grants is damaged.
     pub fn forget_grants(&mut self) {
         self.grants = None;
     }
@@ -226,7 +225,7 @@ impl Remembered {
         self.grants.as_ref()?.get(election)
     }
 
-    /// The number of grants that this start would find; `None` if it has to wait out all leases.
+    /// The number of grants that a start would find; `None` if it must wait for all leases to end.
     #[must_use]
     pub fn grants(&self) -> Option<usize> {
         self.grants.as_ref().map(BTreeMap::len)

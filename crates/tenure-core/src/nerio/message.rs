@@ -7,9 +7,11 @@ use super::body::{
     FenceRead, FenceSeen, Granted, Leaving, List, Listed, Query, Refused, Release, Released,
     Remainder, Request, State, Verify, WordAndName, fmt_fence,
 };
+use super::epoch::{Current, DocumentPart, DocumentRead, EpochId, Where};
 use super::identity::Who;
 use super::inventory::{Candidates, CandidatesHere, Elections, ElectionsHere};
 use super::order::{Order, Ordered, StepDown};
+use crate::time::Time;
 
 /// The sender of a message, and its address.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -18,9 +20,12 @@ pub struct Sender {
     pub who: Who,
     /// Address that the transport saw.
     pub address: SocketAddr,
-    /// Position of the member that the driver recognized as the sender, by a proof such as a key,
-    /// or as well as it can without. `None` for other senders.
-    pub member: Option<usize>,
+    /// Whether the driver recognized the sender as the node with this name: by its key or, without
+    /// keys, by its address. The core looks up whether this node is a member.
+    pub proved: bool,
+    /// Epoch for which the message is meant, as the envelope names it. Nothing proves that this
+    /// epoch has begun.
+    pub epoch: EpochId,
 }
 
 /// A message, typed by its recipient. Many share a datagram; each stands alone.
@@ -55,6 +60,10 @@ pub enum ToGrantor {
     Order(Order),
     /// Grantor without memory to grantor: how high are the fences?
     FenceRead(FenceRead),
+    /// Any sender to grantor: which epoch have you entered?
+    Where(Where),
+    /// Any sender to grantor: a part of the document of this epoch, please.
+    DocumentRead(DocumentRead),
 }
 
 /// A message for a candidate.
@@ -89,6 +98,10 @@ pub enum ToAsker {
     CandidatesHere(CandidatesHere),
     /// Grantor to the sender of an order: the outcome here.
     Ordered(Ordered),
+    /// Grantor to asker: the epoch that I have entered.
+    Current(Current),
+    /// Grantor to asker: a part of a document.
+    DocumentPart(DocumentPart),
 }
 
 /// Each body becomes the message that carries it.
@@ -103,9 +116,46 @@ macro_rules! carried {
 }
 
 carried! {
-    Grantor(ToGrantor): Request Release Leaving Query List Elections Candidates Order FenceRead;
+    Grantor(ToGrantor): Request Release Leaving Query List Elections Candidates Order FenceRead
+        Where DocumentRead;
     Candidate(ToCandidate): Granted Refused Released StepDown Verify;
-    Asker(ToAsker): Remainder State FenceSeen Listed ElectionsHere CandidatesHere Ordered;
+    Asker(ToAsker): Remainder State FenceSeen Listed ElectionsHere CandidatesHere Ordered
+        Current DocumentPart;
+}
+
+impl Message {
+    /// Whether the message counts only in its epoch, `epoch`. A verification counts in every epoch,
+    /// since it may ask about a leader of any. In epoch 0 it is bound as well, because another
+    /// epoch 0 is of another cluster.
+    pub(super) const fn is_bound(&self, epoch: EpochId) -> bool {
+        match self {
+            Self::Candidate(ToCandidate::Verify(_)) | Self::Asker(ToAsker::Remainder(_)) => {
+                epoch.number == 0
+            }
+            Self::Grantor(ToGrantor::Where(_) | ToGrantor::DocumentRead(_))
+            | Self::Asker(ToAsker::Current(_) | ToAsker::DocumentPart(_)) => false,
+            Self::Grantor(_) | Self::Candidate(_) | Self::Asker(_) => true,
+        }
+    }
+}
+
+impl ToGrantor {
+    /// The Start that an answer names.
+    pub(super) const fn start(&self) -> Time {
+        match self {
+            Self::Request(m) => m.start,
+            Self::Release(m) => m.start,
+            Self::Leaving(m) => m.start,
+            Self::Query(m) => m.start,
+            Self::List(m) => m.start,
+            Self::Elections(m) => m.start,
+            Self::Candidates(m) => m.start,
+            Self::Order(m) => m.start,
+            Self::FenceRead(m) => m.start,
+            Self::Where(m) => m.start,
+            Self::DocumentRead(m) => m.start,
+        }
+    }
 }
 
 impl fmt::Display for Sender {
@@ -141,6 +191,8 @@ impl fmt::Display for ToGrantor {
             Self::Candidates(m) => write!(f, "{m}"),
             Self::Order(m) => write!(f, "{m}"),
             Self::FenceRead(m) => write!(f, "fence read start {}", m.start),
+            Self::Where(m) => write!(f, "{m}"),
+            Self::DocumentRead(m) => write!(f, "{m}"),
         }
     }
 }
@@ -199,6 +251,8 @@ impl fmt::Display for ToAsker {
             Self::ElectionsHere(m) => write!(f, "{m}"),
             Self::CandidatesHere(m) => write!(f, "{m}"),
             Self::Ordered(m) => write!(f, "{m}"),
+            Self::Current(m) => write!(f, "{m}"),
+            Self::DocumentPart(m) => write!(f, "{m}"),
         }
     }
 }

@@ -32,15 +32,16 @@
 //! - **Leader Stability**: with round trips below a third of the lease a leader stays in office.
 //! - **Eventual Election**: with a quorum in touch a vacancy ends: after a release in one round
 //!   trip, after a crash when the lease has ended.
-//! - Whatever arrives, memory stays within [`Limits`], and nothing that decodes causes a panic.
+//! - Whatever arrives, a node keeps no more than its [`Limits`], and nothing that decodes causes a
+//!   panic.
 //!
 //! # What is not guaranteed
 //!
 //! - The leader may have changed when its message arrives. Recipients gate on the fence or on the
 //!   edict timestamp; a lease alone protects nothing outside the leader's own process.
-//! - Participants that lie can break anything. Oks count only from a member's own address and one
-//!   incarnation speaks from one address, which stops accidents and forgers that cannot fake
-//!   addresses; the others need an authenticated transport.
+//! - Participants that lie can break anything. Oks count only from a member's own address, and one
+//!   incarnation speaks from one address: that stops accidents, and forgers that cannot fake
+//!   addresses. Against other forgers use an authenticated transport.
 //! - The cluster stands still after *two of three* grantors lost their state directories at the
 //!   same time: each waits to read the fences of a quorum of the others, until an operator decides.
 //! - Succession is not fair. Candidates go by [priority](crate::Command::Campaign) and by a hash,
@@ -107,6 +108,8 @@
 //! | [`Order`], [`Ordered`] | authorized sender, grantor | | the fence of a leadership that is to end, the next leader |
 //! | [`StepDown`] | grantor, leader | | the order, for the holder of that fence |
 //! | [`FenceRead`], [`FenceSeen`] | grantor, grantor | | a bound on all fences seen and leases given |
+//! | [`Where`], [`Current`] | any sender, grantor | 10.6 | the epoch that the grantor has entered |
+//! | [`DocumentRead`], [`DocumentPart`] | any sender, grantor | 10.6 | a part of the document of that epoch |
 //!
 //! A message has the type of its recipient: [`ToGrantor`], [`ToCandidate`], or [`ToAsker`] for the
 //! answer to a question. [`wire`] has the format.
@@ -120,13 +123,14 @@
 //! | renewal | ¼ to ⅓ of δ after the last | room for repetitions before work must stop |
 //! | a lost renewal | max(2d, 50 ms), ≤ δ/6 | an answer would have arrived |
 //! | refresh R | 250 ms | a candidate that died is forgotten after 3R |
-//! | a waiting request | min(3R, (1 + ρ)δ) | then its candidate is dead, or its lease over |
+//! | a waiting request | min(3R, (1 + ρ)δ) | afterwards its candidate is dead, or its lease over |
 //! | yield | until the rival has gone, or its grant has ended, + [0, R) | both would meet again |
 //! | a lost release | 2d, doubling, while the lease lasts | afterwards it does not matter |
 //! | quarantine | (1 + ρ)·δ_max, own or read | every forgotten lease has ended |
 //! | a larger δ_max | (1 + ρ)·δ_max | leases forgotten by others have ended, too |
 //! | a forgotten election | F + (1 + ρ)·δ_max | messages still on their way have lapsed |
-//! | a failed write | 1 s | then the record is written again, with or without requests |
+//! | a lost part of a document | as a lost renewal, five times | later messages of members name the epoch again |
+//! | a failed write | 1 s | the record is written again, with or without requests |
 //!
 //! Where `d` is a high percentile of measured round trips.
 //!
@@ -189,16 +193,23 @@
 //! - *Restart*: a grantor that restarts on the same boot of its machine remembers its grants; on
 //!   another boot it waits for the end of all leases; if its directory is lost, it also reads the
 //!   fences and the longest leases of others, and waits for the end of those.
-//! - *Readings*: a request names the fence with which its sender raised its claim, none before,
-//!   and a grantor keeps it with the grant. An observer names a leader when a quorum of written,
+//! - *Readings*: a request names the fence with which its sender raised its claim, if it has, and a
+//!   grantor keeps this fence with the grant. An observer names a leader when a quorum of written,
 //!   live grants was requested with one such fence: a candidate that did not win is never named,
 //!   and a leader is named one round trip after it won. A grantor with a failed disk says so, and
 //!   reports no unwritten grant. A leader that gives up under a promise reports that to the
 //!   grantors, and they report it to observers: its grants last, but it leads no more.
 //! - *Orders*: a grantor passes an order to end a leadership on to the holder with the fence that
-//!   the order names. The holder reports it, once, if that is the fence with which it leads: the
-//!   application ends its leadership or goes on. An order never ends a later one.
+//!   the order names. The holder reports the order, once, if it leads with that fence; the
+//!   application ends the leadership or goes on. An order never ends a later leadership.
 //! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
+//! - *Documents*: a node without a grantor needs no complete list of members. A member that is
+//!   asked for another epoch says in which epoch it is; the node reads the document of that epoch.
+//!   A single member may be a stray one, so the node asks the members of the document only once
+//!   so many members name its cluster that the others on the list are no quorum. A list of one
+//!   name needs one member. Once a quorum has answered in the node's epoch, the node takes only a
+//!   later epoch of the same cluster. Claims survive the change, answers do not: oks of one epoch
+//!   count together.
 //!
 //! # Not built yet
 //!
@@ -206,7 +217,7 @@
 //! |---|---|
 //! | 4, bounded skew | step 6.1 and `E`: both go through [`Drift`], the one place of `1 ± ρ` |
 //! | 9, the ring; 10.3, weak leaders | kinds 14 and 15 of [`wire`]; a third machine in the node |
-//! | 10.6, epochs | [`wire::Envelope::epoch`], [`EdictTimestamp::epoch`]; a check on admission |
+//! | 10.6, epochs | another [`Membership`] in [`Nerio`]; [`EdictTimestamp::epoch`] |
 //! | clock breach | every ok carries `T_q`: compared by the candidate, a reason to refuse |
 //! | supervised release | kind 13 of [`wire`]; a grant ended by another than its holder |
 //!
@@ -220,8 +231,8 @@
 //! use std::time::Duration;
 //!
 //! use tenure_core::nerio::{
-//!     Boot, Command, Config, Effect, Inc, Instance, Kept, Member, Memory, Nerio, Sender, Start,
-//!     To,
+//!     Boot, Command, Config, Effect, Inc, Instance, Kept, Member, Memory, Nerio, Recipient,
+//!     Sender, Start,
 //! };
 //! use tenure_core::{Fence, Input, Protocol, Time};
 //!
@@ -229,6 +240,7 @@
 //! let address = |n: usize| SocketAddr::from(([127, 0, 0, 1], 7101 + n as u16));
 //! let member = |n: usize| Member::at(names[n].parse().unwrap(), address(n));
 //! let config = Config::new("demo".parse()?, (0..3).map(member).collect()).check()?;
+//! let epoch = config.membership().id();
 //! let mut nodes: Vec<Nerio> =
 //!     names.iter().map(|name| Nerio::new(config.clone(), name.parse().unwrap())).collect();
 //!
@@ -260,11 +272,13 @@
 //!             Effect::Send { to, message } => {
 //!                 // Here the nodes are the members, and no node pretends to be another one.
 //!                 let who = nodes[n].who().clone();
-//!                 let from = Sender { who, address: address(n), member: Some(n) };
-//!                 let to = match to {
-//!                     To::Member(n) => n,
-//!                     To::Address(to) => (0..3).find(|n| address(*n) == to).unwrap(),
+//!                 let from = Sender { who, address: address(n), proved: true, epoch };
+//!                 let mut all = 0..3;
+//!                 let to = match to.recipient {
+//!                     Recipient::Member(name) => all.find(|n| names[*n] == name.as_str()),
+//!                     Recipient::Address(to) => all.find(|n| address(*n) == to),
 //!                 };
+//!                 let to = to.unwrap();
 //!                 queue.push_back((to, Input::Message { from, message }));
 //!             }
 //!             // Writes are done at once, and there are no handles.
@@ -286,6 +300,8 @@ mod by_member;
 mod candidate;
 mod command;
 pub mod config;
+mod context;
+pub mod epoch;
 mod event;
 mod grantor;
 mod identity;
@@ -312,6 +328,10 @@ pub use command::{Command, Extra};
 pub use config::{
     Checked, Config, ConfigError, HostPort, HostPortError, Limits, Member, MemberError, members,
 };
+pub use epoch::{
+    Current, Document, DocumentError, DocumentPart, DocumentRead, DocumentReader, EpochId,
+    Membership, Origin, ReadOutcome, Seat, Where,
+};
 pub use event::{Event, Ignored, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};
 pub use inventory::{
@@ -328,4 +348,4 @@ pub use record::{GrantRecord, Record, Tenancy};
 pub use roster::{Entry, Roster};
 pub use timer::Timer;
 pub use timestamp::{EdictTimestamp, Incomparable, QuorumTimestamp};
-pub use words::{Effect, Start, To, Words};
+pub use words::{Effect, Recipient, Start, To, Words};

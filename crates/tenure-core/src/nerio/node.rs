@@ -1,21 +1,26 @@
 //! A node: at most one grantor, and any number of candidates and observers.
 
+mod epochs;
+
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
 use core::net::SocketAddr;
 
 use super::body::{Remainder, Service, State, Verify};
-use super::candidate::{Candidate, Context, Silence};
+use super::candidate::Candidate;
 use super::command::{Command, Extra};
 use super::config::Checked;
+use super::context::Context;
+use super::epoch::{Learning, Membership};
 use super::event::{Event, Ignored, OwnEvent, Question};
 use super::grantor::Grantor;
 use super::identity::{Inc, Who};
 use super::message::{Message, Sender, ToAsker, ToCandidate};
 use super::observer::Observer;
 use super::order::StepDown;
-use super::round_trips::RoundTrips;
 use super::timer::Timer;
-use super::words::{Out, Start, Words, emit, send};
+use super::wire;
+use super::words::{Out, Start, To, Words, emit, send};
 use crate::by_election::ByElection;
 use crate::contract::{Input, Protocol};
 use crate::deadlines::Deadlines;
@@ -30,19 +35,20 @@ const ASKED_MAX: usize = 64;
 /// A node of a Nerio cluster: the machine that the module document describes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Nerio {
-    config: Checked,
-    who: Who,
-    draw: Draw,
-    trips: RoundTrips,
-    silence: Silence,
+    context: Context,
     grantor: Option<Grantor>,
     candidates: ByElection<Candidate>,
     observers: BTreeMap<ElectionName, Observer>,
     candidates_due: Deadlines,
     observers_due: Deadlines,
-    /// Unanswered verifications. An answer belongs to one of them by its sender and its Start, not
-    /// by its election alone.
+    /// Unanswered verifications. The sender and the Start of an answer show to which verification
+    /// it belongs; its election alone does not.
     asked: BTreeSet<(ElectionName, Question)>,
+    /// Last sender that was told this node's epoch, and the time: a datagram with many questions
+    /// gets one answer.
+    told_epoch: Option<(SocketAddr, Time)>,
+    /// Documents of epochs that candidates and observers do not know.
+    learning: Learning,
     now: Time,
 }
 
@@ -51,17 +57,15 @@ impl Nerio {
     #[must_use]
     pub fn new(config: Checked, name: NodeName) -> Self {
         Self {
-            config,
-            who: Who { name, inc: Inc(0) },
-            draw: Draw::new(0),
-            trips: RoundTrips::default(),
-            silence: Silence::default(),
+            context: Context::new(config, name),
             grantor: None,
             candidates: ByElection::new(),
             observers: BTreeMap::new(),
             candidates_due: Deadlines::default(),
             observers_due: Deadlines::default(),
             asked: BTreeSet::new(),
+            told_epoch: None,
+            learning: Learning::default(),
             now: Time::ZERO,
         }
     }
@@ -69,13 +73,26 @@ impl Nerio {
     /// This incarnation of this node.
     #[must_use]
     pub fn who(&self) -> &Who {
-        &self.who
+        &self.context.who
     }
 
     /// The settings of the cluster and of this node.
     #[must_use]
     pub const fn config(&self) -> &Checked {
-        &self.config
+        &self.context.config
+    }
+
+    /// The members that its candidates and observers ask.
+    #[must_use]
+    pub fn membership(&self) -> &Membership {
+        &self.context.membership
+    }
+
+    /// Whether a quorum has confirmed [these members](Self::membership). Before, the list of the
+    /// settings may be wrong. The members of a node with a grantor need no confirmation.
+    #[must_use]
+    pub const fn is_confirmed(&self) -> bool {
+        self.context.confirmation.is_confirmed()
     }
 
     /// The state of its grantor; `None` without a grantor.
@@ -85,16 +102,26 @@ impl Nerio {
     }
 
     fn start(&mut self, now: Time, start: Start, out: &mut Out) {
-        self.who.inc = start.inc;
-        self.draw = Draw::new(start.seed);
+        self.context.who.inc = start.inc;
+        self.context.draw = Draw::new(start.seed);
         if let Some(memory) = start.memory {
-            let mut grantor = Grantor::new(self.config.clone(), self.who.name.clone());
+            let Context { config, membership, who, .. } = &self.context;
+            let (config, membership) = (config.clone(), Arc::clone(membership));
+            let mut grantor = Grantor::new(config, membership, who.name.clone());
             grantor.on_start(now, memory, out);
             self.grantor = Some(grantor);
+            self.context.confirmation.confirm();
         }
     }
 
     fn on_message(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
+        let own = match (&message, &self.grantor) {
+            (Message::Grantor(_), Some(grantor)) => grantor.membership.id(),
+            _ => self.context.membership.id(),
+        };
+        if from.epoch != own && message.is_bound(from.epoch) {
+            return self.on_other_epoch(now, from, &message, out);
+        }
         match message {
             // The sender may be behind a relay or a gateway: only answers must come from a member.
             Message::Grantor(message) => self.with_grantor(out, |grantor, out| {
@@ -102,6 +129,18 @@ impl Nerio {
             }),
             Message::Candidate(message) => self.on_candidate_message(now, from, message, out),
             Message::Asker(answer) => self.on_answer(now, from, answer, out),
+        }
+    }
+
+    /// Answers a question for another epoch with this node's epoch, once for each datagram.
+    /// Messages without filler get no answer, which would be much longer than the message.
+    fn on_other_epoch(&mut self, now: Time, from: &Sender, message: &Message, out: &mut Out) {
+        ignore(out, None, Ignored::OtherEpoch);
+        let (Message::Grantor(asked), Some(grantor)) = (message, &self.grantor) else { return };
+        let this = Some((from.address, now));
+        if wire::is_padded(message) && self.told_epoch != this {
+            self.told_epoch = this;
+            grantor.say_epoch(now, from, asked.start(), out);
         }
     }
 
@@ -126,9 +165,11 @@ impl Nerio {
                 });
             }
             ToCandidate::Released(m) => {
-                let Some(member) = self.answering(from, &m.election, m.asker, out) else { return };
+                if self.answering(from, &m.election, m.asker, out).is_none() {
+                    return;
+                }
                 self.with_candidate(&m.election, out, |candidate, context, out| {
-                    candidate.on_released(now, member, &m, context, out);
+                    candidate.on_released(now, from, &m, context, out);
                 });
             }
             ToCandidate::StepDown(order) => match self.member(from) {
@@ -147,7 +188,7 @@ impl Nerio {
                 }
             }
             ToAsker::Remainder(remainder) => self.on_remainder(now, from, &remainder, out),
-            ToAsker::FenceSeen(seen) if seen.asker != self.who.inc => {
+            ToAsker::FenceSeen(seen) if seen.asker != self.context.who.inc => {
                 ignore(out, None, Ignored::OtherIncarnation);
             }
             ToAsker::FenceSeen(seen) => match self.member(from) {
@@ -160,20 +201,22 @@ impl Nerio {
             | ToAsker::ElectionsHere(_)
             | ToAsker::CandidatesHere(_)
             | ToAsker::Ordered(_) => ignore(out, None, Ignored::Unasked),
+            ToAsker::Current(current) => self.on_current(now, from, &current, out),
+            ToAsker::DocumentPart(part) => self.on_document_part(now, from, &part, out),
         }
     }
 
     /// The member that sent a message, by its name and by the driver's proof: a sender that only
     /// has the name could win elections with forged oks.
     fn member(&self, from: &Sender) -> Option<usize> {
-        let named = self.config.position(&from.who.name)?;
-        (from.member == Some(named)).then_some(named)
+        self.context.membership.position(&from.who.name).filter(|_| from.proved)
     }
 
-    /// The member that answers this incarnation: another incarnation of the same name may have used
-    /// the same Start, for a fence and a lease of its own.
+    /// The member whose answer is for this incarnation. Another incarnation of the same name may
+    /// have used the same Start, with another fence and another lease. The answer is bound to the
+    /// epoch of this node, and so is a word for that epoch.
     fn answering(
-        &self,
+        &mut self,
         from: &Sender,
         election: &ElectionName,
         asker: Inc,
@@ -183,10 +226,11 @@ impl Nerio {
             ignore(out, None, Ignored::NotAMember);
             return None;
         };
-        if asker != self.who.inc {
+        if asker != self.context.who.inc {
             ignore(out, Some(election.clone()), Ignored::OtherIncarnation);
             return None;
         }
+        self.context.confirmation.answers(member, &self.context.membership);
         Some(member)
     }
 
@@ -201,34 +245,43 @@ impl Nerio {
         if let Some(candidate) = self.candidates.get_mut(&state.election) {
             candidate.hear_fence(state.seen);
         }
-        let Some(observer) = self.observers.get_mut(&state.election) else {
-            return ignore(out, Some(state.election), Ignored::Unasked);
-        };
-        observer.on_state(now, member, state, &self.config, out);
-        observer.book(&mut self.observers_due);
+        let election = state.election.clone();
+        self.with_observer(&election, out, |observer, context, out| {
+            observer.on_state(now, member, state, context, out);
+        });
     }
 
     fn with_candidate(
         &mut self,
         election: &ElectionName,
         out: &mut Out,
-        act: impl FnOnce(&mut Candidate, &mut Context<'_>, &mut Out),
+        act: impl FnOnce(&mut Candidate, &mut Context, &mut Out),
     ) {
         let Some(candidate) = self.candidates.get_mut(election) else {
             return ignore(out, Some(election.clone()), Ignored::Unasked);
         };
-        let (config, who, draw) = (&self.config, &self.who, self.draw);
-        let (trips, silence) = (&mut self.trips, &mut self.silence);
-        let mut context = Context { config, who, draw, trips, silence };
-        act(candidate, &mut context, out);
+        act(candidate, &mut self.context, out);
         candidate.book(&mut self.candidates_due);
+    }
+
+    fn with_observer(
+        &mut self,
+        election: &ElectionName,
+        out: &mut Out,
+        act: impl FnOnce(&mut Observer, &Context, &mut Out),
+    ) {
+        let Some(observer) = self.observers.get_mut(election) else {
+            return ignore(out, Some(election.clone()), Ignored::Unasked);
+        };
+        act(observer, &self.context, out);
+        observer.book(&mut self.observers_due);
     }
 
     fn on_command(&mut self, now: Time, election: ElectionName, command: Command, out: &mut Out) {
         let known = self.candidates.contains(&election);
         match command {
             Command::Campaign { value, priority } => {
-                if self.candidates.len() >= self.config.limits.elections {
+                if self.candidates.len() >= self.context.config.limits.elections {
                     self.candidates.retain(|candidate| !candidate.is_over(now));
                 }
                 let begin = || Candidate::new(election.clone());
@@ -252,10 +305,11 @@ impl Nerio {
             }
             Command::Observe { every } => {
                 self.unobserve(&election);
-                let mut observer = Observer::new(election.clone(), every, now);
-                observer.run_due(now, &self.config, out);
-                observer.book(&mut self.observers_due);
-                self.observers.insert(election, observer);
+                let observer = Observer::new(election.clone(), every, now);
+                self.observers.insert(election.clone(), observer);
+                self.with_observer(&election, out, |observer, context, out| {
+                    observer.run_due(now, context, out);
+                });
             }
             Command::Unobserve => self.unobserve(&election),
             Command::Extra(Extra::Verify { leader }) => self.verify(now, election, leader, out),
@@ -268,7 +322,7 @@ impl Nerio {
         }
     }
 
-    /// Section 10.5, steps 1 and 2.
+    /// Asks a leader whether it leads (section 10.5, steps 1 and 2).
     fn verify(&mut self, now: Time, election: ElectionName, leader: SocketAddr, out: &mut Out) {
         if self.asked.len() >= ASKED_MAX {
             // Forget the oldest question, whose answer would be worth least.
@@ -278,7 +332,8 @@ impl Nerio {
             }
         }
         self.asked.insert((election.clone(), Question { leader, start: now }));
-        send(out, leader, Verify { election, start: now });
+        let to = To::at(self.context.membership.id(), leader);
+        send(out, to, Verify { election, start: now });
     }
 
     fn on_step_down(&mut self, now: Time, by: &NodeName, order: &StepDown, out: &mut Out) {
@@ -298,20 +353,21 @@ impl Nerio {
         }
         let (election, start, asker) = (verify.election.clone(), verify.start, from.who.inc);
         let remaining = core::time::Duration::ZERO;
-        send(out, from.address, Remainder { election, start, asker, remaining, fence: None });
+        send(out, from, Remainder { election, start, asker, remaining, fence: None });
     }
 
-    /// Section 10.5 with erratum 1: the leadership is good while `C_q < Start_q + (1 − ρ)δ`.
+    /// Handles the answer to a verification (section 10.5 with erratum 1): the leadership is good
+    /// while `C_q < Start_q + (1 − ρ)δ`.
     fn on_remainder(&mut self, now: Time, from: &Sender, answer: &Remainder, out: &mut Out) {
         let election = answer.election.clone();
-        if answer.asker != self.who.inc {
+        if answer.asker != self.context.who.inc {
             return ignore(out, Some(election), Ignored::OtherIncarnation);
         }
         let question = Question { leader: from.address, start: answer.start };
         if !self.asked.remove(&(election.clone(), question)) {
             return ignore(out, Some(election), Ignored::Unasked);
         }
-        let until = answer.start.after(self.config.drift.shrink(answer.remaining));
+        let until = answer.start.after(self.context.config.drift.shrink(answer.remaining));
         let event = if now < until {
             OwnEvent::Verified { question, leader: from.who.clone(), until, fence: answer.fence }
         } else {
@@ -327,10 +383,11 @@ impl Nerio {
             });
         }
         for election in self.observers_due.take_due(now) {
-            let Some(observer) = self.observers.get_mut(&election) else { continue };
-            observer.run_due(now, &self.config, out);
-            observer.book(&mut self.observers_due);
+            self.with_observer(&election, out, |observer, context, out| {
+                observer.run_due(now, context, out);
+            });
         }
+        self.read_due(now, out);
         // Start the grantor last: a failed write of the grantor drops every effect after it.
         if let Some(grantor) = &mut self.grantor {
             grantor.on_timeout(now, out);
@@ -384,7 +441,8 @@ impl Protocol for Nerio {
             timer.unwrap_or(Timer::Attempt).at(at)
         });
         let observer = self.observers_due.first().map(|at| Timer::Observe.at(at));
-        let first = Deadline::first(Deadline::first(grantor, candidate), observer);
+        let part = self.learning.due().map(|at| Timer::ReadDocument.at(at));
+        let first = [candidate, observer, part].into_iter().fold(grantor, Deadline::first);
         debug_assert_eq!(first.map(|first| first.at), self.due(), "the two are one");
         first
     }
@@ -392,7 +450,8 @@ impl Protocol for Nerio {
     /// Does not read the candidate that is due: with thousands of candidates it is in no cache.
     fn due(&self) -> Option<Time> {
         let grantor = self.grantor.as_ref().and_then(Grantor::deadline).map(|due| due.at);
-        let others = [self.candidates_due.first(), self.observers_due.first()];
+        let part = self.learning.due();
+        let others = [self.candidates_due.first(), self.observers_due.first(), part];
         others.into_iter().chain([grantor]).flatten().min()
     }
 

@@ -6,13 +6,13 @@ use core::time::Duration;
 
 use super::body::{Holder, Query, Service, State};
 use super::by_member::ByMember;
-use super::config::Checked;
+use super::context::Context;
 use super::event::Event;
 use super::identity::{Instance, Mark};
 use super::named_leader::{LiveGrant, leadership};
 use super::quorum::{MemberSet, Quorums};
 use super::roster::replaced;
-use super::words::{Effect, Out, To, send};
+use super::words::{Effect, Out, send};
 use crate::deadlines::{Booking, Deadlines};
 use crate::name::ElectionName;
 use crate::time::Time;
@@ -29,14 +29,16 @@ pub(super) struct Observer {
     began: Time,
     /// Time since which an incarnation holds a quorum of grants and has not announced its fence.
     won_since: Option<Time>,
+    /// Time of the last change of epochs, until the view agrees with answers of the new one.
+    switched: Option<Time>,
     booking: Booking,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct GrantorReport {
     start: Time,
-    /// Time since which the grant has been free, at the latest, if it is free and the answer
-    /// counts.
+    /// Latest possible time at which the grant became free; `None` if the grant is held, or the
+    /// answer does not count.
     free_since: Option<Time>,
     holder: Option<(Time, Box<Holder>)>,
     /// Approximate end of the promise that delays the release, if the holder leads no more.
@@ -72,21 +74,32 @@ impl Observer {
             view: None,
             began: now,
             won_since: None,
+            switched: None,
             booking: Booking::default(),
         }
     }
 
     /// Asks the grantors when due, and reports a view that has changed with time alone.
-    pub(super) fn run_due(&mut self, now: Time, config: &Checked, out: &mut Out) {
+    pub(super) fn run_due(&mut self, now: Time, context: &Context, out: &mut Out) {
         if now >= self.next_at && now > self.last_start {
             self.last_start = now;
-            for member in 0..config.members.len() {
+            for member in context.membership.everyone().iter() {
                 let query = Query { election: self.election.clone(), start: now };
-                send(out, To::Member(member), query);
+                send(out, context.membership.to(member), query);
             }
             self.next_at = now.after(self.every);
         }
-        self.tell(now, config, out);
+        self.tell(now, context, out);
+    }
+
+    /// Asks the members of another epoch. Answers of the members before count no more; the view
+    /// stays until the new members have had time to answer.
+    pub(super) fn switch(&mut self, now: Time, context: &Context, out: &mut Out) {
+        self.answers.clear();
+        self.won_since = None;
+        self.switched = Some(now);
+        self.next_at = now;
+        self.run_due(now, context, out);
     }
 
     pub(super) fn on_state(
@@ -94,7 +107,7 @@ impl Observer {
         now: Time,
         member: usize,
         state: State,
-        config: &Checked,
+        context: &Context,
         out: &mut Out,
     ) {
         let newer = |known: &GrantorReport| known.start < state.start;
@@ -102,7 +115,8 @@ impl Observer {
             // The rest of a lease counts from the question (readings).
             let start = state.start;
             let free = state.service == Service::Serving && state.holder.is_none();
-            let here = |span| config.drift.shrink(config.drift.real_at_least(span));
+            let drift = context.config.drift;
+            let here = |span| drift.shrink(drift.real_at_least(span));
             let free_since = free.then(|| now.before(here(state.free_for)));
             let until = |holder: &Holder| start.after(here(holder.remaining));
             let holder = state.holder.map(|holder| (until(&holder), holder));
@@ -112,7 +126,7 @@ impl Observer {
             let heard = GrantorReport { start, free_since, holder, leaving, instance, memories };
             self.answers.insert(member, heard);
         }
-        self.run_due(now, config, out);
+        self.run_due(now, context, out);
     }
 
     pub(super) fn book(&mut self, deadlines: &mut Deadlines) {
@@ -132,27 +146,33 @@ impl Observer {
         }
     }
 
-    fn tell(&mut self, now: Time, config: &Checked, out: &mut Out) {
-        let live: Vec<BelievedGrant<'_>> = self.live(now, config).collect();
-        let seen = self.look(now, &live, config);
-        let holds = seen.is_none() && holds_quorum(&live, &config.quorums);
-        let is_won = holds && self.is_won(now, config);
+    fn tell(&mut self, now: Time, context: &Context, out: &mut Out) {
+        let live: Vec<BelievedGrant<'_>> = self.live(now, context).collect();
+        let seen = self.look(now, &live, context);
+        let holds = seen.is_none() && holds_quorum(&live, context.membership.quorums());
+        let is_won = holds && self.is_won(now, context);
         if !holds {
             self.won_since = None;
+        }
+        if seen.is_some() {
+            self.switched = None;
         }
         let view = match (seen, &self.view) {
             (Some(view), _) => view,
             (None, Some(View::Unknown { since })) => View::Unknown { since: *since },
-            // The leader has given up, or its grants have moved: wait for the answers to the next
-            // question.
+            // The leader has given up, its grants have moved, or other members answer: wait for the
+            // answers to the next question.
             (None, Some(View::Leader(LeaderView { until: Some(until), .. })))
-                if now < *until && (is_won || self.are_free(now, config)) =>
+                if now < *until
+                    && (is_won
+                        || self.has_switched(now, context)
+                        || self.are_free(now, context)) =>
             {
                 return;
             }
             (None, Some(View::Vacant)) if is_won => return,
             // Report nothing before the first answers could have come.
-            (None, None) if is_won || now < self.began.after(self.patience(config)) => return,
+            (None, None) if is_won || now < self.began.after(self.patience(context)) => return,
             (None, _) => View::Unknown { since: now },
         };
         if self.view.as_ref() != Some(&view) {
@@ -162,38 +182,44 @@ impl Observer {
         }
     }
 
-    /// The age up to which a grantor's answer counts.
-    fn patience(&self, config: &Checked) -> Duration {
-        self.every.saturating_mul(3).saturating_add(config.round_trip.saturating_mul(4))
+    /// Whether the members of another epoch may not have answered yet.
+    fn has_switched(&self, now: Time, context: &Context) -> bool {
+        self.switched.is_some_and(|at| now < at.after(self.patience(context)))
     }
 
-    /// The answers that still count, without answers of a memory of which another member knows a
-    /// later one.
+    /// The age up to which a grantor's answer counts.
+    fn patience(&self, context: &Context) -> Duration {
+        let round_trip = context.config.round_trip;
+        self.every.saturating_mul(3).saturating_add(round_trip.saturating_mul(4))
+    }
+
+    /// The answers that still count. An answer does not count if another member knows a later
+    /// memory of its grantor.
     fn fresh(
         &self,
         now: Time,
-        config: &Checked,
+        context: &Context,
     ) -> impl Iterator<Item = &(usize, GrantorReport)> + Clone {
-        let patience = self.patience(config);
+        let patience = self.patience(context);
         let fresh = self.answers.iter().filter(move |(_, heard)| now.since(heard.start) < patience);
         let words = fresh.clone().map(|(member, heard)| {
             let known: &[Mark] = &heard.memories;
             (*member, heard.instance, known)
         });
-        let replaced = replaced(words, config).map_or(MemberSet::EMPTY, |(members, _)| members);
+        let replaced = replaced(words).map_or(MemberSet::EMPTY, |(members, _)| members);
         fresh.filter(move |(member, _)| !replaced.contains(*member))
     }
 
     /// Whether each grantor of a quorum was free at some time not long ago.
-    fn are_free(&self, now: Time, config: &Checked) -> bool {
-        let free = self.fresh(now, config).filter(|(_, heard)| heard.free_since.is_some());
-        config.quorums.is_quorum(free.map(|(member, _)| *member).collect())
+    fn are_free(&self, now: Time, context: &Context) -> bool {
+        let free = self.fresh(now, context).filter(|(_, heard)| heard.free_since.is_some());
+        context.membership.quorums().is_quorum(free.map(|(member, _)| *member).collect())
     }
 
-    /// Whether a quorum of grantors was free at one instant, not long ago. Instants of their own
-    /// are not enough: a leader may have moved from one grantor to the other.
-    fn is_vacant(&self, now: Time, config: &Checked) -> bool {
-        let fresh = self.fresh(now, config);
+    /// Whether a quorum of grantors was free at one instant, not long ago. An instant for each
+    /// grantor is not enough: a leader may have moved from one grantor to another in between.
+    fn is_vacant(&self, now: Time, context: &Context) -> bool {
+        let fresh = self.fresh(now, context);
         let free = fresh.clone().filter_map(|(member, heard)| {
             let since = heard.free_since?;
             Some((*member, since, heard.start))
@@ -203,17 +229,17 @@ impl Observer {
             && fresh.clone().any(|(_, GrantorReport { start: at, .. })| {
                 let was_free = |(_, since, start): &(usize, Time, Time)| since <= at && at <= start;
                 let free = free.clone().filter(was_free).map(|(member, ..)| member);
-                config.quorums.is_quorum(free.collect())
+                context.membership.quorums().is_quorum(free.collect())
             })
     }
 
     /// The view on which a quorum of grantors agrees, if any.
-    fn look(&self, now: Time, live: &[BelievedGrant<'_>], config: &Checked) -> Option<View> {
-        if self.is_vacant(now, config) {
+    fn look(&self, now: Time, live: &[BelievedGrant<'_>], context: &Context) -> Option<View> {
+        if self.is_vacant(now, context) {
             return Some(View::Vacant);
         }
-        let (who, fence, until) =
-            leadership(live.iter().map(BelievedGrant::grant), &config.quorums)?;
+        let quorums = context.membership.quorums();
+        let (who, fence, until) = leadership(live.iter().map(BelievedGrant::grant), quorums)?;
         let alike = live.iter().filter(|named| named.grant().is_of(who, fence));
         let latest = alike.clone().map(|grant| grant.holder).max_by_key(|holder| holder.start)?;
         Some(View::Leader(LeaderView {
@@ -223,31 +249,31 @@ impl Observer {
             until: Some(until),
             incarnation: Some(who.inc.0),
             address: Some(latest.address),
-            // Grantors that know of the end report it, and one fence has one leadership.
+            // Any grantor that knows of the end suffices, as one fence has one leadership.
             leaving: alike.filter_map(|grant| grant.leaving).max(),
             heard: None,
         }))
     }
 
-    fn live(&self, now: Time, config: &Checked) -> impl Iterator<Item = BelievedGrant<'_>> {
-        self.fresh(now, config).filter_map(move |(member, heard)| {
+    fn live(&self, now: Time, context: &Context) -> impl Iterator<Item = BelievedGrant<'_>> {
+        self.fresh(now, context).filter_map(move |(member, heard)| {
             let (until, holder) = heard.holder.as_ref()?;
             let (until, leaving) = (*until, heard.leaving);
             (now < until).then_some(BelievedGrant { member: *member, until, holder, leaving })
         })
     }
 
-    /// Whether an incarnation holds a quorum of grants and has not announced a fence with all of
-    /// them: such a holder is about to lead, or leads and announces the fence with its next
-    /// request. The observer asks again one round trip later, and believes in a holder that never
-    /// leads for no longer than `patience`.
-    fn is_won(&mut self, now: Time, config: &Checked) -> bool {
+    /// Whether an incarnation holds a quorum of grants, but some of them without an announced
+    /// fence: the holder is about to lead, or leads and announces the fence with its next request.
+    /// The observer asks again one round trip later, but only for `patience`, because the holder
+    /// may never lead.
+    fn is_won(&mut self, now: Time, context: &Context) -> bool {
         let since = *self.won_since.get_or_insert_with(|| {
-            let soon = config.round_trip.saturating_mul(2).max(Duration::from_millis(1));
+            let soon = context.config.round_trip.saturating_mul(2).max(Duration::from_millis(1));
             self.next_at = self.next_at.min(now.after(soon));
             now
         });
-        now < since.after(self.patience(config))
+        now < since.after(self.patience(context))
     }
 }
 

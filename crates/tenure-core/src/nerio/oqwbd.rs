@@ -28,14 +28,14 @@ use alloc::boxed::Box;
 
 use super::body::{Granted, Refusal, Release, Released, Request};
 use super::candidate::{
-    Answer, Campaign, Candidate, Context, Lease, PendingRelease, SentRequest, Transfer,
+    Answer, Campaign, Candidate, Lease, Office, PendingRelease, SentRequest, Transfer,
 };
-use super::config::Checked;
+use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent};
 use super::grantor::{ElectionState, Entry, Grant, Grantor, ParkedRequest, Phase};
 use super::identity::Stamp;
 use super::message::Sender;
-use super::quorum::MemberSet;
+use super::quorum::{MemberSet, Quorums};
 use super::record::{GrantRecord, Tenancy};
 use super::timestamp::QuorumTimestamp;
 use super::words::{Effect, Out, To, emit, send};
@@ -48,7 +48,7 @@ const SENT_MAX: usize = 64;
 // Steps 1 to 3: a candidate asks.
 impl Candidate {
     /// Steps 1 to 3: samples Start, chooses δ, asks every grantor.
-    pub(super) fn request(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+    pub(super) fn request(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         if now <= self.last_start {
             campaign.next_at = self.last_start.next();
@@ -73,7 +73,7 @@ impl Candidate {
         // A leader mostly has one request under way: room for four would be three quarters empty.
         campaign.sent.reserve_exact(1);
         campaign.sent.push(SentRequest { start: now, delta, fence: campaign.fence });
-        campaign.held_off.retain(|(_, until)| now < *until);
+        campaign.answers.held_off.retain(|(_, until)| now < *until);
         let transfer = campaign.transfer.as_ref().map(|transfer| transfer.to.clone());
         let request = Request {
             election: self.election.clone(),
@@ -85,24 +85,24 @@ impl Candidate {
             announced: campaign.announced(),
             priority: campaign.priority,
             leading,
-            next: transfer.or_else(|| campaign.successor(now, context.config).cloned()),
+            next: transfer.or_else(|| campaign.successor(now, &context.config).cloned()),
             value: campaign.value.clone(),
         };
-        let too_long = campaign.too_long_for(now, context.config);
-        for member in 0..context.config.members.len() {
+        let too_long = campaign.too_long_for(now, context);
+        for member in context.membership.everyone().iter() {
             if too_long.is_some_and(|asked| !asked.contains(member)) {
                 continue;
             }
             let pending = self.pending.as_ref().is_some_and(|pending| pending.awaits(member));
-            if pending || campaign.held_off.contains(member) {
+            if pending || campaign.answers.held_off.contains(member) {
                 continue;
             }
             if leading {
-                context.silence.asked(member, now);
+                context.silence.members.asked(member, now);
             } else {
-                campaign.reach.asked(member, now);
+                campaign.answers.reach.silence.asked(member, now);
             }
-            send(out, To::Member(member), request.clone());
+            send(out, context.membership.to(member), request.clone());
         }
         campaign.next_at = match (leading, &campaign.transfer) {
             (false, _) => now.after(context.config.refresh),
@@ -256,9 +256,10 @@ impl Grantor {
         self.reserve_if_short(taken.clock, highest, out);
     }
 
-    /// Writes the grant down and sends its ok. Every ok takes this way, a repeated one too, so that
-    /// no ok leaves whose grant could be forgotten. Without a flush the grant survives the process,
-    /// not the machine: another boot waits all leases out (`record.rs`).
+    /// Writes the grant down, then sends its ok. Every ok leaves here, a repeated one too, so that
+    /// no grant behind an ok can be forgotten. The record is not flushed: it survives the process,
+    /// but not the machine, after whose next boot the grantor waits for all leases to end
+    /// (`record.rs`).
     pub(super) fn answer(
         &mut self,
         at: Time,
@@ -285,31 +286,31 @@ impl Grantor {
             waiting: state.first_waiting(at, &self.config).cloned(),
         };
         out.push(Effect::Persist(record.clone().into()));
-        send(out, record.address, granted);
+        send(out, To::at(self.membership.id(), record.address), granted);
     }
 }
 
 // Steps 7 to 9: oks of a quorum make a leader.
 impl Candidate {
-    /// Step 7: an ok counts if it answers a request that was sent and not aborted since.
+    /// Step 7: an ok counts if it answers a request that was sent and is not aborted.
     pub(super) fn on_granted(
         &mut self,
         now: Time,
         member: usize,
         granted: &Granted,
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
-        context.silence.answered(member, granted.start);
+        context.silence.members.answered(member, granted.start);
         self.hear_fence(granted.seen);
         self.run_due(now, context, out);
         let Some(campaign) = &mut self.campaign else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
-        campaign.reach.answered(member, granted.start, true);
-        campaign.reach.heard(member, granted.start);
-        campaign.hindrances.granted(member);
-        campaign.too_long = campaign.too_long.minus(MemberSet::EMPTY.with(member));
+        campaign.answers.reach.answered(member, granted.start, true);
+        campaign.answers.reach.heard(member, granted.start);
+        campaign.answers.hindrances.granted(member);
+        campaign.answers.too_long = campaign.answers.too_long.minus(MemberSet::EMPTY.with(member));
         if let Some(name) = &granted.waiting {
             campaign.waiting = Some((name.clone(), now));
         }
@@ -318,7 +319,7 @@ impl Candidate {
         }
         let Some(campaign) = &mut self.campaign else { return };
         let sent = campaign.sent.iter().find(|sent| sent.start == granted.start).copied();
-        let fresh = granted.start > campaign.floors[member];
+        let fresh = granted.start > campaign.answers.floors[member];
         let Some(sent) = sent.filter(|_| fresh) else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
@@ -328,13 +329,13 @@ impl Candidate {
             context.trips.observe(now.since(sent.start));
         }
         // A grantor counts once, however often its ok arrives.
-        if campaign.oks.get(member).is_some_and(|known| known.start >= granted.start) {
+        if campaign.answers.oks.get(member).is_some_and(|known| known.start >= granted.start) {
             return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
         }
-        campaign.oks.insert(member, Answer::of(now, granted, &sent, context.config.drift));
-        let replaced = campaign.replaced(now, context.config);
+        campaign.answers.oks.insert(member, Answer::of(now, granted, &sent, context.config.drift));
+        let replaced = campaign.replaced(now);
         if let Some((_, (member, by))) = replaced {
-            let name = |at: usize| context.config.members[at].name.clone();
+            let name = |at: usize| context.membership.name(at).clone();
             self.emit(OwnEvent::OldMemory { member: name(member), by: name(by) }, out);
         }
         let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
@@ -349,12 +350,13 @@ impl Candidate {
         &mut self,
         now: Time,
         replaced: MemberSet,
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
         let Some(campaign) = &mut self.campaign else { return };
         let announced = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
-        let quorum = |accepted| campaign.best_quorum(now, accepted, replaced, context.config);
+        let quorums = context.membership.quorums();
+        let quorum = |accepted| campaign.best_quorum(now, accepted, replaced, quorums);
         let with_fence = if announced { None } else { quorum(true) };
         let completed = match with_fence {
             Some(found) => Some((found, true)),
@@ -363,7 +365,7 @@ impl Candidate {
         let Some(((members, until), has_fence)) = completed else { return };
         // A renewal needs no timestamp.
         let begins = (has_fence && !announced).then(|| campaign.timestamp_of(members));
-        debug_assert!(context.config.quorums.is_quorum(members), "I6: a quorum completes");
+        debug_assert!(quorums.is_quorum(members), "I6: a quorum completes");
         debug_assert!(now < until, "I6: in time");
         campaign.abort(self.last_start);
         let renewed = campaign.lease.is_some();
@@ -372,7 +374,7 @@ impl Candidate {
         let settles = renewed && has_fence && !lease.settled;
         lease.settled |= settles;
         if lease.settled {
-            campaign.hindrances.renewed();
+            campaign.reported.renewed();
         }
         if has_fence {
             self.claim(begins, context, out);
@@ -384,11 +386,13 @@ impl Candidate {
     }
 
     /// Raises the claim, and reports the begin of a leadership with this timestamp.
-    fn claim(&mut self, begins: Option<QuorumTimestamp>, context: &Context<'_>, out: &mut Out) {
+    fn claim(&mut self, begins: Option<QuorumTimestamp>, context: &Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let Some(lease) = &mut campaign.lease else { return };
+        let epoch = context.membership.id().number;
         if let Some(timestamp) = &begins {
-            lease.office = Some((campaign.fence, timestamp.clone()));
+            let (fence, timestamp) = (campaign.fence, timestamp.clone());
+            lease.office = Some(Office { fence, timestamp, epoch });
         }
         let until = lease.until;
         let Some(fence) = campaign.announced() else { return };
@@ -396,7 +400,7 @@ impl Candidate {
         self.best = self.best.max(fence);
         out.push(Effect::Raise { election, until, fence: Some(fence) });
         if let Some(timestamp) = begins {
-            self.emit(OwnEvent::Stamped { fence, timestamp }, out);
+            self.emit(OwnEvent::Stamped { fence, timestamp, epoch }, out);
             let id = context.who.name.clone().into();
             self.emit(Event::Elected { id, fence: Some(fence) }, out);
         }
@@ -404,7 +408,7 @@ impl Candidate {
 
     /// Step 9: a lease that ran out is over for ever. A renewal that completes later belongs to
     /// another leadership with another fence, even if no other process led in between.
-    pub(super) fn end_lapsed(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+    pub(super) fn end_lapsed(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let Some(lease) = &campaign.lease else { return };
         if now < lease.until {
@@ -419,30 +423,22 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// The stamps of `members`, each with the memory that gave it: a lost directory is another
-    /// grantor (restart: instances).
-    fn timestamp_of(&self, members: MemberSet) -> QuorumTimestamp {
-        QuorumTimestamp::new(members.iter().filter_map(|member| {
-            let ok = self.oks.get(member)?;
-            Some((ok.instance, ok.stamp))
-        }))
-    }
-
     /// The members whose oks complete the instance, and their E: the latest instant before which
-    /// all oks of some quorum are good. An ok of one memory never counts together with an ok that
-    /// names another memory of the same member: oks of `replaced` members are left out.
+    /// all oks of some quorum are good. Oks of `replaced` members are left out: an ok of one memory
+    /// never counts together with an ok that names another memory of the same member.
     fn best_quorum(
         &self,
         now: Time,
         accepted: bool,
         replaced: MemberSet,
-        config: &Checked,
+        quorums: &Quorums,
     ) -> Option<(MemberSet, Time)> {
         // Oks count together if they have accepted one fence (scalar fence 2).
         let same = |ok: &Answer| ok.accepted == Some(self.fence);
         let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
-        let oks = self.oks.iter().filter(|(member, ok)| good(ok) && !replaced.contains(*member));
-        config.quorums.longest(oks.map(|(member, ok)| (ok.good_until, *member)))
+        let oks =
+            self.answers.oks.iter().filter(|(member, ok)| good(ok) && !replaced.contains(*member));
+        quorums.longest(oks.map(|(member, ok)| (ok.good_until, *member)))
     }
 }
 
@@ -454,7 +450,7 @@ impl Candidate {
         now: Time,
         end: End,
         next: Option<NodeName>,
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
         let Some(campaign) = self.campaign.take() else { return };
@@ -486,8 +482,7 @@ impl Candidate {
     }
 
     /// Sends the release, if due, to members that have not confirmed it.
-    pub(super) fn give_up_due(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
-        let everybody = MemberSet::first(context.config.members.len());
+    pub(super) fn give_up_due(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         let Some(pending) = &mut self.pending else { return };
         if now >= pending.until {
             let told = pending.told;
@@ -503,11 +498,13 @@ impl Candidate {
         debug_assert!(now >= pending.hold, "I9: a release waits for what was promised");
         pending.again = now.after(pending.pause);
         pending.pause = pending.pause.saturating_mul(2);
-        let (missing, start) = (everybody.minus(pending.arrived), pending.start);
-        if let Some(waiting) = pending.hinders(now, context.config) {
+        if let Some(waiting) = pending.hinders(now, context) {
             self.say(now, waiting, context, out);
         }
-        self.release_to(missing, start, out);
+        let Some(pending) = &self.pending else { return };
+        for target in &pending.targets {
+            self.release_to(target.missing(), pending.start, &target.membership, out);
+        }
     }
 }
 
@@ -529,7 +526,7 @@ impl Grantor {
             // There is nothing to give up. A request that the release overtook may hold a grant for
             // a while.
             emit(out, Some(election), OwnEvent::Ignored(Ignored::Full));
-            return send(out, from.address, released);
+            return send(out, from, released);
         }
         let at = self.sample(now).clock;
         let floor = self.fences.floor();
@@ -561,7 +558,7 @@ impl Grantor {
         } else if !unparked {
             emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::NotTheHolder));
         }
-        send(out, from.address, released);
+        send(out, from, released);
         self.schedule(&election);
     }
 

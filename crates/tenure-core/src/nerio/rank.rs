@@ -14,8 +14,8 @@ use crate::name::ElectionName;
 pub(crate) struct Rank {
     /// Whether the last leader named the candidate.
     pub(crate) next: bool,
-    /// Whether the candidate holds a lease already, and so goes first: a grantor that was away then
-    /// comes back to the leader that it left.
+    /// Whether the candidate holds a lease already. Such a candidate goes first, so that a grantor
+    /// that was away returns to its leader.
     pub(crate) leading: bool,
     pub(crate) priority: u8,
     /// Tie-breaker among equals.

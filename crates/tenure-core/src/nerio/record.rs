@@ -21,26 +21,27 @@ pub enum Record {
     Identity {
         instance: Instance,
         boot: Boot,
-        /// Largest lease length ever allowed here, which a restart waits out.
+        /// Largest lease length ever allowed here, for which a restart waits.
         delta_max: Duration,
     },
     /// Must survive the machine: no fence above `high` leaves this grantor before the record is
-    /// durable, and a restart begins at it.
+    /// durable, and a restart begins at `high`.
     ///
-    /// After a loss of memory the first one shows that the fences have been read from the others,
-    /// and must not be written before: until it is durable every start finds the memory lost again.
+    /// After a loss of memory, the first reserve shows that the fences have been read from the
+    /// others. The grantor must not write a reserve earlier: until one is durable, every start
+    /// finds the memory lost.
     Reserve {
         /// Highest fence that may be accepted.
         high: Fence,
     },
-    /// Must survive the machine: the memory of each member. An answer that reports them, and an ok
-    /// that rests on them, leave after the record is durable.
+    /// Must survive the machine: the memory of each member. Answers that report these memories, and
+    /// oks that rest on them, leave only after the record is durable.
     Roster(Vec<(NodeName, Entry)>),
-    /// Must survive the process only: without a flush, because another boot of the machine waits
-    /// out all leases anyway.
+    /// Must survive the process only: a flush is not needed, because another boot of the machine
+    /// waits for all leases to end anyway.
     ///
-    /// After a wait for all leases the first one shows that the wait is over, and must not be
-    /// written before: until then every start has to wait again.
+    /// After such a wait, the first grant shows that the wait is over. The grantor must not write a
+    /// grant earlier: until one is written, every start waits again.
     Grant(Box<GrantRecord>),
     /// The election is forgotten: its slot may hold another election.
     Forget(ElectionName),

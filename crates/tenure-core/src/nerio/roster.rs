@@ -1,13 +1,13 @@
 //! The memory of each member, as far as one member knows.
 //!
-//! A member whose state directory was lost comes back with another memory, and the old one may only
-//! have been cut off: then two processes grant under one name, and each can complete a quorum with
-//! members that the other one does not reach. So before a new memory serves, other members write
-//! down that it is the member's memory now: so many that no quorum goes without one of them. An ok
-//! names the memories that its sender has written down, and a candidate never counts an ok of a
+//! A member whose state directory was lost comes back with another memory. The process with the old
+//! memory may only have been cut off: then two processes grant under one name, and each can
+//! complete a quorum with members that the other does not reach. So before a new memory serves, at
+//! least one other member of every quorum writes down that it is the member's memory now. An ok
+//! names the memories that its sender has written down. A candidate never counts an ok of one
 //! memory together with an ok that names another memory of the same member. Every quorum of the old
-//! memory has a member among those that wrote the new one down, so the old memory completes no
-//! lease from then on; the new memory waits out those before.
+//! memory has a member that wrote the new memory down, so the old memory completes no further
+//! lease; the new memory waits for earlier leases to end.
 //!
 //! No entry ever goes back: the later of two memories of a member counts, by [`Instance`].
 
@@ -16,7 +16,7 @@ use core::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-use super::config::Checked;
+use super::epoch::Membership;
 use super::identity::{Instance, Mark};
 use super::quorum::MemberSet;
 use crate::name::NodeName;
@@ -25,8 +25,7 @@ use crate::name::NodeName;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Entry {
     pub instance: Instance,
-    /// Whether the memory was there, empty, when the cluster was founded: then it has forgotten
-    /// nothing.
+    /// Whether the memory was there at the founding, empty, so that it has forgotten nothing.
     pub founder: bool,
 }
 
@@ -48,40 +47,39 @@ impl Entry {
     }
 }
 
-/// The known memories of all members, each at its [place](Checked::place), which is the same
-/// everywhere.
+/// The known memories of all members, each at its [position](Membership::position), which is the
+/// same everywhere.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Roster(Vec<Option<Entry>>);
 
 impl Roster {
-    /// A roster of the entry of each member, by its place.
+    /// A roster of the entry of each member, by its position.
     #[must_use]
     pub const fn new(entries: Vec<Option<Entry>>) -> Self {
         Self(entries)
     }
 
     /// The written entries of these members.
-    pub(super) fn of(config: &Checked, kept: &[(NodeName, Entry)]) -> Self {
-        let mut this = Self(alloc::vec![None; config.members.len()]);
+    pub(super) fn of(membership: &Membership, kept: &[(NodeName, Entry)]) -> Self {
+        let mut this = Self(alloc::vec![None; membership.names().len()]);
         for (name, entry) in kept {
-            if let Some(member) = config.position(name) {
-                this.add(config.place(member), *entry);
+            if let Some(member) = membership.position(name) {
+                this.add(member, *entry);
             }
         }
         this
     }
 
     /// The entries to be written down.
-    pub(super) fn named(&self, config: &Checked) -> Vec<(NodeName, Entry)> {
-        let entry =
-            |(member, name): (usize, NodeName)| Some((name, self.at(config.place(member))?));
-        config.names().into_iter().enumerate().filter_map(entry).collect()
+    pub(super) fn named(&self, membership: &Membership) -> Vec<(NodeName, Entry)> {
+        let entry = |(member, name): (usize, &NodeName)| Some((name.clone(), self.at(member)?));
+        membership.names().iter().enumerate().filter_map(entry).collect()
     }
 
-    /// The entry of the member at this place.
+    /// The entry of the member at this position.
     #[must_use]
-    pub fn at(&self, place: usize) -> Option<Entry> {
-        self.0.get(place).copied().flatten()
+    pub fn at(&self, member: usize) -> Option<Entry> {
+        self.0.get(member).copied().flatten()
     }
 
     /// All entries.
@@ -89,23 +87,23 @@ impl Roster {
         self.0.iter().copied().flatten()
     }
 
-    /// Adds a memory heard of for the member at this place; nothing where no member is. True if the
-    /// memory is news.
-    pub(super) fn add(&mut self, place: usize, entry: Entry) -> bool {
-        let Some(known) = self.0.get_mut(place) else { return false };
+    /// Adds a memory heard of for the member at this position; nothing where no member is. True if
+    /// the memory is news.
+    pub(super) fn add(&mut self, member: usize, entry: Entry) -> bool {
+        let Some(known) = self.0.get_mut(member) else { return false };
         let merged = known.map_or(entry, |known| known.merged(entry));
         let before = known.replace(merged);
         before.is_none_or(|before| before.instance != merged.instance)
     }
 
-    pub(super) fn set(&mut self, place: usize, entry: Entry) {
-        if let Some(known) = self.0.get_mut(place) {
+    pub(super) fn set(&mut self, member: usize, entry: Entry) {
+        if let Some(known) = self.0.get_mut(member) {
             *known = Some(entry);
         }
     }
 
-    pub(super) fn clear(&mut self, place: usize) {
-        if let Some(known) = self.0.get_mut(place) {
+    pub(super) fn clear(&mut self, member: usize) {
+        if let Some(known) = self.0.get_mut(member) {
             *known = None;
         }
     }
@@ -113,9 +111,9 @@ impl Roster {
     /// Adds all entries of another roster; true if a memory is news.
     pub(super) fn merge(&mut self, other: &Self) -> bool {
         let mut is_news = false;
-        for (place, entry) in other.0.iter().enumerate() {
+        for (member, entry) in other.0.iter().enumerate() {
             if let Some(entry) = entry {
-                is_news |= self.add(place, *entry);
+                is_news |= self.add(member, *entry);
             }
         }
         is_news
@@ -136,21 +134,20 @@ impl Entry {
     }
 }
 
-/// The members whose words do not count, because another member names another memory of them; and
-/// one of these, with the member that names it. Each word has its member, the memory that sent it,
-/// and the memories that this memory has written down.
+/// The members whose answers do not count, because another member names another memory of them. The
+/// pair is an example: such a member, and the member that names the other memory. Each of `words`
+/// is a member, its memory, and the memories that it has written down.
 pub(super) fn replaced<'a>(
     words: impl Iterator<Item = (usize, Instance, &'a [Mark])> + Clone,
-    config: &Checked,
 ) -> Option<(MemberSet, (usize, usize))> {
     if words.clone().all(|(_, _, names)| names.is_empty()) {
         return None;
     }
     let denied = |(member, instance, _): (usize, Instance, _)| {
-        let (place, own) = (config.place(member), instance.mark());
+        let own = instance.mark();
         let differs = |mark: &Mark| *mark != Mark::NONE && *mark != own;
         let denies = |(other, _, names): (usize, _, &[Mark])| {
-            (other != member && names.get(place).is_some_and(differs)).then_some(other)
+            (other != member && names.get(member).is_some_and(differs)).then_some(other)
         };
         Some((member, words.clone().find_map(denies)?))
     };

@@ -21,6 +21,7 @@ pub enum Timer {
     TransferEnd,
     Release,
     Observe,
+    ReadDocument,
 }
 
 impl Timer {
@@ -44,6 +45,7 @@ impl Timer {
             Self::TransferEnd => "the time for a hand-over ends",
             Self::Release => "a release is sent again",
             Self::Observe => "an observer asks again",
+            Self::ReadDocument => "asking for a part of a document again",
         }
     }
 

@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use super::identity::{Instance, Stamp};
 
-/// `QT` (section 7): the stamps of the quorum that completed an instance, frozen then.
+/// `QT` (section 7): the stamps of the quorum that completed an instance, frozen at its completion.
 ///
-/// [`order`](Self::order) alone compares timestamps. There is no `PartialOrd`, because "neither" is
-/// an error to report and never a `false` to act on.
+/// Only [`order`](Self::order) compares timestamps: two that have no order are an error to report,
+/// where `PartialOrd` would return a `false` to act on.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "Vec<(Instance, Stamp)>", into = "Vec<(Instance, Stamp)>")]
 pub struct QuorumTimestamp {
     stamps: Arc<[(Instance, Stamp)]>,
 }
 
-/// The reason why two quorum timestamps cannot be ordered. Two of one election always can, while
-/// the protocol's assumptions hold.
+/// The reason why two quorum timestamps cannot be ordered. Two timestamps of one election always
+/// can be, as long as the protocol's assumptions hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Incomparable {
     #[error(

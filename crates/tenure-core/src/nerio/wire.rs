@@ -5,24 +5,26 @@
 //! message = kind u8 | length u16 LE | body (postcard)
 //! ```
 //!
-//! The digest covers the settings that all participants must share; the messages of another
-//! configuration are not read. Datagrams for a member have its [number](super::Config::number) in
-//! `to`, and no other node handles them: a name may lead to the address of another member, which
-//! would end a grant of its own by a release that is not meant for it. Other datagrams have 0 in
-//! `to`. The epoch is the membership's (section 10.6), zero until it changes. A reader skips and
-//! counts messages of an unknown kind, so that kinds can be added: 13 (gone), 14 (ping) and 15
-//! (pong) are kept for supervised release and the ring of section 9.
+//! Epoch and digest are the [`EpochId`] for which the messages are meant (section 10.6); the digest
+//! of epoch 0 covers the settings that all participants must share. An id in an envelope proves
+//! nothing about its epoch. Datagrams for a member have its [number](super::Membership::number) in
+//! `to`, and no other node handles them. Otherwise, where a name leads to the address of another
+//! member, that member would take a release for its own and end a grant. Other datagrams have 0 in
+//! `to`. A reader skips and counts messages of an unknown kind, so that kinds can be added: 13
+//! (gone), 14 (ping) and 15 (pong) are kept for supervised release and the ring of section 9.
 //!
-//! Any sender can ask in any name, so questions must not be shorter than their answers by much: a
-//! verification, a query, a fence read, a question for a list (kinds 9, 17, 19) and an order (21)
-//! count only where there are [`QUESTION_BYTES`] of the datagram for each, a request where there
-//! are [`REQUEST_BYTES`], and zeros of kind 255 make up the difference.
+//! Any sender can ask in any name, so questions must not be much shorter than their answers. The
+//! datagram must have [`QUESTION_BYTES`] for each verification, query, fence read, question for a
+//! list (kinds 9, 17, 19), order (21) and question for the epoch or its document (25, 27), and
+//! [`REQUEST_BYTES`] for each request. Zeros of kind 255 fill it up; a question without its bytes
+//! does not count.
 
 use alloc::vec::Vec;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::epoch::EpochId;
 use super::identity::{Inc, Who};
 use super::message::{Message, ToAsker, ToCandidate, ToGrantor};
 use crate::name::NodeName;
@@ -39,8 +41,8 @@ pub const VERSION: u8 = 8;
 /// The most bytes in a datagram.
 pub const DATAGRAM_MAX: usize = 1_200;
 
-/// Bytes of a datagram for each question, with its filler: the answer is at most four times as
-/// long, and so are the answer to an order and its message to the holder, together.
+/// Bytes of a datagram for each question, with its filler. The answer is at most four times as
+/// long; so are, together, the answer to an order and the message to the holder.
 pub const QUESTION_BYTES: usize = 280;
 
 /// Bytes of a datagram for each request, which bound its refusal or ok.
@@ -50,9 +52,9 @@ pub const REQUEST_BYTES: usize = 144;
 const FILLER: u8 = u8::MAX;
 
 /// The part of an envelope that names the sender and the membership.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Envelope {
-    pub epoch: u64,
+    pub epoch: EpochId,
     pub who: Who,
 }
 
@@ -72,26 +74,12 @@ pub enum Dropped {
     Magic,
     /// A datagram of another version.
     Version(u8),
-    /// Datagram of another configuration: another cluster, members list, quorum system or drift
-    /// bound.
-    Digest(Foreign),
-    Epoch(u64),
     /// An envelope or a message that does not decode.
     Malformed,
     /// A message of a kind that this version does not know.
     Kind(u8),
     /// A question or a request in a datagram that is too short for so many.
     Question,
-}
-
-/// A datagram whose sender has another configuration.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Foreign {
-    pub digest: u64,
-    /// Sender, if the envelope decodes and is of the same epoch.
-    pub who: Option<Who>,
-    /// Whether the datagram has no message: an answer that only shows the configuration.
-    pub is_empty: bool,
 }
 
 impl Dropped {
@@ -102,8 +90,6 @@ impl Dropped {
             Self::Size => "size",
             Self::Magic => "magic",
             Self::Version(_) => "version",
-            Self::Digest(_) => "digest",
-            Self::Epoch(_) => "epoch",
             Self::Malformed => "malformed",
             Self::Kind(_) => "kind",
             Self::Question => "question",
@@ -118,17 +104,17 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// Builds datagrams from `envelope.who` under the configuration with this digest.
+    /// Builds datagrams with this envelope.
     #[must_use]
-    pub fn new(digest: u64, envelope: &Envelope) -> Self {
+    pub fn new(envelope: &Envelope) -> Self {
+        let Envelope { epoch, who } = envelope;
         let mut head = Vec::with_capacity(128);
         head.extend_from_slice(&MAGIC);
         head.push(VERSION);
-        head.extend_from_slice(&digest.to_le_bytes());
+        head.extend_from_slice(&epoch.digest.to_le_bytes());
         head.push(0);
-        let Envelope { epoch, who } = envelope;
-        let part = Head { epoch: *epoch, inc: who.inc.0.to_le_bytes(), name: who.name.clone() };
-        push(&mut head, &part);
+        let (inc, name) = (who.inc.0.to_le_bytes(), who.name.clone());
+        push(&mut head, &Head { epoch: epoch.number, inc, name });
         Self { head }
     }
 
@@ -146,8 +132,8 @@ impl Packer {
         datagram.extend_from_slice(&self.head);
     }
 
-    /// Addresses `datagram` to the member with this [number](super::Config::number) alone; 0 is any
-    /// node.
+    /// Addresses `datagram` to the member with this [number](super::Membership::number) alone; 0 is
+    /// any node.
     pub fn address(datagram: &mut [u8], number: u8) {
         if let Some(to) = datagram.get_mut(TO) {
             *to = number;
@@ -180,14 +166,14 @@ impl Packer {
     }
 }
 
-/// The [number](super::Config::number) of the member that a datagram is for; 0 is any node.
+/// The [number](super::Membership::number) of the member that a datagram is for; 0 is any node.
 #[must_use]
 pub fn recipient(datagram: &[u8]) -> u8 {
     datagram.get(TO).copied().unwrap_or(0)
 }
 
-/// Reads the envelope of a datagram, and returns its messages.
-pub fn open(digest: u64, epoch: u64, datagram: &[u8]) -> Result<(Envelope, Messages<'_>), Dropped> {
+/// Reads the envelope of a datagram of any epoch, and returns its messages.
+pub fn open(datagram: &[u8]) -> Result<(Envelope, Messages<'_>), Dropped> {
     if datagram.len() < FIXED || datagram.len() > DATAGRAM_MAX {
         return Err(Dropped::Size);
     }
@@ -199,29 +185,12 @@ pub fn open(digest: u64, epoch: u64, datagram: &[u8]) -> Result<(Envelope, Messa
     if fixed[0] != VERSION {
         return Err(Dropped::Version(fixed[0]));
     }
-    let mut theirs = [0; 8];
-    theirs.copy_from_slice(&fixed[1..=8]);
-    let theirs = u64::from_le_bytes(theirs);
-    let envelope = open_envelope(epoch, rest);
-    if theirs != digest {
-        let (who, is_empty) = match envelope {
-            Ok((envelope, rest)) => (Some(envelope.who), rest.is_empty()),
-            Err(_) => (None, true),
-        };
-        return Err(Dropped::Digest(Foreign { digest: theirs, who, is_empty }));
-    }
-    let (envelope, rest) = envelope?;
-    Ok((envelope, Messages { rest, room: datagram.len() }))
-}
-
-/// Reads the envelope, and returns the messages behind it.
-fn open_envelope(epoch: u64, bytes: &[u8]) -> Result<(Envelope, &[u8]), Dropped> {
-    let (head, rest) = postcard::take_from_bytes::<Head>(bytes).map_err(|_| Dropped::Malformed)?;
-    if head.epoch != epoch {
-        return Err(Dropped::Epoch(head.epoch));
-    }
+    let mut digest = [0; 8];
+    digest.copy_from_slice(&fixed[1..=8]);
+    let (head, rest) = postcard::take_from_bytes::<Head>(rest).map_err(|_| Dropped::Malformed)?;
+    let epoch = EpochId { number: head.epoch, digest: u64::from_le_bytes(digest) };
     let who = Who { name: head.name, inc: Inc(u128::from_le_bytes(head.inc)) };
-    Ok((Envelope { epoch, who }, rest))
+    Ok((Envelope { epoch, who }, Messages { rest, room: datagram.len() }))
 }
 
 /// The messages of a datagram, one after the other. The iterator reports a bad message, and ends
@@ -272,9 +241,15 @@ impl<'a> Messages<'a> {
 const fn least(kind: u8) -> usize {
     match kind {
         REQUEST => REQUEST_BYTES,
-        VERIFY | QUERY | LIST | FENCE_READ | ELECTIONS | CANDIDATES | ORDER => QUESTION_BYTES,
+        VERIFY | QUERY | LIST | FENCE_READ | ELECTIONS | CANDIDATES | ORDER | WHERE
+        | DOCUMENT_READ => QUESTION_BYTES,
         _ => 0,
     }
+}
+
+/// Whether messages of this kind have filler, so that their answers may be longer.
+pub(super) const fn is_padded(message: &Message) -> bool {
+    least(kind(message)) > 0
 }
 
 /// The bytes of `part` in a message.
@@ -328,6 +303,8 @@ const FENCE_READ: u8 = 11;
 const ELECTIONS: u8 = 17;
 const CANDIDATES: u8 = 19;
 const ORDER: u8 = 21;
+const WHERE: u8 = 25;
+const DOCUMENT_READ: u8 = 27;
 
 kinds! {
     REQUEST => Grantor(ToGrantor::Request),
@@ -351,6 +328,10 @@ kinds! {
     ORDER => Grantor(ToGrantor::Order),
     22 => Asker(ToAsker::Ordered),
     23 => Candidate(ToCandidate::StepDown),
+    WHERE => Grantor(ToGrantor::Where),
+    26 => Asker(ToAsker::Current),
+    DOCUMENT_READ => Grantor(ToGrantor::DocumentRead),
+    28 => Asker(ToAsker::DocumentPart),
 }
 
 #[cfg(test)]
@@ -365,6 +346,7 @@ mod tests {
         Release, Released, Request, Service, State, Verify,
     };
     use super::super::config::Config;
+    use super::super::epoch::{Current, DocumentPart, DocumentRead, Where};
     use super::super::grantor::inventory::{CANDIDATES_BYTES, ELECTIONS_BYTES};
     use super::super::grantor::listing::PAGE_BYTES;
     use super::super::identity::{Boot, Instance, Mark, Stamp};
@@ -386,6 +368,14 @@ mod tests {
     fn who() -> Who {
         let name = NodeName::new(&full("n", NodeName::MAX_BYTES)).unwrap();
         Who { name, inc: Inc(u128::MAX) }
+    }
+
+    const fn epoch(digest: u64) -> EpochId {
+        EpochId { number: 0, digest }
+    }
+
+    fn packer(digest: u64) -> Packer {
+        Packer::new(&Envelope { epoch: epoch(digest), who: who() })
     }
 
     fn holder() -> Holder {
@@ -467,6 +457,31 @@ mod tests {
         })
     }
 
+    fn current() -> Message {
+        let last = EpochId { number: u64::MAX, digest: u64::MAX };
+        Message::from(Current {
+            asker: Inc(u128::MAX),
+            start: Time::MAX,
+            epoch: last,
+            founding: u64::MAX,
+            before: last,
+            instance: Instance(u128::MAX),
+            service: Service::Quarantine { remaining: Duration::MAX },
+            length: u32::MAX,
+        })
+    }
+
+    fn document_part() -> Message {
+        Message::from(DocumentPart {
+            asker: Inc(u128::MAX),
+            start: Time::MAX,
+            epoch: EpochId { number: u64::MAX, digest: u64::MAX },
+            offset: u32::MAX,
+            total: u32::MAX,
+            bytes: alloc::vec![u8::MAX; DocumentPart::BYTES_MAX],
+        })
+    }
+
     fn ordered() -> Message {
         Message::from(Ordered {
             election: ElectionName::new(&full("e", ElectionName::MAX_BYTES)).unwrap(),
@@ -540,16 +555,20 @@ mod tests {
             candidates_here(),
             step_down(),
             ordered(),
+            current(),
+            document_part(),
         ]
     }
 
     #[test]
     fn longest_message_fits() {
-        let packer = Packer::new(u64::MAX, &Envelope { epoch: u64::MAX, who: who() });
+        let epoch = EpochId { number: u64::MAX, digest: u64::MAX };
+        let packer = Packer::new(&Envelope { epoch, who: who() });
         for message in largest() {
             let mut datagram = packer.start();
             assert!(packer.push(&mut datagram, &message), "{message}");
-            let (_, mut messages) = open(u64::MAX, u64::MAX, &datagram).unwrap();
+            let (envelope, mut messages) = open(&datagram).unwrap();
+            assert_eq!(envelope.epoch, epoch);
             assert_eq!(messages.next(), Some(Ok(message)));
         }
     }
@@ -586,6 +605,7 @@ mod tests {
             Order { election: election.clone(), start, number: 0, fence: Fence::NONE, next: None };
         let release = Release { election: election.clone(), start, next: None };
         let released = Released { election: election.clone(), asker: Inc(u128::MAX), start };
+        let read = DocumentRead { start, epoch: EpochId::NONE, offset: 0 };
         alloc::vec![
             (Message::from(Verify { election: election.clone(), start }), told()),
             (Message::from(Query { election, start }), told()),
@@ -599,6 +619,8 @@ mod tests {
             (Message::from(order), alloc::vec![ordered(), step_down()]),
             (Message::from(request), decided),
             (Message::from(release), alloc::vec![Message::from(released)]),
+            (Message::from(Where { start }), alloc::vec![current()]),
+            (Message::from(read), alloc::vec![document_part()]),
         ]
     }
 
@@ -607,9 +629,14 @@ mod tests {
     #[test]
     fn answers_amplify_at_most_four_times() {
         let who_asks = Who { name: NodeName::new("n").unwrap(), inc: Inc(0) };
-        let asker = Packer::new(7, &Envelope { epoch: 0, who: who_asks });
-        let grantor = Packer::new(7, &Envelope { epoch: u64::MAX, who: who() });
-        for (question, answers) in asks() {
+        let asker = Packer::new(&Envelope { epoch: epoch(7), who: who_asks });
+        let last = EpochId { number: u64::MAX, digest: 7 };
+        let grantor = Packer::new(&Envelope { epoch: last, who: who() });
+        for (question, mut answers) in asks() {
+            // A grantor in another epoch answers with that.
+            if is_padded(&question) && !matches!(question, Message::Grantor(ToGrantor::Order(_))) {
+                answers.push(current());
+            }
             let mut datagram = asker.start();
             let (mut asked, mut most) = (0, 0);
             while asker.push(&mut datagram, &question) {
@@ -623,7 +650,7 @@ mod tests {
                 most = most.max(all);
                 assert!(most <= 4 * datagram.len(), "{asked} {question}: {most}");
             }
-            let (_, messages) = open(7, 0, &datagram).unwrap();
+            let (_, messages) = open(&datagram).unwrap();
             assert!(asked > 1 && messages.flatten().count() == asked, "{question}");
         }
     }
@@ -642,7 +669,7 @@ mod tests {
     /// An asker that leaves out the filler gets no more questions into a datagram.
     #[test]
     fn short_questions_are_dropped() {
-        let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
+        let packer = packer(7);
         let padded = asks().into_iter().filter(|(question, _)| least(kind(question)) > 0);
         for (question, _) in padded {
             let least = least(kind(&question));
@@ -655,7 +682,7 @@ mod tests {
             while datagram.len() + filler - head <= DATAGRAM_MAX {
                 pushed += 1;
                 datagram.extend_from_slice(&one[head..filler]);
-                let (_, messages) = open(7, 0, &datagram).unwrap();
+                let (_, messages) = open(&datagram).unwrap();
                 let (asked, dropped): (Vec<_>, Vec<_>) = messages.partition(Result::is_ok);
                 assert_eq!(asked.len(), pushed.min(datagram.len() / least));
                 assert!(dropped.iter().all(|dropped| *dropped == Err(Dropped::Question)));
@@ -666,12 +693,12 @@ mod tests {
 
     #[test]
     fn datagram_names_its_member() {
-        let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
+        let packer = packer(7);
         let mut datagram = packer.start();
         assert_eq!(recipient(&datagram), 0);
         Packer::address(&mut datagram, 3);
         assert_eq!(recipient(&datagram), 3);
-        assert!(open(7, 0, &datagram).is_ok(), "who it is for is the driver's to judge");
+        assert!(open(&datagram).is_ok(), "who it is for is the driver's to judge");
         packer.restart(&mut datagram);
         assert_eq!(recipient(&datagram), 0);
         Packer::address(&mut [], 3);
@@ -679,22 +706,22 @@ mod tests {
     }
 
     #[test]
-    fn foreign_datagram_names_its_sender() {
-        let packer = Packer::new(8, &Envelope { epoch: 0, who: who() });
+    fn envelope_names_epoch_and_sender() {
+        let packer = packer(8);
         let mut datagram = packer.start();
-        let foreign = |who, is_empty| Dropped::Digest(Foreign { digest: 8, who, is_empty });
-        assert_eq!(open(7, 0, &datagram).unwrap_err(), foreign(Some(who()), true));
         assert!(packer.push(&mut datagram, &step_down()));
-        assert_eq!(open(7, 0, &datagram).unwrap_err(), foreign(Some(who()), false));
+        let (envelope, messages) = open(&datagram).unwrap();
+        assert_eq!(envelope, Envelope { epoch: epoch(8), who: who() });
+        assert_eq!(messages.count(), 1);
         datagram.truncate(FIXED + 1);
-        assert_eq!(open(7, 0, &datagram).unwrap_err(), foreign(None, true));
+        assert_eq!(open(&datagram).unwrap_err(), Dropped::Malformed);
     }
 
     #[test]
     fn drop_names_the_other_version() {
-        let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
+        let packer = packer(7);
         let mut datagram = packer.start();
         datagram[MAGIC.len()] = VERSION - 1;
-        assert_eq!(open(7, 0, &datagram).unwrap_err(), Dropped::Version(VERSION - 1));
+        assert_eq!(open(&datagram).unwrap_err(), Dropped::Version(VERSION - 1));
     }
 }

@@ -4,12 +4,13 @@ use core::fmt;
 use core::net::SocketAddr;
 
 use super::command::Command;
+use super::epoch::EpochId;
 use super::event::Event;
 use super::identity::Inc;
 use super::memory::Memory;
 use super::message::{Message, Sender};
 use super::record::Record;
-use crate::name::ElectionName;
+use crate::name::{ElectionName, NodeName};
 
 /// The begin of a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -21,26 +22,57 @@ pub struct Start {
     pub memory: Option<Memory>,
 }
 
-/// The destination of a message.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum To {
-    /// The member at this position of the list, wherever the driver reaches it now. No other member
-    /// may handle the message.
-    Member(usize),
+/// The destination of a message. Messages to one destination may share a datagram.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct To {
+    /// Epoch for which the message is meant, named in its envelope. A node's grantor and its
+    /// candidates may be in different epochs.
+    pub epoch: EpochId,
+    /// [Number](super::Membership::number) of the only node that may handle the message; 0 is any.
+    pub number: u8,
+    pub recipient: Recipient,
+}
+
+/// The place to which the driver sends a message.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Recipient {
+    /// The member with this name, wherever the driver reaches it now.
+    Member(NodeName),
     /// The source of a message, or an address from a report.
     Address(SocketAddr),
 }
 
+impl To {
+    /// Any node at `address`.
+    #[must_use]
+    pub fn at(epoch: EpochId, address: SocketAddr) -> Self {
+        Self { epoch, number: 0, recipient: address.into() }
+    }
+}
+
+/// An answer goes under the epoch of its question.
+impl From<&Sender> for To {
+    fn from(sender: &Sender) -> Self {
+        Self::at(sender.epoch, sender.address)
+    }
+}
+
 impl fmt::Display for To {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.recipient.fmt(f)
+    }
+}
+
+impl fmt::Display for Recipient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Member(position) => write!(f, "member {position}"),
+            Self::Member(name) => write!(f, "member {name}"),
             Self::Address(address) => address.fmt(f),
         }
     }
 }
 
-impl From<SocketAddr> for To {
+impl From<SocketAddr> for Recipient {
     fn from(address: SocketAddr) -> Self {
         Self::Address(address)
     }

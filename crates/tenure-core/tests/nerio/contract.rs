@@ -1,15 +1,17 @@
 //! Nerio under the suite: three grantors, which also contend, and two candidates.
 
 use std::net::SocketAddr;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
-    Boot, CandidateHere, Candidates, CandidatesHere, Checked, Command, Config, ElectionHere,
-    Elections, ElectionsHere, Entry, Extra, FenceRead, FenceSeen, Granted, Holder, HolderHere, Inc,
-    Instance, Kept, Leaving, Limits, List, Listed, Member, Memory, Message, Nerio, Order, Ordered,
-    Passed, Query, Raising, Refusal, Refused, Release, Released, Remainder, Request, Roster,
-    Sender, Service, Stamp, Start, State, StepDown, To, Verify, Which, Who,
+    Boot, CandidateHere, Candidates, CandidatesHere, Checked, Command, Config, Current, Document,
+    DocumentPart, DocumentRead, ElectionHere, Elections, ElectionsHere, Entry, EpochId, Extra,
+    FenceRead, FenceSeen, Granted, Holder, HolderHere, Inc, Instance, Kept, Leaving, Limits, List,
+    Listed, Member, Memory, Message, Nerio, Order, Ordered, Passed, Query, Quorums, Raising,
+    Recipient, Refusal, Refused, Release, Released, Remainder, Request, Roster, Sender, Service,
+    Stamp, Start, State, StepDown, To, Verify, Where, Which, Who,
 };
 use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
 
@@ -47,12 +49,17 @@ fn config() -> Checked {
     config.check().unwrap()
 }
 
+fn epoch() -> EpochId {
+    static EPOCH: LazyLock<EpochId> = LazyLock::new(|| config().membership().id());
+    *EPOCH
+}
+
 fn who(node: usize) -> Who {
     Who { name: NAMES[node].parse().unwrap(), inc: Inc(node as u128 + 1) }
 }
 
 fn sender(node: usize) -> Sender {
-    Sender { who: who(node), address: address(node), member: (node < GRANTORS).then_some(node) }
+    Sender { who: who(node), address: address(node), proved: node < GRANTORS, epoch: epoch() }
 }
 
 impl Subject for NerioSubject {
@@ -86,12 +93,13 @@ impl Subject for NerioSubject {
         message: &Message,
         rng: &mut Rng,
     ) -> Vec<(usize, Received<Self>)> {
-        let to = match to {
-            To::Member(node) => Some(*node),
-            To::Address(to) => (0..NAMES.len()).find(|node| address(*node) == *to),
+        let from = Sender { epoch: to.epoch, ..sender(from) };
+        let to = match &to.recipient {
+            Recipient::Member(name) => NAMES.iter().position(|known| *known == name.as_str()),
+            Recipient::Address(to) => (0..NAMES.len()).find(|node| address(*node) == *to),
         };
         let to = to.filter(|_| !rng.once_in(10));
-        to.map(|to| (to, (sender(from), message.clone()))).into_iter().collect()
+        to.map(|to| (to, (from, message.clone()))).into_iter().collect()
     }
 
     fn elections() -> Vec<ElectionName> {
@@ -119,7 +127,7 @@ impl Packets for NerioSubject {
     const CORPUS: &'static str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/nerio/corpus");
 
     fn seal(from: &Sender, message: &Message) -> Vec<u8> {
-        let packer = Packer::new(config().digest(), &Envelope { epoch: 0, who: from.who.clone() });
+        let packer = Packer::new(&Envelope { epoch: from.epoch, who: from.who.clone() });
         let mut packet = packer.start();
         assert!(packer.push(&mut packet, message), "one message always fits: {message}");
         packet
@@ -128,19 +136,17 @@ impl Packets for NerioSubject {
     fn adopt(packet: &mut [u8]) -> bool {
         if let Some([version, digest @ ..]) = packet.get_mut(4..13) {
             *version = VERSION;
-            digest.copy_from_slice(&config().digest().to_le_bytes());
+            digest.copy_from_slice(&epoch().digest.to_le_bytes());
         }
-        open(config().digest(), 0, packet).is_ok()
+        open(packet).is_ok()
     }
 
     fn open(packet: &[u8]) -> Vec<Received<Self>> {
-        let Ok((envelope, messages)) = open(config().digest(), 0, packet) else {
-            return Vec::new();
-        };
+        let Ok((envelope, messages)) = open(packet) else { return Vec::new() };
         let known = NAMES.iter().position(|name| *name == envelope.who.name.as_str());
         let address = address(known.unwrap_or(9));
-        let member = known.filter(|node| *node < GRANTORS);
-        let from = Sender { who: envelope.who, address, member };
+        let proved = known.is_some_and(|node| node < GRANTORS);
+        let from = Sender { who: envelope.who, address, proved, epoch: envelope.epoch };
         messages.flatten().map(|message| (from.clone(), message)).collect()
     }
 }
@@ -153,8 +159,18 @@ fn anybody(rng: &mut Rng) -> Sender {
         _ => Sender {
             who: any_who(rng),
             address: any_address(rng),
-            member: rng.once_in(2).then(|| rng.within(0..5) as usize),
+            proved: rng.once_in(2),
+            epoch: any_epoch(rng),
         },
+    }
+}
+
+/// Mostly the epoch of the nodes.
+fn any_epoch(rng: &mut Rng) -> EpochId {
+    match rng.within(0..4) {
+        0 => EpochId { number: number(rng), digest: rng.number() },
+        1 => EpochId { number: number(rng), ..epoch() },
+        _ => epoch(),
     }
 }
 
@@ -385,6 +401,50 @@ fn of_orders(rng: &mut Rng) -> Message {
     }
 }
 
+/// The document of the nodes, or one of two of its members.
+fn any_document(rng: &mut Rng) -> &'static Document {
+    static DOCUMENTS: LazyLock<[Document; 2]> = LazyLock::new(|| {
+        let mut line = Config::clone(&config());
+        line.members.pop();
+        line.quorums = Quorums::majority(line.members.len()).unwrap();
+        [config(), line.check().unwrap()].map(|config| config.membership().document().clone())
+    });
+    &DOCUMENTS[rng.within(0..2) as usize]
+}
+
+fn current(rng: &mut Rng) -> Current {
+    Current {
+        asker: asker(rng),
+        start: time(rng),
+        epoch: if flag(rng) { any_document(rng).id() } else { any_epoch(rng) },
+        founding: rng.number(),
+        before: any_epoch(rng),
+        instance: instance(rng),
+        service: service(rng),
+        length: rng.number() as u32,
+    }
+}
+
+/// A question for a document, or a part; some parts are whole documents.
+fn of_documents(rng: &mut Rng) -> Message {
+    let document = any_document(rng);
+    let (start, asker) = (time(rng), asker(rng));
+    let epoch = if flag(rng) { document.id() } else { any_epoch(rng) };
+    let whole = document.encode().unwrap();
+    let any_offset = |rng: &mut Rng| rng.within(0..whole.len() as u64 + 2) as u32;
+    if flag(rng) {
+        return Message::from(DocumentRead { start, epoch, offset: any_offset(rng) });
+    }
+    let total = if flag(rng) { whole.len() as u32 } else { rng.number() as u32 };
+    let mut bytes = whole.clone();
+    bytes.truncate(DocumentPart::BYTES_MAX);
+    if flag(rng) {
+        bytes.truncate(rng.within(0..bytes.len() as u64) as usize);
+    }
+    let offset = if flag(rng) { 0 } else { any_offset(rng) };
+    Message::from(DocumentPart { asker, start, epoch, offset, total, bytes })
+}
+
 fn fence_seen(rng: &mut Rng) -> FenceSeen {
     FenceSeen {
         asker: asker(rng),
@@ -399,7 +459,7 @@ fn fence_seen(rng: &mut Rng) -> FenceSeen {
 
 fn anything(rng: &mut Rng) -> Message {
     let (election, start, asker) = (any_election(rng), time(rng), asker(rng));
-    match rng.within(0..25) {
+    match rng.within(0..28) {
         0..=4 => Message::from(request(rng)),
         5 => Message::from(granted(rng)),
         6 => {
@@ -454,6 +514,9 @@ fn anything(rng: &mut Rng) -> Message {
         }
         20 => Message::from(candidates_here(rng)),
         21..=23 => of_orders(rng),
+        24 => Message::from(Where { start }),
+        25 => Message::from(current(rng)),
+        26 => of_documents(rng),
         _ if flag(rng) => {
             Message::from(FenceRead { start, instance: instance(rng), record: flag(rng) })
         }

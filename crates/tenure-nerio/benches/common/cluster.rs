@@ -92,7 +92,7 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn start(settings: Settings) -> Result<Self> {
-        // The directory is beside the build, so on a disk: a temporary folder may be in memory.
+        // The directory is beside the build, so on a disk: a temporary folder may be a RAM disk.
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let mut cluster = Self { settings, grantors: Vec::new(), directory };
         for name in GRANTORS {

@@ -4,7 +4,7 @@ pub(crate) mod cluster;
 pub(crate) mod process;
 pub(crate) mod role;
 
-/// Any error ends the run: nothing is measured then.
+/// Any error ends the run, without a result.
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// First argument of a program that is started as a node.

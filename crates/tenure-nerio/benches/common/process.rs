@@ -5,8 +5,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::{CHILD, Result};
 
-/// This program in another role. Dropping the handle ends it like a power cut; it also ends with
-/// this process.
+/// This program in another role. Dropping the handle ends the program like a power cut; the program
+/// also ends with this process.
 pub(crate) struct Process {
     pub(crate) child: Child,
     orders: ChildStdin,

@@ -41,7 +41,7 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
             rates.print(count, role);
             shares.push(rates.percent);
         }
-        // The node does not campaign again for a lost leadership: this only counts.
+        // Only counts the elections: the node does not campaign again for a lost leadership.
         held.push((count, nodes[0].1.ask(&hold)?.parse()?));
         if count == MANY {
             let grantors = &shares[1..];

@@ -64,8 +64,8 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     Ok(())
 }
 
-/// The end of the leader's lease by its own claim, at a time without a near renewal: a renewal
-/// between the question and the end of the process would make the claim out of date.
+/// Waits until the leader has just renewed, and returns the end of its lease by its own claim. A
+/// renewal between the question and the end of the process would extend the lease.
 fn until_renewed(leader: &mut Process) -> Result<Time> {
     loop {
         let until = Time::from_nanos(leader.ask("until")?.parse()?);

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use tokio::runtime::Builder;
 
-/// Any error ends the run: nothing is measured then.
+/// Any error ends the run, without a result.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
 

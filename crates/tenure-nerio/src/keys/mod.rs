@@ -8,11 +8,12 @@
 //! tenure-application-key-2 CLUSTER APPLICATION ELECTIONS RIGHTS SECRET MEMBERS
 //! ```
 //!
-//! The last form is that of keys with other [`Rights`] than to contend and to ask; earlier versions
-//! do not read it. Secrets follow from the rights, so that no holder can add a right. SECRET and
-//! MEMBERS are 64 hexadecimal digits. MEMBERS is public: an application seals with it datagrams
-//! that only members can open, and recognizes answers of members. Two lines are two keys: the
-//! process uses the first and accepts both, while one takes the place of the other.
+//! Keys with other [`Rights`] than to contend and to ask have the last form, which earlier versions
+//! do not read. The secret is derived from the rights, so that no holder can add a right. SECRET
+//! and MEMBERS are 64 hexadecimal digits. MEMBERS is the public key of the members: an application
+//! uses it to seal datagrams that only members can open, and to recognize answers of members. Two
+//! lines are two keys, of which one takes the place of the other: the process uses the first key
+//! and accepts both.
 //!
 //! A line `accept-unsealed` beside them is for the time in which the processes of a cluster get
 //! their keys one after the other: see [`Keys::accept_unsealed`].
@@ -131,8 +132,8 @@ impl ClusterKey {
         self.key_of(Grant { application, elections, rights: Rights::USUAL })
     }
 
-    /// The key of an application with this grant. Other rights than the usual ones need room in
-    /// each hello, so names may be too long.
+    /// The key of an application with this grant. Other rights than the usual ones take room in
+    /// each hello, so the name and the elections must be shorter.
     pub fn issue_with(&self, grant: Grant) -> Result<ApplicationKey, ElectionsError> {
         elections::check_room(&grant)?;
         Ok(self.key_of(grant))
@@ -211,10 +212,10 @@ impl Keys {
         text::parse(text)
     }
 
-    /// The same keys, and whether this process reads and answers unsealed datagrams as well. Every
-    /// host that reaches the process can then speak as any node, as without keys: use this only
-    /// while the processes of a cluster get keys one after the other. Datagrams to nodes that have
-    /// shown a key stay sealed.
+    /// Sets whether this process also reads and answers unsealed datagrams. Every host that reaches
+    /// the process can then speak as any node, as without keys: use this only while the processes
+    /// of a cluster get keys one after the other. Datagrams to nodes that have shown a key stay
+    /// sealed.
     #[must_use]
     pub fn accept_unsealed(mut self, accept: bool) -> Self {
         self.accept_unsealed = accept;

@@ -23,7 +23,7 @@ pub struct Rights(u8);
 pub enum RightsError {
     #[error("{word:?} is no right; there are contend, ask and resign")]
     Unknown { word: String },
-    #[error("{} is there twice", .right.as_str())]
+    #[error("the right {} is named twice", .right.as_str())]
     Twice { right: Right },
     #[error("the right to ask is missing, without which a key is of no use: add ask")]
     NoAsk,

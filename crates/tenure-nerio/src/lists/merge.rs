@@ -4,22 +4,23 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use tenure_core::nerio::{Checked, Holder, HolderHere, LiveGrant, Who, leadership};
-use tenure_core::{ElectionName, NodeName, Time};
+use tenure_core::nerio::{Holder, HolderHere, LiveGrant, Membership, Who, leadership};
+use tenure_core::{Drift, ElectionName, NodeName, Time};
 
 use super::pages::{CandidateList, ElectionList, List, Page};
 use super::panel::MemberPages;
 use super::{CandidateSeen, ElectionSeen, Leads, Vote};
 
 pub(super) struct Statement<T> {
-    pub(super) nth: usize,
+    /// Position of the member in the membership.
+    pub(super) member: usize,
     /// Time of the question on `CLOCK_BOOTTIME`: the statement is no older.
     pub(super) asked: Time,
     pub(super) said: T,
 }
 
-/// Statements about a part of a list, of each member that answered, even of members without that
-/// part.
+/// Statements about one part of a list: one from each member that answered, with `None` where that
+/// member does not have the part.
 type Statements<L> = Vec<Statement<Option<<L as List>::Part>>>;
 pub(super) type ElectionStatements = Statements<ElectionList>;
 pub(super) type CandidateStatements = Statements<CandidateList>;
@@ -29,7 +30,7 @@ pub(super) fn join<L: List>(all: Vec<MemberPages<L>>) -> BTreeMap<L::Key, Statem
     let pages = all.iter().flat_map(|one| &one.pages);
     let keys: BTreeSet<_> = pages.flat_map(|page| page.parts.keys().cloned()).collect();
     let mut joined: BTreeMap<_, Statements<L>> = BTreeMap::new();
-    for MemberPages { nth, pages } in all {
+    for MemberPages { member, pages, .. } in all {
         let Some(first) = pages.iter().map(|page| page.asked).min() else { continue };
         let mut parts = BTreeMap::new();
         for Page { asked, parts: more, .. } in pages {
@@ -42,7 +43,7 @@ pub(super) fn join<L: List>(all: Vec<MemberPages<L>>) -> BTreeMap<L::Key, Statem
             let known = parts.remove(key);
             let asked = known.as_ref().map_or(first, |(asked, _)| *asked);
             let said = known.map(|(_, part)| part);
-            joined.entry(key.clone()).or_default().push(Statement { nth, asked, said });
+            joined.entry(key.clone()).or_default().push(Statement { member, asked, said });
         }
     }
     joined
@@ -53,14 +54,15 @@ pub(super) fn first<L: List>(all: &[MemberPages<L>]) -> Option<Time> {
 }
 
 struct HolderStatement<'a> {
-    nth: usize,
+    member: usize,
     holder: &'a HolderHere,
     until: Time,
     leaving: Option<Time>,
 }
 
 pub(super) struct Merge<'a> {
-    pub(super) config: &'a Checked,
+    pub(super) membership: &'a Membership,
+    pub(super) drift: Drift,
     pub(super) at: Time,
 }
 
@@ -72,7 +74,7 @@ impl Merge<'_> {
     ) -> ElectionSeen {
         let said = words.iter().filter_map(|word| {
             let holder = word.said.as_ref()?.holder.as_ref()?;
-            Some(self.word(word.nth, word.asked, holder))
+            Some(self.word(word.member, word.asked, holder))
         });
         let held: Vec<_> = said.collect();
         let waiting = words.iter().filter_map(|word| Some(word.said.as_ref()?.waiting));
@@ -94,17 +96,17 @@ impl Merge<'_> {
         let held = holders.iter().filter_map(|told| Some((told, told.said.as_deref()?)));
         let held: Vec<_> =
             held.map(|(told, holder)| (told, holder.priority, here(holder))).collect();
-        let words = held.iter().map(|(told, _, holder)| self.word(told.nth, told.asked, holder));
+        let words = held.iter().map(|(told, _, holder)| self.word(told.member, told.asked, holder));
         let words: Vec<_> = words.collect();
         let leader = self.leader(&words);
         let mut seen: BTreeMap<&Who, CandidateSeen> = BTreeMap::new();
         for (word, (_, priority, _)) in words.iter().zip(&held) {
-            let Some(name) = self.name(word.nth) else { continue };
+            let Some(name) = self.name(word.member) else { continue };
             let one = entry(&word.holder.who, *priority, &mut seen);
             if self.at < word.until { &mut one.granted } else { &mut one.ended }.push(name);
         }
         for told in waiting.values().flatten() {
-            let (Some(waits), Some(name)) = (&told.said, self.name(told.nth)) else { continue };
+            let (Some(waits), Some(name)) = (&told.said, self.name(told.member)) else { continue };
             let one = entry(&waits.who, waits.priority, &mut seen);
             one.waits_at.push(name);
             one.waited = one.waited.max(Some(self.at_least(waits.waited)));
@@ -115,24 +117,24 @@ impl Merge<'_> {
         (leader, all)
     }
 
-    fn word<'a>(&self, nth: usize, asked: Time, holder: &'a HolderHere) -> HolderStatement<'a> {
+    fn word<'a>(&self, member: usize, asked: Time, holder: &'a HolderHere) -> HolderStatement<'a> {
         let until = asked.after(self.at_least(holder.remaining));
         let leaving = holder.leaving.map(|span| asked.after(self.at_least(span)));
-        HolderStatement { nth, holder, until, leaving }
+        HolderStatement { member, holder, until, leaving }
     }
 
     /// The leader that a quorum of live grants names, by the rule of observers. Two more checks are
     /// needed here, because these statements need not answer one question.
     fn leader(&self, words: &[HolderStatement<'_>]) -> Option<Leads> {
         let live = words.iter().filter(|word| self.at < word.until).map(HolderStatement::grant);
-        let (who, fence, until) = leadership(live, &self.config.quorums)?;
+        let (who, fence, until) = leadership(live, self.membership.quorums())?;
         // A later leader has led since.
         if words.iter().any(|word| word.holder.fence > Some(fence)) {
             return None;
         }
         let alike = words.iter().filter(|word| word.grant().is_of(who, fence));
         let leaving = alike.filter_map(|word| word.leaving).max();
-        // Another leader may have followed since then.
+        // Another leader may have followed since the release.
         if leaving.is_some_and(|leaving| leaving <= self.at) {
             return None;
         }
@@ -140,25 +142,24 @@ impl Merge<'_> {
     }
 
     fn vote(&self, word: &HolderStatement<'_>) -> Option<Vote> {
-        let member = self.name(word.nth)?;
+        let member = self.name(word.member)?;
         Some(Vote { member, holder: word.holder.clone(), until: word.until })
     }
 
-    fn name(&self, nth: usize) -> Option<NodeName> {
-        self.config.members.get(nth).map(|member| member.name.clone())
+    fn name(&self, member: usize) -> Option<NodeName> {
+        self.membership.names().get(member).cloned()
     }
 
     /// The least length of another clock's span on this clock.
     fn at_least(&self, span: Duration) -> Duration {
-        let drift = self.config.drift;
-        drift.shrink(drift.real_at_least(span))
+        self.drift.shrink(self.drift.real_at_least(span))
     }
 }
 
 impl HolderStatement<'_> {
     const fn grant(&self) -> LiveGrant<'_> {
         let HolderHere { who, fence, .. } = self.holder;
-        LiveGrant { member: self.nth, until: self.until, who, fence: *fence }
+        LiveGrant { member: self.member, until: self.until, who, fence: *fence }
     }
 }
 

@@ -11,10 +11,11 @@ mod panel;
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::clock;
-use tenure_core::nerio::{Checked, HolderHere, Member, Service, Which, Who};
+use tenure_core::nerio::{Checked, HolderHere, Member, Membership, Service, Which, Who};
 use tenure_core::{ElectionName, Fence, NodeName, Time};
 
 use self::merge::{Merge, Statement};
@@ -99,7 +100,9 @@ pub struct CandidateSeen {
 /// All elections of the question, or the reasons why they are not known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AllElections {
-    /// Answer of each member, in the order of the list.
+    /// Members of the epoch that the members name, and their quorums.
+    pub membership: Arc<Membership>,
+    /// Answer of each member: first of those that the settings name, then of the others by name.
     pub members: Vec<(Member, Heard)>,
     pub elections: Vec<ElectionSeen>,
     /// Time of the first question: no answer is older.
@@ -113,10 +116,13 @@ pub struct AllElections {
 /// The holder of an election and all its candidates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AllCandidates {
+    /// Members of the epoch that the members name, and their quorums.
+    pub membership: Arc<Membership>,
     pub members: Vec<(Member, Heard)>,
     pub leader: Option<Leads>,
     /// The leader first, then candidates with grants, then those that have waited longest.
     pub candidates: Vec<CandidateSeen>,
+    /// Time of the first question: no answer is older.
     pub asked: Time,
     /// Time of the last answer, for which the leader is named.
     pub at: Time,
@@ -133,16 +139,17 @@ pub async fn elections(
     let which = keys.and_then(Keys::application).map(|grant| grant.elections.which());
     let which = which.unwrap_or_else(|| vec![Which::All]);
     let lists: Vec<_> = which.into_iter().map(ElectionList).collect();
-    let mut panel = Panel::new(config, keys, from).await?;
-    let pages = panel.ask(&lists).await?;
+    let (panel, pages) = Panel::hear(config, keys, from, &lists).await?;
     let asked = merge::first(&pages);
     let words = merge::join(pages);
     let members = panel.heard();
     let at = clock::now();
-    let putting = Merge { config, at };
+    let membership = panel.membership;
+    let putting = Merge { membership: &membership, drift: config.drift, at };
     let elections = words.into_iter().map(|(name, words)| putting.election(name, &words)).collect();
-    let quorum = is_quorum(config, &members);
-    Ok(AllElections { members, elections, asked: asked.unwrap_or(at), at, quorum })
+    let quorum = is_quorum(&membership, &members);
+    let asked = asked.unwrap_or(at);
+    Ok(AllElections { membership, members, elections, asked, at, quorum })
 }
 
 /// Asks every member for the holder of `election` and its waiting candidates, from sockets of its
@@ -154,28 +161,31 @@ pub async fn candidates(
     election: &ElectionName,
 ) -> io::Result<AllCandidates> {
     let list = CandidateList(election.clone());
-    let mut panel = Panel::new(config, keys, from).await?;
-    let mut pages = panel.ask(&[list]).await?;
+    let (panel, mut pages) = Panel::hear(config, keys, from, &[list]).await?;
     let asked = merge::first(&pages);
     // Each page has the holder: the last page counts.
-    let last = |nth, page: &mut Page<CandidateList>| Statement {
-        nth,
+    let last = |member, page: &mut Page<CandidateList>| Statement {
+        member,
         asked: page.asked,
         said: page.head.take(),
     };
     let holders: Vec<_> =
-        pages.iter_mut().filter_map(|one| Some(last(one.nth, one.pages.last_mut()?))).collect();
+        pages.iter_mut().filter_map(|one| Some(last(one.member, one.pages.last_mut()?))).collect();
     let waiting = merge::join(pages);
     let members = panel.heard();
     let at = clock::now();
-    let (leader, candidates) = Merge { config, at }.candidates(&holders, &waiting);
-    let quorum = is_quorum(config, &members);
-    Ok(AllCandidates { members, leader, candidates, asked: asked.unwrap_or(at), at, quorum })
+    let membership = panel.membership;
+    let putting = Merge { membership: &membership, drift: config.drift, at };
+    let (leader, candidates) = putting.candidates(&holders, &waiting);
+    let quorum = is_quorum(&membership, &members);
+    let asked = asked.unwrap_or(at);
+    Ok(AllCandidates { membership, members, leader, candidates, asked, at, quorum })
 }
 
-fn is_quorum(config: &Checked, members: &[(Member, Heard)]) -> bool {
-    let counts = members.iter().enumerate().filter(|(_, (_, heard))| heard.counts());
-    config.quorums.is_quorum(counts.map(|(nth, _)| nth).collect())
+fn is_quorum(membership: &Membership, members: &[(Member, Heard)]) -> bool {
+    let counts = members.iter().filter(|(_, heard)| heard.counts());
+    let counts = counts.filter_map(|(member, _)| membership.position(&member.name));
+    membership.quorums().is_quorum(counts.collect())
 }
 
 #[cfg(test)]

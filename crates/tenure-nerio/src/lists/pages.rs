@@ -37,8 +37,8 @@ pub(super) struct Page<L: List> {
 }
 
 impl<L: List> Page<L> {
-    /// The page without parts that were not asked for. A page that announces more, and does not go
-    /// on, is the last one.
+    /// Drops the parts up to `after`, which were not asked for. A page that announces more, but
+    /// nothing behind `after`, becomes the last page.
     pub(super) fn behind(mut self, after: Option<&L::Key>) -> Self {
         self.more_after = self.more_after.filter(|more| Some(more) > after);
         if let Some(after) = after {

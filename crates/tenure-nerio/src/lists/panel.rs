@@ -1,22 +1,24 @@
 //! Asks all members side by side, each for its whole list, page by page.
 //!
-//! The panel asks a silent member no more, and the others once again: their statements must not be
-//! older than the silence was long.
+//! When a member stays silent, the panel asks it no more, and asks the others once again: their
+//! statements have grown old during the silence.
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use tenure::clock;
-use tenure_core::nerio::{Checked, Inc, Member, Service};
+use tenure_core::nerio::{Checked, Inc, Member, Membership, Service};
 use tokio::task::JoinSet;
 
 use super::Heard;
 use super::pages::{List, Page};
 use crate::asker::{Asker, Outcome};
 use crate::enough_answers::Answers;
+use crate::epoch::{self, AGAIN_MAX, FoundMembers};
 use crate::keys::Keys;
 
-/// Fewest parts of a page before another one; a page may also have none, if the grantor has
+/// Fewest parts of a page that another page follows. A page may also have none, if the grantor has
 /// examined only elections that are over.
 const FULL: usize = 4;
 /// Most pages with fewer parts: no member keeps so many elections that are over.
@@ -25,12 +27,15 @@ const THIN_MAX: usize = 1_000;
 const LIVES_MAX: u32 = 3;
 
 pub(super) struct MemberPages<L: List> {
-    pub(super) nth: usize,
+    /// Position of the member in the membership.
+    pub(super) member: usize,
+    /// Rank of the member among the seats.
+    nth: usize,
     pub(super) pages: Vec<Page<L>>,
 }
 
 pub(super) struct Panel {
-    config: Checked,
+    pub(super) membership: Arc<Membership>,
     voices: Vec<Voice>,
 }
 
@@ -39,7 +44,8 @@ struct Voice {
     member: Member,
     asker: Asker,
     end: Option<Heard>,
-    /// Worst service that the member reported: it must have served all the time.
+    /// Worst service that the member reported. A list counts only if the member served all the
+    /// time.
     service: Option<Service>,
 }
 
@@ -50,32 +56,44 @@ enum Stop {
 }
 
 impl Panel {
-    pub(super) async fn new(
+    async fn new(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> io::Result<Self> {
+        let FoundMembers { membership, seats } = epoch::find(config, keys, from).await?;
+        let voice = |(nth, (member, asker))| Voice { nth, member, asker, end: None, service: None };
+        let voices = seats.into_iter().enumerate().map(voice).collect();
+        Ok(Self { membership, voices })
+    }
+
+    /// The members of the latest epoch, and the pages of all that answer.
+    pub(super) async fn hear<L: List>(
         config: &Checked,
         keys: Option<&Keys>,
         from: SocketAddr,
-    ) -> io::Result<Self> {
-        let mut voices = Vec::new();
-        for (nth, member) in config.members.iter().cloned().enumerate() {
-            let asker = Asker::new(config, keys, from).await?;
-            voices.push(Voice { nth, member, asker, end: None, service: None });
+        lists: &[L],
+    ) -> io::Result<(Self, Vec<MemberPages<L>>)> {
+        let mut again = AGAIN_MAX;
+        loop {
+            let mut panel = Self::new(config, keys, from).await?;
+            let pages = panel.ask(lists).await?;
+            if again == 0 || !panel.voices.iter().any(|voice| voice.asker.is_behind()) {
+                return Ok((panel, pages));
+            }
+            again -= 1;
         }
-        Ok(Self { config: config.clone(), voices })
     }
 
-    /// The answer of each member, in the order of the list.
+    /// The answer of each member, in the order of the seats.
     pub(super) fn heard(&self) -> Vec<(Member, Heard)> {
         self.voices.iter().map(|voice| (voice.member.clone(), voice.heard())).collect()
     }
 
-    /// The pages of all members that answer, in the order of the list.
-    pub(super) async fn ask<L: List>(&mut self, lists: &[L]) -> io::Result<Vec<MemberPages<L>>> {
+    /// The pages of all members that answer, in the order of the seats.
+    async fn ask<L: List>(&mut self, lists: &[L]) -> io::Result<Vec<MemberPages<L>>> {
         loop {
             let mut asked = JoinSet::new();
             let (ask, mut ended): (Vec<_>, Vec<_>) =
                 std::mem::take(&mut self.voices).into_iter().partition(|voice| voice.end.is_none());
             let count = ask.len();
-            let mut answers = Answers::new(&self.config);
+            let mut answers = Answers::new(&self.membership);
             for mut voice in ask {
                 voice.asker.beside(answers.enough());
                 let lists = lists.to_vec();
@@ -89,10 +107,13 @@ impl Panel {
                 let (voice, pages) = answer.map_err(io::Error::other)?;
                 if let Some(pages) = pages {
                     // Other members may have to make up for a member that does not serve.
+                    let name = &voice.member.name;
                     if voice.service == Some(Service::Serving) {
-                        answers.from(voice.nth);
+                        answers.from(name);
                     }
-                    all.push(MemberPages { nth: voice.nth, pages });
+                    if let Some(member) = self.membership.position(name) {
+                        all.push(MemberPages { member, nth: voice.nth, pages });
+                    }
                 }
                 ended.push(voice);
             }

@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use super::*;
 use crate::asker::TRIES;
+use crate::epoch::tests::current;
 use crate::survey;
 
 const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
@@ -41,19 +42,26 @@ async fn members(play: Arc<Play>) -> (Checked, JoinSet<()>) {
     config.round_trip = ROUND_TRIP;
     config.refresh = ROUND_TRIP * 2;
     let config = config.check().unwrap();
-    let digest = config.digest();
+    let epoch = config.membership().id();
     let mut playing = JoinSet::new();
     for (nth, socket) in sockets.into_iter().enumerate() {
         let play = play.clone();
+        let membership = Arc::clone(config.membership());
         playing.spawn(async move {
             let mut buffer = [0; DATAGRAM_MAX];
             loop {
                 let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
-                let (envelope, messages) = open(digest, 0, &buffer[..length]).unwrap();
+                let (envelope, messages) = open(&buffer[..length]).unwrap();
                 for message in messages {
-                    let answer = play(nth, envelope.who.inc, message.unwrap());
+                    let inc = envelope.who.inc;
+                    let answer = match message.unwrap() {
+                        Message::Grantor(ToGrantor::Where(asked)) => {
+                            Some((who(NAMES[nth], 7), current(&membership, inc, asked.start)))
+                        }
+                        message => play(nth, inc, message),
+                    };
                     let Some((who, answer)) = answer else { continue };
-                    let packer = Packer::new(digest, &Envelope { epoch: 0, who });
+                    let packer = Packer::new(&Envelope { epoch, who });
                     let mut datagram = packer.start();
                     assert!(packer.push(&mut datagram, &answer));
                     socket.send_to(&datagram, from).await.unwrap();

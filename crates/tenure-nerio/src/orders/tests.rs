@@ -8,6 +8,7 @@ use tenure_core::nerio::{Config, Inc, Instance, Service, State, Who};
 use tokio::net::UdpSocket;
 
 use super::*;
+use crate::epoch::tests::{answer, current};
 use crate::keys::ClusterKey;
 
 const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
@@ -26,22 +27,27 @@ async fn members(play: Arc<Play>) -> (Checked, JoinSet<()>) {
     let mut config = Config::new("x".parse().unwrap(), list);
     config.round_trip = std::time::Duration::from_millis(30);
     let config = config.check().unwrap();
-    let digest = config.digest();
+    let epoch = config.membership().id();
     let mut playing = JoinSet::new();
     for (nth, socket) in sockets.into_iter().enumerate() {
         let play = play.clone();
+        let membership = Arc::clone(config.membership());
         let name = config.members[nth].name.clone();
         playing.spawn(async move {
-            let packer =
-                Packer::new(digest, &Envelope { epoch: 0, who: Who { name, inc: Inc(7) } });
+            let packer = Packer::new(&Envelope { epoch, who: Who { name, inc: Inc(7) } });
             let mut buffer = [0; DATAGRAM_MAX];
             loop {
                 let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
-                let (envelope, messages) = open(digest, 0, &buffer[..length]).unwrap();
+                let (envelope, messages) = open(&buffer[..length]).unwrap();
                 for message in messages {
-                    let Some(answer) = play(nth, envelope.who.inc, message.unwrap()) else {
-                        continue;
+                    let inc = envelope.who.inc;
+                    let answer = match message.unwrap() {
+                        Message::Grantor(ToGrantor::Where(asked)) => {
+                            Some(current(&membership, inc, asked.start))
+                        }
+                        message => play(nth, inc, message),
                     };
+                    let Some(answer) = answer else { continue };
                     let mut datagram = packer.start();
                     assert!(packer.push(&mut datagram, &answer));
                     socket.send_to(&datagram, from).await.unwrap();
@@ -126,6 +132,45 @@ async fn foreign_answers_do_not_count() {
     .await;
     let said = give(&config, None, FROM, &order(None)).await.unwrap();
     assert!(said.iter().all(|(_, did)| *did == Answered::Silent), "{said:?}");
+}
+
+fn at(name: &str, address: SocketAddr) -> Member {
+    Member::at(name.parse().unwrap(), address)
+}
+
+fn cluster(members: Vec<Member>) -> Checked {
+    Config::new("x".parse().unwrap(), members).check().unwrap()
+}
+
+/// The settings name one member, on loopback, and its epoch has a member elsewhere.
+#[tokio::test]
+async fn order_stays_on_loopback() {
+    let socket = UdpSocket::bind(FROM).await.unwrap();
+    let near = at("a", socket.local_addr().unwrap());
+    let far = at("b", ([10, 0, 0, 1], 7102).into());
+    let there = cluster(vec![near.clone(), far.clone()]);
+    let (config, order) = (cluster(vec![near]), order(None));
+    let given = tokio::select! {
+        given = give(&config, None, FROM, &order) => given,
+        () = answer(socket, there.membership()) => unreachable!("it answers for ever"),
+    };
+    match given {
+        Err(GiveError::Refused(Refusal::Unsealed { member })) => assert_eq!(member, far),
+        given => panic!("{given:?}"),
+    }
+}
+
+#[test]
+fn far_seat_obeys_no_unsealed_order() {
+    let [here, far] = [([127, 0, 0, 1], 7101), ([10, 0, 0, 1], 7101)].map(SocketAddr::from);
+    let config = cluster(vec![at("a", here)]);
+    let obeys = |a, b| {
+        let membership = Arc::clone(cluster(vec![at("a", a), at("b", b)]).membership());
+        obeys_unsealed(&config, &[membership], here)
+    };
+    assert!(obeys(far, here), "the settings say where a is");
+    assert!(!obeys(here, far));
+    assert!(obeys_unsealed(&config, &[], here) && !obeys_unsealed(&config, &[], far));
 }
 
 #[test]

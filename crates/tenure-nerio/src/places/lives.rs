@@ -1,8 +1,8 @@
 //! Detection of a member that is two processes.
 //!
-//! A restarted member has another incarnation, and its earlier one is never heard again. An
-//! incarnation that is heard well after the begin of another one of its name lives beside that one:
-//! the state directory was copied, or a name leads to two processes.
+//! A restarted member has another incarnation, and its earlier one is never heard again. Two
+//! incarnations run side by side if the earlier one is heard well after the later one began: the
+//! state directory was copied, or a name leads to two processes.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,14 +12,16 @@ use tenure_core::nerio::Inc;
 
 /// Time for which datagrams of the earlier incarnation may still arrive.
 const STRAGGLING: Duration = Duration::from_secs(1);
-/// Silence after which both are forgotten.
+/// Silence after which both incarnations are forgotten.
 const LATELY: Duration = Duration::from_secs(120);
 
 #[derive(Clone, Copy, Debug)]
 struct Life {
     inc: Inc,
     address: SocketAddr,
+    /// Time of its first datagram.
     first: Time,
+    /// Time of its last datagram.
     last: Time,
 }
 

@@ -17,6 +17,7 @@ const ADDRESSES_MAX: usize = 8;
 pub(crate) struct LookUp {
     name: String,
     port: u16,
+    /// The question under way, even if its asker has given up.
     asked: Option<JoinHandle<io::Result<Vec<SocketAddr>>>>,
 }
 

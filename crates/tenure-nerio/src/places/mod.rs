@@ -7,14 +7,15 @@ mod lives;
 mod look_up;
 mod seeker;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::nerio::{Checked, HostPort, Who};
+use tenure_core::nerio::{Checked, HostPort, Membership, Who};
 use tenure_core::{NodeName, Obstacle, Time, Waiting};
 use tokio::sync::{Notify, mpsc};
+use tokio::task::AbortHandle;
 
 use self::lives::Lives;
 pub(super) use self::look_up::LookUp;
@@ -61,7 +62,6 @@ pub(super) fn receives(here: SocketAddr, member: &HostPort) -> bool {
 
 #[derive(Debug)]
 struct Place {
-    name: NodeName,
     host: String,
     /// Addresses of the member, in the order in which they are tried.
     addresses: Vec<SocketAddr>,
@@ -70,19 +70,34 @@ struct Place {
     tried: Option<Time>,
     silent: Option<Time>,
     lives: Lives,
-    /// Wakes the task that looks the name up.
-    again: Option<Arc<Notify>>,
+    seeker: Option<Seeker>,
     /// Error of the last look-up, while the name gives no address.
     error: Option<String>,
 }
 
+/// The task that looks up the name of a member's host. The task ends with its place.
+#[derive(Debug)]
+struct Seeker {
+    /// Wakes the task.
+    again: Arc<Notify>,
+    task: AbortHandle,
+}
+
+impl Drop for Seeker {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Places {
-    all: Vec<Place>,
+    all: BTreeMap<NodeName, Place>,
+    /// Names in the settings. Their hosts there count more than those in a document.
+    listed: BTreeSet<NodeName>,
     reach: Reach,
     looked: mpsc::UnboundedReceiver<LookUpResult>,
-    /// Kept so that waiting for a look-up never ends.
-    _sender: mpsc::UnboundedSender<LookUpResult>,
+    /// Sender of each task. Waiting for a look-up never ends while this one exists.
+    sender: mpsc::UnboundedSender<LookUpResult>,
 }
 
 impl Places {
@@ -90,28 +105,25 @@ impl Places {
     /// names, which needs a runtime.
     pub(super) fn new(config: &Checked, local: SocketAddr) -> Self {
         let (sender, looked) = mpsc::unbounded_channel();
-        let place = |(nth, member): (usize, &tenure_core::nerio::Member)| {
-            let again = member.address.name().map(|name| {
-                let again = Arc::<Notify>::default();
-                let port = member.address.port();
-                let look_up = LookUp::new(name.to_owned(), port);
-                tokio::spawn(seeker::seek(nth, look_up, Arc::clone(&again), sender.clone()));
-                again
-            });
-            Place {
-                name: member.name.clone(),
-                host: member.address.to_string(),
-                addresses: member.address.literal().into_iter().collect(),
-                current: 0,
-                tried: None,
-                silent: None,
-                lives: Lives::default(),
-                again,
-                error: None,
+        let members = config.members.iter().map(|member| (&member.name, &member.address));
+        let place = |(name, host)| (NodeName::clone(name), Place::new(name, host, &sender));
+        let all = members.map(place).collect();
+        let listed = config.members.iter().map(|member| member.name.clone()).collect();
+        Self { all, listed, reach: Reach::of(local), looked, sender }
+    }
+
+    /// Takes the members of these epochs: each that the settings do not name, at its first host.
+    /// Forgets the places of all others that the settings do not name.
+    pub(super) fn know(&mut self, memberships: &[Arc<Membership>]) {
+        let Self { all, listed, sender, .. } = self;
+        let seats = || memberships.iter().flat_map(|one| &one.document().seats);
+        all.retain(|name, _| listed.contains(name) || seats().any(|seat| seat.name == *name));
+        for seat in seats() {
+            if let Some(host) = seat.hosts.first() {
+                let place = || Place::new(&seat.name, host, sender);
+                all.entry(seat.name.clone()).or_insert_with(place);
             }
-        };
-        let all = config.members.iter().enumerate().map(place).collect();
-        Self { all, reach: Reach::of(local), looked, _sender: sender }
+        }
     }
 
     pub(super) async fn looked(&mut self) -> LookUpResult {
@@ -128,8 +140,8 @@ impl Places {
     /// Takes the result of a look-up. Returns notices, and whether addresses have changed.
     pub(super) fn on_looked(&mut self, looked: LookUpResult) -> (Vec<Notice>, bool) {
         let reach = self.reach;
-        let Some(place) = self.all.get_mut(looked.member) else { return (Vec::new(), false) };
-        let member = place.name.clone();
+        let member = looked.member;
+        let Some(place) = self.all.get_mut(&member) else { return (Vec::new(), false) };
         let host = place.host.clone();
         match looked.found.and_then(|found| reach.filter(found)) {
             Ok(mut found) => {
@@ -153,36 +165,38 @@ impl Places {
                     place.tried = None;
                 }
                 if is_news {
+                    let member = member.clone();
                     notices.push(Notice::Resolved { member, host, addresses: found });
                 }
                 if changed {
-                    notices.extend(self.at_one_address(looked.member));
+                    notices.extend(self.at_one_address(&member));
                 }
                 (notices, changed)
             }
             Err(error) => {
                 // The earlier addresses may still be right: the name server may be down.
                 place.error = Some(error);
-                (place.unresolved().into_iter().collect(), false)
+                (place.unresolved(&member).into_iter().collect(), false)
             }
         }
     }
 
     /// A notice about another member that shares an address with this one.
-    fn at_one_address(&self, member: usize) -> Option<Notice> {
+    fn at_one_address(&self, member: &NodeName) -> Option<Notice> {
         let this = self.all.get(member)?;
-        let others = self.all.iter().enumerate().filter(|(nth, _)| *nth != member);
-        others.into_iter().find_map(|(_, other)| {
+        let mut others = self.all.iter().filter(|(name, _)| *name != member);
+        others.find_map(|(name, other)| {
             let address = *other.addresses.iter().find(|at| this.addresses.contains(at))?;
-            let mut members = [this.name.clone(), other.name.clone()];
+            let mut members = [member.clone(), name.clone()];
             members.sort_unstable();
             Some(Notice::AtOneAddress { members, address })
         })
     }
 
     pub(super) fn troubles(&self) -> Vec<Notice> {
-        let mut all: Vec<_> = self.all.iter().filter_map(Place::unresolved).collect();
-        for notice in (0..self.all.len()).filter_map(|member| self.at_one_address(member)) {
+        let unresolved = self.all.iter().filter_map(|(name, place)| place.unresolved(name));
+        let mut all: Vec<_> = unresolved.collect();
+        for notice in self.all.keys().filter_map(|member| self.at_one_address(member)) {
             // Both members cause the same notice.
             if !all.contains(&notice) {
                 all.push(notice);
@@ -191,22 +205,22 @@ impl Places {
         all
     }
 
-    /// A notice about a sender with the name of a member that is not at the member's address;
-    /// `keyed` if its key proves the name.
+    /// A notice about a sender that has the name of a member, but not the member's address; `keyed`
+    /// if its key proves the name.
     pub(super) fn contradicts(
         &self,
         name: &NodeName,
         address: SocketAddr,
         keyed: bool,
     ) -> Option<Notice> {
-        let place = self.all.iter().find(|place| place.name == *name)?;
+        let place = self.all.get(name)?;
         // A name that was not looked up yet proves nothing.
         if place.addresses.contains(&address) || !place.is_known() {
             return None;
         }
         let member = name.clone();
         let host = place.host.clone();
-        match self.at(address).and_then(|other| self.name(other)) {
+        match self.at(address) {
             Some(of) => Some(Notice::Exchanged { member, host, address, of: of.clone() }),
             // A sender with the key may be anywhere.
             None if keyed => None,
@@ -219,59 +233,53 @@ impl Places {
         &self,
         peer: &NodeName,
         address: SocketAddr,
-        member: usize,
+        member: &NodeName,
         own: &NodeName,
     ) -> Option<Notice> {
         let place = self.all.get(member)?;
         let peer = peer.clone();
         let own = own.clone();
-        let member = place.name.clone();
+        let member = member.clone();
         let host = place.host.clone();
         Some(Notice::ForAnother { peer, address, member, host, own })
     }
 
     pub(super) fn addresses(&self) -> BTreeSet<SocketAddr> {
-        self.all.iter().flat_map(|place| place.addresses.iter().copied()).collect()
-    }
-
-    pub(super) fn name(&self, member: usize) -> Option<&NodeName> {
-        self.all.get(member).map(|place| &place.name)
+        self.all.values().flat_map(|place| place.addresses.iter().copied()).collect()
     }
 
     /// The member that may be at `address`; only a hint.
-    pub(super) fn at(&self, address: SocketAddr) -> Option<usize> {
-        self.all.iter().position(|place| place.addresses.contains(&address))
+    pub(super) fn at(&self, address: SocketAddr) -> Option<&NodeName> {
+        let mut all = self.all.iter();
+        all.find(|(_, place)| place.addresses.contains(&address)).map(|(name, _)| name)
     }
 
-    /// The member that `who` is: by its name and its key; without keys by its address, too.
-    pub(super) fn member(
-        &self,
-        who: &Who,
-        address: SocketAddr,
-        shown: Option<&Authority>,
-    ) -> Option<usize> {
-        let named = self.all.iter().position(|place| place.name == who.name)?;
-        let is_it = match shown {
+    /// Whether the sender `who` is the node with its name: the cluster's key proves that; without
+    /// keys, an address of that name does.
+    pub(super) fn proves(&self, who: &Who, address: SocketAddr, shown: Option<&Authority>) -> bool {
+        match shown {
             Some(authority) => *authority == Authority::Cluster,
-            None => self.all.get(named)?.addresses.contains(&address),
-        };
-        is_it.then_some(named)
+            None => {
+                let place = self.all.get(&who.name);
+                place.is_some_and(|place| place.addresses.contains(&address))
+            }
+        }
     }
 
     /// The address at which this node asks the member with this name, if there is one.
     pub(super) fn place(&self, name: &NodeName) -> Option<SocketAddr> {
-        let place = self.all.iter().find(|place| place.name == *name)?;
+        let place = self.all.get(name)?;
         place.addresses.get(place.current).copied()
     }
 
     /// The address for datagrams to `member`. A silent member's name is looked up again.
-    pub(super) fn address(&mut self, now: Time, member: usize) -> Option<SocketAddr> {
+    pub(super) fn address(&mut self, now: Time, member: &NodeName) -> Option<SocketAddr> {
         let place = self.all.get_mut(member)?;
         let silent = *place.silent.get_or_insert(now);
         if now.since(silent) >= SILENT
-            && let Some(again) = &place.again
+            && let Some(seeker) = &place.seeker
         {
-            again.notify_one();
+            seeker.again.notify_one();
         }
         if now.since(*place.tried.get_or_insert(now)) >= TRIED {
             place.turn(now);
@@ -280,22 +288,16 @@ impl Places {
     }
 
     /// Tries another address of `member`, since the system cannot send to the present one.
-    pub(super) fn refused(&mut self, now: Time, member: usize) {
+    pub(super) fn refused(&mut self, now: Time, member: &NodeName) {
         if let Some(place) = self.all.get_mut(member) {
             place.turn(now);
         }
     }
 
-    /// Notes a datagram of `who`, which is `member`, from `address`. Returns a notice if the member
-    /// is two processes.
-    pub(super) fn heard(
-        &mut self,
-        now: Time,
-        member: usize,
-        who: &Who,
-        address: SocketAddr,
-    ) -> Option<Notice> {
-        let place = self.all.get_mut(member)?;
+    /// Notes a datagram of the member `who` from `address`. Returns a notice if the member is two
+    /// processes.
+    pub(super) fn heard(&mut self, now: Time, who: &Who, address: SocketAddr) -> Option<Notice> {
+        let place = self.all.get_mut(&who.name)?;
         // A member that has moved can send, but receives nothing at its old address.
         if place.addresses.contains(&address) {
             place.silent = None;
@@ -304,11 +306,11 @@ impl Places {
             place.tried = None;
         }
         let addresses = place.lives.heard(now, who.inc, address)?;
-        Some(Notice::MemberTwice { member: place.name.clone(), addresses })
+        Some(Notice::MemberTwice { member: who.name.clone(), addresses })
     }
 
     /// All addresses of a member that has several, each of which may be another process.
-    pub(super) fn several(&self, member: usize) -> Vec<SocketAddr> {
+    pub(super) fn several(&self, member: &NodeName) -> Vec<SocketAddr> {
         let all = self.all.get(member).map(|place| place.addresses.clone());
         all.filter(|all| all.len() > 1).unwrap_or_default()
     }
@@ -316,8 +318,10 @@ impl Places {
     /// Names the silent members whose names give no address: an operator must mend these first.
     pub(super) fn explain(&self, waiting: Waiting) -> Waiting {
         blame(waiting, |silent| {
-            let unknown = |place: &&Place| place.name.as_str() == silent && !place.is_known();
-            let place = self.all.iter().find(unknown)?;
+            let (_, place) = self.all.iter().find(|(name, _)| name.as_str() == silent)?;
+            if place.is_known() {
+                return None;
+            }
             let error = place.error.as_deref()?;
             let why = format!("{} does not resolve ({error})", place.host);
             Some(Obstacle::new(silent, "unresolved", why))
@@ -326,12 +330,36 @@ impl Places {
 }
 
 impl Place {
+    /// The place of `member` at `host`. Begins to look up a name, which needs a runtime.
+    fn new(
+        member: &NodeName,
+        host: &HostPort,
+        sender: &mpsc::UnboundedSender<LookUpResult>,
+    ) -> Self {
+        let seeker = host.name().map(|name| {
+            let again = Arc::<Notify>::default();
+            let look_up = LookUp::new(name.to_owned(), host.port());
+            let seek = seeker::seek(member.clone(), look_up, Arc::clone(&again), sender.clone());
+            Seeker { again, task: tokio::spawn(seek).abort_handle() }
+        });
+        Self {
+            host: host.to_string(),
+            addresses: host.literal().into_iter().collect(),
+            current: 0,
+            tried: None,
+            silent: None,
+            lives: Lives::default(),
+            seeker,
+            error: None,
+        }
+    }
+
     fn is_known(&self) -> bool {
         !self.addresses.is_empty()
     }
 
-    fn unresolved(&self) -> Option<Notice> {
-        let member = self.name.clone();
+    fn unresolved(&self, member: &NodeName) -> Option<Notice> {
+        let member = member.clone();
         let host = self.host.clone();
         let error = self.error.clone()?;
         Some(Notice::Unresolved { member, host, error, known: self.is_known() })

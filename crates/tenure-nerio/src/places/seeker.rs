@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::clock;
-use tenure_core::Time;
+use tenure_core::{NodeName, Time};
 use tokio::sync::{Notify, mpsc};
 
 use super::look_up::LookUp;
@@ -19,20 +19,21 @@ const SEVERAL: Duration = Duration::from_secs(15);
 
 #[derive(Debug)]
 pub(crate) struct LookUpResult {
-    pub(super) member: usize,
+    pub(super) member: NodeName,
+    /// Addresses of the name, or the reason why there are none.
     pub(super) found: Result<Vec<std::net::SocketAddr>, String>,
 }
 
 impl LookUpResult {
-    pub(crate) const fn member(&self) -> usize {
-        self.member
+    pub(crate) const fn member(&self) -> &NodeName {
+        &self.member
     }
 }
 
 /// Looks up the name of `member` while its receiver lives: until it is found, then each time that
 /// `again` reports silence, or every 15 s while there are several addresses.
 pub(super) async fn seek(
-    member: usize,
+    member: NodeName,
     mut look_up: LookUp,
     again: Arc<Notify>,
     looked: mpsc::UnboundedSender<LookUpResult>,
@@ -47,7 +48,7 @@ pub(super) async fn seek(
             Err(_) => (false, false),
         };
         before = Some(found.clone());
-        if looked.send(LookUpResult { member, found }).is_err() {
+        if looked.send(LookUpResult { member: member.clone(), found }).is_err() {
             return;
         }
         let gap = pace.next(clock::now(), is_new);
@@ -115,10 +116,11 @@ mod tests {
     async fn missing_name_is_asked_again() {
         let (send, mut looked) = mpsc::unbounded_channel();
         let look_up = LookUp::new("nobody.invalid".to_owned(), 7);
-        let task = tokio::spawn(seek(3, look_up, Arc::default(), send));
+        let member = NodeName::new("d").unwrap();
+        let task = tokio::spawn(seek(member.clone(), look_up, Arc::default(), send));
         for _ in 0..2 {
-            let LookUpResult { member, found } = looked.recv().await.unwrap();
-            assert!(member == 3 && found.is_err());
+            let looked = looked.recv().await.unwrap();
+            assert!(looked.member == member && looked.found.is_err());
         }
         drop(looked);
         task.await.unwrap();

@@ -1,4 +1,4 @@
-use tenure_core::nerio::{Config, Inc, members};
+use tenure_core::nerio::{Config, Inc, Membership, members};
 
 use super::*;
 
@@ -15,9 +15,18 @@ fn places(list: &str, local: &str) -> Places {
     Places::new(&config, at(local))
 }
 
-fn found(places: &mut Places, member: usize, all: &[&str]) -> (Vec<String>, bool) {
+fn membership(list: &str) -> Arc<Membership> {
+    let config = Config::new("x".parse().unwrap(), members(list).unwrap()).check().unwrap();
+    Arc::clone(config.membership())
+}
+
+fn name(text: &str) -> NodeName {
+    text.parse().unwrap()
+}
+
+fn found(places: &mut Places, member: &str, all: &[&str]) -> (Vec<String>, bool) {
     let found = Ok(all.iter().map(|text| at(text)).collect());
-    let (notices, changed) = places.on_looked(LookUpResult { member, found });
+    let (notices, changed) = places.on_looked(LookUpResult { member: name(member), found });
     (notices.iter().map(ToString::to_string).collect(), changed)
 }
 
@@ -28,16 +37,31 @@ fn who(name: &str, inc: u128) -> Who {
 #[test]
 fn address_names_member_without_keys() {
     let places = places("a=10.0.0.1:1,b=10.0.0.2:1", "0.0.0.0:1");
-    assert_eq!(places.member(&who("b", 1), at("10.0.0.2:1"), None), Some(1));
-    assert_eq!(places.member(&who("b", 1), at("10.0.0.1:1"), None), None, "another's address");
-    assert_eq!(places.member(&who("c", 1), at("10.0.0.2:1"), None), None, "another name");
+    assert!(places.proves(&who("b", 1), at("10.0.0.2:1"), None));
+    assert!(!places.proves(&who("b", 1), at("10.0.0.1:1"), None), "another's address");
+    assert!(!places.proves(&who("c", 1), at("10.0.0.2:1"), None), "another name");
+}
+
+/// Hosts in the settings win, and members of no epoch are forgotten.
+#[test]
+fn documents_complete_the_settings() {
+    let mut places = places("a=10.0.0.1:1,b=10.0.0.2:1", "0.0.0.0:1");
+    let mut at_now = |list: &str| {
+        places.know(&[membership(list)]);
+        ["a", "b", "c"].map(|member| places.place(&name(member)))
+    };
+    let [a, b, c] = ["10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1"].map(|text| Some(at(text)));
+    assert_eq!(at_now("a=192.0.2.7:1,b=192.0.2.8:1,c=10.0.0.3:1"), [a, b, c]);
+    assert_eq!(at_now("a=10.0.0.1:1,c=192.0.2.9:1"), [a, b, c], "c has not moved");
+    assert_eq!(at_now("a=10.0.0.1:1"), [a, b, None]);
+    assert_eq!(at_now("c=192.0.2.9:1"), [a, b, Some(at("192.0.2.9:1"))]);
 }
 
 #[test]
 fn with_keys_no_address_proves_anything() {
     let places = places("a=10.0.0.1:1,b=10.0.0.2:1", "0.0.0.0:1");
     let cluster = Some(&Authority::Cluster);
-    assert_eq!(places.member(&who("b", 1), at("192.0.2.7:9"), cluster), Some(1));
+    assert!(places.proves(&who("b", 1), at("192.0.2.7:9"), cluster));
     let application = "web".parse().unwrap();
     let elections = "*".parse().unwrap();
     let grant = super::super::keys::Grant {
@@ -46,7 +70,7 @@ fn with_keys_no_address_proves_anything() {
         rights: super::super::keys::Rights::USUAL,
     };
     let web = Authority::Application(Arc::new(grant));
-    assert_eq!(places.member(&who("b", 1), at("10.0.0.2:1"), Some(&web)), None);
+    assert!(!places.proves(&who("b", 1), at("10.0.0.2:1"), Some(&web)));
 }
 
 /// The notice comes once, but an operator asks for the status later.
@@ -57,14 +81,14 @@ async fn unresolved_name_is_trouble() {
         |places: &Places| -> Vec<_> { places.troubles().iter().map(ToString::to_string).collect() };
     for known in [false, true] {
         assert!(troubles(&places).is_empty());
-        places.on_looked(LookUpResult { member: 0, found: Err("refused".to_owned()) });
+        places.on_looked(LookUpResult { member: name("a"), found: Err("refused".to_owned()) });
         let told = troubles(&places);
         let words = if known { "where it was is tried" } else { "see to its DNS record" };
         assert!(told.len() == 1 && told[0].contains(words), "{told:?}");
-        let (told, changed) = found(&mut places, 0, &["10.0.0.1:1"]);
+        let (told, changed) = found(&mut places, "a", &["10.0.0.1:1"]);
         assert_eq!((&told[0][..], changed), ("a is at 10.0.0.1:1, says a.invalid:1", !known));
     }
-    found(&mut places, 0, &["10.0.0.2:1"]);
+    found(&mut places, "a", &["10.0.0.2:1"]);
     let told = troubles(&places);
     assert!(told.len() == 1 && told[0].starts_with("a and b are both at"), "{told:?}");
 }
@@ -91,8 +115,11 @@ async fn keyed_member_may_be_anywhere() {
 #[tokio::test]
 async fn failed_name_is_reported() {
     let mut places = places("a=a.invalid:1,b=10.0.0.2:1", "[::]:1");
-    assert_eq!(places.address(seconds(0), 0), None);
-    let fails = || LookUpResult { member: 0, found: Err("Name or service not known".to_owned()) };
+    assert_eq!(places.address(seconds(0), &name("a")), None);
+    let fails = || {
+        let found = Err("Name or service not known".to_owned());
+        LookUpResult { member: name("a"), found }
+    };
     let (notices, changed) = places.on_looked(fails());
     assert_eq!(
         (notices[0].to_string(), changed),
@@ -108,54 +135,54 @@ async fn failed_name_is_reported() {
         places.explain(silent()).to_string(),
         "refused by a: a.invalid:1 does not resolve (Name or service not known); nothing heard of b"
     );
-    let told = found(&mut places, 0, &["10.0.0.1:1"]);
+    let told = found(&mut places, "a", &["10.0.0.1:1"]);
     assert_eq!(told, (vec!["a is at 10.0.0.1:1, says a.invalid:1".to_owned()], true));
     assert_eq!(places.explain(silent()), silent());
-    assert_eq!(places.address(seconds(1), 0), Some(at("10.0.0.1:1")));
-    assert_eq!(found(&mut places, 0, &["10.0.0.1:1"]), (Vec::new(), false), "no news");
+    assert_eq!(places.address(seconds(1), &name("a")), Some(at("10.0.0.1:1")));
+    assert_eq!(found(&mut places, "a", &["10.0.0.1:1"]), (Vec::new(), false), "no news");
     let (notices, changed) = places.on_looked(fails());
     assert!(notices[0].to_string().contains("where it was is tried"), "{}", notices[0]);
     assert!(!changed && places.explain(silent()) == silent());
-    let told = found(&mut places, 0, &["10.0.0.9:1"]);
+    let told = found(&mut places, "a", &["10.0.0.9:1"]);
     assert_eq!(told, (vec!["a is at 10.0.0.9:1, says a.invalid:1".to_owned()], true));
-    assert_eq!(places.address(seconds(2), 0), Some(at("10.0.0.9:1")));
+    assert_eq!(places.address(seconds(2), &name("a")), Some(at("10.0.0.9:1")));
 }
 
 /// The node tries the addresses in turn: a grantor believes one life from one address only.
 #[tokio::test]
 async fn answering_address_is_kept() {
     let mut places = places("a=a.invalid:1", "[::]:1");
-    found(&mut places, 0, &["[fd::1]:1", "10.0.0.1:1"]);
+    found(&mut places, "a", &["[fd::1]:1", "10.0.0.1:1"]);
     let millis = |millis: u64| Time::from_nanos(millis * 1_000_000);
-    assert_eq!(places.address(millis(0), 0), Some(at("[fd::1]:1")));
-    assert_eq!(places.address(millis(299), 0), Some(at("[fd::1]:1")));
-    assert_eq!(places.address(millis(300), 0), Some(at("10.0.0.1:1")));
-    assert_eq!(places.several(0), [at("[fd::1]:1"), at("10.0.0.1:1")]);
-    places.heard(millis(310), 0, &who("a", 1), at("10.0.0.1:1"));
+    assert_eq!(places.address(millis(0), &name("a")), Some(at("[fd::1]:1")));
+    assert_eq!(places.address(millis(299), &name("a")), Some(at("[fd::1]:1")));
+    assert_eq!(places.address(millis(300), &name("a")), Some(at("10.0.0.1:1")));
+    assert_eq!(places.several(&name("a")), [at("[fd::1]:1"), at("10.0.0.1:1")]);
+    places.heard(millis(310), &who("a", 1), at("10.0.0.1:1"));
     for n in 1..20 {
-        assert_eq!(places.address(millis(n * 1_000), 0), Some(at("10.0.0.1:1")));
-        places.heard(millis(n * 1_000 + 1), 0, &who("a", 1), at("10.0.0.1:1"));
+        assert_eq!(places.address(millis(n * 1_000), &name("a")), Some(at("10.0.0.1:1")));
+        places.heard(millis(n * 1_000 + 1), &who("a", 1), at("10.0.0.1:1"));
     }
     // The order of a name server's addresses means nothing.
-    assert!(!found(&mut places, 0, &["10.0.0.1:1", "[fd::1]:1"]).1);
-    assert_eq!(places.address(millis(30_000), 0), Some(at("10.0.0.1:1")));
-    places.refused(millis(30_001), 0);
-    assert_eq!(places.address(millis(30_002), 0), Some(at("[fd::1]:1")), "no way there");
+    assert!(!found(&mut places, "a", &["10.0.0.1:1", "[fd::1]:1"]).1);
+    assert_eq!(places.address(millis(30_000), &name("a")), Some(at("10.0.0.1:1")));
+    places.refused(millis(30_001), &name("a"));
+    assert_eq!(places.address(millis(30_002), &name("a")), Some(at("[fd::1]:1")), "no way there");
 }
 
 #[tokio::test]
 async fn socket_takes_reachable_addresses() {
     let mut four = places("a=a.invalid:1", "0.0.0.0:1");
-    found(&mut four, 0, &["[fd::1]:1", "10.0.0.1:1"]);
-    assert_eq!(four.address(seconds(0), 0), Some(at("10.0.0.1:1")));
-    let (told, _) = found(&mut four, 0, &["[fd::1]:1"]);
+    found(&mut four, "a", &["[fd::1]:1", "10.0.0.1:1"]);
+    assert_eq!(four.address(seconds(0), &name("a")), Some(at("10.0.0.1:1")));
+    let (told, _) = found(&mut four, "a", &["[fd::1]:1"]);
     assert!(told[0].contains("it gives fd::1, and 0.0.0.0:1 is of the other family"), "{told:?}");
 }
 
 #[tokio::test]
 async fn shared_address_is_reported() {
     let mut places = places("b=b.invalid:1,a=10.0.0.1:1", "0.0.0.0:1");
-    let (told, changed) = found(&mut places, 0, &["10.0.0.1:1"]);
+    let (told, changed) = found(&mut places, "b", &["10.0.0.1:1"]);
     assert!(changed);
     assert_eq!(
         told,
@@ -168,7 +195,7 @@ async fn shared_address_is_reported() {
 fn doubled_member_is_reported() {
     let mut places = places("a=10.0.0.1:1", "0.0.0.0:1");
     let mut heard = |second, inc, address: &str| {
-        places.heard(seconds(second), 0, &who("a", inc), at(address)).map(|told| told.to_string())
+        places.heard(seconds(second), &who("a", inc), at(address)).map(|told| told.to_string())
     };
     assert_eq!(heard(0, 1, "10.0.0.1:1"), None);
     assert_eq!(heard(1, 2, "10.0.0.2:1"), None);

@@ -3,14 +3,14 @@
 //! ```text
 //! data     magic | 5 | id 8      | counter 8 | sealed: the datagram behind its version  | tag 16
 //! hello    magic | 6 | channel 1 | key 4 | public 32 | counter 8 | length 1 | grant
-//!                | sealed: door 8 | tag 16 | gate 16
-//! welcome  magic | 7 | public 32 | counter 8 | sealed: door 8, counter of the hello 8 | tag 16
+//!                | sealed: challenge 8 | tag 16 | gate 16
+//! welcome  magic | 7 | public 32 | counter 8 | sealed: challenge 8, hello counter 8 | tag 16
 //! ```
 //!
 //! Numbers are little-endian. The cipher is ChaCha20-Poly1305 (RFC 8439) with the counter as its
 //! nonce. Each seal also authenticates everything before it and, in data and welcomes, the
-//! recipient's door, which is not sent. A gate is the tag of an empty text over everything before
-//! it.
+//! recipient's challenge, which is not sent. A gate is the tag of an empty text over everything
+//! before it.
 
 use chacha20poly1305::{AeadInOut, ChaCha20Poly1305, KeyInit};
 use tenure_core::nerio::wire::{DATAGRAM_MAX, VERSION};
@@ -29,13 +29,13 @@ const DATA_HEAD: usize = BEGIN + 8 + 8;
 const HELLO_HEAD: usize = BEGIN + 1 + 4 + 32 + 8 + 1;
 const WELCOME_HEAD: usize = BEGIN + 32 + 8;
 pub(super) const TAG: usize = 16;
-const DOOR: usize = 8;
+const CHALLENGE: usize = 8;
 
 /// The most bytes of a sealed datagram, which fit into an IPv6 packet of 1,280.
 pub(crate) const SEALED_MAX: usize = DATAGRAM_MAX - BEGIN + DATA_HEAD + TAG;
 /// Bytes of a welcome; every hello is longer.
 #[cfg(test)]
-pub(super) const WELCOME_BYTES: usize = WELCOME_HEAD + 2 * DOOR + TAG;
+pub(super) const WELCOME_BYTES: usize = WELCOME_HEAD + 2 * CHALLENGE + TAG;
 
 pub(super) struct Aead(ChaCha20Poly1305);
 
@@ -83,28 +83,28 @@ fn number(rest: &mut &[u8]) -> Option<u64> {
     take(rest).map(u64::from_le_bytes)
 }
 
-/// The bytes authenticated with data and welcomes: their head, and the recipient's door.
-fn beside(head: &[u8], door: u64) -> ([u8; WELCOME_HEAD + DOOR], usize) {
-    let mut beside = [0; WELCOME_HEAD + DOOR];
-    let length = head.len() + DOOR;
+/// The bytes authenticated with data and welcomes: their head, and the recipient's challenge.
+fn beside(head: &[u8], challenge: u64) -> ([u8; WELCOME_HEAD + CHALLENGE], usize) {
+    let mut beside = [0; WELCOME_HEAD + CHALLENGE];
+    let length = head.len() + CHALLENGE;
     beside[..head.len()].copy_from_slice(head);
-    beside[head.len()..length].copy_from_slice(&door.to_le_bytes());
+    beside[head.len()..length].copy_from_slice(&challenge.to_le_bytes());
     (beside, length)
 }
 
-/// Writes `plain`, an unsealed datagram, sealed for the process behind `door`.
+/// Writes `plain`, an unsealed datagram, sealed for the recipient with this challenge.
 pub(super) fn data(
     aead: &Aead,
     id: u64,
     counter: u64,
-    door: u64,
+    challenge: u64,
     plain: &[u8],
     into: &mut Vec<u8>,
 ) {
     begin(DATA, into);
     into.extend_from_slice(&id.to_le_bytes());
     into.extend_from_slice(&counter.to_le_bytes());
-    let (aad, length) = beside(into, door);
+    let (aad, length) = beside(into, challenge);
     into.extend_from_slice(plain.get(BEGIN..).unwrap_or_default());
     let tag = aead.seal(counter, &aad[..length], &mut into[DATA_HEAD..]);
     into.extend_from_slice(&tag);
@@ -123,13 +123,13 @@ pub(super) fn data_head(datagram: &[u8]) -> Option<(u64, u64)> {
 pub(super) fn open_data<'a>(
     aead: &Aead,
     counter: u64,
-    door: u64,
+    challenge: u64,
     datagram: &'a mut [u8],
 ) -> Option<&'a [u8]> {
     let end = datagram.len().checked_sub(TAG)?;
     let (text, tag) = datagram.split_at_mut_checked(end)?;
     let (head, sealed) = text.split_at_mut_checked(DATA_HEAD)?;
-    let (aad, length) = beside(head, door);
+    let (aad, length) = beside(head, challenge);
     if !aead.open(counter, &aad[..length], sealed, tag) {
         return None;
     }
@@ -163,7 +163,13 @@ pub(super) struct Hello<'a> {
 }
 
 /// Writes a hello of the holder of `aead`, through the gate of the key.
-pub(super) fn hello(aead: &Aead, gate: &Aead, hello: &Hello<'_>, door: u64, into: &mut Vec<u8>) {
+pub(super) fn hello(
+    aead: &Aead,
+    gate: &Aead,
+    hello: &Hello<'_>,
+    challenge: u64,
+    into: &mut Vec<u8>,
+) {
     begin(HELLO, into);
     into.push(hello.channel as u8);
     into.extend_from_slice(&hello.key.0);
@@ -172,7 +178,7 @@ pub(super) fn hello(aead: &Aead, gate: &Aead, hello: &Hello<'_>, door: u64, into
     // A grant has 255 bytes at most: see `Elections`.
     into.push(u8::try_from(hello.grant.len()).unwrap_or(u8::MAX));
     into.extend_from_slice(hello.grant.get(..usize::from(u8::MAX)).unwrap_or(hello.grant));
-    let mut text = door.to_le_bytes();
+    let mut text = challenge.to_le_bytes();
     let tag = aead.seal(hello.counter, into, &mut text);
     into.extend_from_slice(&text);
     into.extend_from_slice(&tag);
@@ -193,7 +199,7 @@ pub(super) fn read_hello(datagram: &[u8]) -> Option<Hello<'_>> {
     let public = take(&mut rest)?;
     let (counter, [length]) = (number(&mut rest)?, take::<1>(&mut rest)?);
     let (grant, rest) = rest.split_at_checked(usize::from(length))?;
-    (rest.len() == DOOR + 2 * TAG).then_some(Hello { channel, key, public, counter, grant })
+    (rest.len() == CHALLENGE + 2 * TAG).then_some(Hello { channel, key, public, counter, grant })
 }
 
 /// Whether a hello passes the gate of its key: strangers cause no work dearer than this check.
@@ -203,29 +209,29 @@ pub(super) fn passes(gate: &Aead, counter: u64, datagram: &[u8]) -> bool {
     gate.open(counter, before, &mut [], tag)
 }
 
-/// Opens a hello; returns the sender's door.
+/// Opens a hello; returns the sender's challenge.
 pub(super) fn open_hello(aead: &Aead, counter: u64, datagram: &[u8]) -> Option<u64> {
     let end = datagram.len().checked_sub(2 * TAG)?;
     let (text, tags) = datagram.split_at(end);
-    let (head, sealed) = text.split_at_checked(end.checked_sub(DOOR)?)?;
-    let mut door: [u8; DOOR] = sealed.try_into().ok()?;
-    aead.open(counter, head, &mut door, &tags[..TAG]).then(|| u64::from_le_bytes(door))
+    let (head, sealed) = text.split_at_checked(end.checked_sub(CHALLENGE)?)?;
+    let mut challenge: [u8; CHALLENGE] = sealed.try_into().ok()?;
+    aead.open(counter, head, &mut challenge, &tags[..TAG]).then(|| u64::from_le_bytes(challenge))
 }
 
-/// Writes a welcome: the answer to hello number `echo` of the process behind `door`.
+/// Writes a welcome: the answer to hello number `echo` of the process with this challenge.
 pub(super) fn welcome(
     aead: &Aead,
     public: &[u8; 32],
     counter: u64,
     own: u64,
-    door: u64,
+    challenge: u64,
     echo: u64,
     into: &mut Vec<u8>,
 ) {
     begin(WELCOME, into);
     into.extend_from_slice(public);
     into.extend_from_slice(&counter.to_le_bytes());
-    let (aad, length) = beside(into, door);
+    let (aad, length) = beside(into, challenge);
     into.extend_from_slice(&own.to_le_bytes());
     into.extend_from_slice(&echo.to_le_bytes());
     let tag = aead.seal(counter, &aad[..length], &mut into[WELCOME_HEAD..]);
@@ -237,21 +243,21 @@ pub(super) fn welcome_head(datagram: &[u8]) -> Option<([u8; 32], u64)> {
     let mut rest = datagram.get(BEGIN..)?;
     let public = take(&mut rest)?;
     let counter = number(&mut rest)?;
-    (rest.len() == 2 * DOOR + TAG).then_some((public, counter))
+    (rest.len() == 2 * CHALLENGE + TAG).then_some((public, counter))
 }
 
-/// Opens a welcome for the process behind `door`; returns the sender's door, and the number of the
-/// hello.
+/// Opens a welcome that answers our challenge; returns the sender's challenge, and the number of
+/// the hello.
 pub(super) fn open_welcome(
     aead: &Aead,
     counter: u64,
-    door: u64,
+    challenge: u64,
     datagram: &[u8],
 ) -> Option<(u64, u64)> {
     let (head, rest) = datagram.split_at_checked(WELCOME_HEAD)?;
-    let (sealed, tag) = rest.split_at_checked(2 * DOOR)?;
-    let (aad, length) = beside(head, door);
-    let mut text: [u8; 2 * DOOR] = sealed.try_into().ok()?;
+    let (sealed, tag) = rest.split_at_checked(2 * CHALLENGE)?;
+    let (aad, length) = beside(head, challenge);
+    let mut text: [u8; 2 * CHALLENGE] = sealed.try_into().ok()?;
     if !aead.open(counter, &aad[..length], &mut text, tag) {
         return None;
     }
@@ -261,4 +267,4 @@ pub(super) fn open_welcome(
 
 /// The shortest hello. The head of every hello has one length, so a hello is longer than a welcome.
 #[cfg(test)]
-pub(super) const HELLO_MIN: usize = HELLO_HEAD + DOOR + 2 * TAG;
+pub(super) const HELLO_MIN: usize = HELLO_HEAD + CHALLENGE + 2 * TAG;

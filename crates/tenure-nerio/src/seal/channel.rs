@@ -83,8 +83,8 @@ impl AcceptedKey {
     }
 }
 
-/// The ciphers with which this process seals to the other one and opens its datagrams. `greeted` is
-/// set for the process that did not say hello.
+/// The ciphers of this process: the first seals for the other process, the second opens its
+/// datagrams. `greeted` if the other process said hello.
 pub(super) fn directions(
     channel: Channel,
     secret: &Secret,

@@ -41,7 +41,7 @@ impl Seal {
         let (seals, _) = directions(channel, &secret, &public, &[0; 32], false);
         let hello = Hello { channel, key, public, counter: number, grant: &grant };
         let through = gate(held, &public);
-        bytes::hello(&seals, &through, &hello, self.own.door, &mut self.scratch);
+        bytes::hello(&seals, &through, &hello, self.own.challenge, &mut self.scratch);
         send(to, &self.scratch)
     }
 
@@ -74,8 +74,8 @@ impl Seal {
         }
         if known.is_some_and(|s| s.key == hello.key && s.authority == with.authority) {
             let session = self.sessions.get_mut(id(&public)).ok_or(DropReason::Unknown)?;
-            let door = bytes::open_hello(&session.opens, counter, datagram);
-            session.door = door.ok_or(DropReason::Forged)?;
+            let challenge = bytes::open_hello(&session.opens, counter, datagram);
+            session.challenge = challenge.ok_or(DropReason::Forged)?;
             session.window.take(counter);
         } else {
             let session = self.open_session(now, from, &hello, with, datagram)?;
@@ -87,8 +87,8 @@ impl Seal {
             &session.seals,
             &self.own.public,
             number,
-            self.own.door,
-            session.door,
+            self.own.challenge,
+            session.challenge,
             counter,
             &mut self.scratch,
         );
@@ -110,7 +110,8 @@ impl Seal {
         let key = hello.key;
         let secret = with.secret(&public).ok_or(DropReason::Forged)?;
         let (seals, opens) = directions(hello.channel, &secret, &self.own.public, &public, true);
-        let door = bytes::open_hello(&opens, hello.counter, datagram).ok_or(DropReason::Forged)?;
+        let challenge =
+            bytes::open_hello(&opens, hello.counter, datagram).ok_or(DropReason::Forged)?;
         let (window, name) = self.continued(&public, hello.counter);
         let address = self.sessions.get(id(&public)).map_or(from, |known| known.address);
         let authority = with.authority;
@@ -120,7 +121,7 @@ impl Seal {
             key,
             opens,
             seals,
-            door,
+            challenge,
             window,
             address,
             heard,
@@ -129,8 +130,8 @@ impl Seal {
         })
     }
 
-    /// Window and name that a new session takes over from the session before: the numbers of a
-    /// process go on, whichever key it uses.
+    /// Window and name that a new session takes over from the session before. The numbers of a
+    /// process go on when it uses another key.
     fn continued(&self, public: &[u8; 32], counter: u64) -> (Window, Option<NodeName>) {
         let known = self.sessions.get(id(public));
         let mut window = known.map_or_else(Window::default, |known| known.window.clone());
@@ -156,8 +157,8 @@ impl Seal {
         }
         let (channel, secret) = self.toward(member).ok_or(DropReason::Unknown)?;
         let (seals, opens) = directions(channel, &secret, &self.own.public, &public, false);
-        let opened = bytes::open_welcome(&opens, counter, self.own.door, datagram);
-        let (door, echo) = opened.ok_or(DropReason::Forged)?;
+        let opened = bytes::open_welcome(&opens, counter, self.own.challenge, datagram);
+        let (challenge, echo) = opened.ok_or(DropReason::Forged)?;
         let (window, name) = self.continued(&public, counter);
         let Some(contact) = self.contacts.get(from) else { return Err(DropReason::Unknown) };
         if !contact.answer(echo) {
@@ -174,7 +175,7 @@ impl Seal {
             key,
             opens,
             seals,
-            door,
+            challenge,
             window,
             address,
             heard,

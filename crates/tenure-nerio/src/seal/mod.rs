@@ -1,9 +1,9 @@
 //! Sealed datagrams: only holders of keys speak, each datagram counts once, strangers learn
 //! nothing.
 //!
-//! Every process draws an X25519 pair when it starts. The public half is its identity: its
-//! incarnation is the beginning of it, so no process can speak as another. Its **channel** to
-//! another process has a secret that both know:
+//! Every process draws an X25519 pair when it starts. The public half is the identity of the
+//! process: its first bytes are the incarnation, so no process can speak as another. Its
+//! **channel** to another process has a secret that both know:
 //!
 //! | channel | secret |
 //! |---|---|
@@ -11,27 +11,28 @@
 //! | application to member, and back | HKDF(application's key, X25519(process, members)) |
 //! | between processes of one application | the application's key |
 //!
-//! Because of the second one a leaked application key cannot grant: the members' private half
-//! follows from the cluster's key, so no other process of an application can send or read a
-//! member's datagrams to one of its processes. The key with which a process seals comes from the
+//! Because of the second channel a leaked application key cannot grant: the members' private half
+//! is derived from the cluster's key, so a process of an application can neither forge nor read a
+//! member's datagrams to another process. The key with which a process seals comes from the
 //! channel's secret, the direction and the sender's public half; the nonce is a counter, which
 //! never repeats.
 //!
-//! Each datagram is sealed *for a door*: a number that the recipient drew at its start. A sender
-//! learns the door by a hello, which the recipient answers with a welcome. So datagrams to an
-//! earlier start cannot be repeated, and within one start a window of numbers for each sender drops
-//! repetitions. Hellos repeated by strangers fill a list of their own, in which the oldest are
-//! forgotten. With more senders than [`SESSIONS_MAX`](session::SESSIONS_MAX) the process forgets
-//! all, draws another door, and every sender says hello again.
+//! Each datagram is sealed for the recipient's *challenge*, a number that the recipient drew at its
+//! start. A sender learns the challenge by a hello, which the recipient answers with a welcome. So
+//! datagrams to an earlier start cannot be repeated, and within one start a window of numbers for
+//! each sender drops repetitions. Hellos repeated by strangers fill a list of their own, in which
+//! the oldest are forgotten. With more senders than [`SESSIONS_MAX`](session::SESSIONS_MAX) the
+//! process forgets all and draws another challenge, and every sender says hello again.
 //!
 //! A sender greets nodes that it does not know, and nodes that have been silent for 50 ms after one
 //! of its datagrams; a datagram for an unknown node waits for the welcome.
 //!
 //! Where [unsealed datagrams are accepted](Keys::accept_unsealed), a sender sends unsealed to a
-//! member that does not answer a hello for 50 ms, or sends unsealed itself, and greets it again now
-//! and then. The same holds for a node that had shown its key and leaves three hellos unanswered,
-//! for a second at least: it may have been restarted without a key. Other nodes that send without a
-//! key get unsealed answers, and no greeting: every host can name any address.
+//! member that does not answer a hello for 50 ms, or that itself sends unsealed, and greets the
+//! member again now and then. The sender treats a node that had shown its key in the same way after
+//! three unanswered hellos, and a second at least: the node may have been restarted without a key.
+//! Other nodes that send without a key get unsealed answers, and no greeting: every host can name
+//! any address.
 
 mod bytes;
 mod channel;
@@ -149,7 +150,7 @@ pub(super) struct Seal {
 struct Own {
     private: StaticSecret,
     public: [u8; 32],
-    door: u64,
+    challenge: u64,
     counter: u64,
 }
 
@@ -178,10 +179,10 @@ impl Seal {
         Ok(Self::with(keys, BTreeSet::new(), private, tenure::driver::seed()?))
     }
 
-    fn with(keys: Keys, members: BTreeSet<SocketAddr>, private: [u8; 32], door: u64) -> Self {
+    fn with(keys: Keys, members: BTreeSet<SocketAddr>, private: [u8; 32], challenge: u64) -> Self {
         let private = StaticSecret::from(private);
         let public = PublicKey::from(&private).to_bytes();
-        let own = Own { private, public, door, counter: 0 };
+        let own = Own { private, public, challenge, counter: 0 };
         let contacts = Contacts::new(members);
         let scratch = Vec::with_capacity(SEALED_MAX);
         let with_members = own.with_members(&keys);
@@ -198,14 +199,14 @@ impl Seal {
         }
     }
 
-    /// The seal of a process that is no member. A leader that it asks has one key with it; a
-    /// process turns to members of its own accord, whatever its key is.
+    /// Marks the process as no member: it greets every address as a member, because it only sends
+    /// to members of its own accord. A leader that the process asks accepts the same key.
     pub(super) fn of_no_member(self) -> Self {
         Self { asks: true, ..self }
     }
 
     /// Sets the addresses of members, which are greeted in another way than others. An address
-    /// proves nothing. Contacts that were greeted otherwise are greeted anew.
+    /// proves nothing. Contacts whose way of greeting has changed are greeted anew.
     pub(super) fn members_are(&mut self, members: BTreeSet<SocketAddr>) {
         for address in self.contacts.members_are(members) {
             self.sessions.forget(address);
@@ -235,8 +236,8 @@ impl Seal {
         let cannot_greet = !known && self.toward(member).is_none();
         // Greet a node when this process speaks to it of its own accord.
         let is_answered = |heard: Time| match session {
-            // A node that has shown a key may have been restarted without one; but every host can
-            // claim that.
+            // A node that has shown a key may have been restarted without one. But every host can
+            // send unsealed datagrams in its name.
             Some(sealed) => contact::is_long(heard, sealed) && !contact::is_long(now, heard),
             None => cannot_greet || !contact::is_long(now, heard),
         };
@@ -273,7 +274,7 @@ impl Seal {
         let Some(session) = self.sessions.at(to) else { return Ok(()) };
         let id = id(&self.own.public);
         let counter = self.own.count();
-        bytes::data(&session.seals, id, counter, session.door, plain, &mut self.scratch);
+        bytes::data(&session.seals, id, counter, session.challenge, plain, &mut self.scratch);
         send(to, &self.scratch)
     }
 
@@ -317,7 +318,7 @@ impl Seal {
         if !session.window.is_new(counter) {
             return Err(DropReason::Replayed);
         }
-        let plain = bytes::open_data(&session.opens, counter, self.own.door, datagram);
+        let plain = bytes::open_data(&session.opens, counter, self.own.challenge, datagram);
         let plain = plain.ok_or(DropReason::Forged)?;
         session.window.take(counter);
         session.heard = now;
@@ -339,9 +340,9 @@ impl Seal {
     /// Forgets all senders because too many have shown their keys: earlier sealed datagrams do not
     /// count any more.
     fn start_over(&mut self) -> DropReason {
-        // Without random numbers another one will do: datagrams sealed for an earlier door are not
-        // for this one.
-        self.own.door = tenure::driver::seed().unwrap_or(self.own.door.wrapping_add(1));
+        // If no random number is to be had, the next number serves: it only has to differ from the
+        // earlier challenge.
+        self.own.challenge = tenure::driver::seed().unwrap_or(self.own.challenge.wrapping_add(1));
         self.sessions = Sessions::default();
         DropReason::Full
     }
@@ -367,8 +368,8 @@ impl Seal {
     /// Notes an unsealed datagram of `name` from `address` that was read.
     pub(super) fn heard_unsealed(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
         self.note_unsealed(now, address, name);
-        // Every host can send such datagrams in its name: greet a node that has shown a key; it
-        // counts as one without a key if it does not answer.
+        // Every host can send unsealed datagrams in the name of a node that has shown a key: greet
+        // that node. Only if the node does not answer does it count as one without a key.
         if self.sessions.at(address).is_some() {
             return;
         }
@@ -409,8 +410,8 @@ impl Seal {
         Keyring { ids, peers, unsealed, accepts_since }
     }
 
-    /// All nodes that have shown a key. Each address belongs to one process: of two sessions with
-    /// one key at an address, the later belongs to a restarted process.
+    /// All nodes that have shown a key. Each address belongs to one process: if two sessions with
+    /// one key have the same address, the later one belongs to a restarted process.
     fn peers(&self) -> Vec<Peer> {
         let mut latest = BTreeMap::new();
         for session in self.sessions.all().filter(|session| session.established) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_core::nerio::{Checked, Inc, Message, ToAsker, ToCandidate, ToGrantor, Who};
+use tenure_core::nerio::{Inc, Message, ToAsker, ToCandidate, ToGrantor, Who};
 
 use crate::keys::{Grant, Right};
 
@@ -16,11 +16,11 @@ pub enum Authority {
 }
 
 impl Authority {
-    /// Whether the incarnation `inc` with this key may speak as `who`. No process speaks as another
-    /// incarnation, and no application as a member.
-    pub(crate) fn may_be(&self, inc: Inc, who: &Who, config: &Checked) -> bool {
-        let as_member = config.position(&who.name).is_some();
-        who.inc == inc && (*self == Self::Cluster || !as_member)
+    /// Whether the incarnation `inc` with this key may speak as `who`: no process speaks as another
+    /// incarnation, and no application as a member. `is_member` if a membership has the name of
+    /// `who`.
+    pub(crate) fn may_be(&self, inc: Inc, who: &Who, is_member: bool) -> bool {
+        who.inc == inc && (*self == Self::Cluster || !is_member)
     }
 
     /// Whether the sender may send `message`. An application does what its rights allow, in its
@@ -41,6 +41,7 @@ impl Authority {
                 asks && grant.elections.cover_which(&m.which)
             }
             Message::Grantor(ToGrantor::List(_)) => asks && grant.elections.cover_all(),
+            Message::Grantor(ToGrantor::Where(_) | ToGrantor::DocumentRead(_)) => asks,
             Message::Grantor(ToGrantor::FenceRead(_))
             | Message::Candidate(
                 ToCandidate::Granted(_)
@@ -54,7 +55,9 @@ impl Authority {
                 | ToAsker::Listed(_)
                 | ToAsker::ElectionsHere(_)
                 | ToAsker::CandidatesHere(_)
-                | ToAsker::Ordered(_),
+                | ToAsker::Ordered(_)
+                | ToAsker::Current(_)
+                | ToAsker::DocumentPart(_),
             ) => false,
         }
     }
@@ -63,8 +66,8 @@ impl Authority {
 #[cfg(test)]
 mod tests {
     use tenure_core::nerio::{
-        Candidates, Config, Elections, FenceRead, Instance, List, Member, Order, Query, Release,
-        Released, StepDown, Verify, Which,
+        Candidates, DocumentPart, DocumentRead, Elections, EpochId, FenceRead, Instance, List,
+        Order, Query, Release, Released, StepDown, Verify, Where, Which,
     };
     use tenure_core::{ElectionName, Fence, Time};
 
@@ -126,15 +129,13 @@ mod tests {
 
     #[test]
     fn senders_keep_their_names() {
-        let member = Member { name: "a".parse().unwrap(), address: "10.0.0.1:1".parse().unwrap() };
-        let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
         let who = |name: &str| Who { name: name.parse().unwrap(), inc: Inc(1) };
         let billing = application("*");
-        assert!(billing.may_be(Inc(1), &who("web"), &config));
-        assert!(!billing.may_be(Inc(2), &who("web"), &config));
-        assert!(!billing.may_be(Inc(1), &who("a"), &config));
-        assert!(Authority::Cluster.may_be(Inc(1), &who("a"), &config));
-        assert!(!Authority::Cluster.may_be(Inc(2), &who("a"), &config));
+        assert!(billing.may_be(Inc(1), &who("web"), false));
+        assert!(!billing.may_be(Inc(2), &who("web"), false));
+        assert!(!billing.may_be(Inc(1), &who("a"), true));
+        assert!(Authority::Cluster.may_be(Inc(1), &who("a"), true));
+        assert!(!Authority::Cluster.may_be(Inc(2), &who("a"), true));
     }
 
     #[test]
@@ -152,12 +153,23 @@ mod tests {
         };
         let elections = |which| Message::from(Elections { start, which, after: None });
         let list = Message::from(List { start, after: None });
+        let epoch = EpochId::NONE;
+        let place = Message::from(Where { start });
+        let document = Message::from(DocumentRead { start, epoch, offset: 0 });
         let of_members = [
             Message::from(FenceRead { start, instance: Instance(0), record: true }),
             Message::from(Released {
                 election: "billing/eu".parse().unwrap(),
                 asker: Inc(1),
                 start,
+            }),
+            Message::from(DocumentPart {
+                asker: Inc(1),
+                start,
+                epoch,
+                offset: 0,
+                total: 1,
+                bytes: vec![0],
             }),
         ];
         let some = application("billing/*");
@@ -166,6 +178,8 @@ mod tests {
         assert!(!asked("audit").iter().any(|message| some.may_say(message)));
         assert!(asked("audit").iter().all(|message| all.may_say(message)));
         assert!(!some.may_say(&list) && all.may_say(&list));
+        assert!(some.may_say(&place) && some.may_say(&document));
+        assert!(!with("contend").may_say(&document) && !with("ask").may_say(&of_members[0]));
         let every = Which::All;
         let own = Which::Beginning("billing/".parse().unwrap());
         let every = elections(every);

@@ -10,7 +10,7 @@ use super::rights::Authority;
 use super::window::Window;
 use crate::keys::KeyId;
 
-/// Most sessions. Beyond that all are forgotten at once, and the door changes.
+/// Most sessions. Beyond that all are forgotten at once, and the challenge changes.
 pub(super) const SESSIONS_MAX: usize = 16_384;
 /// Most sessions whose hello a stranger may have repeated.
 pub(super) const PENDING_MAX: usize = 1_024;
@@ -22,13 +22,14 @@ pub(super) struct Session {
     pub(super) key: KeyId,
     pub(super) opens: Aead,
     pub(super) seals: Aead,
-    /// Door of the process, for which datagrams to it are sealed.
-    pub(super) door: u64,
+    /// Challenge of the process, for which datagrams to it are sealed.
+    pub(super) challenge: u64,
     pub(super) window: Window,
     pub(super) address: SocketAddr,
+    /// Time of the last datagram from the process.
     pub(super) heard: Time,
     pub(super) name: Option<NodeName>,
-    /// Whether a datagram sealed for our door has come, so that the hello was not an old one.
+    /// Whether a datagram sealed for our challenge has come, so that the hello was not an old one.
     pub(super) established: bool,
 }
 
@@ -72,7 +73,7 @@ impl Sessions {
             Some((true, address)) => {
                 if let Some(session) = self.all.get_mut(&id) {
                     // The process stays at its address until a datagram comes that is sealed for
-                    // our door.
+                    // our challenge.
                     session.established = true;
                     session.address = address;
                 }
@@ -140,7 +141,7 @@ mod tests {
             key: KeyId([0; 4]),
             opens: Aead::new(&Secret([1; 32])),
             seals: Aead::new(&Secret([2; 32])),
-            door: 1,
+            challenge: 1,
             window: Window::default(),
             address: SocketAddr::from(([127, 0, 0, 1], port)),
             heard: Time::ZERO,

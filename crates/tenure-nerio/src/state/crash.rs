@@ -4,7 +4,7 @@
 //! account of the names and contents that would survive. After each system call it computes the
 //! possible disks after a loss of power: each unflushed change there or not, each unflushed content
 //! there, cut or empty. The test puts every such disk into a directory of its own, where a start
-//! must find everything promised by then.
+//! must find everything that was promised before the loss of power.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};

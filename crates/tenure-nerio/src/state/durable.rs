@@ -38,8 +38,8 @@ impl Identity {
     }
 }
 
-/// A memory that begins now, by `wall`: the latest memory of a member counts, and fences go on from
-/// this time after the loss of all directories.
+/// The instance of a memory that begins now, by `wall`. The later of two memories of a member
+/// counts, and after the loss of all directories fences go on from this time.
 pub(crate) fn new_instance(wall: WallTime) -> Result<Instance, MemoryError> {
     let born = wall.as_nanos() / 1_000_000;
     if born < RELEASED {
@@ -64,7 +64,7 @@ impl Shared {
     /// Returns once `record` would survive a loss of power.
     pub(super) fn flush(&self, record: &Record) -> Result<(), WriteError> {
         // Hold the lock over the write: two writes at once would overwrite each other. The identity
-        // is assigned whole, so a panic elsewhere leaves nothing half done.
+        // is assigned as a whole, so a panic elsewhere leaves nothing half done.
         let mut identity = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
         let durable = identity.durable.with(record).ok_or(WriteError::NotFlushed)?;
         let next = Identity { durable, ..identity.clone() };

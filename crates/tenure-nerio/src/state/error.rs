@@ -50,15 +50,17 @@ pub enum MemoryError {
     OtherCluster { path: PathBuf, node: NodeName, found: ClusterName, expected: ClusterName },
 }
 
-/// The reason why a record was not written. The record on disk before still holds and can be read;
-/// a later write may succeed.
+/// The reason why a record was not written. The record before it still holds and can be read; a
+/// later write may succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     #[error(transparent)]
     State(#[from] state::WriteError),
-    #[error("{path} has no room for another election: it holds {held}; let some end first")]
+    #[error(
+        "{path} has no room for another election: it holds {held}; let some elections end first"
+    )]
     Full { path: PathBuf, held: usize },
-    #[error("a grant is written, not flushed: hand it to StateDir::write")]
+    #[error("this record is a grant, and grants are never flushed: call StateDir::write")]
     NotFlushed,
     #[error("there is no thread to write with: restart this node")]
     NoThread,

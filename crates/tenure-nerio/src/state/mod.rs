@@ -13,14 +13,14 @@
 //!
 //! - [`Memory::Fresh`]: the cluster's very first start, declared by [`Opening::New`].
 //! - [`Memory::Lost`]: an empty directory. The memory was lost, or the cluster is new: the grantor
-//!   asks the others. The grantor is another instance, which they write down; it waits out all
-//!   leases and reads the fences from the others, or founds the cluster with them. The memory stays
-//!   lost, start after start, until the first [`Record::Reserve`] is durable, which shows that this
-//!   has been done.
+//!   asks the others. They write down that the member has another instance. Then the grantor waits
+//!   for all leases to end and reads the fences from the others, or founds the cluster with them.
+//!   The first durable [`Record::Reserve`] shows that this is done; until then every start finds
+//!   the memory lost.
 //! - [`Memory::Kept`]: everything, and the grants if they were made in this boot of the machine and
-//!   in this time namespace, and their table is whole. If not, the grantor waits out all leases.
-//!   The old table stays in place until the first [`Record::Grant`], which shows that this has been
-//!   done: a process that ends in the middle of the wait, and starts again, waits again.
+//!   in this time namespace, and their table is intact. If not, the grantor waits for all leases to
+//!   end. The first [`Record::Grant`] shows that the wait is over; until then the old table stays
+//!   in place, so a process that starts again during the wait waits again.
 //!
 //! Where more directories are lost than the others can make up for, an operator writes a
 //! [`Recovery`].
@@ -150,8 +150,8 @@ pub struct Flusher(Arc<Shared>);
 
 impl StateDir {
     /// Locks the directory and reads its contents; creates a missing one ([`Directory::open`]). A
-    /// wrong [`Opening::New`] would hand out old fences, and is refused. Take the sample of the
-    /// clock from which a wait counts after this call has returned.
+    /// wrong [`Opening::New`] would hand out old fences, and is refused. After this call has
+    /// returned, take the sample of the clock from which a wait counts.
     pub fn open(
         path: &Path,
         opening: Opening,
@@ -188,12 +188,12 @@ impl StateDir {
     }
 
     /// Writes `record` so that it survives the process, or the machine if it must. A grant takes
-    /// two or three system calls and no flush; other records block until they are durable.
+    /// two system calls and no flush; other records block until they are durable.
     ///
     /// After an error the entry before still counts, and a later write may succeed. Nothing that
-    /// depends on a record may leave before this call has returned `Ok`. A table that was cut off
-    /// is not written to, nor, a millisecond after the last look, a table that was removed or
-    /// replaced; [`Flusher::check`] checks whether the next start would find everything else.
+    /// depends on a record may leave before this call has returned `Ok`. The call fails if the
+    /// table of grants was cut off, or was removed or replaced a millisecond ago or earlier.
+    /// [`Flusher::check`] checks whether the next start would find everything else.
     pub fn write(&mut self, record: &Record) -> Result<(), WriteError> {
         let directory = &self.shared.directory;
         match record {
@@ -205,8 +205,8 @@ impl StateDir {
         }
     }
 
-    /// Replaces the memory's number, as long as nothing was granted from it: others take the number
-    /// before for an earlier memory than the one that they know.
+    /// Replaces the memory's instance, as long as nothing was granted from it: others know a later
+    /// memory of this member than the present instance.
     pub fn becomes(&mut self, instance: Instance) {
         self.table.becomes(instance);
     }
@@ -248,8 +248,8 @@ impl Flusher {
         Ok(self.0.directory.check(|_| true)?)
     }
 
-    /// Removes a table of grants that was replaced or cut. The rest may look like a table of fewer
-    /// elections, and a start would believe it.
+    /// Removes a table of grants that was replaced or cut. A start could take the rest for an
+    /// intact table of fewer elections.
     pub fn distrust(&self) {
         self.0.directory.distrust(GRANTS);
     }

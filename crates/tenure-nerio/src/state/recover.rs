@@ -1,8 +1,8 @@
 //! Recovery of state directories by an operator when more of them are lost than the others can make
 //! up for: see `docs/decisions/recover.md`.
 //!
-//! The directory is edited while no node has it. A lost directory begins a memory that knows a
-//! floor of fences and no grants, so that its node waits out the longest lease and serves. A whole
+//! The directory is edited while no node has it. A lost directory gets a new memory, with a floor
+//! of fences and without grants: its node waits for the longest lease to end, and serves. An intact
 //! directory keeps its contents, and its fences go on above the floor as well.
 
 use std::fs;
@@ -44,14 +44,14 @@ pub enum RecoveryError {
     Memory(#[from] MemoryError),
     #[error(
         "state directory {path} of node {node} is not lost: it holds the memory {instance}, \
-         started {starts} times, with fences up to {held}; if it is the right one, leave {node} \
-         out of --lost; if it was recovered before and has run since, start it"
+         started {starts} times, with fences up to {held}; if this is the right directory, leave \
+         {node} out of --lost; if {node} was recovered before and has run since, start {node}"
     )]
     Whole { path: PathBuf, node: NodeName, instance: Instance, starts: Boot, held: Fence },
     #[error(
         "state directory {path} of node {node} remembers nothing, and {node} is not among the \
-         lost; if its disk is only not mounted, mount it; if it is lost, add {node} to --lost, on \
-         every member"
+         lost; if only the disk of {node} is not mounted, mount it; if the directory is lost, add \
+         {node} to --lost, on every member"
     )]
     Lost { path: PathBuf, node: NodeName },
     #[error(
@@ -61,7 +61,7 @@ pub enum RecoveryError {
     TooLow { path: PathBuf, node: NodeName, floor: Fence, held: Fence },
     #[error(
         "a fence floor of {floor} is too high: fences go on above it, and JSON has exact numbers \
-         up to {max} only; give a lower one"
+         up to {max} only; give a lower floor"
     )]
     TooHigh { floor: Fence, max: Fence },
     /// The write failed, and either of the two memories may be on disk. Try again.

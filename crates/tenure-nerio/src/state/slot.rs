@@ -78,10 +78,10 @@ fn decode(bytes: &[u8], position: u64) -> Slot<'_> {
 
 /// Reads a pair; `None` if no interrupted write leaves such bytes.
 ///
-/// A torn slot beside a whole one is a write in which the process ended. No answer that depended on
-/// the write had left, because answers leave only after it returned: so the older slot is the
-/// truth. (On another boot of the machine, where pages may have reached the disk in any order, the
-/// table is not read at all.)
+/// A torn slot beside an intact one is a write in which the process ended. No answer that depended
+/// on the write had left, because answers leave only after the write has returned: so the older
+/// slot counts. (On another boot of the machine, where pages may have reached the disk in any
+/// order, the table is not read at all.)
 pub(super) fn read(bytes: &[u8; PAIR]) -> Option<Entry> {
     let (even, odd) = bytes.split_at(SLOT);
     let (sequence, body, torn) = match (decode(even, 0), decode(odd, 1)) {

@@ -4,23 +4,20 @@
 //! head 4096 | pair 0: slot slot | pair 1 | …
 //! ```
 //! The head is an envelope with the instance and the boot to which the table belongs. A grant is
-//! one `pwrite` of one slot, without a flush: the page cache outlives the process. Before the write
-//! the table's length is checked, and that no name in the directory has changed since the table's
-//! name was checked, for all grants of a millisecond together.
+//! one `pwrite` of one slot, without a flush: the page cache outlives the process. Each write first
+//! checks the table's length. The thread that flushes checks its name.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::time::Duration;
 
 use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use tenure::clock;
 use tenure::state::{self, BootKey, Damage, Directory, Format, Refusal, StateError};
 use tenure_core::nerio::{GrantRecord, Instance};
-use tenure_core::{ElectionName, Time, WallTime};
+use tenure_core::ElectionName;
 
 use super::Grants;
 use super::error::{Tear, WriteError};
@@ -33,35 +30,6 @@ const HEAD: usize = 4096;
 const CHUNK: u32 = 64;
 /// A gibibyte, sixteen times the default of a grantor.
 const PAIRS_MAX: u32 = 1 << 20;
-
-/// Time for which a check of the table's name holds. A grantor of thousands of elections writes
-/// several grants in that time. A grant written to a table that was just moved away is lost, as is
-/// a grant whose table is moved between check and write. The next check notices.
-const LOOKED: Duration = Duration::from_millis(1);
-
-/// A check whether the table's name leads to the table.
-#[derive(Clone, Copy, Debug)]
-struct NameCheck {
-    /// Time at which the name surely led to the table.
-    at: Time,
-    /// Last change of a name before the check, if a later change has another time.
-    names: Option<WallTime>,
-}
-
-impl NameCheck {
-    /// Whether the check still holds: a moment later, and as long as no name in the directory
-    /// changes. To look the name up again takes longer, as the kernel walks a path.
-    fn holds(&mut self, now: Time, directory: &Directory) -> bool {
-        if now.since(self.at) < LOOKED {
-            return true;
-        }
-        let is_unchanged = self.names.is_some() && self.names == directory.names_changed();
-        if is_unchanged {
-            self.at = now;
-        }
-        is_unchanged
-    }
-}
 
 #[derive(PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct Key<'a> {
@@ -97,11 +65,9 @@ fn start(pair: u32) -> u64 {
 #[derive(Debug)]
 pub(super) struct Table {
     head: Vec<u8>,
-    /// Table of this boot; `None` until its first grant. Until then the earlier table stays, so
-    /// that another start finds the same reason to wait.
+    /// Table of this boot; `None` until its first grant. Until that grant the earlier table stays,
+    /// so that another start waits for the same reason.
     file: Option<File>,
-    /// Last check that its name leads to this file.
-    checked: Option<NameCheck>,
     held: HashMap<ElectionName, Pair>,
     free: Vec<Pair>,
     buffer: [u8; SLOT],
@@ -123,7 +89,7 @@ impl Table {
     }
 
     fn of(instance: Instance, boot: String) -> Self {
-        // Serializing into memory cannot fail: nothing in it has an unknown length.
+        // Cannot fail: nothing in it has an unknown length.
         let body = postcard::to_allocvec(&Key { instance, boot: &boot });
         let body = body.unwrap_or_default();
         let mut head = FORMAT.seal(&body);
@@ -131,7 +97,6 @@ impl Table {
         Self {
             head,
             file: None,
-            checked: None,
             held: HashMap::new(),
             free: Vec::new(),
             buffer: [0; SLOT],
@@ -239,7 +204,7 @@ impl Table {
             }
         };
         let file = self.file.insert(file);
-        look(file, &mut self.checked, directory)?;
+        check_length(directory, file)?;
         if let Some(pair) = self.held.get_mut(&grant.election) {
             return write(file, &mut self.buffer, pair, Some(grant)).map_err(failed);
         }
@@ -271,7 +236,7 @@ impl Table {
         let (Some(file), Some(pair)) = (&self.file, self.held.get_mut(election)) else {
             return Ok(());
         };
-        look(file, &mut self.checked, directory)?;
+        check_length(directory, file)?;
         write(file, &mut self.buffer, pair, None).map_err(|source| io_error(directory, source))?;
         self.free.push(*pair);
         self.held.remove(election);
@@ -279,24 +244,12 @@ impl Table {
     }
 }
 
-/// Checks that the next start would find the whole table. The length is checked each time: a write
-/// behind a cut would make the table look whole again, with other grants gone. An earlier check of
-/// the name may still hold.
-fn look(
-    file: &File,
-    checked: &mut Option<NameCheck>,
-    directory: &Directory,
-) -> Result<(), WriteError> {
-    let now = clock::now();
-    let holds = checked.as_mut().is_some_and(|checked| checked.holds(now, directory));
-    if holds && directory.is_whole(GRANTS, file) {
-        return Ok(());
+/// Checks that the table was not cut off: a write behind the cut would hide that other grants are
+/// gone. Does not check that the name leads to the table, as that may end between check and write.
+fn check_length(directory: &Directory, file: &File) -> Result<(), WriteError> {
+    if !directory.is_whole(GRANTS, file) {
+        directory.check_file(GRANTS)?;
     }
-    *checked = None;
-    // Read the names before the check, so that a change between the two shows later.
-    let names = directory.names_changed();
-    directory.check_file(GRANTS)?;
-    *checked = Some(NameCheck { at: now, names });
     Ok(())
 }
 

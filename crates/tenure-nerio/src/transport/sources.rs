@@ -14,16 +14,18 @@ use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
 };
 
-/// Most peers remembered. Beyond that the socket forgets all: each is known again by its next
-/// datagram, before the answer.
+/// Most peers remembered. Beyond that the socket forgets all peers, and learns each again from its
+/// next datagram, before the answer.
 const PEERS_MAX: usize = 16_384;
 
 /// The addresses that peers have asked, all as the socket has them.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
+    /// Address of this machine that each peer has asked.
     asked: BTreeMap<SocketAddr, IpAddr>,
     /// Sender of the last datagram, and the address that it had asked before.
     last: Option<(SocketAddr, Option<IpAddr>)>,
+    /// Address from which the socket speaks to peers that have asked nothing.
     own: Option<IpAddr>,
 }
 
@@ -65,7 +67,7 @@ impl Sources {
         Ok((received.bytes, from))
     }
 
-    /// The last datagram names another sender than its own.
+    /// Forgets the last datagram, whose sender may be forged.
     pub(super) fn disbelieve(&mut self) {
         match self.last.take() {
             Some((from, Some(before))) => drop(self.asked.insert(from, before)),

@@ -15,8 +15,8 @@ const BUFFER: usize = 4 << 20;
 
 /// A UDP socket.
 ///
-/// Only incoming datagrams wake a node: tokio's own socket also wakes whenever there is room again
-/// for outgoing ones, after each send.
+/// Only incoming datagrams wake a node. The socket of tokio also wakes its task after each send,
+/// when there is room again for outgoing datagrams.
 #[derive(Debug)]
 pub struct Udp {
     socket: UdpSocket,
@@ -121,8 +121,8 @@ impl Udp {
         open().map_err(refused)
     }
 
-    /// On all addresses of the machine the socket answers each peer from the address that the peer
-    /// has asked. To others it speaks from `ip`, if this machine has that address.
+    /// Makes a socket on all addresses of the machine answer each peer from the address that the
+    /// peer has asked, and speak to others from `ip`, if this machine has that address.
     #[must_use]
     pub(crate) fn speaking_from(mut self, ip: Option<IpAddr>) -> Self {
         let here = |ip: &IpAddr| UdpSocket::bind((*ip, 0)).is_ok();

@@ -12,8 +12,8 @@ use tenure_nerio::{Config, Member, Node, Opening, Storage};
 const ADDRESS: &str = "127.0.0.1:7101";
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A network of one node on which a datagram arrives at every instant: one that the node sent to
-/// itself, else garbage.
+/// A network of one node on which a datagram arrives at every instant: a datagram that the node
+/// sent to itself, or else garbage.
 struct NeverEmpty {
     own: VecDeque<Vec<u8>>,
     address: SocketAddr,

@@ -3,13 +3,15 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use tenure_core::nerio::Quorums;
 use tenure_nerio::keys::{ClusterKey, Keys};
 use tenure_nerio::lists::{self, ElectionSeen, Heard};
+use tenure_nerio::survey::{NameServers, survey};
 use tenure_nerio::{Checked, Config, Node, Opening, Storage};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::setup::{config, soon};
+use crate::setup::{candidate, config, grantors, serves, soon};
 
 const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 
@@ -98,4 +100,48 @@ async fn many_elections_are_listed() {
 #[tokio::test]
 async fn many_elections_are_listed_with_keys() {
     many(Some(ClusterKey::generate("test".parse().unwrap()).unwrap().into())).await;
+}
+
+/// The settings name one of three members, which names the others.
+#[tokio::test]
+async fn one_name_lists_all_members() {
+    let config = config();
+    let nodes = grantors(&config);
+    for node in &nodes {
+        serves(node).await;
+    }
+    let mut short = Config::clone(&config);
+    short.members = vec![config.members[1].clone()];
+    short.quorums = Quorums::majority(1).unwrap();
+    let short = short.check().unwrap();
+    let leader = candidate(&config, "leader");
+    let leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
+    soon(leadership.settled()).await.unwrap();
+    // On a busy machine a member may be silent for once.
+    let listed = async {
+        loop {
+            let seen = lists::elections(&short, None, FROM).await.unwrap();
+            let all_answer = seen.members.iter().all(|(_, heard)| heard.counts());
+            if all_answer && seen.elections.iter().any(|one| one.leader.is_some()) {
+                return seen;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let seen = soon(listed).await;
+    let names: Vec<_> = seen.members.iter().map(|(member, _)| member.name.as_str()).collect();
+    assert_eq!(names, ["b", "a", "c"]);
+    assert_eq!(seen.membership, *config.membership());
+    let safe = async {
+        loop {
+            let seen = survey(&short, None, FROM, NameServers::Briefly).await.unwrap();
+            assert_eq!(seen.members.len(), 3);
+            if seen.obstacle(None).is_none() {
+                return;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    soon(safe).await;
+    assert!(leadership.is_current());
 }

@@ -61,7 +61,7 @@ impl Askers {
         let answered = Arc::new(AtomicU64::new(0));
         let threads = asked.iter().map(|(to, message)| {
             let who = Who { name: "asker".parse().unwrap(), inc: Inc(u128::from(to.port())) };
-            let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
+            let packer = Packer::new(&Envelope { epoch: config.membership().id(), who });
             let mut datagram = packer.start();
             for _ in 0..QUESTIONS {
                 assert!(packer.push(&mut datagram, message));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::nerio::wire::{Envelope, Packer};
 use tenure_core::nerio::{
-    Checked, Effect, Event, Inc, Message, OwnEvent, Record, To, ToGrantor, Who,
+    Checked, Effect, Event, Inc, Message, OwnEvent, Recipient, Record, ToGrantor, Who,
 };
 use tenure_core::{End, Fence, Loss};
 
@@ -135,7 +135,7 @@ impl Book {
     /// Counts datagrams until [`Book::stop_counting`].
     pub(super) fn count(&mut self, now: u64, config: &Checked) {
         let who = Who { name: config.members[0].name.clone(), inc: Inc(0) };
-        let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
+        let packer = Packer::new(&Envelope { epoch: config.membership().id(), who });
         self.counting = Some((now, packer));
     }
 
@@ -285,7 +285,7 @@ impl Book {
         node: usize,
         effect: &Effect,
         until: impl Fn(tenure_core::Time) -> u64,
-        find: impl Fn(&To) -> Option<usize>,
+        find: impl Fn(&Recipient) -> Option<usize>,
     ) {
         match effect {
             Effect::Raise { until: end, fence: Some(fence), .. } => {
@@ -294,7 +294,7 @@ impl Book {
             Effect::Lower { .. } => self.lowered(now, node),
             Effect::Emit { event, .. } => self.told(node, event),
             Effect::Send { to, message } => {
-                if let Some(to) = find(to) {
+                if let Some(to) = find(&to.recipient) {
                     self.sent(node, to, message);
                 }
             }

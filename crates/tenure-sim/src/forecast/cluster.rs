@@ -4,8 +4,9 @@
 use std::convert::Infallible;
 use std::ops::Range;
 
-use tenure_core::nerio::Who;
-use tenure_core::nerio::{Checked, Command, Effect, Event, Inc, Nerio, Record, Sender, Start, To};
+use tenure_core::nerio::{
+    Checked, Command, Effect, Event, Inc, Nerio, Recipient, Record, Sender, Start, To, Who,
+};
 use tenure_core::{ElectionName, End, Loss, NameError, Value};
 
 use super::book::Book;
@@ -19,11 +20,14 @@ use crate::world::fault::Rates;
 use crate::world::nodes::Nodes;
 use crate::world::{Context, Occurrence, System, World};
 
-/// The node at this address.
-fn find(to: &To) -> Option<usize> {
+/// The node of `config` at this address.
+fn find(config: &Checked, to: &Recipient) -> Option<usize> {
     match to {
-        To::Member(node) => Some(*node),
-        To::Address(to) => (0..=u8::MAX).find(|at| address(*at) == *to).map(usize::from),
+        Recipient::Member(name) => config.members.iter().position(|member| member.name == *name),
+        Recipient::Address(to) => {
+            let at = (0..=u8::MAX).find(|at| address(*at) == *to).map(usize::from);
+            at.filter(|node| *node < config.members.len())
+        }
     }
 }
 
@@ -149,11 +153,12 @@ impl System for Cluster {
         let member = &self.config.members[node];
         let who = Who { name: member.name.clone(), inc: Inc(life) };
         let at = u8::try_from(node).unwrap_or(u8::MAX);
-        Sender { who, address: address(at), member: Some(node) }
+        let epoch = self.config.membership().id();
+        Sender { who, address: address(at), proved: true, epoch }
     }
 
     fn recipients(&self, _from: usize, to: &To) -> Nodes {
-        find(to).filter(|node| *node < self.config.members.len()).map_or(Nodes::NONE, Nodes::one)
+        find(&self.config, &to.recipient).map_or(Nodes::NONE, Nodes::one)
     }
 
     fn next_command(
@@ -179,6 +184,7 @@ impl System for Cluster {
             }
             Occurrence::Effect { node, life, effect, .. } => {
                 let until = |end| context.clock.reaches(end);
+                let find = |to: &Recipient| find(&self.config, to);
                 self.book.effect(context.now, node, effect, until, find);
                 let wants = self.answer(node, life, effect);
                 Ok(wants.then(|| (self.election.clone(), self.campaign())))

@@ -190,7 +190,7 @@ impl Focus {
             return;
         }
         // The other members must be able to remember for this member.
-        let quorums = &nodes[0].config.quorums;
+        let quorums = nodes[0].config.membership().quorums();
         let others = |member| quorums.everyone().minus(MemberSet::EMPTY.with(member));
         let left = (0..quorums.members()).filter(|member| quorums.is_quorum(others(*member)));
         let member = rng.choose(&left.collect::<Vec<_>>());
@@ -397,7 +397,7 @@ fn foundings(rng: &mut Rng, nodes: &[NodePlan], all_lost: bool, conditions: &mut
 /// Lets a candidate reach exactly a quorum of the members, a different one each time.
 fn partial_reach(rng: &mut Rng, nodes: &[NodePlan], node: usize, conditions: &mut Conditions) {
     let Conditions { unit, storm_ends, ref mut incidents, .. } = *conditions;
-    let quorums = &nodes[0].config.quorums;
+    let quorums = nodes[0].config.membership().quorums();
     let mut at = 0;
     while at < storm_ends {
         let until = at + rng.within(unit..unit * 16);

@@ -20,7 +20,8 @@ pub(super) fn forge(
     message: &Message,
     draw: u64,
 ) -> Option<(Sender, Message)> {
-    let elsewhere = Sender { who: from.who.clone(), address: stranger(), member: None };
+    let elsewhere =
+        Sender { who: from.who.clone(), address: stranger(), proved: false, epoch: from.epoch };
     let other = Inc(from.who.inc.0 ^ u128::from(1 + draw % 2));
     let namesake = || Sender { who: Who { name: from.who.name.clone(), inc: other }, ..*from };
     let unknown = || Sender { who: namesake().who, ..elsewhere };

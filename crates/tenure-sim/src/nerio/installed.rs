@@ -75,7 +75,7 @@ impl Installations {
 /// Whether a quorum of members, `without` one, grants leases of that length.
 pub(super) fn is_given(plan: &Plan, lease: Duration, without: Option<usize>) -> bool {
     let able = |n: &usize| Some(*n) != without && plan.nodes[*n].config.delta_max >= lease;
-    plan.config().quorums.is_quorum((0..plan.members()).filter(able).collect())
+    plan.membership().quorums().is_quorum((0..plan.members()).filter(able).collect())
 }
 
 fn give(plan: &mut Plan, node: usize, delta_max: Duration) {

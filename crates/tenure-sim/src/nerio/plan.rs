@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::Drift;
-use tenure_core::nerio::{Checked, Config, Member, MemberSet, Quorums, To};
+use tenure_core::nerio::{Checked, Config, Member, MemberSet, Membership, Quorums, Recipient};
 
 use super::focus::Focus;
 pub use super::node::NodePlan;
@@ -110,12 +110,18 @@ impl Plan {
         &self.nodes[0].config
     }
 
+    /// The membership of all nodes.
+    #[must_use]
+    pub fn membership(&self) -> &Membership {
+        self.config().membership()
+    }
+
     /// The node at this address.
     #[must_use]
-    pub fn find(&self, to: &To) -> Option<usize> {
+    pub fn find(&self, to: &Recipient) -> Option<usize> {
         let number = match to {
-            To::Member(member) => Some(*member),
-            To::Address(address) => number(address),
+            Recipient::Member(name) => self.membership().position(name),
+            Recipient::Address(address) => number(address),
         };
         number.filter(|number| *number < self.nodes.len())
     }
@@ -134,7 +140,7 @@ impl Plan {
 
     #[must_use]
     pub fn members(&self) -> usize {
-        self.config().members.len()
+        self.membership().names().len()
     }
 }
 
@@ -345,7 +351,7 @@ fn some_never_return(rng: &mut Rng, nodes: &mut [NodePlan], conditions: &mut Con
         let node = rng.choose(&left);
         let rest: Vec<usize> = left.iter().copied().filter(|other| *other != node).collect();
         let members = rest.iter().copied().filter(|other| nodes[*other].member).collect();
-        let quorum = nodes[0].config.quorums.is_quorum(members);
+        let quorum = nodes[0].config.membership().quorums().is_quorum(members);
         if quorum && rest.iter().any(|other| nodes[*other].campaigns) {
             incidents.push((storm_ends - 1, Incident::Gone { node }));
             left = rest;

@@ -7,15 +7,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, StatxFlags};
 use rustix::io::Errno;
-use tenure_core::WallTime;
 
 use super::disk::{Disk, Linux};
 use super::error::{Found, PathLoss, StateError, WriteError};
-use crate::clock;
 
 /// File with the pid of the process that uses the directory, for people and error messages.
 const LOCK: &str = "lock";
@@ -23,10 +20,6 @@ const LOCK: &str = "lock";
 /// File that the using process locks. Its name does not look like a leftover to people, and `rm *`
 /// does not remove it.
 const HELD: &str = ".held";
-
-/// Age of a change of names from which on a further change has another time: two ticks of the
-/// slowest kernel clock.
-const SETTLED: Duration = Duration::from_millis(20);
 
 /// Attempts to lock that file, which another process may remove in between.
 const ATTEMPTS: u32 = 100;
@@ -286,20 +279,6 @@ impl Directory {
         };
         // Another thread may have replaced the file between the two reads, so check again.
         look().or_else(|_| look())
-    }
-
-    /// The time of the last change of a name in the open directory, for comparison with an earlier
-    /// one; `None` if a further change might have the same time. Needs one system call.
-    #[must_use]
-    pub fn names_changed(&self) -> Option<WallTime> {
-        let mtime = StatxFlags::MTIME;
-        let there = rustix::fs::statx(&self.fd, "", AtFlags::EMPTY_PATH, mtime).ok()?.stx_mtime;
-        let seconds = u64::try_from(there.tv_sec).ok()?;
-        let nanos = seconds.checked_mul(1_000_000_000)?.checked_add(there.tv_nsec.into())?;
-        let changed = WallTime::from_nanos(nanos);
-        // A file system with coarse times has whole seconds.
-        let is_fine = there.tv_nsec != 0;
-        (is_fine && changed.after(SETTLED) <= clock::wall()).then_some(changed)
     }
 
     /// Whether the open `file` is the file in use under `name`, and no shorter than before,

@@ -39,10 +39,13 @@ fn silent(one: &MemberHealth) -> Option<Failure> {
     let is_silent = one.longest.is_none() && member.state != "serving";
     is_silent.then(|| {
         let what = format!("{} at {} {}", member.name, member.address, member.text);
-        let fix = format!(
-            "start {}, or check the network to it; on its machine tenure node status says more",
-            member.name
-        );
+        let fix = match member.state {
+            "outside" => "give the name of a member: tenure members lists them".to_owned(),
+            _ => format!(
+                "start {}, or check the network to it; on its machine tenure node status says more",
+                member.name
+            ),
+        };
         Failure::new(Exit::Unreachable, what, fix)
     })
 }

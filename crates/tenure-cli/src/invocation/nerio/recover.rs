@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tenure_core::nerio::MemberSet;
+use tenure_core::nerio::{Checked, MemberSet};
 use tenure_core::{Fence, NodeName};
 
 use crate::failure::Failure;
@@ -29,14 +29,14 @@ impl RecoverSettings {
         let cluster = Cluster::read(layers, Some(&name))?;
         let given = layers.required(&table::LOST)?;
         let lost = positions(&given, &cluster, layers)?;
-        if !cluster.config.quorums.is_quorum(lost) {
+        if !cluster.config.membership().quorums().is_quorum(lost) {
             return Err(too_few(lost, &cluster, layers));
         }
         if !layers.required(&table::ALL_LEADERS_STOPPED)? {
             return Err(unsaid(layers));
         }
         let floor = layers.optional(&table::FENCE_FLOOR)?;
-        let lost = lost.iter().map(|nth| cluster.config.members[nth].name.clone()).collect();
+        let lost = listed(lost, &cluster.config);
         Ok(Self { cluster, name, state, lost, floor })
     }
 
@@ -53,7 +53,15 @@ impl RecoverSettings {
     }
 }
 
-/// The positions of these members in the list.
+/// The names of these members in the order of the members list.
+fn listed(members: MemberSet, config: &Checked) -> Vec<NodeName> {
+    let is_it = |name: &NodeName| {
+        config.membership().position(name).is_some_and(|member| members.contains(member))
+    };
+    config.names().into_iter().filter(is_it).collect()
+}
+
+/// The positions of these members in the membership.
 fn positions(
     names: &[NodeName],
     cluster: &Cluster,
@@ -61,7 +69,7 @@ fn positions(
 ) -> Result<MemberSet, Failure> {
     let config = &cluster.config;
     let position = |name: &NodeName| {
-        config.position(name).ok_or_else(|| {
+        config.membership().position(name).ok_or_else(|| {
             let members: Vec<_> = config.names().iter().map(ToString::to_string).collect();
             let what =
                 format!("{name:?} is not in the members list, which has {}", members.join(", "));
@@ -76,10 +84,10 @@ fn positions(
 fn too_few(lost: MemberSet, cluster: &Cluster, layers: &Layers<'_>) -> Failure {
     let config = &cluster.config;
     let list = |set: MemberSet| {
-        let names: Vec<_> = set.iter().map(|nth| config.members[nth].name.as_str()).collect();
-        names.join(", ")
+        let names = listed(set, config);
+        names.iter().map(NodeName::as_str).collect::<Vec<_>>().join(", ")
     };
-    let rest = config.quorums.everyone().minus(lost);
+    let rest = config.membership().everyone().minus(lost);
     let what = format!(
         "no recovery is needed: every quorum has a member of {}, from which {} can learn what was \
          lost",

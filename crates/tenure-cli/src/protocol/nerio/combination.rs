@@ -32,7 +32,9 @@ fn refused_quorums(text: &str, error: &QuorumTextError, origins: &Origins) -> Fa
             format!("write --quorums as in {FORMS}"),
             &["quorums"],
         ),
-        QuorumTextError::UnknownMember { .. } | QuorumTextError::NoWeight { .. } => (
+        QuorumTextError::UnknownMember { .. }
+        | QuorumTextError::NoWeight { .. }
+        | QuorumTextError::NoRow { .. } => (
             format!("quorums {}: {error}", quoted(text)),
             "name the members of --members, each once".into(),
             &["quorums", "members"],
@@ -54,7 +56,9 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
             "give the address of one host and a port from 1 to 65535"
         }
         ConfigError::Timing(error) => return origins.refuse(error, timing::fix(error)),
-        ConfigError::QuorumMembers { .. } | ConfigError::OutOfRange(_) => {
+        ConfigError::QuorumMembers { .. }
+        | ConfigError::Quorums(_)
+        | ConfigError::OutOfRange(_) => {
             return origins.refuse(error, None);
         }
     };

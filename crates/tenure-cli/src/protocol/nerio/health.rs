@@ -10,7 +10,7 @@ use tenure_nerio::lists::{self, Heard};
 use tenure_nerio::survey;
 
 use super::Cluster;
-use super::lists::{describe, no_quorum, no_socket};
+use super::lists::{describe, no_quorum, no_socket, outside};
 use super::participant::cure;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -35,7 +35,8 @@ pub struct MemberHealth {
 /// All members, or the requested one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Health {
-    /// Members in the order of their list.
+    /// Members in the order of their list, then others by name, then nodes of the list that are no
+    /// members.
     pub members: Vec<MemberHealth>,
     /// Time of the first question: no answer is older.
     pub asked: Time,
@@ -65,8 +66,17 @@ pub(crate) async fn ask(cluster: &Cluster, origins: &Origins) -> Result<Health, 
         let counted = matches!(heard, Heard::Said(_)).then(|| granted(&member.name));
         health(member, heard.clone(), state.as_ref(), counted)
     };
-    let members = seen.members.iter().map(one).collect();
-    let failure = (!seen.quorum).then(|| no_quorum(cluster, &seen.members, origins));
+    let mut members: Vec<_> = seen.members.iter().map(one).collect();
+    let outside = outside(cluster, &seen.membership).into_iter();
+    members.extend(outside.map(|member| MemberHealth {
+        member,
+        longest: None,
+        raising: None,
+        granted: None,
+        fix: None,
+    }));
+    let failure =
+        (!seen.quorum).then(|| no_quorum(cluster, &seen.membership, &seen.members, origins));
     Ok(Health { members, asked, at: clock::now(), quorum: seen.quorum, failure })
 }
 

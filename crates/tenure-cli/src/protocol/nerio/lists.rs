@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use tenure::{ElectionName, Time};
-use tenure_core::nerio::{self, Service};
+use tenure_core::nerio::{self, Membership, Service};
 use tenure_nerio::lists::{
     self, AllCandidates, AllElections, CandidateSeen, ElectionSeen, Heard, Leads,
 };
@@ -21,7 +21,7 @@ use crate::settings::Origins;
 pub(crate) struct Listing<T> {
     /// Entries that any member knows.
     pub(crate) all: Vec<T>,
-    /// Members with their states, in the order of their list.
+    /// Members with their states, in the order of their list, then others by name.
     pub(crate) members: Vec<Member>,
     /// Members that cannot list all, with the reasons.
     pub(crate) missing: Vec<String>,
@@ -42,8 +42,9 @@ pub(crate) async fn elections(
     let from = SocketAddr::new(cluster.listen.ip(), 0);
     let seen = lists::elections(&cluster.config, cluster.key(), from).await;
     let seen = seen.map_err(|error| no_socket(from, &error, origins))?;
-    let AllElections { members, elections: all, asked, at, quorum } = seen;
-    let Answers { members, missing, failure } = answers(cluster, &members, quorum, origins);
+    let AllElections { membership, members, elections: all, asked, at, quorum } = seen;
+    let answers = answers(cluster, &membership, &members, quorum, origins);
+    let Answers { members, missing, failure } = answers;
     Ok(Listing { all, members, missing, asked, at, failure })
 }
 
@@ -57,8 +58,9 @@ pub(crate) async fn candidates(
     let from = SocketAddr::new(cluster.listen.ip(), 0);
     let seen = lists::candidates(&cluster.config, cluster.key(), from, election).await;
     let seen = seen.map_err(|error| no_socket(from, &error, origins))?;
-    let AllCandidates { members, leader, candidates: all, asked, at, quorum } = seen;
-    let Answers { members, missing, failure } = answers(cluster, &members, quorum, origins);
+    let AllCandidates { membership, members, leader, candidates: all, asked, at, quorum } = seen;
+    let answers = answers(cluster, &membership, &members, quorum, origins);
+    let Answers { members, missing, failure } = answers;
     Ok((Listing { all, members, missing, asked, at, failure }, leader))
 }
 
@@ -71,6 +73,7 @@ pub(super) fn no_socket(from: SocketAddr, error: &std::io::Error, origins: &Orig
 /// The failure for too few useful answers of members.
 pub(super) fn no_quorum(
     cluster: &Cluster,
+    membership: &Membership,
     heard: &[(nerio::Member, Heard)],
     origins: &Origins,
 ) -> Failure {
@@ -79,7 +82,7 @@ pub(super) fn no_quorum(
         format!("{} {}", member.name, member.text)
     };
     let missing: Vec<_> = heard.iter().filter(|(_, heard)| !heard.counts()).map(describe).collect();
-    too_few(cluster, heard, &missing, origins)
+    too_few(cluster, membership, heard, &missing, origins)
 }
 
 /// The members of a listing, as users see them.
@@ -91,6 +94,7 @@ struct Answers {
 
 fn answers(
     cluster: &Cluster,
+    membership: &Membership,
     heard: &[(nerio::Member, Heard)],
     quorum: bool,
     origins: &Origins,
@@ -99,8 +103,21 @@ fn answers(
     let missing = heard.iter().zip(&members).filter(|((_, heard), _)| !heard.counts());
     let missing: Vec<_> =
         missing.map(|(_, member)| format!("{} {}", member.name, member.text)).collect();
-    let failure = (!quorum).then(|| too_few(cluster, heard, &missing, origins));
+    let failure = (!quorum).then(|| too_few(cluster, membership, heard, &missing, origins));
     Answers { members, missing, failure }
+}
+
+/// The nodes of the settings that are no members of `membership`.
+pub(super) fn outside(cluster: &Cluster, membership: &Membership) -> Vec<Member> {
+    let listed = cluster.config.members.iter();
+    let outside = listed.filter(|member| membership.position(&member.name).is_none());
+    let describe = |member: &nerio::Member| Member {
+        name: member.name.clone(),
+        address: member.address.to_string(),
+        state: "outside",
+        text: "is no member: the nodes name others".to_owned(),
+    };
+    outside.map(describe).collect()
 }
 
 pub(super) fn describe(member: &nerio::Member, heard: &Heard) -> Member {
@@ -126,6 +143,7 @@ pub(super) fn describe(member: &nerio::Member, heard: &Heard) -> Member {
 /// The failure if fewer than a quorum give complete lists.
 fn too_few(
     cluster: &Cluster,
+    membership: &Membership,
     heard: &[(nerio::Member, Heard)],
     missing: &[String],
     origins: &Origins,
@@ -133,7 +151,7 @@ fn too_few(
     let is = |what: &Heard| heard.iter().any(|(_, heard)| heard == what);
     let differing = heard.iter().filter(|(_, heard)| *heard == Heard::Differs);
     let differing = differing.map(|(member, _)| member.name.clone()).collect();
-    if let Some(failure) = disagree(cluster, &differing, origins) {
+    if let Some(failure) = disagree(cluster, membership, &differing, origins) {
         return failure;
     }
     let what = format!("no quorum of nodes gives a complete list: {}", missing.join("; "));
@@ -141,16 +159,17 @@ fn too_few(
         return mismatch(what, Exit::Unknown, origins);
     }
     let mut forgetful = Forgetful::default();
-    for (nth, (_, heard)) in heard.iter().enumerate() {
+    for (member, heard) in heard {
         if let Heard::Said(Service::Recovering { known }) = heard {
-            forgetful.add(nth, *known);
+            let this = membership.position(&member.name).into_iter().collect();
+            forgetful.add(this, *known);
         }
     }
     let mut fix = if is(&Heard::ElseOnly) {
         "upgrade these nodes, one after the other, or check the network to them".to_owned()
     } else {
         let [serves, failing] = [Service::Serving, Service::Failing].map(|s| is(&Heard::Said(s)));
-        fix(&cluster.config, forgetful, serves, failing)
+        fix(membership, forgetful, serves, failing)
     };
     if is(&Heard::Silent) {
         fix += of_keys(cluster);

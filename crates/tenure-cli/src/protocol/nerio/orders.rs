@@ -159,7 +159,7 @@ impl Ending<'_> {
         loop {
             let seen = self.look().await?;
             if !seen.quorum {
-                return Err(no_quorum(self.cluster, &seen.members, self.origins));
+                return Err(self.no_quorum(&seen));
             }
             match &seen.leader {
                 Some(leads) if leads.leaving.is_none() => return Ok((leads.clone(), seen)),
@@ -169,6 +169,10 @@ impl Ending<'_> {
             }
             tokio::time::sleep(LOOK).await;
         }
+    }
+
+    fn no_quorum(&self, seen: &AllCandidates) -> Failure {
+        no_quorum(self.cluster, &seen.membership, &seen.members, self.origins)
     }
 
     fn leaving(&self, leads: &Leads, at: Time) -> Failure {
@@ -251,7 +255,7 @@ impl Ending<'_> {
                 return Err(if seen.quorum {
                     self.not_obeyed(leads, &given, limit)
                 } else {
-                    no_quorum(cluster, &seen.members, self.origins)
+                    self.no_quorum(&seen)
                 });
             }
             tokio::time::sleep(LOOK).await;

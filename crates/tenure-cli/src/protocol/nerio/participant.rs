@@ -23,8 +23,8 @@ use crate::control::{Call, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{
-    AnyElection, AskMode, Backend, Later, Member, MemberRequests, Members, Participant,
-    StartedParticipant,
+    AnyElection, AskMode, Backend, Later, Member, MemberRequests, Members, MembersEpoch,
+    Participant, StartedParticipant,
 };
 use crate::settings::Origins;
 
@@ -116,8 +116,9 @@ impl MemberRequests for Grantors {
 async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failure> {
     let seen = ask_all(cluster, NameServers::Patiently, origins).await?;
     let mut all = Vec::new();
+    let membership = &seen.membership;
     let mut serving = MemberSet::EMPTY;
-    for (nth, member) in cluster.config.members.iter().enumerate() {
+    for member in &seen.seats {
         let name = member.name.clone();
         let address = member.address.to_string();
         let service = seen.members.get(&name).copied().flatten();
@@ -133,7 +134,7 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
             None => seen.silent(&name),
         };
         if state == "serving" {
-            serving = serving.with(nth);
+            serving = serving.or(membership.position(&name).into_iter().collect());
         }
         let text = behind(&name, &what);
         if let Some(cure) = service.and_then(|service| cure(&name, service)) {
@@ -141,9 +142,12 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
         }
         all.push(Member { name, address, state, text });
     }
-    let quorum = cluster.config.quorums.is_quorum(serving);
+    all.extend(lists::outside(cluster, membership));
+    let quorum = membership.quorums().is_quorum(serving);
     let failure = (!quorum).then(|| too_few(cluster, &seen, origins));
-    Ok(Members { all, failure })
+    let epoch = membership.id();
+    let epoch = Some(MembersEpoch { number: epoch.number, digest: epoch.digest });
+    Ok(Members { all, epoch, failure })
 }
 
 /// The state of an answering member, one word for programs.

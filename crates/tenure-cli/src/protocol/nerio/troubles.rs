@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tenure::{ElectionName, NodeName};
-use tenure_core::nerio::{Checked, Holder, MemberSet, Service};
+use tenure_core::nerio::{Holder, MemberSet, Membership, Service};
 use tenure_nerio::survey::Survey;
 use tenure_nerio::{Notice, OwnEvent, survey};
 use tokio::sync::broadcast;
@@ -133,24 +133,22 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
 
 /// The failure of a command that must end when no quorum can have its configuration.
 pub(crate) fn ends_for(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Option<Failure> {
-    disagree(cluster, &seen.differing, origins)
+    disagree(cluster, &seen.membership, &seen.differing, origins)
 }
 
-/// The failure about members with another configuration.
+/// The failure about members of `membership` with another configuration.
 pub(super) fn disagree(
     cluster: &Cluster,
+    membership: &Membership,
     differing: &BTreeSet<NodeName>,
     origins: &Origins,
 ) -> Option<Failure> {
-    let members = &cluster.config.members;
-    let differs = |name: &NodeName| differing.contains(name);
-    let positions = (0..members.len()).filter(|nth| differs(&members[*nth].name)).collect();
-    let quorums = &cluster.config.quorums;
-    if !cluster.exit_on_mismatch || quorums.is_possible(positions) {
+    let positions = differing.iter().filter_map(|name| membership.position(name)).collect();
+    if !cluster.exit_on_mismatch || membership.quorums().is_possible(positions) {
         return None;
     }
     let differing = differing.iter().cloned().collect();
-    let notice = Notice::NoQuorumAgrees { differing, members: members.len() };
+    let notice = Notice::NoQuorumAgrees { differing, members: membership.names().len() };
     Some(mismatch(notice.to_string(), Exit::Usage, origins))
 }
 
@@ -185,8 +183,10 @@ pub(super) async fn nobody(
     let mut silent = false;
     let mut why = Vec::new();
     let mut grants = BTreeMap::<String, Grants>::new();
-    for (nth, member) in cluster.config.members.iter().enumerate() {
+    let membership = &seen.membership;
+    for member in &seen.seats {
         let name = &member.name;
+        let this: MemberSet = membership.position(name).into_iter().collect();
         let Some(state) = seen.states.get(name).and_then(Option::as_ref) else {
             why.push(match seen.unresolved.get(name) {
                 _ if differing.contains(name) => format!("{name} runs with another configuration"),
@@ -201,9 +201,9 @@ pub(super) async fn nobody(
             continue;
         };
         match state.service {
-            Service::Serving => able = able.with(nth),
+            Service::Serving => able = able.or(this),
             Service::Recovering { known } => {
-                forgetful.add(nth, known);
+                forgetful.add(this, known);
                 why.push(format!("{name} has no memory, lost or never had, and asks the others"));
             }
             Service::Quarantine { remaining } => {
@@ -225,14 +225,14 @@ pub(super) async fn nobody(
         }
     }
     why.extend(grants.iter().map(|(who, grants)| grants.tell(who)));
-    let quorum = cluster.config.quorums.is_quorum(able);
+    let quorum = membership.quorums().is_quorum(able);
     let why = why.join("; ");
     let failure = (!quorum).then(|| {
         let what = format!("no quorum of nodes says who leads: {why}");
         if !differing.is_empty() {
             return mismatch(what, Exit::Unknown, &origins);
         }
-        let mut fix = fix(&cluster.config, forgetful, !able.is_empty(), failing);
+        let mut fix = fix(membership, forgetful, !able.is_empty(), failing);
         if silent {
             fix += of_keys(&cluster);
         }
@@ -261,22 +261,27 @@ pub(super) struct Forgetful {
 }
 
 impl Forgetful {
-    /// Adds a member, which is `known` to have lost its memory.
-    pub(super) fn add(&mut self, member: usize, known: bool) {
-        self.all = self.all.with(member);
+    /// Adds members, which are `known` to have lost their memory.
+    pub(super) fn add(&mut self, members: MemberSet, known: bool) {
+        self.all = self.all.or(members);
         if known {
-            self.lost = self.lost.with(member);
+            self.lost = self.lost.or(members);
         }
     }
 }
 
 /// The remedy for members that are `forgetful`, or that are `failing` to write, if another member
 /// `serves` or not.
-pub(super) fn fix(config: &Checked, forgetful: Forgetful, serves: bool, failing: bool) -> String {
+pub(super) fn fix(
+    membership: &Membership,
+    forgetful: Forgetful,
+    serves: bool,
+    failing: bool,
+) -> String {
     let Forgetful { all, lost } = forgetful;
     let fix = match (all.is_empty(), failing) {
-        (false, _) if config.quorums.is_quorum(lost) => {
-            let lost = lost.iter().map(|nth| config.members[nth].name.clone()).collect();
+        (false, _) if membership.quorums().is_quorum(lost) => {
+            let lost = lost.iter().map(|member| membership.name(member).clone()).collect();
             return survey::Unsafe::Lost { lost }.fix();
         }
         (false, _) if lost.is_empty() && !serves => {

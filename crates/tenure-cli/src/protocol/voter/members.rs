@@ -115,7 +115,7 @@ pub(super) async fn show(settings: &Settings, origins: &Origins) -> Result<Membe
         Some(electorate) => asked.no_quorum(electorate, &count),
         None => asked.not_founded(),
     };
-    Ok(Members { all, failure })
+    Ok(Members { all, epoch: None, failure })
 }
 
 /// Numbers of voters with a vote, by state.

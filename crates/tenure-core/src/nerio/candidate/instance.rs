@@ -16,7 +16,7 @@ pub(in crate::nerio) struct SentRequest {
     pub(in crate::nerio) fence: Fence,
 }
 
-/// The ok of one grantor that counts: the ok with the highest Start.
+/// The counted ok of one grantor: its ok with the highest Start.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct Answer {
     pub(in crate::nerio) start: Time,
@@ -26,16 +26,17 @@ pub(in crate::nerio) struct Answer {
     pub(in crate::nerio) stamp: Stamp,
     /// Fence that the grantor accepted for this leadership.
     pub(in crate::nerio) accepted: Option<Fence>,
-    /// Reports of others from before this instant are out of date: the Start of the grant, or its
-    /// arrival if the request had waited for a rival to leave.
+    /// Earliest time of reports about other candidates that still count: the Start of the grant, or
+    /// its arrival if the request had waited for a rival.
     pub(in crate::nerio) news: Time,
-    /// `Start + (1 − ρ)δ`: until when the ok counts.
+    /// `Start + (1 − ρ)δ`: the end of the ok, on the candidate's clock.
     pub(in crate::nerio) good_until: Time,
 }
 
 impl Answer {
-    /// The answer from an ok to `sent`: every field comes from this ok, none from an earlier one
-    /// (parked requests 4, 5). Its validity counts from the send (section 3, step 8).
+    /// Makes the answer from an ok to `sent`. Every field comes from this ok, none from an earlier
+    /// one (parked requests 4, 5). The ok is good for a span that begins with the send (section 3,
+    /// step 8).
     pub(in crate::nerio) fn of(
         now: Time,
         granted: &Granted,

@@ -8,14 +8,15 @@
 //! | an instance: requests that were sent, and oks that count | `instance.rs` |
 //! | refusals, and when a candidate yields | `refusals.rs` |
 //! | the next request after an instance completed | `renewal.rs` |
+//! | everything that counts members of one epoch | `epoch_answers.rs` |
 //! | a release: when it leaves, what it holds up, when it ends | `release.rs`, `pending.rs` |
 //! | a hand-over to a successor | `transfer.rs` |
 //! | orders to end a leadership | `orders.rs` |
 //! | the reason why a campaign waits | `waits.rs`, `reach.rs` |
 //! | the reason why a lease is not renewed, and the time to report it | `renewal.rs`, `waits.rs` |
-//! | members that do not answer the leaders of this node | `silence.rs` |
+//! | members that do not answer a candidate, or the leaders of this node | `silence.rs` |
 
-mod context;
+mod epoch_answers;
 mod instance;
 mod orders;
 mod pending;
@@ -30,16 +31,15 @@ mod waits;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-pub(super) use self::context::Context;
+use self::epoch_answers::EpochAnswers;
 pub(super) use self::instance::{Answer, SentRequest};
 use self::orders::Orders;
 pub(super) use self::pending::PendingRelease;
-use self::reach::Reach;
-pub(super) use self::silence::Silence;
-use self::waits::Hindrances;
+pub(super) use self::silence::LeaderSilence;
+use self::waits::Reported;
 use super::body::{Remainder, Verify};
-use super::by_member::ByMember;
 use super::config::Checked;
+use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent};
 use super::identity::Who;
 use super::message::Sender;
@@ -73,7 +73,7 @@ pub(super) struct Candidate {
     booking: Booking,
 }
 
-/// From the wish to lead to the end of leading.
+/// A candidate's attempt to lead, from the command to the end of the leadership.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Campaign {
     pub(super) value: Value,
@@ -83,23 +83,13 @@ pub(super) struct Campaign {
     pub(super) fence: Fence,
     /// Start of the last request when a grantor first refused a fence as too far ahead.
     too_far: Option<Time>,
-    /// Rounds since the lease was obtained without a quorum that accepted the fence.
+    /// Completed rounds since the lease was obtained in which no quorum accepted the fence.
     fence_rounds: u32,
     /// Requests since the last completion, the oldest first.
     pub(super) sent: Vec<SentRequest>,
-    /// For each member: the candidate drops answers to Starts up to this one for ever.
-    pub(super) floors: Vec<Time>,
-    pub(super) oks: ByMember<Answer>,
-    refusals: ByMember<Rival>,
-    /// Members that the candidate does not ask before the time given, because it yielded their
-    /// grant to the rival.
-    pub(super) held_off: ByMember<(Who, Time)>,
-    /// Reachability of members, while the candidate does not lead.
-    pub(super) reach: Reach,
-    /// Reasons why the campaign waits, or the lease is not renewed.
-    pub(super) hindrances: Hindrances,
-    /// Members whose last answer was that they give no lease as long as this candidate's.
-    pub(super) too_long: MemberSet,
+    pub(super) answers: EpochAnswers,
+    /// The last report of a reason to wait, or not to renew the lease.
+    pub(super) reported: Reported,
     pub(super) lease: Option<Lease>,
     pub(super) transfer: Option<Transfer>,
     /// First of the waiting candidates, and the time at which a grantor last named it.
@@ -112,13 +102,22 @@ pub(super) struct Campaign {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Lease {
     pub(super) until: Time,
-    /// Set once a completing quorum has accepted the fence; the candidate announces the fence only
-    /// then.
-    pub(super) office: Option<(Fence, QuorumTimestamp)>,
+    /// Leadership; `None` until a completing quorum has accepted the fence, which the candidate
+    /// then announces.
+    pub(super) office: Option<Office>,
     pub(super) settled: bool,
 }
 
-/// A candidate that holds a grant which this one wants.
+/// A leadership, by its first completion.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Office {
+    pub(super) fence: Fence,
+    pub(super) timestamp: QuorumTimestamp,
+    /// Number of the epoch.
+    pub(super) epoch: u64,
+}
+
+/// Another candidate, which holds a grant that this candidate wants.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Rival {
     /// Start of our refused request.
@@ -128,7 +127,8 @@ struct Rival {
     until: Time,
     /// Highest Start of the rival that the grantor has granted.
     granted: Time,
-    /// Our last request whose refusal showed a renewal of the rival since the refusal before.
+    /// Start of our last request whose refusal showed that the rival had renewed after the refusal
+    /// before.
     renewed: Time,
 }
 
@@ -140,7 +140,6 @@ pub(super) struct Transfer {
     /// Only answers to requests after this Start speak of this successor.
     since: Time,
     until: Time,
-    waits: MemberSet,
 }
 
 impl Candidate {
@@ -157,8 +156,8 @@ impl Candidate {
         }
     }
 
-    /// Whether at `now` nothing of the candidate matters any more but the fence that it has heard
-    /// of: a new candidate in its place could neither send a Start again nor break a promise.
+    /// Whether the node may drop this candidate at `now` and keep only `best`. A new candidate
+    /// would neither reuse a Start nor break a promise.
     pub(super) fn is_over(&self, now: Time) -> bool {
         let idle = self.campaign.is_none() && self.pending.is_none();
         idle && now > self.last_start && now >= self.promise
@@ -172,8 +171,8 @@ impl Candidate {
     pub(super) fn standing(&self, now: Time) -> Standing {
         let lease = self.campaign.as_ref().and_then(|campaign| campaign.lease.as_ref());
         match lease {
-            Some(Lease { until, office: Some((fence, _)), .. }) if now < *until => {
-                Standing::Leading { until: *until, fence: Some(*fence) }
+            Some(Lease { until, office: Some(office), .. }) if now < *until => {
+                Standing::Leading { until: *until, fence: Some(office.fence) }
             }
             Some(_) | None => Standing::NotLeading,
         }
@@ -183,7 +182,7 @@ impl Candidate {
         &mut self,
         now: Time,
         (value, priority): (Value, u8),
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
         if self.campaign.is_some() {
@@ -198,13 +197,8 @@ impl Candidate {
             too_far: None,
             fence_rounds: 0,
             sent: Vec::new(),
-            floors: alloc::vec![self.last_start; context.config.members.len()],
-            oks: ByMember::default(),
-            refusals: ByMember::default(),
-            held_off: ByMember::default(),
-            reach: Reach::default(),
-            hindrances: Hindrances::default(),
-            too_long: MemberSet::EMPTY,
+            answers: EpochAnswers::new(&context.membership, self.last_start),
+            reported: Reported::default(),
             lease: None,
             transfer: None,
             waiting: None,
@@ -217,7 +211,7 @@ impl Candidate {
 
     /// Does everything due at `now`. Every input calls this method, so that a late event is never
     /// mistaken for a timely one.
-    pub(super) fn run_due(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+    pub(super) fn run_due(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         self.end_lapsed(now, context, out);
         self.end_transfer(now, out);
         self.give_up_due(now, context, out);
@@ -247,24 +241,24 @@ impl Candidate {
         self.due().map(|(_, timer)| timer)
     }
 
-    pub(super) fn resign(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+    pub(super) fn resign(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         let Some(campaign) = &self.campaign else {
             return self.emit(OwnEvent::Ignored(Ignored::Command), out);
         };
         let led = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
         let end = if led { End::Lost(Loss::Resigned) } else { End::Withdrawn };
-        let next = campaign.successor(now, context.config).cloned();
+        let next = campaign.successor(now, &context.config).cloned();
         self.end(now, end, next, context, out);
     }
 
-    /// Section 10.5, steps 3 and 4, made sound: the candidate remembers the promise before the
-    /// answer leaves, and promises no more than the rest of its lease.
+    /// Answers a verification (section 10.5, steps 3 and 4, made sound): remembers the promise
+    /// before the answer leaves, and promises no more than the rest of the lease.
     pub(super) fn on_verify(
         &mut self,
         now: Time,
         from: &Sender,
         verify: &Verify,
-        context: &Context<'_>,
+        context: &Context,
         out: &mut Out,
     ) {
         let (left, fence) = match self.standing(now) {
@@ -282,11 +276,11 @@ impl Candidate {
             remaining,
             fence,
         };
-        send(out, from.address, remainder);
+        send(out, from, remainder);
     }
 
     /// Reports why the campaign waits, or why the lease is not renewed.
-    pub(super) fn say_reasons(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+    pub(super) fn say_reasons(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         if self.campaign.as_ref().is_some_and(|campaign| campaign.lease.is_some()) {
             self.say_what_is_missing(now, context, out);
         } else {
@@ -294,20 +288,19 @@ impl Candidate {
         }
     }
 
-    /// Reports the reason why the campaign waits, if it has changed. Called at each new request, so
-    /// that grantors that answer at once have answered.
-    fn say_what_it_waits_for(&mut self, now: Time, context: &Context<'_>, out: &mut Out) {
-        let Some(campaign) = &mut self.campaign else { return };
-        let config = context.config;
-        let silent = campaign.reach.silent(now, config.parked_for());
-        let limits = (config.refresh, config);
-        if let Some(waiting) = campaign.hindrances.news(now, silent, limits) {
-            self.emit(Event::Waiting(waiting), out);
+    /// Reports the reason why the campaign waits, if it has changed. Called at each new request,
+    /// when grantors that answer at once have answered the request before.
+    fn say_what_it_waits_for(&mut self, now: Time, context: &Context, out: &mut Out) {
+        let Some(campaign) = &self.campaign else { return };
+        let silent = campaign.answers.reach.silence.silent(now, context.config.parked_for());
+        let waiting = campaign.answers.hindrances.waiting(silent, &context.membership);
+        if let Some(waiting) = waiting {
+            self.say(now, waiting, context, out);
         }
     }
 
     /// Reports a promise that delays the release, and so the next campaign.
-    fn say_what_was_promised(&mut self, now: Time, context: &Context<'_>, out: &mut Out) {
+    fn say_what_was_promised(&mut self, now: Time, context: &Context, out: &mut Out) {
         let hold = self.pending.as_ref().map(|pending| pending.hold).filter(|hold| now < *hold);
         if let Some(until) = hold {
             let who = context.who.name.clone().into();
@@ -315,17 +308,11 @@ impl Candidate {
         }
     }
 
-    /// Reports, if changed, the reason why a campaign waits, or why a leadership that is over still
-    /// delays the next one.
-    pub(super) fn say(
-        &mut self,
-        now: Time,
-        waiting: Waiting,
-        context: &Context<'_>,
-        out: &mut Out,
-    ) {
+    /// Reports `waiting` if it has changed: the reason why a campaign waits, or why the release of
+    /// an earlier leadership delays it.
+    pub(super) fn say(&mut self, now: Time, waiting: Waiting, context: &Context, out: &mut Out) {
         let said = match &mut self.campaign {
-            Some(campaign) => campaign.hindrances.say(now, waiting, context.config.refresh),
+            Some(campaign) => campaign.reported.say(now, waiting, context.config.refresh),
             None => Some(waiting),
         };
         if let Some(waiting) = said {
@@ -333,7 +320,25 @@ impl Candidate {
         }
     }
 
-    fn draw(&mut self, bound: Duration, purpose: &'static str, context: &Context<'_>) -> Duration {
+    /// Goes on in another epoch: asks its members, and gives up there as well. A claim stays,
+    /// because the grants behind it do; answers of the epoch before count no more.
+    pub(super) fn switch(&mut self, now: Time, context: &mut Context, out: &mut Out) {
+        if let Some(pending) = &mut self.pending {
+            pending.switch(now, &context.membership);
+        }
+        let begin = self.pending.as_ref().map_or(now, |pending| pending.not_before().max(now));
+        // Leaders of many elections do not renew in one burst.
+        let pause = self.draw(context.config.renew_after() / 8, "switch", context);
+        if let Some(campaign) = &mut self.campaign {
+            let leads = campaign.lease.is_some();
+            campaign.sent.clear();
+            campaign.answers = EpochAnswers::new(&context.membership, self.last_start);
+            campaign.next_at = if leads { begin.after(pause) } else { begin };
+        }
+        self.run_due(now, context, out);
+    }
+
+    fn draw(&mut self, bound: Duration, purpose: &'static str, context: &Context) -> Duration {
         self.draws += 1;
         context.draw.span(bound, self.election.as_str(), purpose, self.draws)
     }
@@ -344,36 +349,40 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// The members that keep every quorum from a lease as long as this candidate's: members that
-    /// give no such lease, and lost members. As long as there are any, the candidate asks only
-    /// these, and leaves the others to other candidates.
-    pub(super) fn too_long_for(&self, now: Time, config: &Checked) -> Option<MemberSet> {
-        let unable = self.too_long.or(self.reach.lost(now, config.parked_for()));
-        let asks = self.lease.is_none() && !self.too_long.is_empty();
-        let hopeless = asks && !config.quorums.is_possible(unable);
+    /// The members that cannot grant a lease of this candidate's length, if no quorum is possible
+    /// without them: members that give no such lease, and lost members. While there are any, the
+    /// candidate asks only them, and leaves the other members to other candidates.
+    pub(super) fn too_long_for(&self, now: Time, context: &Context) -> Option<MemberSet> {
+        let unable =
+            self.answers.too_long.or(self.answers.reach.lost(now, context.config.parked_for()));
+        let asks = self.lease.is_none() && !self.answers.too_long.is_empty();
+        let hopeless = asks && !context.membership.quorums().is_possible(unable);
         hopeless.then_some(unable)
     }
 
-    /// The fence with which the claim was raised. Before that the node is a candidate, whatever
-    /// grants it has.
+    /// The fence with which the claim was raised; `None` before, whatever grants the candidate has.
     pub(super) fn announced(&self) -> Option<Fence> {
-        let (fence, _) = self.lease.as_ref()?.office.as_ref()?;
-        Some(*fence)
+        Some(self.lease.as_ref()?.office.as_ref()?.fence)
     }
 
-    /// The members whose oks do not count, because another valid ok names another memory of them;
-    /// and one such member, with the member that named it.
-    pub(super) fn replaced(
-        &self,
-        now: Time,
-        config: &Checked,
-    ) -> Option<(MemberSet, (usize, usize))> {
-        let live = self.oks.iter().filter(move |(_, ok)| now < ok.good_until);
-        replaced(live.map(|(member, ok)| (*member, ok.instance, &ok.memories[..])), config)
+    /// The stamps of `members`, each with the memory that gave it: a lost directory is another
+    /// grantor (restart: instances).
+    pub(super) fn timestamp_of(&self, members: MemberSet) -> QuorumTimestamp {
+        QuorumTimestamp::new(members.iter().filter_map(|member| {
+            let ok = self.answers.oks.get(member)?;
+            Some((ok.instance, ok.stamp))
+        }))
     }
 
-    /// The first of the waiting candidates, if a grantor has named it lately: it may have died
-    /// since.
+    /// The members whose oks do not count, because another valid ok names another memory of the
+    /// member. The pair is an example: such a member, and the sender of the other ok.
+    pub(super) fn replaced(&self, now: Time) -> Option<(MemberSet, (usize, usize))> {
+        let live = self.answers.oks.iter().filter(move |(_, ok)| now < ok.good_until);
+        replaced(live.map(|(member, ok)| (*member, ok.instance, &ok.memories[..])))
+    }
+
+    /// The first of the waiting candidates, if a grantor has named it lately. A candidate that was
+    /// named earlier may have died.
     pub(super) fn successor(&self, now: Time, config: &Checked) -> Option<&NodeName> {
         let (name, named_at) = self.waiting.as_ref()?;
         let lately = now.since(*named_at) < config.heard_within();
@@ -393,8 +402,6 @@ impl Campaign {
     /// Drops answers to all requests so far for ever.
     pub(super) fn abort(&mut self, last_start: Time) {
         self.sent.clear();
-        self.reach.forget();
-        self.oks.clear();
-        self.floors.fill(last_start);
+        self.answers.abort(last_start);
     }
 }

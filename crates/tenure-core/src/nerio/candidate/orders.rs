@@ -3,16 +3,17 @@
 
 use alloc::vec::Vec;
 
+use super::super::context::Context;
 use super::super::event::{Ignored, OwnEvent};
 use super::super::order::StepDown;
 use super::super::words::Out;
-use super::{Candidate, Context};
+use super::Candidate;
 use crate::name::NodeName;
 use crate::standing::Standing;
 use crate::time::Time;
 
-/// Number of latest orders remembered. Each grantor passes an order on, and its sender repeats it
-/// for some seconds.
+/// Number of remembered orders, the latest. An order arrives often: through each grantor, and
+/// repeated by its sender for some seconds.
 const ORDERS_MAX: usize = 16;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -39,7 +40,7 @@ impl Candidate {
         now: Time,
         by: &NodeName,
         order: &StepDown,
-        context: &Context<'_>,
+        context: &Context,
         out: &mut Out,
     ) {
         let Standing::Leading { fence, .. } = self.standing(now) else {

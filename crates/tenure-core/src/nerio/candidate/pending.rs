@@ -1,10 +1,13 @@
 //! A pending release: its times, its addressees, and the attempts that it delays.
 
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::super::config::Checked;
+use super::super::context::Context;
+use super::super::epoch::Membership;
+use super::super::message::Sender;
 use super::super::quorum::MemberSet;
-use super::context::Context;
 use crate::name::NodeName;
 use crate::time::Time;
 use crate::waiting::Waiting;
@@ -20,13 +23,28 @@ pub(in crate::nerio) struct PendingRelease {
     /// matters.
     pub(in crate::nerio) until: Time,
     begins: Time,
+    /// Time at which the release is sent again.
     pub(in crate::nerio) again: Time,
     pub(in crate::nerio) pause: Duration,
-    pub(in crate::nerio) arrived: MemberSet,
+    /// The members that may have granted, for each epoch; the present epoch is the last.
+    pub(in crate::nerio) targets: Vec<Target>,
+    /// Whether a quorum of the present epoch has confirmed the release.
     pub(in crate::nerio) told: bool,
-    /// Whether the candidate gave up on purpose, so that others come first: no new request may
-    /// overtake the release.
+    /// Whether the candidate gave up to let others lead: no new request may overtake the release.
     on_purpose: bool,
+}
+
+/// The members of one epoch, and those that have confirmed the release.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(in crate::nerio) struct Target {
+    pub(in crate::nerio) membership: Arc<Membership>,
+    arrived: MemberSet,
+}
+
+impl Target {
+    pub(in crate::nerio) fn missing(&self) -> MemberSet {
+        self.membership.everyone().minus(self.arrived)
+    }
 }
 
 impl PendingRelease {
@@ -35,9 +53,10 @@ impl PendingRelease {
         hold: Time,
         start: Time,
         (next, on_purpose): (Option<NodeName>, bool),
-        context: &Context<'_>,
+        context: &Context,
     ) -> Self {
         let longest = context.config.lease.max(context.config.lease_first());
+        let membership = Arc::clone(&context.membership);
         Self {
             start,
             next,
@@ -46,7 +65,7 @@ impl PendingRelease {
             begins: now.max(hold),
             again: now.max(hold),
             pause: context.retry(),
-            arrived: MemberSet::EMPTY,
+            targets: alloc::vec![Target { membership, arrived: MemberSet::EMPTY }],
             told: false,
             on_purpose,
         }
@@ -56,26 +75,64 @@ impl PendingRelease {
         self.again.min(self.until)
     }
 
-    /// The earliest time of a new attempt: the release must have been sent, and if the candidate
-    /// gave up on purpose, a quorum must have it. A request that overtook the release would take
-    /// the grant back from the rival for which it was given up.
+    /// The earliest time of a new attempt: after the send of the release. If the candidate gave up
+    /// to let others lead, a quorum must also have confirmed the release, or the lease must be
+    /// over: an earlier request would take the grant back from the rival.
     pub(in crate::nerio) fn not_before(&self) -> Time {
         if self.on_purpose && !self.told { self.until } else { self.hold.next() }
     }
 
-    /// Whether this member must have the release before the next request.
+    /// Whether this member of the present epoch must have the release before the next request.
     pub(in crate::nerio) fn awaits(&self, member: usize) -> bool {
-        self.on_purpose && !self.arrived.contains(member)
+        self.on_purpose && self.missing().contains(member)
     }
 
-    /// The reason for waiting if the missing confirmations delay the next attempt, once they have
-    /// been missing for so long that the members are probably silent.
-    pub(in crate::nerio) fn hinders(&self, now: Time, config: &Checked) -> Option<Waiting> {
-        let is_late = now >= self.begins.after(config.parked_for());
+    /// Notes the confirmation of a member. True if the confirmations now reach a quorum of the
+    /// present epoch for the first time.
+    pub(super) fn arrives(&mut self, from: &Sender) -> bool {
+        let is_its = |target: &&mut Target| target.membership.id() == from.epoch;
+        if let Some(target) = self.targets.iter_mut().find(is_its)
+            && let Some(member) = target.membership.position(&from.who.name)
+        {
+            target.arrived = target.arrived.with(member);
+        }
+        let present = self.targets.last();
+        let told =
+            present.is_some_and(|it| it.membership.quorums().is_quorum(it.arrived)) && !self.told;
+        self.told |= told;
+        told
+    }
+
+    /// Adds the members of another epoch, which becomes the present one. The epoch before stays,
+    /// since the candidate may hold grants there.
+    pub(super) fn switch(&mut self, now: Time, membership: &Arc<Membership>) {
+        if self.targets.len() > 1 {
+            self.targets.remove(0);
+        }
+        let membership = Arc::clone(membership);
+        self.targets.push(Target { membership, arrived: MemberSet::EMPTY });
+        self.again = now.max(self.hold);
+    }
+
+    /// Whether every member has confirmed.
+    pub(super) fn is_over(&self) -> bool {
+        self.targets.iter().all(|target| target.missing().is_empty())
+    }
+
+    /// Members of the present epoch that have not confirmed.
+    fn missing(&self) -> MemberSet {
+        self.targets.last().map_or(MemberSet::EMPTY, Target::missing)
+    }
+
+    /// The reason for waiting, if the next attempt waits for confirmations of members that have
+    /// probably fallen silent.
+    pub(in crate::nerio) fn hinders(&self, now: Time, context: &Context) -> Option<Waiting> {
+        let is_late = now >= self.begins.after(context.config.parked_for());
         if now >= self.not_before() || !is_late {
             return None;
         }
-        let missing = MemberSet::first(config.members.len()).minus(self.arrived);
-        Some(Waiting::GivingUp { missing: config.named(missing), until: self.until })
+        let present = self.targets.last()?;
+        let missing = present.membership.named(present.missing());
+        Some(Waiting::GivingUp { missing, until: self.until })
     }
 }

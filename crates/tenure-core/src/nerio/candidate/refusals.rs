@@ -1,13 +1,13 @@
 //! Refusals: a candidate learns of its rivals, and yields when no quorum is possible.
 
 use super::super::body::{Holder, Refusal, Refused, Release};
+use super::super::context::Context;
 use super::super::event::{Ignored, OwnEvent};
 use super::super::grantor::{REACH, holder_rank};
 use super::super::identity::Who;
 use super::super::quorum::MemberSet;
 use super::super::rank::Rank;
-use super::super::words::{Out, To, send};
-use super::context::Context;
+use super::super::words::{Out, send};
 use super::{Campaign, Candidate, Rival};
 use crate::fence::Fence;
 use crate::name::ElectionName;
@@ -20,10 +20,10 @@ impl Candidate {
         now: Time,
         member: usize,
         refused: &Refused,
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
-        context.silence.answered(member, refused.start);
+        context.silence.members.answered(member, refused.start);
         self.hear_fence(refused.seen);
         self.run_due(now, context, out);
         let Some(campaign) = &mut self.campaign else {
@@ -37,18 +37,19 @@ impl Candidate {
             context.trips.observe(now.since(refused.start));
         }
         let is_too_long = matches!(refused.refusal, Refusal::TooLong { .. });
-        if is_too_long && !campaign.reach.is_news(member, refused.start) {
+        if is_too_long && !campaign.answers.reach.is_news(member, refused.start) {
             return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
         }
-        campaign.reach.heard(member, refused.start);
+        campaign.answers.reach.heard(member, refused.start);
         let able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
         if campaign.lease.is_none() {
-            campaign.reach.answered(member, refused.start, able);
+            campaign.answers.reach.answered(member, refused.start, able);
         }
-        campaign.hindrances.refused(now, member, refused, context.config);
-        let grantor = &context.config.members[member].name;
+        campaign.answers.hindrances.refused(now, member, refused, &context.config);
+        let grantor = context.membership.name(member);
         if !is_too_long {
-            campaign.too_long = campaign.too_long.minus(MemberSet::EMPTY.with(member));
+            campaign.answers.too_long =
+                campaign.answers.too_long.minus(MemberSet::EMPTY.with(member));
         }
         match &refused.refusal {
             Refusal::Held { holder, .. } => {
@@ -57,8 +58,8 @@ impl Candidate {
                 campaign.on_held(member, refused.start, holder, (rank, until));
                 let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
                 if settled && !holder.leading {
-                    // A rival that cannot win holds a grantor that should come back to us: wait
-                    // there, so that its release reaches us and not the next candidate.
+                    // The rival cannot win, and will give this grantor back: ask again soon, so
+                    // that our request waits there and gets the grant before the next candidate.
                     campaign.next_at = campaign.next_at.min(now.after(context.config.refresh));
                 }
             }
@@ -81,10 +82,10 @@ impl Candidate {
         self.yield_if_hopeless(now, context, out);
     }
 
-    /// The fences heard of are too far above the fence that this grantor has `seen`. A wrong report
-    /// may be the cause: the candidate begins again from `seen`. If others repeat the high fence,
-    /// the candidate proposes the highest fence that this grantor accepts, and the grantor has seen
-    /// more the next time: grantors far apart converge.
+    /// Handles a refusal of a fence too far above `seen`, the highest fence that this grantor has
+    /// seen. A wrong report may have misled the candidate, so it begins again from `seen`. If other
+    /// grantors repeat the high fence, the candidate proposes the highest fence that this grantor
+    /// accepts. Each such proposal raises `seen`, so grantors that are far apart converge.
     fn on_too_far(&mut self, start: Time, seen: Fence) {
         let Some(campaign) = &mut self.campaign else { return };
         let first = *campaign.too_far.get_or_insert(self.last_start);
@@ -96,59 +97,66 @@ impl Candidate {
         }
     }
 
-    /// `member` gives no lease as long as this candidate's. Once no quorum does, the candidate
-    /// gives back its grants, and its places in the queues: another candidate may win with them.
-    fn on_too_long(&mut self, now: Time, member: usize, context: &Context<'_>, out: &mut Out) {
+    /// Handles a refusal of `member`, which gives no lease as long as this candidate's. Once no
+    /// quorum is left, the candidate gives back its grants and its places in the queues, with which
+    /// another candidate may win.
+    fn on_too_long(&mut self, now: Time, member: usize, context: &Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
-        let before = campaign.too_long_for(now, context.config);
-        campaign.too_long = campaign.too_long.with(member);
-        let Some(unable) = campaign.too_long_for(now, context.config) else { return };
-        let members = context.config.quorums.everyone().minus(unable);
-        // A member becomes silent without a message, so oks may be left to give back although no
-        // quorum was possible before.
-        if before.is_some() && !campaign.oks.members().any(|granted| members.contains(granted)) {
+        let before = campaign.too_long_for(now, context);
+        campaign.answers.too_long = campaign.answers.too_long.with(member);
+        let Some(unable) = campaign.too_long_for(now, context) else { return };
+        let members = context.membership.everyone().minus(unable);
+        // A quorum may have become impossible before, without a message: a member fell silent. Then
+        // oks may be left to give back.
+        if before.is_some()
+            && !campaign.answers.oks.members().any(|granted| members.contains(granted))
+        {
             return;
         }
         for member in members.iter() {
-            campaign.oks.remove(member);
-            campaign.floors[member] = self.last_start;
+            campaign.answers.oks.remove(member);
+            campaign.answers.floors[member] = self.last_start;
         }
-        self.release_to(members, self.last_start, out);
+        self.release_to(members, self.last_start, &context.membership, out);
     }
 
-    /// Undoes a split vote: a candidate yields if it cannot win any more and ranks below a rival in
-    /// its way. A grantor that is silent or cannot grant counts for neither side: two candidates
-    /// that wait for it, each with the grant that the other needs, would wait for ever. The
-    /// candidate never counts votes: views differ, and both would yield. The candidate gives up
-    /// only grants at hand; requests that wait elsewhere go on waiting. Two kinds of refusals do
-    /// not count: a refusal from before the last grant, since that grant came because a rival left;
-    /// and a refusal that names a leader without a renewal since, since its grants may belong to a
-    /// dead leader.
+    /// Undoes a split vote: a candidate that cannot win any more yields to a rival that is in its
+    /// way and ranks above it. The candidate gives up the grants at hand; its requests at other
+    /// grantors go on waiting.
+    ///
+    /// - A grantor that is silent or cannot grant counts for no candidate. Two candidates, each
+    ///   with a grant that the other needs, would otherwise wait for this grantor for ever.
+    /// - Ranks decide, never numbers of votes: candidates see different numbers, and both would
+    ///   yield.
+    /// - A refusal from before the last grant does not count: the grant came because a rival left.
+    /// - A refusal that names a leader counts only once this leader has renewed: a dead leader may
+    ///   still hold grants.
     pub(in crate::nerio) fn yield_if_hopeless(
         &mut self,
         now: Time,
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
         let Some(campaign) = &mut self.campaign else { return };
         if campaign.lease.is_some() {
             return;
         }
-        campaign.refusals.retain(|rival| now < rival.until);
-        let oks = &campaign.oks;
+        campaign.answers.refusals.retain(|rival| now < rival.until);
+        let oks = &campaign.answers.oks;
         let news = oks.values().map(|ok| ok.news).max().unwrap_or(Time::ZERO);
         let blocks = |(member, rival): &&(usize, Rival)| {
             rival.start >= news && oks.get(*member).is_none_or(|ok| ok.start < rival.start)
         };
         let blocked: MemberSet =
-            campaign.refusals.iter().filter(blocks).map(|(member, _)| *member).collect();
+            campaign.answers.refusals.iter().filter(blocks).map(|(member, _)| *member).collect();
         let held: MemberSet = oks.members().filter(|m| !blocked.contains(*m)).collect();
-        let lost = campaign.reach.lost(now, context.config.parked_for());
-        if held.is_empty() || context.config.quorums.is_possible(blocked.or(lost)) {
+        let lost = campaign.answers.reach.lost(now, context.config.parked_for());
+        if held.is_empty() || context.membership.quorums().is_possible(blocked.or(lost)) {
             return;
         }
-        let own = Rank::of(&self.election, context.who, campaign.priority, false, false);
-        let rivals = campaign.refusals.iter().filter(|(member, _)| blocked.contains(*member));
+        let own = Rank::of(&self.election, &context.who, campaign.priority, false, false);
+        let rivals =
+            campaign.answers.refusals.iter().filter(|(member, _)| blocked.contains(*member));
         let rivals = rivals.map(|(_, rival)| rival);
         let renews =
             |who: &Who| rivals.clone().any(|rival| rival.who == *who && rival.renewed >= news);
@@ -159,43 +167,44 @@ impl Candidate {
         let until = now.after(base + self.draw(context.config.refresh, "yield", context));
         let Some(campaign) = &mut self.campaign else { return };
         for member in held.iter() {
-            campaign.oks.remove(member);
-            campaign.floors[member] = self.last_start;
-            campaign.held_off.insert(member, (best.who.clone(), until));
+            campaign.answers.oks.remove(member);
+            campaign.answers.floors[member] = self.last_start;
+            campaign.answers.held_off.insert(member, (best.who.clone(), until));
         }
         for member in held.iter() {
             let (election, start) = (self.election.clone(), self.last_start);
             let next = Some(best.who.name.clone());
             let release = Release { election, start, next };
-            send(out, To::Member(member), release);
+            send(out, context.membership.to(member), release);
         }
     }
 }
 
 impl Campaign {
-    /// A grant to a request that waited at `member` shows that the rival there has left, and so,
-    /// soon, elsewhere. Older refusals that name the rival are no reason to yield, and the
-    /// candidate asks again at once for what it had yielded to the rival. The rival's leaving
-    /// counts once, so there are no circles.
+    /// Handles a grant to a request that waited at `member`: the rival there has left, and soon
+    /// leaves other grantors. Older refusals that name this rival are no reason to yield any more,
+    /// and the candidate asks again at once for the grants that it yielded to the rival. Each
+    /// departure counts once, so this ends.
     pub(in crate::nerio) fn on_left(&mut self, now: Time, member: usize) {
-        let Some(gone) = self.refusals.remove(member) else { return };
-        self.refusals.retain(|rival| rival.who != gone.who);
-        let yielded = self.held_off.len();
-        self.held_off.retain(|(rival, _)| *rival != gone.who);
-        if self.held_off.len() < yielded {
+        let Some(gone) = self.answers.refusals.remove(member) else { return };
+        self.answers.refusals.retain(|rival| rival.who != gone.who);
+        let yielded = self.answers.held_off.len();
+        self.answers.held_off.retain(|(rival, _)| *rival != gone.who);
+        if self.answers.held_off.len() < yielded {
             self.next_at = now;
         }
     }
 
-    /// The rank of the holder at `member`, mostly of the rival that is known there.
+    /// The rank of `holder`. If `holder` is the known rival at `member`, keeps the parts of the
+    /// known rank that do not change.
     fn rank_of(&self, election: &ElectionName, member: usize, holder: &Holder) -> Rank {
-        match self.refusals.get(member).filter(|known| known.who == holder.who) {
+        match self.answers.refusals.get(member).filter(|known| known.who == holder.who) {
             Some(known) => known.rank.again(holder.priority, holder.leading, holder.next),
             None => holder_rank(election, holder),
         }
     }
 
-    /// The answer to the request of `start` names `holder` as the rival at `member`.
+    /// Notes `holder` as the rival at `member`, from the refusal of the request of `start`.
     fn on_held(
         &mut self,
         member: usize,
@@ -204,7 +213,7 @@ impl Campaign {
         (rank, until): (Rank, Time),
     ) {
         let granted = holder.start;
-        if let Some(known) = self.refusals.get_mut(member) {
+        if let Some(known) = self.answers.refusals.get_mut(member) {
             if known.start > start {
                 return;
             }
@@ -216,11 +225,11 @@ impl Campaign {
                     (start, rank, until, granted);
                 return;
             }
-            // A different rival is in the way now, so the earlier one has gone: ask with the next
-            // refresh for what was yielded to it.
-            self.held_off.retain(|(rival, _)| *rival != known.who);
+            // Another rival holds this grant, so the earlier rival has gone: with the next refresh
+            // ask again for the grants that were yielded to the earlier rival.
+            self.answers.held_off.retain(|(rival, _)| *rival != known.who);
         }
         let (who, renewed) = (holder.who.clone(), Time::ZERO);
-        self.refusals.insert(member, Rival { start, who, rank, until, granted, renewed });
+        self.answers.refusals.insert(member, Rival { start, who, rank, until, granted, renewed });
     }
 }

@@ -1,44 +1,49 @@
 //! Giving up: a candidate sends releases until a quorum confirms.
 
 use super::super::body::{Leaving, Release, Released};
+use super::super::context::Context;
+use super::super::epoch::Membership;
 use super::super::event::{Event, Ignored, OwnEvent};
+use super::super::message::Sender;
 use super::super::quorum::MemberSet;
-use super::super::words::{Out, To, send};
+use super::super::words::{Out, send};
 use super::Candidate;
-use super::context::Context;
 use super::pending::PendingRelease;
 use crate::time::Time;
 
 impl Candidate {
     /// Reports to the grantors that the claim is over, before the release is sent.
-    pub(in crate::nerio) fn say_that_it_leaves(
-        &self,
-        now: Time,
-        context: &Context<'_>,
-        out: &mut Out,
-    ) {
+    pub(in crate::nerio) fn say_that_it_leaves(&self, now: Time, context: &Context, out: &mut Out) {
         let Some(pending) = &self.pending else { return };
         let held = context.config.drift.real_at_most(pending.hold.since(now));
-        for member in 0..context.config.members.len() {
-            let leaving = Leaving { election: self.election.clone(), start: pending.start, held };
-            send(out, To::Member(member), leaving);
+        for target in &pending.targets {
+            for member in target.missing().iter() {
+                let (election, start) = (self.election.clone(), pending.start);
+                send(out, target.membership.to(member), Leaving { election, start, held });
+            }
         }
     }
 
-    pub(in crate::nerio) fn release_to(&self, members: MemberSet, start: Time, out: &mut Out) {
+    pub(in crate::nerio) fn release_to(
+        &self,
+        members: MemberSet,
+        start: Time,
+        membership: &Membership,
+        out: &mut Out,
+    ) {
         let next = self.pending.as_ref().and_then(|pending| pending.next.clone());
         for member in members.iter() {
             let release = Release { election: self.election.clone(), start, next: next.clone() };
-            send(out, To::Member(member), release);
+            send(out, membership.to(member), release);
         }
     }
 
     pub(in crate::nerio) fn on_released(
         &mut self,
         now: Time,
-        member: usize,
+        from: &Sender,
         released: &Released,
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
         self.run_due(now, context, out);
@@ -47,12 +52,9 @@ impl Candidate {
         let Some(pending) = self.pending.as_mut().filter(sent) else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
-        pending.arrived = pending.arrived.with(member);
-        let (arrived, told) = (pending.arrived, pending.told);
-        pending.told |= context.config.quorums.is_quorum(arrived);
-        let tell = pending.told && !told;
+        let tell = pending.arrives(from);
         let begin = pending.not_before().max(now);
-        if arrived.len() == context.config.members.len() {
+        if pending.is_over() {
             self.pending = None;
         }
         if tell {

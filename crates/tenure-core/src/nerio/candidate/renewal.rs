@@ -3,23 +3,22 @@
 
 use core::time::Duration;
 
-use super::super::event::Event;
+use super::super::context::Context;
 use super::super::words::{Out, emit};
-use super::context::Context;
 use super::{Campaign, Candidate};
 use crate::time::Time;
 
 impl Candidate {
     /// Schedules the next request: for the fence, for the first lease of full length, or for the
-    /// renewal. After a second round for the fence the lease has its full length already; but the
-    /// grantors, and so observers, learn of the leader from the first request that `announced` the
-    /// fence.
+    /// renewal. Grantors, and so observers, learn of the leader from the first request that
+    /// announces the fence: the leader sends this request at once, even if the lease has full
+    /// length already.
     pub(in crate::nerio) fn after_completion(
         &mut self,
         now: Time,
         has_fence: bool,
         announced: bool,
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
         let period = self.renewal_period(context);
@@ -44,14 +43,9 @@ impl Candidate {
     /// Reports the reason why a lease of full length is not renewed, once the renewal is overdue,
     /// and whether a spare member is left. Called at each request of a leader, so that grantors
     /// that answer at once have answered.
-    pub(super) fn say_what_is_missing(
-        &mut self,
-        now: Time,
-        context: &mut Context<'_>,
-        out: &mut Out,
-    ) {
-        let (config, retry) = (context.config, context.retry());
-        let Some(campaign) = &mut self.campaign else { return };
+    pub(super) fn say_what_is_missing(&mut self, now: Time, context: &mut Context, out: &mut Out) {
+        let (config, retry) = (&context.config, context.retry());
+        let Some(campaign) = &self.campaign else { return };
         // After a request that is itself late the answers to the one before may be unread.
         let is_late = now.since(campaign.next_at) >= retry;
         let settled = campaign.lease.as_ref().filter(|lease| lease.settled);
@@ -61,28 +55,30 @@ impl Candidate {
             // A member that has answered no request since the renewal was due is silent.
             let patience = config.overdue_after().saturating_sub(config.renew_after());
             let patience = patience.min(config.parked_for()).max(retry);
-            let silent = context.silence.silent(now, patience);
-            if let Some(waiting) = campaign.hindrances.news(now, silent, (config.refresh, config)) {
-                self.emit(Event::Waiting(waiting), out);
+            let silent = context.silence.members.silent(now, patience);
+            let waiting = campaign.answers.hindrances.waiting(silent, &context.membership);
+            if let Some(waiting) = waiting {
+                self.say(now, waiting, context, out);
             }
         }
-        if let Some(event) = context.silence.news(now, config) {
+        let Context { config, membership, silence, .. } = context;
+        if let Some(event) = silence.news(now, config.lease, membership) {
             emit(out, None, event);
         }
     }
 
-    /// Between three quarters of a third of the lease and all of it, constant for one election:
-    /// elections that began together drift apart instead of renewing in one burst.
-    fn renewal_period(&self, context: &Context<'_>) -> Duration {
+    /// The pause between renewals: 75 to 100 % of a third of the lease, constant for one election.
+    /// Elections that began together drift apart instead of renewing in one burst.
+    fn renewal_period(&self, context: &Context) -> Duration {
         let longest = context.config.renew_after();
         longest - context.draw.span(longest / 4, self.election.as_str(), "renewal", 0)
     }
 }
 
 impl Campaign {
-    /// The pause before the next proposal of the fence: none after the first round, and then ever
-    /// longer, because a grantor that cannot write accepts none.
-    fn fence_pause(&self, context: &Context<'_>) -> Duration {
+    /// The pause before the next proposal of the fence: none after the first round, then longer
+    /// each time, because a grantor that cannot write accepts no fence.
+    fn fence_pause(&self, context: &Context) -> Duration {
         match self.fence_rounds {
             0 => Duration::ZERO,
             rounds => {

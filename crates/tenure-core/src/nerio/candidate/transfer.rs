@@ -1,10 +1,10 @@
 //! Handing over: a leadership ends once its successor waits at a quorum of grantors.
 
 use super::super::body::Granted;
+use super::super::context::Context;
 use super::super::event::Event;
 use super::super::quorum::MemberSet;
 use super::super::words::Out;
-use super::context::Context;
 use super::{Candidate, Transfer};
 use crate::event::TransferFailure;
 use crate::name::NodeName;
@@ -16,7 +16,7 @@ impl Candidate {
         &mut self,
         now: Time,
         (to, probe): (NodeName, bool),
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
         let leads = self.standing(now).is_leading();
@@ -27,8 +27,8 @@ impl Candidate {
         let patience = context.config.heard_within() + context.round_trip().saturating_mul(2);
         let (since, until) = (self.last_start, now.after(patience));
         let same = to.clone();
-        let transfer = Transfer { to, probe, since, until, waits: MemberSet::EMPTY };
-        let before = campaign.transfer.replace(transfer);
+        let before = campaign.transfer.replace(Transfer { to, probe, since, until });
+        campaign.answers.successor_waits = MemberSet::EMPTY;
         campaign.next_at = now;
         if let Some(Transfer { to, .. }) = before.filter(|before| before.to != same) {
             let why = TransferFailure::Replaced;
@@ -45,22 +45,23 @@ impl Candidate {
         }
     }
 
-    /// The successor, once a quorum of grantors reports that it waits; a probe reports that and
-    /// leads on.
+    /// The successor, once a quorum of grantors reports that it waits. A probe only reports the
+    /// successor, and the leader leads on.
     pub(in crate::nerio) fn hand_over_to(
         &mut self,
         member: usize,
         granted: &Granted,
-        context: &Context<'_>,
+        context: &Context,
         out: &mut Out,
     ) -> Option<NodeName> {
         let campaign = self.campaign.as_mut()?;
-        let transfer = campaign.transfer.as_mut()?;
+        let transfer = campaign.transfer.as_ref()?;
         if granted.start <= transfer.since || !granted.next_waits {
             return None;
         }
-        transfer.waits = transfer.waits.with(member);
-        if !context.config.quorums.is_quorum(transfer.waits) {
+        let waits = &mut campaign.answers.successor_waits;
+        *waits = waits.with(member);
+        if !context.membership.quorums().is_quorum(*waits) {
             return None;
         }
         let (to, probe) = (transfer.to.clone(), transfer.probe);

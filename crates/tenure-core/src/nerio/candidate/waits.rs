@@ -10,6 +10,7 @@ use core::time::Duration;
 use super::super::body::{Refusal, Refused};
 use super::super::by_member::ByMember;
 use super::super::config::Checked;
+use super::super::epoch::Membership;
 use super::super::quorum::MemberSet;
 use crate::name::NodeName;
 use crate::time::Time;
@@ -31,24 +32,54 @@ enum Word {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::nerio) struct Hindrances {
     words: ByMember<Word>,
-    context: MemberSet,
+    /// Members that reported another incarnation with the name of this candidate.
+    sharing: MemberSet,
     other: Option<SocketAddr>,
-    told: Option<(Waiting, Time)>,
 }
 
-/// Hindrances decide only what is reported: a search through all states, which compares their
-/// hashes, need not distinguish them.
+/// Empty, because hindrances decide only what is reported: a search through all states, which
+/// compares hashes, need not tell them apart.
 impl Hash for Hindrances {
     fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+/// The last report of a reason to wait, or not to renew the lease, and its time. Another epoch
+/// repeats no report.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(in crate::nerio) struct Reported(Option<(Waiting, Time)>);
+
+/// Empty, as for [`Hindrances`].
+impl Hash for Reported {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl Reported {
+    /// Notes that the lease was renewed: the next reason is news, even if it was reported before.
+    pub(in crate::nerio) fn renewed(&mut self) {
+        self.0 = None;
+    }
+
+    /// Reports `waiting` if the reason has changed, at most once in `pause`: a reason that changes
+    /// to and fro causes no storm.
+    pub(super) fn say(&mut self, now: Time, waiting: Waiting, pause: Duration) -> Option<Waiting> {
+        if let Some((told, at)) = &self.0 {
+            let same = waiting.is_as(told, pause);
+            if same || now.since(*at) < pause {
+                return None;
+            }
+        }
+        self.0 = Some((waiting.clone(), now));
+        Some(waiting)
+    }
 }
 
 impl Hindrances {
     pub(in crate::nerio) fn granted(&mut self, member: usize) {
         self.words.remove(member);
-        self.context = self.context.minus(MemberSet::EMPTY.with(member));
+        self.sharing = self.sharing.minus(MemberSet::EMPTY.with(member));
     }
 
-    /// `member` refused, and said so at `now`.
+    /// Notes the refusal of `member`, received at `now`.
     pub(in crate::nerio) fn refused(
         &mut self,
         now: Time,
@@ -58,12 +89,12 @@ impl Hindrances {
     ) {
         let this = MemberSet::EMPTY.with(member);
         let shares = refused.name_shared.is_some();
-        self.context = if shares { self.context.or(this) } else { self.context.minus(this) };
+        self.sharing = if shares { self.sharing.or(this) } else { self.sharing.minus(this) };
         self.other = refused.name_shared.or(self.other);
         let word = match &refused.refusal {
             Refusal::Held { holder, .. } => {
                 let leaves = holder.leaving.map(|held| now.after(config.drift.stretch(held)));
-                // Mostly the holder is the one named before.
+                // Most often the refusal names the same holder as before.
                 if let Some(Word::Held { who, leading, leaves: until }) = self.words.get_mut(member)
                     && *who == holder.who.name
                 {
@@ -84,47 +115,13 @@ impl Hindrances {
         self.words.insert(member, word);
     }
 
-    /// The lease was renewed: the next reason is news, even if it was reported before.
-    pub(in crate::nerio) fn renewed(&mut self) {
-        self.told = None;
-    }
-
-    /// The new reason why the campaign waits, if the reason has changed. At most one report in
-    /// `pause`, so that a reason that changes to and fro causes no storm.
-    pub(in crate::nerio) fn news(
-        &mut self,
-        now: Time,
-        silent: MemberSet,
-        (pause, config): (Duration, &Checked),
-    ) -> Option<Waiting> {
-        let waiting = self.waiting(silent, config)?;
-        self.say(now, waiting, pause)
-    }
-
-    /// Reports `waiting` under the same rule; no grantor knows this reason.
-    pub(in crate::nerio) fn say(
-        &mut self,
-        now: Time,
-        waiting: Waiting,
-        pause: Duration,
-    ) -> Option<Waiting> {
-        if let Some((told, at)) = &self.told {
-            let same = waiting.is_as(told, pause);
-            if same || now.since(*at) < pause {
-                return None;
-            }
-        }
-        self.told = Some((waiting.clone(), now));
-        Some(waiting)
-    }
-
     /// The first reason without which a quorum could be won. The order: a shared name, silent
     /// members, lost memories, refusals that an operator must mend, rivals.
-    fn waiting(&self, silent: MemberSet, config: &Checked) -> Option<Waiting> {
-        let possible = |excluded: MemberSet| config.quorums.is_possible(excluded);
-        let missing = config.named(silent);
-        if let Some(other) = self.other.filter(|_| !self.context.is_empty()) {
-            return Some(Waiting::NameInUse { by: config.named(self.context), other });
+    pub(super) fn waiting(&self, silent: MemberSet, membership: &Membership) -> Option<Waiting> {
+        let possible = |excluded: MemberSet| membership.quorums().is_possible(excluded);
+        let missing = membership.named(silent);
+        if let Some(other) = self.other.filter(|_| !self.sharing.is_empty()) {
+            return Some(Waiting::NameInUse { by: membership.named(self.sharing), other });
         }
         if !possible(silent) {
             return Some(Waiting::NoQuorum { missing });
@@ -139,16 +136,18 @@ impl Hindrances {
         let known = heard.clone().any(|(_, word)| is_known(word));
         let unable = silent.or(quarantined).or(recovering);
         if !possible(unable) {
-            return Some(match self.enough_again(unable, quarantined, config) {
-                Some(until) => Waiting::OldLeases { at: config.named(quarantined), until, missing },
-                None => Waiting::Fences { at: config.named(recovering), known, missing },
+            return Some(match self.enough_again(unable, quarantined, membership) {
+                Some(until) => {
+                    Waiting::OldLeases { at: membership.named(quarantined), until, missing }
+                }
+                None => Waiting::Fences { at: membership.named(recovering), known, missing },
             });
         }
         let objecting = with(|word| matches!(word, Word::Objection { .. }));
         if !possible(unable.or(objecting)) {
             let obstacles = heard.filter_map(|(member, word)| match word {
                 Word::Objection { label, why } => {
-                    let by = config.members[*member].name.clone();
+                    let by = membership.name(*member).clone();
                     Some(Obstacle::new(by, label, why.clone()))
                 }
                 _ => None,
@@ -158,13 +157,13 @@ impl Hindrances {
         self.before()
     }
 
-    /// The time at which enough of `quarantined` grant again for a quorum, although the others of
-    /// `unable` do not.
+    /// The time at which so many of `quarantined` grant again that a quorum is possible without the
+    /// other members of `unable`.
     fn enough_again(
         &self,
         mut unable: MemberSet,
         quarantined: MemberSet,
-        config: &Checked,
+        membership: &Membership,
     ) -> Option<Time> {
         let ends = quarantined.iter().filter_map(|member| match self.words.get(member) {
             Some(Word::Quarantine { until }) => Some((*until, member)),
@@ -174,11 +173,11 @@ impl Hindrances {
         ends.sort_unstable();
         ends.into_iter().find_map(|(until, member)| {
             unable = unable.minus(MemberSet::EMPTY.with(member));
-            config.quorums.is_possible(unable).then_some(until)
+            membership.quorums().is_possible(unable).then_some(until)
         })
     }
 
-    /// The holder of grants: the leader, else the holder of most grants.
+    /// The reason that names the holder in front: the leader, or else the holder of most grants.
     fn before(&self) -> Option<Waiting> {
         let held = self.words.values().filter_map(|word| match word {
             Word::Held { who, leading, leaves } => Some((who, *leading, *leaves)),
@@ -199,7 +198,7 @@ impl Hindrances {
     }
 }
 
-/// A refusal that time alone does not mend, for programs and for people.
+/// Label and sentence of a refusal that time alone does not mend.
 fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
     match refusal {
         Refusal::TooLong { lease, delta_max } => (

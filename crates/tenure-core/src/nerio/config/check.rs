@@ -1,12 +1,12 @@
 //! The rules by which settings must fit together.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
-use core::net::{IpAddr, Ipv4Addr};
 use core::ops::Deref;
 use core::time::Duration;
 
-use super::{Config, ConfigError, HostPort, Limits, Member};
+use super::super::epoch::{Document, Membership};
+use super::super::quorum::Quorums;
+use super::{Config, ConfigError, Limits};
 use crate::bounds::{Bounds, NANOSECOND};
 use crate::timing::{LeaseBounds, LeaseTiming};
 
@@ -18,8 +18,7 @@ pub struct Checked(Arc<Inner>);
 #[derive(PartialEq, Eq, Hash, Debug)]
 struct Inner {
     config: Config,
-    digest: u64,
-    places: Vec<usize>,
+    membership: Arc<Membership>,
 }
 
 impl Checked {
@@ -30,14 +29,14 @@ impl Checked {
     /// The module document says why each part is included and the others are not.
     #[must_use]
     pub fn digest(&self) -> u64 {
-        self.0.digest
+        self.0.membership.id().digest
     }
 
-    /// The place of the member at this position among all names in ascending order: the same on
-    /// every node, whatever the order of its list.
+    /// The membership of epoch 0: `members` and `quorums` of these settings, in the order of the
+    /// names.
     #[must_use]
-    pub fn place(&self, member: usize) -> usize {
-        self.0.places[member]
+    pub fn membership(&self) -> &Arc<Membership> {
+        &self.0.membership
     }
 }
 
@@ -57,11 +56,10 @@ impl Config {
         self.check_leases()?;
         self.check_timers()?;
         self.check_limits()?;
-        let digest = self.digest();
-        let is_before = |one: &Member, other: &Member| other.name < one.name;
-        let before = |one| self.members.iter().filter(|other| is_before(one, other)).count();
-        let places = self.members.iter().map(before).collect();
-        Ok(Checked(Arc::new(Inner { config: self, digest, places })))
+        let document = Document::of_line(&self);
+        let quorums = Quorums::of_document(document.quorums.as_str(), &document.names())?;
+        let membership = Membership::new(document, quorums);
+        Ok(Checked(Arc::new(Inner { config: self, membership: Arc::new(membership) })))
     }
 
     fn check_members(&self) -> Result<(), ConfigError> {
@@ -73,7 +71,7 @@ impl Config {
             return Err(ConfigError::TooManyMembers { count, max });
         }
         for (nth, member) in self.members.iter().enumerate() {
-            if !is_one_process(&member.address) {
+            if !member.address.is_one_process() {
                 let (name, address) = (member.name.clone(), member.address.clone());
                 return Err(ConfigError::Unreachable { name, address });
             }
@@ -140,13 +138,4 @@ impl Config {
         Bounds::at_least("limit on names", 1).check(names)?;
         Ok(())
     }
-}
-
-/// Whether datagrams to `address` reach one process and no others.
-fn is_one_process(address: &HostPort) -> bool {
-    let Some(ip) = address.literal().map(|address| address.ip().to_canonical()) else {
-        return address.port() != 0;
-    };
-    let is_broadcast = ip == IpAddr::V4(Ipv4Addr::BROADCAST);
-    address.port() != 0 && !ip.is_unspecified() && !ip.is_multicast() && !is_broadcast
 }

@@ -16,41 +16,59 @@ use core::hash::Hasher;
 
 use siphasher::sip::SipHasher13;
 
-use super::Config;
+use crate::drift::Drift;
+use crate::name::{ClusterName, NodeName};
 
 const ENCODING: &str = "nerio 3";
 const KEYS: (u64, u64) = (u64::from_le_bytes(*b"tenure c"), u64::from_le_bytes(*b"onfig v1"));
 
-impl Config {
-    /// SipHash-1-3 of [`Config::agreed`], which every version of this crate computes alike.
-    pub(super) fn digest(&self) -> u64 {
-        let mut hasher = SipHasher13::new_with_keys(KEYS.0, KEYS.1);
-        hasher.write(&self.agreed());
+/// The digest of these settings: the names of the members in ascending order, and the canonical
+/// text of their quorums.
+pub(in crate::nerio) fn settings_digest(
+    cluster: &ClusterName,
+    names: &[NodeName],
+    quorums: &str,
+    drift: Drift,
+) -> u64 {
+    let mut covered = Covered::default();
+    covered.text(ENCODING);
+    covered.text(cluster.as_str());
+    covered.count(names.len());
+    for name in names {
+        covered.text(name.as_str());
+    }
+    covered.text(quorums);
+    covered.bytes(&drift.parts_per_billion().to_le_bytes());
+    covered.digest(KEYS)
+}
+
+/// The bytes that a digest covers.
+#[derive(Default)]
+pub(in crate::nerio) struct Covered(Vec<u8>);
+
+impl Covered {
+    pub(in crate::nerio) fn text(&mut self, text: &str) {
+        self.count(text.len());
+        self.bytes(text.as_bytes());
+    }
+
+    pub(in crate::nerio) fn count(&mut self, count: usize) {
+        // Write as many bytes on a 32-bit machine as on a 64-bit one.
+        self.number(count as u64);
+    }
+
+    pub(in crate::nerio) fn number(&mut self, number: u64) {
+        self.bytes(&number.to_le_bytes());
+    }
+
+    pub(in crate::nerio) fn bytes(&mut self, bytes: &[u8]) {
+        self.0.extend(bytes);
+    }
+
+    /// SipHash-1-3, which every version of this crate computes alike.
+    pub(in crate::nerio) fn digest(&self, (first, second): (u64, u64)) -> u64 {
+        let mut hasher = SipHasher13::new_with_keys(first, second);
+        hasher.write(&self.0);
         hasher.finish()
     }
-
-    fn agreed(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        text(&mut out, ENCODING);
-        text(&mut out, self.cluster.as_str());
-        let mut members = self.names();
-        members.sort_unstable();
-        number(&mut out, members.len());
-        for member in members {
-            text(&mut out, member.as_str());
-        }
-        text(&mut out, &self.quorums.canonical(&self.names()));
-        out.extend(self.drift.parts_per_billion().to_le_bytes());
-        out
-    }
-}
-
-fn number(out: &mut Vec<u8>, value: usize) {
-    // Write as many bytes on a 32-bit machine as on a 64-bit one.
-    out.extend((value as u64).to_le_bytes());
-}
-
-fn text(out: &mut Vec<u8>, value: &str) {
-    number(out, value.len());
-    out.extend(value.as_bytes());
 }

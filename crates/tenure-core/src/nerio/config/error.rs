@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 
+use super::super::quorum::QuorumTextError;
 use super::HostPort;
 use crate::bounds::{Fault, OutOfRange, SettingsError};
 use crate::name::NodeName;
@@ -33,6 +34,8 @@ pub enum ConfigError {
     )]
     QuorumMembers { expected: usize, found: usize },
     #[error(transparent)]
+    Quorums(#[from] QuorumTextError),
+    #[error(transparent)]
     OutOfRange(#[from] Box<OutOfRange>),
     #[error(transparent)]
     Timing(#[from] TimingError),
@@ -46,7 +49,9 @@ impl SettingsError for ConfigError {
             | Self::DuplicateName { .. }
             | Self::DuplicateAddress { .. }
             | Self::Unreachable { .. } => Fault::Settings(&["members"]),
-            Self::QuorumMembers { .. } => Fault::Settings(&["quorums", "members"]),
+            Self::QuorumMembers { .. } | Self::Quorums(_) => {
+                Fault::Settings(&["quorums", "members"])
+            }
             Self::OutOfRange(error) => Fault::Value(error),
             Self::Timing(error) => error.fault(),
         }

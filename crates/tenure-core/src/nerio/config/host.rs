@@ -3,8 +3,10 @@
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use core::fmt;
-use core::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An IP address or a DNS name, and a port: `10.0.0.1:7101`, `[fd00::1]:7101`,
 /// `db-1.internal:7101`. The driver resolves names whenever it must.
@@ -69,6 +71,15 @@ impl HostPort {
             Host::Ip(address) => address.port(),
             Host::Name(_, port) => *port,
         }
+    }
+
+    /// Whether datagrams to the address reach one process and no others.
+    pub(in crate::nerio) fn is_one_process(&self) -> bool {
+        let Some(ip) = self.literal().map(|address| address.ip().to_canonical()) else {
+            return self.port() != 0;
+        };
+        let is_broadcast = ip == IpAddr::V4(Ipv4Addr::BROADCAST);
+        self.port() != 0 && !ip.is_unspecified() && !ip.is_multicast() && !is_broadcast
     }
 
     /// Whether two spellings mean one host and port, of an IP address or of a name.
@@ -153,6 +164,19 @@ fn broken(host: &str) -> Option<&'static str> {
     let last = name.rsplit('.').next().unwrap_or_default();
     let number = last.bytes().all(|byte| byte.is_ascii_digit());
     number.then_some("the last part of a name is not a number")
+}
+
+impl Serialize for HostPort {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for HostPort {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <&str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
 }
 
 impl fmt::Display for HostPort {

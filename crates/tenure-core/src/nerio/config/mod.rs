@@ -9,12 +9,12 @@
 //! |---|---|
 //! | addresses of members | a name identifies a member, and each host may know another address |
 //! | `lease` | every request carries its own δ, and a grantor refuses one above its `delta_max` |
-//! | `delta_max` | a lease is the minimum over its quorum; a grantor that lost its memory waits |
-//! | | for the longest of the quorum whose fences it reads |
+//! | `delta_max` | a lease is at most the smallest of its quorum; a grantor that lost its memory |
+//! | | waits for the largest of the quorum whose fences it reads |
 //! | `round_trip`, `refresh` | pauses between questions: a grantor with a shorter `refresh` than |
 //! | | a candidate's forgets the candidate early, which costs time and never safety |
 //! | `verify_max`, `grace`, `kill_margin` | only the leader itself uses them |
-//! | `limits` | they bound this node's memory |
+//! | `limits` | they bound what this node keeps |
 
 mod check;
 mod digest;
@@ -29,6 +29,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 pub use check::Checked;
+pub(in crate::nerio) use digest::{Covered, settings_digest};
 pub use error::ConfigError;
 pub use host::{HostPort, HostPortError};
 pub use member::{Member, MemberError, members};
@@ -55,32 +56,33 @@ use crate::name::{ClusterName, NodeName};
 pub struct Config {
     /// Keeps clusters that share a network apart: a node ignores datagrams of another one.
     pub cluster: ClusterName,
-    /// The grantors, each name and each host with its port once, 1 to 31 of them. Three survive the
-    /// loss of one, five of two; more than seven only cost time. The order means nothing, except
-    /// for the places of a grid. A list that differs from node to node is a digest mismatch, not
-    /// two leaders.
+    /// The grantors, 1 to 31, each name and each address once. Three survive the loss of one, five
+    /// the loss of two; more than seven only cost time. Only a grid depends on the order. Grantors
+    /// whose lists have different names report a digest mismatch, and never elect two leaders. A
+    /// node that is no grantor needs the name of one grantor that runs, and learns the others.
+    /// Positions of members are those of the [`membership`](Checked::membership).
     pub members: Vec<Member>,
     /// The sets of grantors that suffice (section 2), over as many members as the list has. Any two
     /// of them meet; the constructor proves that. Use a majority unless grantors differ in
     /// reliability or location. Default: majority.
     pub quorums: Quorums,
-    /// ρ, the bound on every clock's rate error (section 3), at most [`Config::DRIFT_MAX`]. Too
-    /// small, and two leaders are possible; larger costs ρ of every lease. Default 10⁻³, twice
-    /// the rate at which Linux slews a clock.
+    /// ρ, the bound on every clock's rate error (section 3), at most [`Config::DRIFT_MAX`]. A value
+    /// that is too small makes two leaders possible; a larger value costs its share of every lease.
+    /// Default 10⁻³, twice the rate at which Linux slews a clock.
     pub drift: Drift,
-    /// δ, the length of a lease that this node asks for, in real time: from
-    /// [`Config::LEASE_MIN`] to [`Config::DELTA_MAX_MAX`]. A quorum of grantors must allow it by
-    /// their `delta_max`; until then the candidate waits. Short: fast take-over after a crash.
-    /// Long: the leader survives longer interruptions. After the first renewal is due there must
-    /// be room for `grace`, `kill_margin` and 4 round trips, see [`Config::usable`]; that also
-    /// implies section 10.1, see [`Config::lease_needed`]. Default 5 s.
+    /// δ, the length of a lease that this node asks for, in real time: from [`Config::LEASE_MIN`]
+    /// to [`Config::DELTA_MAX_MAX`]. The candidate waits until a quorum of grantors allows this
+    /// length by `delta_max`. Short: fast take-over after a crash. Long: the leader survives longer
+    /// interruptions. When the first renewal is due, the rest of the lease must exceed `grace`,
+    /// `kill_margin` and 4 round trips ([`Config::usable`]); that implies the bound of section 10.1
+    /// ([`Config::lease_needed`]). Default 5 s.
     pub lease: Duration,
-    /// Longest lease that the grantor of this node gives, in real time, and so the wait before it
-    /// grants again after it lost its memory ([`Config::quarantine`]). From [`Config::LEASE_MIN`]
-    /// to [`Config::DELTA_MAX_MAX`]; it binds no candidate of this node. Leave room to lengthen
-    /// leases later: a grantor restarted with a larger `delta_max` gives the longer leases only
-    /// after `(1 + ρ)` of it. A grantor restarted with a smaller one still waits as long as the
-    /// largest that it ever had. Default 2 × lease. (Our extension: restart.)
+    /// Longest lease that this node's grantor gives, in real time: from [`Config::LEASE_MIN`] to
+    /// [`Config::DELTA_MAX_MAX`]. Candidates of this node are not bound by this setting. Before a
+    /// grantor that lost its memory grants, it waits for about the largest `delta_max` that it ever
+    /// had ([`Config::quarantine`]). Leave room to lengthen leases later: after a start with a
+    /// larger `delta_max` the grantor gives longer leases only when `(1 + ρ)·delta_max` have
+    /// passed. Default 2 × lease. (Our extension: restart.)
     pub delta_max: Duration,
     /// d, a high percentile of round trips before any was measured (section 8). Too small costs
     /// needless retries, never safety; too large asks for a longer lease than needed. Default
@@ -90,42 +92,45 @@ pub struct Config {
     /// least 2 d, so that an answer arrives before the question is repeated; 3 R + 2 d at most the
     /// lease, because the first lease must bridge a forgotten candidate ([`Config::lease_first`]).
     /// Short: a dead candidate is forgotten sooner. Long: less traffic from waiting candidates.
-    /// Default 250 ms. (Our extension: parked requests. Oks of several Starts may be combined, so R
-    /// ≥ 2 d saves messages here; only the strict form, in which a new Start aborts the old, would
-    /// need it.)
+    /// Default 250 ms. (Our extension: parked requests. Here R ≥ 2 d only saves messages, because
+    /// oks of several Starts count together. In the paper, where a new Start aborts the last one,
+    /// no round would complete without it.)
     pub refresh: Duration,
-    /// Longest promise of a verification answer (section 10.5), and so the longest delay of a
-    /// resignation or hand-over by promises, however many there are: a lowered claim promises
-    /// nothing. Set some round trips, so that an answer is still good on arrival. At most
-    /// [`Config::DELTA_MAX_MAX`]; above the lease nothing is left to promise, and at 0 every answer
-    /// has run out on arrival. Default: a tenth of the lease.
+    /// Longest promise of a verification answer (section 10.5), at most [`Config::DELTA_MAX_MAX`].
+    /// All promises together delay a resignation or a hand-over for no longer, because a leader
+    /// whose claim is lowered promises nothing. Set some round trips, so that an answer is still
+    /// good on arrival; with 0 no answer is. A value above the lease has no further effect.
+    /// Default: a tenth of the lease.
     pub verify_max: Duration,
-    /// Span before the end of its lease at which a leader's work is asked to stop (SIGTERM, or
-    /// `expiring`). As long as the work needs to end in order: too short, and it is killed; too
-    /// long, and a few lost renewals stop it for nothing. Default 1 s.
+    /// Span before the end of the lease at which the leader's work is asked to stop (SIGTERM, or
+    /// `expiring`). Set the time that the work needs to end in order: a shorter span gets the work
+    /// killed, and a longer one lets a few lost renewals stop the work in vain. Default 1 s.
     pub grace: Duration,
-    /// Span before the end of its lease at which a leader's work is ended by force. At most
-    /// `grace`; as long as that, work is killed without being asked first. Must cover the time in
-    /// which the machine carries out a kill: too short, and work outlives the lease on a busy
-    /// machine. Default 100 ms.
+    /// Span before the end of the lease at which the leader's work is ended by force, at most
+    /// `grace`. Set the time in which a busy machine carries out a kill: with a shorter span the
+    /// work outlives the lease. With a span equal to `grace` the work is killed without being asked
+    /// first. Default 100 ms.
     pub kill_margin: Duration,
     pub limits: Limits,
 }
 
-/// Bounds on the memory of a node, whatever messages arrive. Each bound is at least 1.
+/// Bounds on what a node keeps, whatever messages arrive. Each bound is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
     /// Elections that a grantor keeps at once. The grantor refuses further ones until one of the
     /// kept ones has ended. Default 65,536.
     pub elections: usize,
-    /// Waiting candidates that a grantor keeps for each election; the lowest in the common order is
-    /// evicted and asks again. Too few: a take-over may have to wait for that. Default 64.
+    /// Waiting candidates that a grantor keeps for each election. Beyond this number the grantor
+    /// evicts the candidate that ranks lowest, which asks again; a take-over may have to wait for
+    /// that. Default 64.
     pub parked: usize,
-    /// Released candidacies that a grantor remembers for each election. Too few: a delayed request
-    /// of a forgotten candidacy takes a grant for one lease, to no use. Default 64.
+    /// Released Starts that a grantor remembers for each election, one for each incarnation. With
+    /// too few, a delayed request of a forgotten incarnation takes the grant for one lease, in
+    /// vain. Default 64.
     pub watermarks: usize,
-    /// Names that two incarnations used in one election, which a grantor remembers to see whether
-    /// both still do. Too few: two processes with one name go unnoticed. Default 4,096.
+    /// Names in conflict that a grantor tracks: a name is in conflict while two incarnations
+    /// campaign under it in one election. With too few, two processes with one name go unnoticed.
+    /// Default 4,096.
     pub names: usize,
 }
 
@@ -150,10 +155,10 @@ impl Config {
         Err(_) => panic!("a quarter is below one"),
     };
 
-    /// The shortest first lease when the lease allows it: gives a new leader's work time to
-    /// begin before the first renewal.
+    /// The shortest first lease, unless the lease itself is shorter: a new leader's work has time
+    /// to begin before the first renewal.
     const FIRST_MIN: Duration = Duration::from_secs(1);
-    /// The shortest pause before a lost renewal is repeated, when the lease allows it.
+    /// The shortest pause before a lost renewal is repeated, unless the lease is too short for it.
     const RETRY_MIN: Duration = Duration::from_millis(50);
 
     /// The defaults for these members, with majority quorums.
@@ -183,10 +188,10 @@ impl Config {
         Self { lease, delta_max: lease.saturating_mul(2), verify_max: lease / 10, ..self }
     }
 
-    /// δ_first: `max(3R + 2d, 1 s)`, at most the lease. The first lease of a leadership is this
-    /// short, and the leader renews it at once, so that a successor that died unnoticed costs `(1 +
-    /// ρ)·δ_first` once. A dead candidate stays parked and eligible for 3R + 2d. (Our extension:
-    /// succession.)
+    /// δ_first: `max(3R + 2d, 1 s)`, at most the lease. The length of the first lease of a
+    /// leadership, which the leader renews at once. If the grantors choose a candidate that has
+    /// died, the vacancy lasts for `(1 + ρ)·δ_first` only. A dead candidate stays parked and
+    /// eligible for 3R + 2d. (Our extension: succession.)
     #[must_use]
     pub fn lease_first(&self) -> Duration {
         self.first_needed().max(Self::FIRST_MIN).min(self.lease)
@@ -198,8 +203,8 @@ impl Config {
     }
 
     /// The time of a leader's renewal: `⌊lease / 3⌋` after the Start of the last granted request.
-    /// The paper's `E − (1+ρ)d` (section 8) is the latest moment, after the request to stop: too
-    /// late to begin.
+    /// The paper renews at `E − (1+ρ)d` (section 8), the latest possible time, when the work has
+    /// already been asked to stop.
     #[must_use]
     pub fn renew_after(&self) -> Duration {
         self.lease / 3
@@ -207,8 +212,8 @@ impl Config {
 
     /// `⌊(1 − ρ)·lease⌋ − ⌊lease / 3⌋`, about two thirds: the rest of a lease on the leader's own
     /// clock when its first renewal is due. The rest must exceed `grace`, `kill_margin` and four
-    /// round trips together, so that a renewal, a lost one and its repetition fit before the work
-    /// is asked to stop.
+    /// round trips together: a lost renewal and its repetition then fit before the work is asked to
+    /// stop.
     #[must_use]
     pub fn usable(&self) -> Duration {
         self.usable_of(self.lease)
@@ -262,34 +267,15 @@ impl Config {
         self.refresh.saturating_mul(3)
     }
 
-    /// `2R`: the age up to which a leader's news of a candidate suffices to name it as the next.
+    /// `2R`: the greatest age of a report of a waiting candidate at which a leader still names this
+    /// candidate as the next.
     #[must_use]
     pub const fn heard_within(&self) -> Duration {
         self.refresh.saturating_mul(2)
     }
 
-    /// The position of the member with this name, as in a [`MemberSet`].
-    #[must_use]
-    pub fn position(&self, name: &NodeName) -> Option<usize> {
-        self.members.iter().position(|member| member.name == *name)
-    }
-
-    /// The number by which datagrams name the member at this position: 1 and up in the order of
-    /// names, which is the same on all nodes, whatever the order of their lists; see
-    /// [`wire`](super::wire). 0 without such a member.
-    #[must_use]
-    pub fn number(&self, position: usize) -> u8 {
-        let Some(member) = self.members.get(position) else { return 0 };
-        let before = self.members.iter().filter(|other| other.name < member.name).count();
-        u8::try_from(before + 1).unwrap_or(0)
-    }
-
-    pub(super) fn named<T: From<NodeName>>(&self, set: MemberSet) -> Vec<T> {
-        set.iter().map(|member| self.members[member].name.clone().into()).collect()
-    }
-
-    /// The members' names in the order of the list, for printing a [`MemberSet`] or a
-    /// [`Quorums`].
+    /// The members' names in the order of the list, for reading or printing the
+    /// [`quorums`](Self::quorums) of these settings.
     #[must_use]
     pub fn names(&self) -> Vec<NodeName> {
         self.members.iter().map(|member| member.name.clone()).collect()

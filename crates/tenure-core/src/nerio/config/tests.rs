@@ -44,8 +44,8 @@ fn defaults_pass_as_documented() {
     assert_eq!(checked.usable(), Duration::from_nanos(3_328_333_334));
     assert_eq!(checked.quarantine(), ms(10_010));
     assert_eq!((checked.parked_for(), checked.heard_within()), (ms(750), ms(500)));
-    assert_eq!(checked.position(&"c".parse().unwrap()), Some(2));
-    assert_eq!(checked.position(&"d".parse().unwrap()), None);
+    assert_eq!(checked.membership().position(&"c".parse().unwrap()), Some(2));
+    assert_eq!(checked.membership().position(&"d".parse().unwrap()), None);
 }
 
 #[test]
@@ -227,14 +227,15 @@ fn a_limit_of_zero_is_refused() {
 #[test]
 fn member_numbers_agree_everywhere() {
     let number = |list: &[(&str, &str)], name: &str| {
-        let config = Config::new("x".parse().unwrap(), members(list));
-        config.number(config.position(&name.parse().unwrap()).unwrap())
+        let config = Config::new("x".parse().unwrap(), members(list)).check().unwrap();
+        let membership = config.membership();
+        membership.number(membership.position(&name.parse().unwrap()).unwrap())
     };
     let reversed: Vec<_> = LIST.iter().rev().copied().collect();
     for (name, expected) in [("a", 1), ("b", 2), ("c", 3)] {
         assert_eq!((number(LIST, name), number(&reversed, name)), (expected, expected), "{name}");
     }
-    assert_eq!(config().number(3), 0, "there is none");
+    assert_eq!(config().check().unwrap().membership().number(3), 0, "there is none");
 }
 
 #[test]

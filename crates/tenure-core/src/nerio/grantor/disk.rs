@@ -52,8 +52,8 @@ impl Grantor {
         }
     }
 
-    /// The last persist failed: the records of that input count as unwritten until they are written
-    /// again.
+    /// Handles a failed write: the records of the last input count as unwritten until they are
+    /// written again.
     pub(in super::super) fn on_disk_failed(&mut self, now: Time, out: &mut Out) {
         if self.writes.fail(now, self.config.limits.elections) {
             emit(out, None, OwnEvent::DiskFailed);
@@ -68,11 +68,12 @@ impl Grantor {
         }
     }
 
-    /// Writes failed records again, whether requests come or not: otherwise the grantor would never
-    /// learn that the disk is whole again.
+    /// Writes failed records again, even without requests, so that the grantor learns when the disk
+    /// works again.
     pub(super) fn write_again(&mut self, now: Time, out: &mut Out) {
         let Some(again) = self.writes.take_due(now) else { return };
-        // Write this before the record, which may fail without it, as where the identity is gone.
+        // Flush first, since the write of the record may fail: where the identity file is gone,
+        // only a flush brings it back.
         if self.writes.lacks_flush()
             && self.phase == Phase::Serving
             && self.fences.flush().is_none()

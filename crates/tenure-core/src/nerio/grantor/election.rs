@@ -54,7 +54,7 @@ impl Grant {
         at < self.record.finish
     }
 
-    /// Whether the grant belongs to `who`, to that incarnation.
+    /// Whether the grant belongs to the incarnation `who`.
     pub(in crate::nerio) fn is_held_by(&self, who: &Who) -> bool {
         self.record.holder == *who
     }
@@ -82,7 +82,7 @@ impl Grant {
     }
 }
 
-/// A request that waits for the grant to end. To safety a parked request is a request on a slow
+/// A request that waits for the grant to end. For safety, a parked request is a request on a slow
 /// network.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct ParkedRequest {
@@ -90,9 +90,10 @@ pub(in crate::nerio) struct ParkedRequest {
     pub(in crate::nerio) address: SocketAddr,
     pub(in crate::nerio) request: Request,
     pub(in crate::nerio) arrival: Time,
+    /// Time since which the candidate has waited here without a break.
     since: ReportedTime,
-    /// Time after which the request is dead: its own lease would be over, or its candidate no
-    /// longer refreshes it.
+    /// Time at which the request expires: its lease would be over, or its candidate has stopped
+    /// refreshing it.
     expires_at: Time,
 }
 
@@ -135,8 +136,7 @@ impl ParkedRequest {
     }
 }
 
-/// A time that is only reported and decides nothing: states that differ in nothing else compare as
-/// equal.
+/// A time that is only reported: states that differ in this time alone compare as equal.
 #[derive(Clone, Copy, Debug)]
 struct ReportedTime(Time);
 
@@ -160,14 +160,14 @@ pub(in crate::nerio) struct ElectionState {
     parked: Vec<ParkedRequest>,
     /// Highest Start that each incarnation has released or let lapse; the oldest entry first.
     watermarks: Vec<Watermark>,
-    /// Time at which a watermark was last raised: the grantor keeps the election as long as its
-    /// requests may still be on their way.
+    /// Time at which a watermark was last raised. The grantor keeps the election while requests
+    /// from before this time may still arrive.
     raised_at: Time,
     booking: Booking,
 }
 
-/// Every Start up to `start` was given up. A watermark counts only for requests from its own
-/// address: a foreign message must not keep a candidate from a grant.
+/// An incarnation gave up every Start up to `start`. A watermark counts only for requests from the
+/// same address, so that no other process can keep the candidate from a grant.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Watermark {
     who: Who,
@@ -182,7 +182,8 @@ impl Watermark {
 }
 
 impl ElectionState {
-    /// The state of `election`. The fences of an unknown election may be anywhere up to `floor`.
+    /// The state of `election`, made if there is none. The fences of an unknown election may be
+    /// anywhere up to `floor`.
     pub(in crate::nerio) fn of<'a>(
         election: &ElectionName,
         all: &'a mut BTreeMap<ElectionName, Box<Self>>,
@@ -208,7 +209,7 @@ impl ElectionState {
         self.grant.as_ref().filter(|grant| grant.is_live(at))
     }
 
-    /// Others have seen fences up to `seen`, possibly of this election.
+    /// Raises the seen fence: others have seen fences up to `seen`, possibly of this election.
     pub(in crate::nerio) fn raise_fence(&mut self, seen: Fence) {
         if self.fence_seen < seen {
             (self.fence_seen, self.fence_owner) = (seen, None);
@@ -228,7 +229,8 @@ impl ElectionState {
         self.parked.iter().any(|p| p.who.name == *name && at < p.expires_at)
     }
 
-    /// Another incarnation of the name of `who` that holds the grant or waits at `at`.
+    /// Another incarnation with the name of `who`, if it holds the grant or waits at the instant
+    /// `at`.
     pub(in crate::nerio) fn namesake(&self, who: &Who, at: Time) -> Option<(Inc, SocketAddr)> {
         let holder = self.live(at).map(|grant| (&grant.record.holder, grant.record.address));
         let waiting = self.waiters(at).map(|parked| (&parked.who, parked.address));
@@ -249,7 +251,7 @@ impl ElectionState {
 
     /// Parks a request until the grant ends; true if there was room. The queue keeps one request
     /// for each incarnation, from the address that came first; a higher Start replaces a lower one.
-    /// Over the bound the grantor evicts the lowest in the common order.
+    /// Beyond the bound the grantor evicts the request that ranks lowest.
     pub(in crate::nerio) fn park(
         &mut self,
         from: &Sender,
@@ -289,7 +291,7 @@ impl ElectionState {
         self.parked.len() < waited
     }
 
-    /// Takes the first in the common order out of the queue, and uses up `next`.
+    /// Takes the request that ranks first out of the queue, and uses up `next`.
     pub(in crate::nerio) fn take_first(&mut self) -> Option<(ParkedRequest, bool)> {
         let next = self.grant.as_mut().and_then(|grant| grant.next.take());
         let waiting = self.parked.iter().enumerate();
@@ -365,7 +367,7 @@ impl ElectionState {
     }
 }
 
-/// The rank of the holder that a refusal names, which its candidate computes alike.
+/// The rank of the holder that a refusal names. The refused candidate computes the same rank.
 pub(in crate::nerio) fn holder_rank(election: &ElectionName, holder: &Holder) -> Rank {
     Rank::of(election, &holder.who, holder.priority, holder.leading, holder.next)
 }

@@ -24,15 +24,15 @@ pub(in crate::nerio) struct Fences {
     high: Fence,
     /// A higher `H` on its way to the disk, and the flush that carries it.
     pending: Option<(Flush, Fence)>,
-    /// Whether the last input asked for the flush behind a record: if the write of the record
-    /// failed, the flush is not under way.
+    /// Whether the last input put the flush of the reserve behind a record: if the write of the
+    /// record fails, the driver drops the flush.
     behind: bool,
-    /// Fence above which room was wanted while a reserve was on its way.
+    /// Highest fence above which room was requested while a reserve was on its way to the disk.
     wanted: Fence,
 }
 
 impl Fences {
-    /// After a start: begins at `H` from the disk.
+    /// Begins at `H` from the disk, at a start.
     pub(in crate::nerio) fn new(high: Fence) -> Self {
         let (floor, highest, wanted) = (high, high, Fence::NONE);
         Self { floor, highest, high, pending: None, behind: false, wanted }
@@ -86,13 +86,14 @@ impl Fences {
             state.fence_owner = Some(by.clone());
             return true;
         }
-        // The fence belongs to one attempt, which may repeat it, and not to a name.
+        // Only the attempt that owns the fence may repeat it, not another attempt under the same
+        // name.
         fence == seen && state.fence_owner.as_ref() == Some(by)
     }
 
-    /// Whether the next reserve should be made durable now: half of the last one is used up, and
-    /// none is on its way. Proposals come faster than a disk flushes, and together they want one
-    /// more reserve.
+    /// Whether to make the next reserve durable now: half of the last reserve is used up, and none
+    /// is on its way to the disk. Proposals during a flush are noted, and together cause one more
+    /// reserve.
     pub(in crate::nerio) fn is_short(&mut self, highest: Fence) -> bool {
         let needed = highest.number().saturating_add(BLOCK / 2);
         let enough = |high: Fence| high.number() >= needed;
@@ -110,8 +111,9 @@ impl Fences {
         core::mem::take(&mut self.wanted)
     }
 
-    /// A reserve that leaves room above `highest`, for `flush` to make durable. `behind` records of
-    /// the same input, a failed write drops the reserve with them.
+    /// The record of a reserve with room above `highest`, for `flush` to make durable. `behind` if
+    /// records of the same input come first: when their write fails, the driver drops the flush as
+    /// well.
     pub(in crate::nerio) fn reserve_above(
         &mut self,
         highest: Fence,
@@ -123,8 +125,8 @@ impl Fences {
         Record::Reserve { high }
     }
 
-    /// A flush is durable, or failed. Only the latest reserve counts: the reserve before it may be
-    /// durable while the latest is not.
+    /// Handles the end of a flush. Only the flush of the latest reserve raises `H`: an earlier
+    /// reserve may be durable while the latest is not.
     pub(in crate::nerio) fn settled(&mut self, flushed: Ticket, written: bool) {
         let this = |(flush, _): &mut (Flush, Fence)| flush.ticket == flushed;
         if let Some((_, high)) = self.pending.take_if(this).filter(|_| written) {
@@ -136,15 +138,16 @@ impl Fences {
         self.pending.map(|(flush, _)| flush)
     }
 
-    /// The write of a record of the last input failed, and what was behind it was dropped: ask anew
-    /// for the reserve if it was behind. Any other reserve is under way.
+    /// Handles a failed write of the last input's records, after which the driver dropped every
+    /// effect: if the reserve was among the effects, a later proposal asks for it again. Any other
+    /// reserve is under way.
     pub(in crate::nerio) fn dropped(&mut self) {
         if self.behind {
             self.pending = None;
         }
     }
 
-    /// Another input has come, so the last input's reserve is under way.
+    /// Notes that another input has come, so that the reserve of the last input is under way.
     pub(in crate::nerio) fn records_written(&mut self) {
         self.behind = false;
     }

@@ -12,11 +12,12 @@ pub(in crate::nerio) const REWRITE: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::nerio) struct Flush {
     pub(in crate::nerio) ticket: Ticket,
+    /// Begin of the flush.
     pub(in crate::nerio) since: Time,
 }
 
-/// The time of a flush decides only what is reported: a search through all states, which compares
-/// their hashes, need not distinguish it.
+/// Empty, because the time of a flush decides only what is reported: a search through all states,
+/// which compares hashes, need not tell them apart.
 impl Hash for Flush {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.ticket.hash(state);

@@ -1,16 +1,16 @@
 //! The founding of a cluster: all its memories are new, and all members know it.
 //!
 //! A member with an empty directory cannot tell whether the cluster is new or its directory was
-//! lost. So the member asks all others. If every member answers that its directory is empty as
-//! well, no memory of the cluster is left: then the member writes down that the present memories
-//! are those of a founding. A member that hears that its present memory is one of them has
-//! forgotten nothing either, and serves, whatever happened to the others since. A memory that began
-//! later is a lost one, and reads the fences of a quorum that remembers.
+//! lost. So the member asks all others. If all other directories are empty too, the cluster has no
+//! memory left, and the member writes down a founding: the list of the present memories. Another
+//! member whose memory is on that list has forgotten nothing, and serves when it hears of the
+//! founding. A member whose memory began later has lost the one on the list, and reads the fences
+//! of a quorum that remembers.
 //!
-//! All directories may have been lost at once, with leases live: so every member waits until those
-//! have ended, and waits for a leader of which it hears. Fences may have been handed out: they go
-//! on from the number of milliseconds since 1970 at the founding, or from that at which the last of
-//! the memories began, whichever is larger, since clocks of machines differ.
+//! All directories may have been lost at once. Leases may then be live: every member waits for the
+//! longest lease to end, and for each leader that it hears of. Fences may have been handed out: new
+//! ones are above the number of milliseconds since 1970, at the founding or at the beginning of the
+//! latest memory, whichever is larger, since clocks of machines differ.
 
 use alloc::vec::Vec;
 
@@ -26,14 +26,14 @@ use crate::time::Time;
 impl Grantor {
     /// Whether the grantor's memory was there at the founding.
     pub(super) fn is_founder(&self) -> bool {
-        let own = self.memories.durable().at(self.own_place());
+        let own = self.memories.durable().at(self.own_position());
         own.is_some_and(|entry| entry.founder && entry.instance == self.instance)
     }
 
-    /// A bound above all fences from before the founding, which older clocks began.
+    /// A bound above all fences from before the founding.
     pub(super) fn founding_floor(&self, now: Time) -> Fence {
-        // A founder that was lost before this was written down has a later memory here, without the
-        // mark: count its clock, too.
+        // Count every memory, not only those marked as founders: a founder may have lost its
+        // directory before the mark was written down here.
         let memories = self.memories.durable().entries();
         let born = memories.map(|entry| entry.instance.born()).max().unwrap_or_default();
         Fence::new(born).max(self.old_enough(now))
@@ -46,8 +46,8 @@ impl Grantor {
         Fence::new(self.instance.born().saturating_add(there))
     }
 
-    /// Founds the cluster if no member remembers anything: `recorded` have written down this
-    /// grantor's memory, and `whole` remember.
+    /// Founds the cluster if no member remembers it. `recorded` are the members that have written
+    /// down this grantor's memory; `whole` are the members with an intact memory.
     pub(super) fn found(
         &mut self,
         now: Time,
@@ -61,34 +61,33 @@ impl Grantor {
             return;
         }
         let founders = self.founders();
-        if founders.len() < self.config.members.len() {
+        if founders.len() < self.membership.names().len() {
             return;
         }
         if news {
-            // Members that answered before that memory began may have founded the cluster with the
-            // memory before it, and led: ask all once more. At the same instant the answers could
-            // not be told apart, so wait for the next.
+            // While we asked, some member turned out to have a newer memory. Members that answered
+            // before may have founded the cluster with its older one, and led: ask all again.
+            // Rounds are told apart by their instant, so begin none at the instant of the last one.
             if now > since {
                 self.read_anew(now, out);
             }
             return;
         }
-        for (place, instance) in founders {
-            self.memories.add(place, Entry { instance, founder: true });
+        for (member, instance) in founders {
+            self.memories.add(member, Entry { instance, founder: true });
         }
         self.write_memories(now, out);
     }
 
-    /// The present memories by place: this grantor's own, and those of the members that answered,
-    /// as far as they are still the latest.
+    /// The present memories by position: this grantor's, and that of each member that answered,
+    /// unless a later one is known.
     fn founders(&self) -> Vec<(usize, Instance)> {
         let Phase::Reading { answers, .. } = &self.phase else { return Vec::new() };
         let known = |member: usize| {
-            let place = self.config.place(member);
-            let latest = self.memories.heard(place)?;
-            (answers.get(&member)?.instance == Some(latest)).then_some((place, latest))
+            let latest = self.memories.heard(member)?;
+            (answers.get(&member)?.instance == Some(latest)).then_some((member, latest))
         };
         let others = self.others().iter().filter_map(known);
-        others.chain([(self.own_place(), self.instance)]).collect()
+        others.chain([(self.own_position(), self.instance)]).collect()
     }
 }

@@ -17,12 +17,13 @@ use super::{Grantor, Sender, send};
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// Bytes of elections in a page: with the longest names at most four times as long as the question.
+/// Most bytes of elections in a page, which with the longest names is at most four times as long as
+/// its question.
 pub(in crate::nerio) const ELECTIONS_BYTES: usize = 850;
 /// Bytes of candidates in a page; the holder is in each page.
 pub(in crate::nerio) const CANDIDATES_BYTES: usize = 600;
-/// Elections that a grantor examines for one question: most elections that it keeps may have
-/// nothing left to show.
+/// Most elections that a grantor examines for one question: many kept elections may have neither a
+/// holder nor a waiting candidate.
 const LOOKED_AT_MAX: usize = 128;
 
 impl Grantor {
@@ -57,7 +58,7 @@ impl Grantor {
             elections: page.parts,
             more_after: more_after.cloned(),
         };
-        send(out, from.address, answer);
+        send(out, from, answer);
     }
 
     fn describe(
@@ -109,7 +110,7 @@ impl Grantor {
             waiting: page.parts,
             more,
         };
-        send(out, from.address, answer);
+        send(out, from, answer);
     }
 }
 

@@ -41,6 +41,6 @@ impl Grantor {
         let more = live.peek().is_some();
         let service = self.service(now);
         let listed = Listed { start: list.start, service, names, more };
-        send(out, from.address, listed);
+        send(out, from, listed);
     }
 }

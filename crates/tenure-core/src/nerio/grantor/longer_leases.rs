@@ -1,11 +1,11 @@
 //! A larger `delta_max` than before: reported, then waited for, then given.
 //!
-//! A grantor elsewhere that lost its memory may have asked while this one still answered the
-//! smaller `delta_max`, and have waited no longer than the smaller one. Among the grants that it
-//! forgot may be an ok to a longer lease, which this grantor must not complete before every such ok
-//! has ended. So this grantor gives longer leases only `(1 + ρ)` of the larger one after the start
-//! that brought it. From that start on answers carry the larger one; the grantor writes it down
-//! when it gives it, so a start in between waits again.
+//! Another grantor may have lost its memory, heard the smaller `delta_max` from this grantor, and
+//! so waited only for leases of that length. The other grantor may have forgotten an ok for a
+//! longer lease. A new grant here must not complete the quorum of that lease before the ok has
+//! ended. So this grantor gives longer leases only `(1 + ρ)·delta_max` after the start that raised
+//! `delta_max`. From this start on the answers carry the larger value. The grantor writes the
+//! larger value down only at the end of the wait, so a start during the wait begins the wait anew.
 
 use core::time::Duration;
 
@@ -30,8 +30,9 @@ pub(super) enum Stage {
 }
 
 impl Raise {
-    /// The wait after a start that allows more than `ever`. A start that has forgotten its grants
-    /// waits as long anyway before it grants at all; before a very first start no member has asked.
+    /// Begins the wait after a start that allows more than `ever`. `None` for a grantor that has
+    /// forgotten its grants, which grants nothing for as long, and before a very first start, when
+    /// no member has asked.
     pub(super) fn begin(now: Time, kept: &Kept, ever: Duration, config: &Checked) -> Option<Self> {
         let larger = matches!(kept, Kept::Grants(_)) && config.delta_max > ever;
         let stage = Stage::Waiting { until: now.after(config.quarantine()) };
@@ -42,7 +43,7 @@ impl Raise {
         self.before
     }
 
-    /// The rest of the wait; zero while the larger one is being written down.
+    /// The rest of the wait; zero while the larger `delta_max` is being written down.
     pub(super) fn describe(&self, now: Time) -> Raising {
         let remaining = match self.stage {
             Stage::Waiting { until } => until.since(now),

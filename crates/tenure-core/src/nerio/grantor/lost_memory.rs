@@ -1,10 +1,10 @@
 //! Questions of a grantor without memory, and the answers of the others.
 //!
 //! A lease that this grantor gave and forgot counts until the first grant of its quorum ends. The
-//! answers are enough when every quorum has a member that answered: then the quorum of each
-//! forgotten lease has a member that remembers, or that waited itself before it answered. So the
-//! answers bound the forgotten leases by the largest `delta_max` among them, and the forgotten
-//! fences by the highest: `docs/decisions/lease-max.md`.
+//! answers are enough when every quorum has a member that answered: the quorum of each forgotten
+//! lease then has a member that remembers the lease, or has waited for its end. So the largest
+//! `delta_max` of the answers bounds the forgotten leases, and their highest fence bounds the
+//! forgotten fences: `docs/decisions/lease-max.md`.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -14,17 +14,17 @@ use super::super::config::Config;
 use super::super::event::{Ignored, OwnEvent};
 use super::super::message::Sender;
 use super::super::quorum::MemberSet;
-use super::super::words::{Out, To, emit, send};
+use super::super::words::{Out, emit, send};
 use super::Grantor;
 use super::phase::{Missing, Phase, Read, ReadAnswer};
 use crate::fence::Fence;
 use crate::time::Time;
 
-/// Since when enough members have written down a grantor's memory.
+/// The instant since which enough members have written down a grantor's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Recorded {
     pub(super) since: Time,
-    /// Whether enough of those that remember have.
+    /// Whether the members with an intact memory are enough by themselves.
     by_whole: bool,
 }
 
@@ -33,8 +33,7 @@ impl Grantor {
     /// repetitions: every answer after the end of the quarantine is good.
     pub(super) fn read_fences(&mut self, now: Time, out: &mut Out) {
         if self.becomes_later() {
-            // No member has written this memory down: the wait for the memory before counts for
-            // nothing.
+            // No member has written this new memory down, so the wait begins anew.
             self.recorded = None;
             return self.write_boot(now, None, Read::Fences, out);
         }
@@ -50,7 +49,7 @@ impl Grantor {
         }
         for member in self.others().iter() {
             let read = FenceRead { start: since, instance: self.instance, record: self.records };
-            send(out, To::Member(member), read);
+            send(out, self.membership.to(member), read);
         }
         let again = now.after(self.config.refresh);
         self.phase = Phase::Reading { since, again, answers, news, told };
@@ -58,8 +57,8 @@ impl Grantor {
         self.try_to_serve_again(now, out);
     }
 
-    /// Reports the members that remember, that have not answered yet, and that have nothing to
-    /// tell, when these change.
+    /// Reports the members for which the read waits, when these change: members that remember,
+    /// members that are silent, and members with an empty directory.
     fn tell_missing(
         &self,
         answers: &BTreeMap<usize, ReadAnswer>,
@@ -71,20 +70,20 @@ impl Grantor {
         };
         let (whole, empty) = (those(|known| known.whole), those(|known| !known.whole));
         let silent = self.others().minus(whole.or(empty));
-        // A member that takes this grantor for a member answers when it has written its memory
-        // down.
+        // Members were asked to write down this grantor's memory before they answer. A member that
+        // answers without that does not recognize this grantor as a member.
         let strange = if self.records { those(|known| !known.recorded) } else { MemberSet::EMPTY };
         let missing = Missing { whole, silent, empty, strange };
         if told != Some(missing) {
             let [whole, silent, empty, strange] =
-                [whole, silent, empty, strange].map(|set| self.config.named(set));
+                [whole, silent, empty, strange].map(|set| self.membership.named(set));
             emit(out, None, OwnEvent::RecoveryWaits { whole, silent, empty, strange });
         }
         missing
     }
 
-    /// Answers a read. Only a grantor whose own memory is whole bounds anything. The others report
-    /// that theirs is not, for the founding of the cluster, and for people.
+    /// Answers a read. Only the answer of a grantor with an intact memory bounds fences and leases.
+    /// Other grantors report that they have none, for the founding of the cluster, and for people.
     pub(super) fn answer_read(&self, now: Time, from: &Sender, start: Time, out: &mut Out) {
         let whole = match &self.phase {
             Phase::Serving | Phase::Quarantine { read: Read::Nothing, .. } => true,
@@ -100,14 +99,14 @@ impl Grantor {
             | Phase::Storing { .. }
             | Phase::Unstored { .. } => false,
         };
-        // A grantor with an empty directory may take part in the founding: it bounds fences by its
-        // age.
+        // A grantor with an empty directory may take part in the founding: its clock bounds the
+        // fences.
         let least = if whole { Fence::NONE } else { self.old_enough(now) };
         let seen = self.fences.highest().max(least);
         let (asker, delta_max) = (from.who.inc, self.delta_max);
         let (leader, roster) = (self.leader_until.since(now), self.roster());
         let answer = FenceSeen { asker, start, seen, delta_max, whole, leader, roster };
-        send(out, from.address, answer);
+        send(out, from, answer);
     }
 
     pub(in super::super) fn on_fence_seen(
@@ -122,9 +121,9 @@ impl Grantor {
             return emit(out, None, OwnEvent::Ignored(Ignored::NotAMember));
         };
         self.hear_roster(now, member, seen, out);
-        let own = seen.roster.at(self.own_place());
+        let own = seen.roster.at(self.own_position());
         let recorded = own.is_some_and(|entry| entry.instance == self.instance);
-        let theirs = seen.roster.at(self.config.place(member));
+        let theirs = seen.roster.at(member);
         let instance = theirs.map(|entry| entry.instance);
         let answers = match &mut self.phase {
             Phase::Reading { since, answers, .. } if *since == seen.start => answers,
@@ -133,7 +132,7 @@ impl Grantor {
         };
         let FenceSeen { seen, delta_max, whole, leader, .. } = *seen;
         let delta_max = delta_max.min(Config::DELTA_MAX_MAX);
-        // The member stretched the span for its own clock, so the span is long enough on any.
+        // The member stretched the span for its own clock, so the span is long enough on any clock.
         let leader = match leader.is_zero() {
             true => Time::ZERO,
             false => now.after(leader.min(Config::DELTA_MAX_MAX.saturating_mul(2))),
@@ -142,7 +141,7 @@ impl Grantor {
         self.try_to_serve_again(now, out);
     }
 
-    /// A leader with leases of this length leads: no cluster is founded before they have ended.
+    /// Notes a leader with leases of this length: no cluster is founded before they have ended.
     pub(in crate::nerio) fn hear_of_leader(&mut self, now: Time, lease: Duration) {
         let until = now.after(self.outlasts(lease.min(Config::DELTA_MAX_MAX)));
         self.leader_until = self.leader_until.max(until);
@@ -156,12 +155,10 @@ impl Grantor {
         }
         let Phase::Reading { since, answers, .. } = &self.phase else { return };
         let since = *since;
-        // An answer counts if its member has written down this grantor's memory, as long as no
-        // later memory of that member was heard of (names: instances).
-        let is_latest = |member: &usize, known: &ReadAnswer| {
-            let latest = self.memories.heard(self.config.place(*member));
-            known.instance >= latest
-        };
+        // An answer counts if its member has written down this grantor's memory, and if no later
+        // memory of that member was heard of (names: instances).
+        let is_latest =
+            |member: &usize, known: &ReadAnswer| known.instance >= self.memories.heard(*member);
         let counts =
             |member: &usize, known: &ReadAnswer| known.recorded && is_latest(member, known);
         let heard = || answers.iter().filter(|(member, known)| counts(member, known));
@@ -169,9 +166,9 @@ impl Grantor {
         if !self.is_enough(recorded) {
             return;
         }
-        if self.memories.names_founder(self.own_place(), self.instance) && !self.is_founder() {
-            // Others name this memory as a founder's: write that down first. A founder founds
-            // nothing anew, and need not wait for members that remember.
+        if self.memories.names_founder(self.own_position(), self.instance) && !self.is_founder() {
+            // Others name this memory as a founder's: write that down first. A founder needs no
+            // second founding and no member that remembers.
             return self.write_memories(now, out);
         }
         // Others may give longer leases than this grantor (restart 1).
@@ -184,8 +181,8 @@ impl Grantor {
         let is_founder = self.is_founder();
         let written = self.recorded.get_or_insert(Recorded { since: now, by_whole: false });
         if remembers && !is_founder && !written.by_whole {
-            // Members with an empty directory may have written this memory down long before. A
-            // founder found itself among the founders when no member remembered anything.
+            // Members with an empty directory may have written this memory down long ago, so the
+            // wait begins anew. A founder knows that no member remembered anything at the founding.
             *written = Recorded { since: now, by_whole: true };
         }
         let until = self.ended(longest.max(self.delta_max));
@@ -210,7 +207,7 @@ impl Grantor {
             return self.write_memories(now, out);
         }
         self.fences.raise_floor(floor.unwrap_or(Fence::NONE));
-        // A release may have opened elections since the start, at the floor of that moment.
+        // Releases since the start may have opened elections with the lower floor of that time.
         for state in self.elections.values_mut() {
             state.raise_fence(self.fences.floor());
         }
@@ -220,8 +217,8 @@ impl Grantor {
         self.phase = Phase::Storing { flush };
     }
 
-    /// Before any member writes its memory down, a member with an empty directory finds out whether
-    /// it could serve then. True while the member only asks.
+    /// Lets a member with an empty directory first ask whether it could serve, and only then ask
+    /// others to write its memory down. True while the member still asks the first question.
     fn begins_to_record(&mut self, now: Time, out: &mut Out) -> bool {
         let Phase::Reading { answers, .. } = &self.phase else { return false };
         if self.records {
@@ -234,7 +231,7 @@ impl Grantor {
         let new = whole.is_empty() && all;
         self.records = self.is_whole_quorum(whole) || self.is_founder() || new;
         if self.records {
-            // Ask the same question again; members answer once they have written this memory down.
+            // Ask again; members now answer once they have written this memory down.
             self.read_anew(now, out);
         }
         true
@@ -246,8 +243,8 @@ impl Grantor {
         self.read_fences(now, out);
     }
 
-    /// The time until which a leader may lead of which this grantor, or a member that answered, has
-    /// heard.
+    /// The latest instant until which any leader may lead that this grantor, or a member that
+    /// answered, has heard of.
     pub(super) fn heard_leader(&self) -> Time {
         let answered = match &self.phase {
             Phase::Reading { answers, .. } => answers.values().map(|known| known.leader).max(),
@@ -264,15 +261,15 @@ impl Grantor {
     }
 
     /// Whether the members in `whole` remember everything that this grantor may have forgotten:
-    /// every leader while it granted had a quorum with one of them.
+    /// every quorum has one of them.
     fn is_whole_quorum(&self, whole: MemberSet) -> bool {
-        !self.config.quorums.is_possible(whole)
+        !self.membership.quorums().is_possible(whole)
     }
 
-    /// Whether no quorum with this grantor goes without a member of `answered`. If this grantor is
-    /// a quorum by itself, all others will do.
+    /// Whether every quorum has a member of `answered`. If this grantor is a quorum by itself, the
+    /// answers of all others are enough.
     fn is_enough(&self, answered: MemberSet) -> bool {
         let all = self.others().minus(answered).is_empty();
-        all || !self.config.quorums.is_possible(answered)
+        all || !self.membership.quorums().is_possible(answered)
     }
 }

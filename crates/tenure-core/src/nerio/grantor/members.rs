@@ -9,52 +9,53 @@ use super::super::message::Sender;
 use super::super::quorum::MemberSet;
 use super::super::record::Record;
 use super::super::roster::{Entry, Roster};
-use super::super::words::{Effect, Out, To, emit, send};
+use super::super::words::{Effect, Out, emit, send};
 use super::Grantor;
 use super::flush::{Flush, REWRITE};
 use super::phase::Phase;
 use crate::contract::Ticket;
 use crate::time::Time;
 
-/// Refreshes between two reports of a serving grantor's own memory: to members that have not
-/// written it down, and when all have, so that the grantor hears of a later one.
+/// Refresh intervals between two reports of a serving grantor's memory to members that have not
+/// written it down.
 const REFRESHES: u32 = 8;
+/// The same once all members have written it down: their answers tell of a later memory.
 const REFRESHES_KNOWN: u32 = 64;
 
 impl Grantor {
-    pub(super) fn own_place(&self) -> usize {
-        self.config.position(&self.name).map_or(usize::MAX, |member| self.config.place(member))
+    pub(super) fn own_position(&self) -> usize {
+        self.membership.position(&self.name).unwrap_or(usize::MAX)
     }
 
     /// This grantor's position; empty if it is no member.
     fn own(&self) -> MemberSet {
-        self.config.position(&self.name).into_iter().collect()
+        self.membership.position(&self.name).into_iter().collect()
     }
 
     pub(super) fn others(&self) -> MemberSet {
-        self.config.quorums.everyone().minus(self.own())
+        self.membership.everyone().minus(self.own())
     }
 
-    /// The other member that sent a message: a sender that only has the name of this member does
-    /// not count.
+    /// The other member that sent a message. A sender that names itself as a member and is not
+    /// recognized does not count.
     pub(super) fn other_member(&self, from: &Sender) -> Option<usize> {
-        let named = self.config.position(&from.who.name)?;
-        (from.member == Some(named) && from.who.name != self.name).then_some(named)
+        let named = self.membership.position(&from.who.name)?;
+        (from.proved && from.who.name != self.name).then_some(named)
     }
 
     pub(super) fn roster(&self) -> Roster {
         let mut roster = self.memories.durable.clone();
-        let own = roster.at(self.own_place()).filter(|entry| entry.instance == self.instance);
-        roster.set(self.own_place(), own.unwrap_or(Entry::new(self.instance)));
+        let own = roster.at(self.own_position()).filter(|entry| entry.instance == self.instance);
+        roster.set(self.own_position(), own.unwrap_or(Entry::new(self.instance)));
         roster
     }
 
-    /// The memories that this grantor has written down, for nodes that count oks together.
+    /// The marks of the memories that this grantor has written down, which its oks carry.
     pub(in crate::nerio) fn marks(&self) -> Vec<Mark> {
         self.memories.durable.marks()
     }
 
-    /// A member reports its memory, and asks: the grantor answers when that memory is durable.
+    /// Handles a member's report of its memory: answers once the reported memory is durable.
     pub(super) fn on_fence_read(
         &mut self,
         now: Time,
@@ -65,10 +66,9 @@ impl Grantor {
         let Some(member) = self.other_member(from).filter(|_| read.record) else {
             return self.answer_read(now, from, read.start, out);
         };
-        let place = self.config.place(member);
-        let is_news = self.memories.add(place, Entry::new(read.instance));
+        let is_news = self.memories.add(member, Entry::new(read.instance));
         self.note_news(is_news);
-        if self.memories.has_written(place) {
+        if self.memories.has_written(member) {
             return self.answer_read(now, from, read.start, out);
         }
         self.memories.asked.insert(member, (from.clone(), read.start));
@@ -82,7 +82,7 @@ impl Grantor {
             return;
         }
         let flush = self.begin_flush(now);
-        let record = Record::Roster(self.memories.heard.named(&self.config));
+        let record = Record::Roster(self.memories.heard.named(&self.membership));
         self.memories.pending = Some((flush, self.memories.heard.clone()));
         out.push(Effect::Flush(flush.ticket, record));
     }
@@ -108,7 +108,7 @@ impl Grantor {
         self.begin_to_say_memory(now);
         for (member, (from, start)) in core::mem::take(&mut self.memories.asked).iter() {
             // The member may have asked while another write was under way.
-            if self.memories.has_written(self.config.place(*member)) {
+            if self.memories.has_written(*member) {
                 self.answer_read(now, from, *start, out);
             } else {
                 self.memories.asked.insert(*member, (from.clone(), *start));
@@ -127,9 +127,9 @@ impl Grantor {
         }
     }
 
-    /// Reports its memory to members that have not written it down, and more slowly to all once
-    /// they have: a member with another memory written down keeps this one out of quorums, and
-    /// answers with it.
+    /// Reports this grantor's memory to members that have not written it down or, once all have,
+    /// less often to all. A member that knows a later memory of this member answers with it, and
+    /// its oks keep this grantor out of quorums.
     pub(super) fn say_memory(&mut self, now: Time, out: &mut Out) {
         let missing = self.others().minus(self.memories.confirmed);
         self.memories.say_at = None;
@@ -143,13 +143,13 @@ impl Grantor {
         self.say_again(now, refreshes);
         for member in to.iter() {
             let read = FenceRead { start: now, instance: self.instance, record: true };
-            send(out, To::Member(member), read);
+            send(out, self.membership.to(member), read);
         }
     }
 
-    /// A grantor of a new cluster says its memory, too, once it has written down that of another
-    /// member: as long as it asks nobody, it may miss the next one, and its oks would keep that
-    /// member out of quorums.
+    /// Begins the reports of a grantor of a new cluster, once it has written down another member's
+    /// memory. Only the answers tell of a later memory of that member; without them, oks with the
+    /// earlier memory would keep the member out of quorums.
     pub(super) fn begin_to_say_memory(&mut self, now: Time) {
         let knows = self.memories.durable().entries().next().is_some();
         if knows && self.phase == Phase::Serving && self.memories.say_at.is_none() {
@@ -157,13 +157,13 @@ impl Grantor {
         }
     }
 
-    /// Books the next report of its memory, after so many refreshes.
+    /// Schedules the next report of this grantor's memory, after so many refresh intervals.
     fn say_again(&mut self, now: Time, refreshes: u32) {
         let period = self.config.refresh.saturating_mul(refreshes);
         self.memories.say_at = Some(now.after(period)).filter(|at| *at < Time::MAX);
     }
 
-    /// `member` answers with the memories that it has written down.
+    /// Takes the memories that `member` has written down, from its answer.
     pub(super) fn hear_roster(
         &mut self,
         now: Time,
@@ -171,12 +171,12 @@ impl Grantor {
         seen: &FenceSeen,
         out: &mut Out,
     ) {
-        let own = seen.roster.at(self.own_place());
+        let own = seen.roster.at(self.own_position());
         let mut roster = seen.roster.clone();
         if !seen.whole {
-            // Its directory may only be missing: the member itself asks others when to write its
-            // memory down.
-            roster.clear(self.config.place(member));
+            // The member's directory may only be missing for now: the member itself asks others to
+            // write its new memory down.
+            roster.clear(member);
         }
         let is_news = self.memories.hear(&roster);
         self.note_news(is_news);
@@ -190,14 +190,16 @@ impl Grantor {
         self.write_memories(now, out);
     }
 
-    /// Answers to the questions asked so far may be from before that memory.
+    /// Notes that a newer memory was heard of: earlier answers to the present questions may predate
+    /// it.
     const fn note_news(&mut self, is_news: bool) {
         if let Phase::Reading { news, .. } = &mut self.phase {
             *news |= is_news;
         }
     }
 
-    /// A later memory has taken the place of this one, which no candidate counts any more.
+    /// Stops granting for good: a later memory of this member is known, so no candidate counts oks
+    /// of this one.
     fn replaced(&mut self, out: &mut Out) {
         if self.phase != Phase::Replaced {
             self.phase = Phase::Replaced;
@@ -205,10 +207,10 @@ impl Grantor {
         }
     }
 
-    /// Replaces this grantor's memory by a later one, if no member relies on it yet and others take
-    /// it for an earlier memory than the one that they know.
+    /// Gives this grantor's memory a later number, if no member relies on the memory yet and others
+    /// know a later one of this member.
     pub(super) fn becomes_later(&mut self) -> bool {
-        let Some(known) = self.memories.heard.at(self.own_place()) else { return false };
+        let Some(known) = self.memories.heard.at(self.own_position()) else { return false };
         let earlier = known.instance > self.instance;
         let Some(later) = self.instance.after(known.instance).filter(|_| earlier) else {
             return false;

@@ -15,7 +15,7 @@ use crate::time::{Deadline, Time};
 pub(super) struct Memories {
     /// Durable part: answers and oks rest on it.
     pub(super) durable: Roster,
-    /// The durable part and everything heard since.
+    /// The durable memories, and later ones heard of.
     pub(super) heard: Roster,
     pub(super) pending: Option<(Flush, Roster)>,
     pub(super) write_at: Option<Time>,
@@ -39,26 +39,26 @@ impl Memories {
         self.heard.merge(roster)
     }
 
-    /// Adds a memory of the member at `place`; true if the memory is news.
-    pub(super) fn add(&mut self, place: usize, entry: Entry) -> bool {
-        self.heard.add(place, entry)
+    /// Adds a memory of `member`; true if the memory is news.
+    pub(super) fn add(&mut self, member: usize, entry: Entry) -> bool {
+        self.heard.add(member, entry)
     }
 
-    /// The latest memory heard of for the member at `place`.
-    pub(super) fn heard(&self, place: usize) -> Option<Instance> {
-        Some(self.heard.at(place)?.instance)
+    /// The latest memory heard of for `member`.
+    pub(super) fn heard(&self, member: usize) -> Option<Instance> {
+        Some(self.heard.at(member)?.instance)
     }
 
-    /// Whether the latest memory heard of for the member at `place` is durable.
-    pub(super) fn has_written(&self, place: usize) -> bool {
-        let [durable, heard] = [&self.durable, &self.heard].map(|roster| roster.at(place));
+    /// Whether the latest memory heard of for `member` is durable.
+    pub(super) fn has_written(&self, member: usize) -> bool {
+        let [durable, heard] = [&self.durable, &self.heard].map(|roster| roster.at(member));
         durable.map(|entry| entry.instance) == heard.map(|entry| entry.instance)
     }
 
-    /// Whether the memory `instance` of the member at `place` was there at the founding, as far as
+    /// Whether the memory `instance` of `member` was there at the founding, as far as
     /// this grantor has heard.
-    pub(super) fn names_founder(&self, place: usize, instance: Instance) -> bool {
-        self.heard.at(place) == Some(Entry { instance, founder: true })
+    pub(super) fn names_founder(&self, member: usize, instance: Instance) -> bool {
+        self.heard.at(member) == Some(Entry { instance, founder: true })
     }
 
     pub(super) fn is_written(&self) -> bool {

@@ -36,6 +36,7 @@ mod writes;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -52,6 +53,7 @@ pub(super) use self::writes::Entry;
 use self::writes::Writes;
 use super::body::{Holder, Refusal, Refused, Request, Service};
 use super::config::Checked;
+use super::epoch::Membership;
 use super::event::{Ignored, OwnEvent};
 use super::identity::{Boot, Inc, Instance, Stamp};
 use super::message::{Sender, ToGrantor};
@@ -67,6 +69,8 @@ use crate::time::{Deadline, Time};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Grantor {
     pub(super) config: Checked,
+    /// The members of the epoch in which this grantor grants.
+    pub(super) membership: Arc<Membership>,
     name: NodeName,
     pub(super) instance: Instance,
     pub(super) boot: Boot,
@@ -74,26 +78,27 @@ pub(super) struct Grantor {
     /// A larger `delta_max` that the grantor does not give yet.
     raise: Option<Raise>,
     started: Time,
-    /// Time until which a leader that asked this incarnation may lead.
+    /// Latest time until which a leader that sent requests to this incarnation may lead.
     leader_until: Time,
     /// Whether the grantor's memory was lost or is new, and no member relies on the present one
     /// yet.
     joins: bool,
     /// Whether the grantor reports its memory as soon as it serves.
     says_memory: bool,
-    /// Whether enough members answer for it to serve once they have written its memory down: before
-    /// that the grantor does not ask them to.
+    /// Whether the grantor asks members to write its memory down: it does so once enough members
+    /// answer for it to serve.
     records: bool,
-    /// Since when enough members have written its memory down: from then on the grantor waits out
-    /// leases of an earlier memory.
+    /// The instant since which enough members have written its memory down. From this instant the
+    /// grantor waits for leases of an earlier memory to end.
     recorded: Option<Recorded>,
     memories: Memories,
     pub(super) phase: Phase,
     serving_since: Time,
     pub(super) fences: Fences,
-    /// Boxed: about a third of the places in the nodes of the tree is empty.
+    /// Boxed, because about a third of the room in the nodes of a B-tree is empty.
     pub(super) elections: BTreeMap<ElectionName, Box<ElectionState>>,
-    /// Elections that a release opened without a grant since: any sender can name elections.
+    /// Elections that a release opened and no grant has used. Their number is bounded, because any
+    /// sender can name elections.
     pub(super) early: BTreeSet<ElectionName>,
     pub(super) deadlines: Deadlines,
     listing: Listing,
@@ -111,7 +116,7 @@ struct Listing {
 }
 
 impl Grantor {
-    pub(super) fn new(config: Checked, name: NodeName) -> Self {
+    pub(super) fn new(config: Checked, membership: Arc<Membership>, name: NodeName) -> Self {
         Self {
             delta_max: config.delta_max,
             raise: None,
@@ -123,6 +128,7 @@ impl Grantor {
             recorded: None,
             memories: Memories::default(),
             config,
+            membership,
             name,
             instance: Instance(0),
             boot: Boot(0),
@@ -158,6 +164,8 @@ impl Grantor {
             ToGrantor::Candidates(asked) => self.on_candidates(now, from, &asked, out),
             ToGrantor::Order(order) => self.on_order(now, from, &order, out),
             ToGrantor::FenceRead(read) => self.on_fence_read(now, from, &read, out),
+            ToGrantor::Where(asked) => self.say_epoch(now, from, asked.start, out),
+            ToGrantor::DocumentRead(read) => self.on_document_read(from, &read, out),
         }
     }
 
@@ -188,7 +196,7 @@ impl Grantor {
         let mut service = self.phase.service(now);
         if let Service::Recovering { known } = &mut service {
             // A founder has forgotten nothing, whatever the others remember.
-            *known &= !self.memories.names_founder(self.own_place(), self.instance);
+            *known &= !self.memories.names_founder(self.own_position(), self.instance);
         }
         let fails =
             self.writes.hangs() || (service == Service::Serving && self.writes.is_failing());
@@ -237,7 +245,7 @@ impl Grantor {
         known || self.elections.len() - self.early.len() < self.config.limits.elections
     }
 
-    /// A request that was granted before: sends the same ok again, without extending F.
+    /// Answers a repeated request: sends the same ok again, without extending F.
     pub(super) fn repeat(&mut self, at: Time, election: &ElectionName, out: &mut Out) {
         if self.state(election).is_some_and(|state| state.live(at).is_some()) {
             self.answer(at, election, Entry::Renewed, out);
@@ -263,7 +271,7 @@ impl Grantor {
         let (seen, asker, name_shared) = (state.fence_seen, from.who.inc, shared);
         let refusal = Refusal::Held { holder, parked };
         let refused = Refused { election, asker, start, refusal, seen, name_shared };
-        send(out, from.address, refused);
+        send(out, from, refused);
     }
 
     pub(super) fn refuse(
@@ -277,19 +285,19 @@ impl Grantor {
         let seen = self.fences.seen(self.state(election));
         let (election, asker) = (election.clone(), from.who.inc);
         let refused = Refused { election, asker, start, refusal, seen, name_shared };
-        send(out, from.address, refused);
+        send(out, from, refused);
     }
 
-    /// Whether there is room to remember a release for an unknown election. Such releases have
-    /// little room, and of their own: strangers must not take that of elections.
+    /// Remembers a release for an unknown election; false without room. Such releases have little
+    /// room of their own, so that strangers cannot fill the room of elections.
     pub(super) fn remember_early(&mut self, election: &ElectionName) -> bool {
         let few = self.early.len() < self.config.limits.watermarks;
         few && self.early.insert(election.clone())
     }
 
-    /// Remembers that `rival` uses the name of `from` in one election; returns the address of
-    /// another incarnation that does so at the same time. Processes of one name in two elections
-    /// are no conflict.
+    /// Remembers that `rival` uses the name of `from` in one election. Returns the address of an
+    /// incarnation that uses the name there at the same time; one name in two elections is no
+    /// conflict.
     pub(super) fn meet(
         &mut self,
         now: Time,

@@ -1,7 +1,7 @@
 //! Orders from elsewhere, passed on to the leader in question.
 
 use super::super::order::{Order, Ordered, Passed, StepDown};
-use super::super::words::Out;
+use super::super::words::{Out, To};
 use super::{Grantor, Sender, send};
 use crate::time::Time;
 
@@ -22,11 +22,11 @@ impl Grantor {
                 number: order.number,
                 from: from.address,
             };
-            send(out, grant.record.address, down);
+            send(out, To::at(self.membership.id(), grant.record.address), down);
         }
         let passed = if grant.is_some() { Passed::On } else { Passed::NotHeld };
         let (election, asker) = (order.election.clone(), from.who.inc);
         let ordered = Ordered { election, asker, start: order.start, passed };
-        send(out, from.address, ordered);
+        send(out, from, ordered);
     }
 }

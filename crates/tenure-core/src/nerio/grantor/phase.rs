@@ -15,7 +15,7 @@ use crate::time::{Deadline, Time};
 /// Questions of a grantor to the others before it serves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) enum Read {
-    /// None: the grantor's own memory is whole.
+    /// No question: the grantor's memory is intact.
     Nothing,
     /// Fences: the grantor's memory was lost, or the cluster is new.
     Fences,
@@ -24,10 +24,12 @@ pub(in crate::nerio) enum Read {
 /// A member's answer to a read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct ReadAnswer {
+    /// Bound on the fences that the member has seen.
     pub(in crate::nerio) seen: Fence,
     pub(in crate::nerio) delta_max: Duration,
+    /// Whether the memory of the member is intact.
     pub(in crate::nerio) whole: bool,
-    /// Time until which a leader of which the member has heard may lead.
+    /// Latest time until which a leader that the member has heard of may lead.
     pub(in crate::nerio) leader: Time,
     /// Whether the member has written down the asker's memory.
     pub(in crate::nerio) recorded: bool,
@@ -37,10 +39,13 @@ pub(in crate::nerio) struct ReadAnswer {
 /// The members that keep a read from completing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct Missing {
+    /// Members whose memory is intact.
     pub(in crate::nerio) whole: MemberSet,
+    /// Members that have not answered.
     pub(in crate::nerio) silent: MemberSet,
+    /// Members whose directory is empty, too.
     pub(in crate::nerio) empty: MemberSet,
-    /// Members, among those that answered, that do not take this grantor for the member that it is.
+    /// Members, among those that answered, that do not recognize this grantor as a member.
     pub(in crate::nerio) strange: MemberSet,
 }
 
@@ -54,7 +59,7 @@ pub(in crate::nerio) enum Phase {
         quarantine: Option<Time>,
         read: Read,
     },
-    /// The write of its boot failed; the grantor tries again at `at`.
+    /// The write of the boot failed; the grantor tries again at `at`.
     Unwritten {
         at: Time,
         quarantine: Option<Time>,
@@ -67,23 +72,26 @@ pub(in crate::nerio) enum Phase {
     },
     /// The grantor asks the others for their fences.
     Reading {
+        /// Time of the first of these questions, which each answer repeats.
         since: Time,
+        /// Time at which the questions are sent again.
         again: Time,
         answers: BTreeMap<usize, ReadAnswer>,
         /// Whether another memory of some member was heard of since the first of these questions.
         news: bool,
+        /// The last report of members for which the read waits.
         told: Option<Missing>,
     },
     /// The grantor writes the fences down that it read.
     Storing {
         flush: Flush,
     },
-    /// The write of these fences failed; the grantor tries again at `at`.
+    /// The write of the fences that it read failed; the grantor tries again at `at`.
     Unstored {
         at: Time,
     },
     Serving,
-    /// A later memory has taken the place of its own: the grantor never grants again.
+    /// A later memory of this member is known: the grantor never grants again.
     Replaced,
 }
 

@@ -3,16 +3,46 @@
 use alloc::boxed::Box;
 
 use super::super::body::{Leaving, Query, State};
+use super::super::epoch::{Current, DocumentRead};
 use super::super::event::{Ignored, OwnEvent};
 use super::super::message::Sender;
-use super::super::words::{Out, emit, send};
+use super::super::wire;
+use super::super::words::{Out, To, emit, send};
 use super::Grantor;
 use super::election::{ElectionState, Grant};
 use crate::time::Time;
 
 impl Grantor {
-    /// Its holder leads no more, and a promise delays the release. The grantor only reports this to
-    /// observers.
+    /// Reports the epoch that this grantor has entered, in an envelope of that epoch. A node of an
+    /// earlier version sees from the digest there that the grantor has other settings.
+    pub(in crate::nerio) fn say_epoch(&self, now: Time, from: &Sender, start: Time, out: &mut Out) {
+        let document = self.membership.document();
+        let current = Current {
+            asker: from.who.inc,
+            start,
+            epoch: self.membership.id(),
+            founding: self.membership.founding(),
+            before: document.before,
+            instance: self.instance,
+            service: self.service(now),
+            length: u32::try_from(wire::length(document)).unwrap_or(u32::MAX),
+        };
+        send(out, To::at(self.membership.id(), from.address), current);
+    }
+
+    /// Sends a part of the document of this grantor's epoch, in an envelope of that epoch. The
+    /// grantor has no other document.
+    pub(super) fn on_document_read(&self, from: &Sender, read: &DocumentRead, out: &mut Out) {
+        let (id, document) = (self.membership.id(), self.membership.document());
+        let is_own = read.epoch == id;
+        match is_own.then(|| document.part(read, from.who.inc)).flatten() {
+            Some(part) => send(out, To::at(id, from.address), part),
+            None => emit(out, None, OwnEvent::Ignored(Ignored::OtherEpoch)),
+        }
+    }
+
+    /// Notes that the holder leads no more while a promise delays the release. The grantor only
+    /// reports this to observers.
     pub(super) fn on_leaving(
         &mut self,
         now: Time,
@@ -56,11 +86,11 @@ impl Grantor {
             delta_max: self.config.delta_max,
             raise: self.raise.as_ref().map(|raise| Box::new(raise.describe(now))),
         };
-        send(out, from.address, state);
+        send(out, from, state);
     }
 
-    /// The least time for which no candidate has held the grant: since the last grant ended, and
-    /// this grantor serves. A forgotten election was idle for at least a quarantine.
+    /// The least span for which no candidate has held the grant: since the end of the last grant,
+    /// and since this grantor serves. A forgotten election was idle for at least a quarantine.
     fn free_for(&self, now: Time, state: Option<&ElectionState>) -> core::time::Duration {
         let served = now.since(self.serving_since).min(self.config.quarantine());
         let grant = state.and_then(|state| state.grant.as_ref());

@@ -1,5 +1,4 @@
-//! The incarnations that use each name: a name that two of them use in one election at the same
-//! time is reported.
+//! Detects names that two incarnations use in one election at the same time.
 
 use alloc::collections::BTreeMap;
 use core::hash::{Hash, Hasher};
@@ -24,8 +23,8 @@ struct NameUse {
     back_at: Option<Time>,
 }
 
-/// Addresses and times of incarnations decide nothing: a search through all states, which compares
-/// their hashes, need not distinguish them.
+/// Empty, because addresses and times of incarnations decide nothing: a search through all states,
+/// which compares hashes, need not tell them apart.
 impl Hash for NameUse {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.current.0, self.previous.0).hash(state);
@@ -42,9 +41,9 @@ pub(super) enum Meeting {
 }
 
 impl Incarnations {
-    /// `from` asked for `election` at `now`, where `rival`, another incarnation of its name, holds
-    /// the grant or waits. The grantor reports the shared name for as long as a lease `lasts`: a
-    /// leader is heard no more often than it renews.
+    /// Notes that `from` asked for `election` at `now`, while `rival`, another incarnation with the
+    /// same name, holds the grant or waits. The name counts as shared for the length of a lease
+    /// (`lasts`), because a leader sends nothing between renewals.
     pub(super) fn meet(
         &mut self,
         now: Time,

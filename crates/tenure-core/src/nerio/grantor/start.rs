@@ -21,8 +21,8 @@ use crate::fence::Fence;
 use crate::time::Time;
 
 impl Grantor {
-    /// Begins an incarnation with the memory of the ones before. The driver sampled `now` after it
-    /// locked the state directory: the quarantine counts from it.
+    /// Begins an incarnation with the memory of earlier ones. The driver sampled `now` after it had
+    /// locked the state directory; the quarantine counts from `now`.
     pub(in super::super) fn on_start(&mut self, now: Time, memory: Memory, out: &mut Out) {
         self.instance = memory.instance;
         self.boot = Boot(memory.boot.0 + 1);
@@ -30,12 +30,13 @@ impl Grantor {
         self.started = now;
         self.raise = Raise::begin(now, &memory.kept, memory.delta_max, &self.config);
         self.fences = Fences::new(memory.reserve);
-        self.memories = Memories::new(Roster::of(&self.config, &memory.roster));
+        self.memories = Memories::new(Roster::of(&self.membership, &memory.roster));
         self.joins = memory.kept == Kept::Nothing;
         // Before a very first start no member has seen another memory.
         self.says_memory = memory.kept != Kept::New;
         let read = if self.joins { Read::Fences } else { Read::Nothing };
-        // A grantor that asks waits from when enough members have written its memory down.
+        // A grantor that asks others counts its wait from the instant at which enough members have
+        // written down its memory.
         let forgets = memory.kept == Kept::Reserve;
         let quarantine = forgets.then(|| self.ended(self.delta_max));
         if let Kept::Grants(grants) = memory.kept {
@@ -53,8 +54,8 @@ impl Grantor {
         self.write_boot(now, quarantine, read, out);
     }
 
-    /// The time at which every lease has ended that was no longer than `delta_max` and was given
-    /// before this incarnation; for a new memory, before that memory was recorded.
+    /// The time at which every lease of at most `delta_max` has ended that this member gave before
+    /// this incarnation or, with a new memory, before others wrote the new memory down.
     pub(super) fn ended(&self, delta_max: Duration) -> Time {
         let since = self.recorded.map_or(self.started, |recorded| recorded.since);
         since.after(self.outlasts(delta_max))

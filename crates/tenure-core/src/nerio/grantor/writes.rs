@@ -12,8 +12,8 @@ use crate::contract::Ticket;
 use crate::name::ElectionName;
 use crate::time::{Deadline, Time};
 
-/// Pause before a failed record is written again, and span for which the grantor refuses grants
-/// that need room for a record or belong to the same election.
+/// Pause before a failed record is written again. For this span the grantor also refuses the
+/// election of the record, and every grant that needs room for another record.
 const RETRY: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -28,8 +28,8 @@ pub(in crate::nerio) enum Entry {
 /// The records in the state directory, as far as the grantor knows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Writes {
-    /// Elections whose record went out with the last input. The records are written, unless the
-    /// next input reports a failure: then all count as unwritten, as any of them may be.
+    /// Elections whose record went out with the last input. If the next input reports a failure,
+    /// all of these records count as unwritten; otherwise they are written.
     last: Vec<(ElectionName, Entry)>,
     /// Elections whose last record may not be written: at most as many as there are elections, and
     /// as many that were forgotten.
@@ -55,8 +55,8 @@ impl Writes {
         self.last.push((election.clone(), entry));
     }
 
-    /// Another input has come, and reports no failure of the last records; true if they were the
-    /// last that were missing.
+    /// Notes that the records of the last input are written, because another input reports no
+    /// failure. True if no record is missing any more.
     pub(in crate::nerio) fn records_written(&mut self) -> bool {
         self.repeated = false;
         if self.unwritten.is_empty() {
@@ -69,8 +69,8 @@ impl Writes {
         !self.is_failing()
     }
 
-    /// A record of the last input was not written. The grantor remembers at most `bound` forgotten
-    /// elections, whose old records harm nobody. True if the failure is news.
+    /// Notes that a record of the last input was not written; true if the failure is news.
+    /// Remembers at most `bound` forgotten elections, whose old records do no harm.
     pub(in crate::nerio) fn fail(&mut self, now: Time, bound: usize) -> bool {
         let lacked = self.lacks_any();
         self.again_at = now.after(RETRY);
@@ -134,7 +134,7 @@ impl Writes {
         self.lacks_any() || self.hangs
     }
 
-    /// Whether a flush failed, and none succeeded since.
+    /// Whether a flush failed, and no later flush succeeded.
     pub(in crate::nerio) fn lacks_flush(&self) -> bool {
         self.unflushed
     }
@@ -143,8 +143,8 @@ impl Writes {
         self.unwritten.contains(election)
     }
 
-    /// Whether `election` is not granted at `now`: the write of its record failed just before, or
-    /// that of another record for want of room. A record that only replaces another needs no room.
+    /// Whether the grantor refuses `election` at `now`: the write of its record has just failed, or
+    /// its record needs new room and the write of another record failed for want of room.
     pub(in crate::nerio) fn refuses(
         &self,
         now: Time,
@@ -164,15 +164,16 @@ impl Writes {
         comes.then_some(Timer::WriteRecords.at(self.again_at))
     }
 
-    /// The next record to write again, if due; `None` in it for a flush alone. The grantor repeats
-    /// one record at a time, each time another: a record that can never be written delays no other.
-    /// The next is due at once, unless this one fails.
+    /// The next record to write again, if due; `Some(None)` is a flush alone. The grantor writes
+    /// one record at a time, in turn, so that a record that always fails delays no other. The next
+    /// record is due at once, unless this one fails.
     pub(in crate::nerio) fn take_due(&mut self, now: Time) -> Option<Option<ElectionName>> {
         if !self.lacks_any() || now < self.again_at {
             return None;
         }
         if !self.last.is_empty() {
-            // Beside other records the failure of this one could not be told from theirs.
+            // Wait for the next input: beside other records, a failure of this record could not be
+            // told from a failure of theirs.
             self.again_at = now.next();
             return None;
         }

@@ -8,9 +8,9 @@ use super::{MemberSet, Quorums, System};
 use crate::name::NodeName;
 
 impl Quorums {
-    /// The system as a text that does not depend on the order of the members list, and that two
-    /// systems share only if they have the same quorums of the same names. (Not conversely: a
-    /// majority given as weights has another text.) `names` has one entry for each member.
+    /// The system as a text that does not depend on the order of the members list. Two systems with
+    /// the same text have the same quorums of the same names. The converse does not hold: a
+    /// majority given as weights has another text. `names` has one entry for each member.
     ///
     /// A grid is printed by its rows: their order and the order within them mean nothing.
     pub(in crate::nerio) fn canonical(&self, names: &[NodeName]) -> String {
@@ -21,7 +21,7 @@ impl Quorums {
                 let list = sorted(entries.map(|(name, weight)| format!("{name}={weight}")), ",");
                 format!("weights:{list};threshold={}", weighted.threshold())
             }
-            System::Grid { columns } => format!("grid:{}", sets(self.rows(*columns), names)),
+            System::Grid { rows } => format!("grid:{}", sets(rows.iter().copied(), names)),
             System::Explicit(listed) => format!("sets:{}", sets(listed.iter().copied(), names)),
         }
     }

@@ -7,7 +7,7 @@ use crate::name::NodeName;
 
 /// The reason why a quorum system was refused. Members appear by position; [`QuorumError::named`]
 /// prints them by name.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum QuorumError {
     #[error("a quorum system needs at least one member, better three")]
     NoMembers,
@@ -20,7 +20,7 @@ pub enum QuorumError {
     #[error("{}", too_heavy(MemberSet::EMPTY.with(*member), *weight, *max))]
     WeightTooLarge { member: usize, weight: u32, max: u32 },
     #[error(
-        "with a threshold of 0 nobody at all is a quorum; more than half of the weights is \
+        "a threshold of 0 makes the empty set a quorum; more than half of the weights is \
          {majority}"
     )]
     ThresholdZero { majority: u32 },

@@ -11,8 +11,9 @@
 //! | grid | one full row and one of every other row | every quorum has one of that full row |
 //! | explicit | any listed set | every pair is compared when it is made |
 //!
-//! The grid rule admits everything that the older "one full row and one full column" does, with
-//! quorums of the same size, `rows + columns - 1`, and survives more failures.
+//! Every quorum of the older grid rule, "one full row and one full column", is a quorum of this
+//! rule. The quorums have the same size, `rows + columns - 1`, and this rule survives more
+//! failures.
 
 mod canonical;
 mod error;
@@ -57,7 +58,7 @@ enum System {
     Majority,
     Weighted(Weighted),
     Grid {
-        columns: usize,
+        rows: Vec<MemberSet>,
     },
     /// Minimal, sorted, without repetition.
     Explicit(Vec<MemberSet>),
@@ -99,7 +100,9 @@ impl Quorums {
         }
         let members = rows.saturating_mul(columns);
         check_count(members)?;
-        Ok(Self { members, system: System::Grid { columns } })
+        let first = |row: usize| MemberSet::first(row * columns);
+        let rows = (0..rows).map(|row| first(row + 1).minus(first(row))).collect();
+        Ok(Self { members, system: System::Grid { rows } })
     }
 
     /// Every set that contains one of `sets`; at most [`SETS_MAX`](Self::SETS_MAX) of them.
@@ -132,15 +135,15 @@ impl Quorums {
 
     /// Whether `set` contains a quorum. Positions without a member do not count.
     ///
-    /// Allocates nothing, and takes at most a few dozen steps for all but explicit systems, which
-    /// are searched: every message causes a call.
+    /// Every message causes a call, so this allocates nothing and takes a few dozen steps at most;
+    /// only explicit systems are searched.
     #[must_use]
     pub fn is_quorum(&self, set: MemberSet) -> bool {
         let set = set.and(self.everyone());
         match &self.system {
             System::Majority => set.len() > self.members / 2,
             System::Weighted(weighted) => weighted.is_reached_by(set),
-            System::Grid { columns } => self.is_grid_quorum(*columns, set),
+            System::Grid { rows } => is_grid_quorum(rows, set),
             System::Explicit(sets) => sets.iter().any(|quorum| set.contains_all(*quorum)),
         }
     }
@@ -151,7 +154,8 @@ impl Quorums {
         self.is_quorum(self.everyone().minus(excluded))
     }
 
-    /// The quorum that lasts longest, given an end at each of these members, and its first end.
+    /// The quorum whose first end comes latest, and that first end, given the end of each of these
+    /// members.
     pub(in crate::nerio) fn longest(
         &self,
         ends: impl Iterator<Item = (Time, usize)> + Clone,
@@ -168,6 +172,23 @@ impl Quorums {
         }
     }
 
+    /// The first instant at which the ends of a whole quorum have come, given the end of each of
+    /// these members.
+    pub(in crate::nerio) fn soonest(
+        &self,
+        ends: impl Iterator<Item = (Time, usize)> + Clone,
+    ) -> Option<Time> {
+        let mut members = MemberSet::EMPTY;
+        loop {
+            let left = ends.clone().filter(|(_, member)| !members.contains(*member));
+            let (end, member) = left.min()?;
+            members = members.with(member);
+            if self.is_quorum(members) {
+                return Some(end);
+            }
+        }
+    }
+
     /// The number of members that the system is over.
     #[must_use]
     pub const fn members(&self) -> usize {
@@ -179,24 +200,18 @@ impl Quorums {
     pub const fn everyone(&self) -> MemberSet {
         MemberSet::first(self.members)
     }
+}
 
-    fn is_grid_quorum(&self, columns: usize, set: MemberSet) -> bool {
-        let mut has_full_row = false;
-        for row in self.rows(columns) {
-            let won = set.and(row);
-            if won.is_empty() {
-                return false;
-            }
-            has_full_row |= won == row;
+fn is_grid_quorum(rows: &[MemberSet], set: MemberSet) -> bool {
+    let mut has_full_row = false;
+    for row in rows {
+        let won = set.and(*row);
+        if won.is_empty() {
+            return false;
         }
-        has_full_row
+        has_full_row |= won == *row;
     }
-
-    fn rows(&self, columns: usize) -> impl Iterator<Item = MemberSet> {
-        (0..self.members)
-            .step_by(columns)
-            .map(move |start| MemberSet::first(start + columns).minus(MemberSet::first(start)))
-    }
+    has_full_row
 }
 
 const fn check_count(members: usize) -> Result<(), QuorumError> {

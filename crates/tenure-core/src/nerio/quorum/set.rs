@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::name::NodeName;
 
-/// A set of members, by their position in [`Config::members`](crate::nerio::Config::members).
+/// A set of members, by their position in a [`Membership`](crate::nerio::Membership).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct MemberSet(u32);
 

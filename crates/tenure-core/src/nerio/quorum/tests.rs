@@ -202,7 +202,7 @@ fn refused_system_has_a_reason() {
         ),
         (
             Quorums::weighted(&[2, 1], Some(0)),
-            "with a threshold of 0 nobody at all is a quorum; more than half of the weights is 2",
+            "a threshold of 0 makes the empty set a quorum; more than half of the weights is 2",
         ),
         (
             Quorums::weighted(&[2, 1], Some(4)),
@@ -317,6 +317,65 @@ fn canonical_text_ignores_order_of_names() {
     assert_eq!(canonical("a c b d", "grid:2x2"), "grid:a+c,b+d", "other rows");
     assert_eq!(canonical("a b", "grid:1x2"), "grid:a+b");
     assert_eq!(canonical("a b", "grid:2x1"), "grid:a,b");
+}
+
+/// Documents count members in the order of names, settings in that of the list.
+#[test]
+fn document_has_the_quorums_of_settings() {
+    let list = letters("d b e a c f");
+    let mut sorted = list.clone();
+    sorted.sort_unstable();
+    for text in [
+        "majority",
+        "weights:d=3,b=1,e=0,a=2,c=1,f=1;threshold=5",
+        "grid:2x3",
+        "grid:3x2",
+        "sets:d+b,b+e+a,d+e+b+f",
+    ] {
+        let settings = Quorums::parse(text, &list).unwrap();
+        let canonical = settings.canonical(&list);
+        let document = Quorums::of_document(&canonical, &sorted).unwrap();
+        assert_eq!(document.canonical(&sorted), canonical);
+        for set in subsets(list.len()) {
+            let position =
+                |member: usize| sorted.iter().position(|name| *name == list[member]).unwrap();
+            let same = set.iter().map(position).collect();
+            assert_eq!(settings.is_quorum(set), document.is_quorum(same), "{text} {set:?}");
+        }
+        let printed = document.text(&sorted).to_string();
+        assert_eq!(Quorums::of_document(&canonical, &sorted), Ok(document), "{printed}");
+    }
+}
+
+#[test]
+fn document_has_grid_by_rows() {
+    let names = letters("a b c d");
+    let of = |text: &str| Quorums::of_document(text, &names);
+    assert_eq!(of("grid:a+b,c+d"), Ok(Quorums::grid(2, 2).unwrap()));
+    let crossed = of("grid:a+c,b+d").unwrap();
+    assert_eq!(crossed.text(&names).to_string(), "grid:a+c,b+d");
+    assert!(crossed.is_quorum(set(&[0, 2, 3])) && !crossed.is_quorum(set(&[0, 1])));
+    let uneven = |set: MemberSet| {
+        let rows = [MemberSet::first(1), MemberSet::first(4).minus(MemberSet::first(1))];
+        rows.iter().any(|row| set.contains_all(*row))
+            && rows.iter().all(|row| !set.and(*row).is_empty())
+    };
+    let made = of("grid:a,b+c+d").unwrap();
+    for one in subsets(4) {
+        assert_eq!(made.is_quorum(one), uneven(one), "{one:?}");
+    }
+    let refused = |text: &str| of(text).unwrap_err().to_string();
+    for (text, error) in [
+        (
+            "grid:2x2",
+            "column 6 of the quorum system: \"2x2\" is not a member; the members are a, b, c, d",
+        ),
+        ("grid:a+b,c", "member d is in no row of the grid; every member needs one place"),
+        ("grid:a+b,b+c+d", "column 10 of the quorum system: member b is named a second time"),
+        ("grid:a+b,,c+d", "column 10 of the quorum system: \"\" is not a set such as a+b"),
+    ] {
+        assert_eq!(refused(text), error);
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! weights:a=3,b=1,c=1            more than half of the sum
 //! weights:a=3,b=1,c=1;threshold=4
 //! grid:2x3                       rows x columns, in the order of the members list
+//! grid:a+b,c+d                   rows, in a document only
 //! sets:a+b,b+c,a+c
 //! ```
 
@@ -13,11 +14,11 @@ use alloc::vec::Vec;
 use core::fmt::{self, Display};
 
 use super::error::QuorumError;
-use super::{MemberSet, Quorums, System};
+use super::{MemberSet, Quorums, System, check_count};
 use crate::name::NodeName;
 
 /// The reason why the text of a quorum system was refused. Columns count characters from 1.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum QuorumTextError {
     #[error(
         "{text:?} is no quorum system; use majority, weights:a=3,b=1,c=1 (with ;threshold=4 if it \
@@ -34,6 +35,8 @@ pub enum QuorumTextError {
     Repeated { column: usize, name: NodeName },
     #[error("member {name} has no weight; give it one, {name}=0 if its vote shall not count")]
     NoWeight { name: NodeName },
+    #[error("member {name} is in no row of the grid; every member needs one place")]
+    NoRow { name: NodeName },
     #[error("{}", error.named(names))]
     System { error: QuorumError, names: Vec<NodeName> },
 }
@@ -91,8 +94,24 @@ impl Quorums {
         }
     }
 
-    /// Prints a text that [`Quorums::parse`] reads with the same names. A member without a name
-    /// prints as `#4`.
+    /// Reads the textual form that [documents](crate::nerio::Document) have, over these members: as
+    /// [`Quorums::parse`] does, but a grid by its rows, `grid:a+b,c+d`. Rows may differ in length:
+    /// every quorum has a member of the row that another one has in full.
+    pub fn of_document(text: &str, names: &[NodeName]) -> Result<Self, QuorumTextError> {
+        let whole = Part { text, column: 1 };
+        let Some((_, rest)) = whole.split_once(':').filter(|(form, _)| form.text == "grid") else {
+            return Self::parse(text, names);
+        };
+        let members = names.len();
+        let refused = |error| QuorumTextError::System { error, names: names.to_vec() };
+        check_count(members).map_err(refused)?;
+        let rows = parse_rows(rest, names)?;
+        Ok(Self { members, system: System::Grid { rows } })
+    }
+
+    /// Prints a text that [`Quorums::parse`] reads with the same names, or
+    /// [`Quorums::of_document`] if it is a grid that only documents can have. A member without a
+    /// name prints as `#4`.
     pub fn text(&self, names: &[NodeName]) -> impl Display {
         fmt::from_fn(move |f| match &self.system {
             System::Majority => f.write_str("majority"),
@@ -104,17 +123,28 @@ impl Quorums {
                 }
                 write!(f, ";threshold={}", weighted.threshold())
             }
-            System::Grid { columns } => write!(f, "grid:{}x{columns}", self.members / columns),
+            System::Grid { rows } => {
+                let columns = self.members / rows.len().max(1);
+                if Self::grid(rows.len(), columns).is_ok_and(|grid| grid == *self) {
+                    return write!(f, "grid:{}x{columns}", rows.len());
+                }
+                f.write_str("grid:")?;
+                fmt_sets(rows, names, f)
+            }
             System::Explicit(sets) => {
                 f.write_str("sets:")?;
-                for (nth, set) in sets.iter().enumerate() {
-                    f.write_str(if nth > 0 { "," } else { "" })?;
-                    set.named(names).fmt(f)?;
-                }
-                Ok(())
+                fmt_sets(sets, names, f)
             }
         })
     }
+}
+
+fn fmt_sets(sets: &[MemberSet], names: &[NodeName], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (nth, set) in sets.iter().enumerate() {
+        f.write_str(if nth > 0 { "," } else { "" })?;
+        set.named(names).fmt(f)?;
+    }
+    Ok(())
 }
 
 #[derive(Clone, Copy)]
@@ -202,6 +232,24 @@ fn parse_grid(rest: Part<'_>) -> Result<(usize, usize), QuorumTextError> {
         return Err(rest.is_not("ROWSxCOLUMNS, such as 2x3"));
     };
     Ok((rows.number("a number of rows")?, columns.number("a number of columns")?))
+}
+
+/// The rows of a grid: every member is in one of them.
+fn parse_rows(rest: Part<'_>, names: &[NodeName]) -> Result<Vec<MemberSet>, QuorumTextError> {
+    let mut placed = MemberSet::EMPTY;
+    let mut rows = Vec::new();
+    for part in rest.split(',') {
+        let row = parse_set(part, names)?;
+        if let Some(again) = row.and(placed).iter().next() {
+            return Err(part.repeats(&names[again]));
+        }
+        placed = placed.or(row);
+        rows.push(row);
+    }
+    match MemberSet::first(names.len()).minus(placed).iter().next() {
+        Some(member) => Err(QuorumTextError::NoRow { name: names[member].clone() }),
+        None => Ok(rows),
+    }
 }
 
 fn parse_sets(rest: Part<'_>, names: &[NodeName]) -> Result<Vec<MemberSet>, QuorumTextError> {

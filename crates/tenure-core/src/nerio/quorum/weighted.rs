@@ -70,8 +70,9 @@ impl Weighted {
         Some((self.trimmed(first), self.trimmed(second)))
     }
 
-    /// For each sum from 0 to `most`: the last member of a set that has this sum, where the sum
-    /// without it is reached by members before it; `None` for 0 and for sums that no set has.
+    /// For each sum from 0 to `most`: the last member of a set with this sum. The rest of the set
+    /// is found in the same way, by the sum without that member, and has only earlier members.
+    /// `None` for 0 and for sums that no set has.
     fn last_members(&self, most: usize) -> Vec<Option<usize>> {
         let mut last = vec![None; most + 1];
         for (member, weight) in self.weights.iter().enumerate() {

@@ -324,6 +324,21 @@ fn name_shared() {
 }
 
 #[test]
+fn short_line() {
+    let mut talk = Talk::new();
+    talk.quietly().start("a b c");
+    talk.start_listing("d", "a,c");
+    talk.campaign("d");
+    talk.deliver();
+    talk.deliver();
+    talk.deliver();
+    talk.deliver();
+    talk.deliver();
+    talk.deliver();
+    talk.golden("short_line");
+}
+
+#[test]
 fn texts_have_stories_and_a_legend() {
     for entry in std::fs::read_dir(FOLDER).unwrap() {
         let path = entry.unwrap().path();

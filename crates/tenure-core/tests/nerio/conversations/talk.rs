@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tenure_core::nerio::{
     self, Checked, Config, Effect, Event, Extra, Inc, Instance, Kept, Member, Message, Nerio,
-    OwnEvent, Query, Remembered, Sender, Start, To, ToAsker, Who, Words,
+    OwnEvent, Query, Quorums, Remembered, Sender, Start, To, ToAsker, Who, Words,
 };
 use tenure_core::{Command, Fence, Input, NodeName, Protocol, Standing};
 use tenure_testkit::Clock;
@@ -78,9 +78,10 @@ impl Scene for Talks {
     }
 
     fn send(stage: &mut Stage<Self>, from: usize, to: To, message: Message) {
+        let sender = Sender { epoch: to.epoch, ..sender(stage, from) };
         let to = place(stage, from, to);
         let said = message.to_string();
-        let letter = Letter { sender: sender(stage, from), to, message };
+        let letter = Letter { sender, to, message };
         let fate = post(stage, from, letter);
         let to = &stage.nodes[to];
         let fate = fate.or((!to.up).then_some("down"));
@@ -149,15 +150,15 @@ fn socket(place: usize) -> SocketAddr {
 
 /// Place of the node that receives what another sends to `to`.
 fn place(stage: &Stage<Talks>, from: usize, to: To) -> usize {
-    let at = members::place(&stage.nodes[from].core, to);
-    let place = (0..stage.nodes.len()).find(|place| To::from(socket(*place)) == at);
+    let at = members::place(&stage.nodes[from].core, to.recipient);
+    let place = (0..stage.nodes.len()).find(|place| socket(*place) == at);
     place.unwrap_or_else(|| panic!("nobody is at {at}"))
 }
 
 /// The sender that others see on the messages of a node.
 fn sender(stage: &Stage<Talks>, node: usize) -> Sender {
     let core = &stage.nodes[node].core;
-    members::sender(core.config(), core.who().clone(), socket(node).into())
+    members::sender(core.config(), core.who().clone(), socket(node))
 }
 
 /// Puts a letter under way, and returns what is unusual about its way.
@@ -184,10 +185,13 @@ fn post(stage: &mut Stage<Talks>, from: usize, letter: Letter) -> Option<&'stati
     fate
 }
 
-/// Kind of a message: the first word of its text, and the second one of fence reads.
+/// Kind of a message: the first word of its text, and the second one of reads.
 fn kind(said: &str) -> String {
     let words: Vec<&str> = said.split(' ').collect();
-    if words[0] == "fence" { format!("fence-{}", words[1]) } else { words[0].to_owned() }
+    match words[0] {
+        first @ ("fence" | "document") => format!("{first}-{}", words[1]),
+        first => first.to_owned(),
+    }
 }
 
 /// The line for the start of a process: its identity, and what its directory holds.
@@ -323,6 +327,16 @@ impl Talk {
     pub(super) fn start_as(&mut self, node: &str, name: &str) {
         self.begin(&format!("start {node} name={name}"));
         self.enter(node, name, 100);
+    }
+
+    /// Starts a node whose members list has these names alone.
+    pub(super) fn start_listing(&mut self, node: &str, names: &str) {
+        self.begin(&format!("start {node} members={names}"));
+        let mut config = Config::clone(&self.stage.nodes[0].config.0);
+        config.members.retain(|member| names.split(',').any(|name| name == member.name.as_str()));
+        config.quorums = Quorums::majority(config.members.len()).unwrap();
+        self.add(node, (config.check().unwrap(), node.parse().unwrap()));
+        self.enter(node, node, 100);
     }
 
     pub(super) fn campaign(&mut self, node: &str) {
@@ -522,8 +536,8 @@ impl Talk {
 
     /// Starts a node for the first time: a member on a new directory.
     fn enter(&mut self, label: &str, name: &str, percent: u32) {
-        let node = match MEMBERS.iter().position(|member| *member == label) {
-            Some(member) => member,
+        let node = match self.stage.nodes.iter().position(|node| node.own.label == label) {
+            Some(known) => known,
             None => {
                 let cluster = self.stage.nodes[0].config.0.clone();
                 self.add(label, (cluster, name.parse().unwrap()))

@@ -106,7 +106,7 @@ fn refused_fence_slows_proposals() {
     s.campaign("p");
     let mut requests = 0;
     for _ in 0..10_000 {
-        requests += s.letters.iter().filter(|l| l.to == address("a").into()).count();
+        requests += s.letters.iter().filter(|l| l.to == address("a")).count();
         s.deliver_all();
         s.pass(Duration::from_micros(100));
     }
@@ -229,7 +229,9 @@ fn fences_and_quorum_timestamps_agree() {
         s.actor(candidate).events.clear();
         s.elect(candidate);
         let elected = s.events(candidate).iter().find_map(|event| match event {
-            Event::Own(OwnEvent::Stamped { fence, timestamp }) => Some((*fence, timestamp.clone())),
+            Event::Own(OwnEvent::Stamped { fence, timestamp, .. }) => {
+                Some((*fence, timestamp.clone()))
+            }
             _ => None,
         });
         let (fence, timestamp) = elected.unwrap();

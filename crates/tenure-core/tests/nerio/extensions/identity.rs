@@ -29,7 +29,7 @@ fn keys_are_election_name_and_inc() {
 #[test]
 fn forged_release_raises_no_watermark() {
     let mut s = Story::new();
-    let forger = Sender { address: address("z"), member: None, ..s.sender("p") };
+    let forger = Sender { address: address("z"), proved: false, ..s.sender("p") };
     s.ask("q", "a", request(at(5)));
     s.ask("p", "a", request(at(10)));
     s.tell_as(&forger, "a", release(at(1_000_000)));
@@ -42,7 +42,7 @@ fn forged_release_raises_no_watermark() {
 #[test]
 fn forged_request_takes_no_place() {
     let mut s = Story::new();
-    let forger = Sender { address: address("z"), member: None, ..s.sender("p") };
+    let forger = Sender { address: address("z"), proved: false, ..s.sender("p") };
     s.ask("q", "a", request(at(5)));
     s.ask("p", "a", request(at(10)));
     let effects = s.tell_as(&forger, "a", Message::from(request(at(20))));

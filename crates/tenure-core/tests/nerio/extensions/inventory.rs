@@ -17,7 +17,8 @@ fn elections(s: &mut Story, which: &Which, after: Option<&ElectionName>) -> Elec
     let effects = s.tell("q", "a", Message::from(asked));
     match &effects[..] {
         [Effect::Send { message: Message::Asker(ToAsker::ElectionsHere(here)), to }] => {
-            assert_eq!((*to, here.asker, here.start), (address("q").into(), s.who("q").inc, at(7)));
+            assert_eq!(to.recipient, address("q").into());
+            assert_eq!((here.asker, here.start), (s.who("q").inc, at(7)));
             here.clone()
         }
         other => panic!("{other:?}"),
@@ -163,8 +164,12 @@ fn candidates_come_in_ordered_pages() {
     for number in 0..64_u16 {
         let name = format!("{}{number:02}", "n".repeat(60)).parse().unwrap();
         let who = Who { name, inc: Inc(u128::MAX - u128::from(number)) };
-        let sender =
-            Sender { who, address: ([127, 0, 0, 1], 20_000 + number).into(), member: None };
+        let sender = Sender {
+            who,
+            address: ([127, 0, 0, 1], 20_000 + number).into(),
+            proved: false,
+            ..s.sender("q")
+        };
         s.tell_as(&sender, "a", Message::from(request(at(20))));
     }
     let (mut found, mut pages) = (Vec::new(), 0);

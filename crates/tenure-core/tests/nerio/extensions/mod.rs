@@ -1,6 +1,7 @@
 //! A test for each rule of our extensions, named after it (the module document has them).
 
 mod directed;
+mod epochs;
 mod fence;
 mod identity;
 mod inventory;

@@ -21,12 +21,13 @@ fn passed(s: &mut Story, order: Order) -> (Option<StepDown>, Passed) {
     for effect in &effects {
         match effect {
             Effect::Send { message: Message::Candidate(ToCandidate::StepDown(down)), to } => {
-                assert_eq!(*to, address("p").into());
+                assert_eq!(to.recipient, address("p").into());
                 told = Some(down.clone());
             }
             Effect::Send { message: Message::Asker(ToAsker::Ordered(ordered)), to } => {
                 let Ordered { election, asker, start, passed } = ordered.clone();
-                assert_eq!((*to, asker), (address("q").into(), s.who("q").inc));
+                assert_eq!(to.recipient, address("q").into());
+                assert_eq!(asker, s.who("q").inc);
                 assert_eq!((election, start), (x(), order.start));
                 answer = Some(passed);
             }

@@ -16,9 +16,9 @@ fn release_aborts_lowers_e_and_broadcasts() {
         lines(&s.resign("p")),
         [
             "no claim x",
-            "to member 0: release x start 10.000000",
-            "to member 1: release x start 10.000000",
-            "to member 2: release x start 10.000000",
+            "to member a: release x start 10.000000",
+            "to member b: release x start 10.000000",
+            "to member c: release x start 10.000000",
             "x: ended: the leader resigned",
         ]
     );

@@ -30,7 +30,7 @@ fn a_lost_renewal_is_repeated() {
     while s.leads("p") {
         s.drop_all();
         s.pass(ms(1));
-        if s.letters.iter().any(|l| l.to == address("a").into()) && s.leads("p") {
+        if s.letters.iter().any(|l| l.to == address("a")) && s.leads("p") {
             renewals.push(last.map_or(ms(0), |last| s.now("p").since(last)));
             last = Some(s.now("p"));
         }

@@ -1,10 +1,11 @@
 //! Nodes whose clocks a test moves by hand, and a network that delivers letters on demand.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    Command, Effect, Event, Message, Nerio, Record, Remembered, Sender, To, Words,
+    Command, Effect, Event, Message, Nerio, Record, Remembered, Sender, Words,
 };
 use tenure_core::{Fence, Input, Protocol, Standing, Ticket, Time};
 
@@ -15,7 +16,7 @@ pub struct Letter {
     pub by: &'static str,
     pub from: Sender,
     /// The receiver's address.
-    pub to: To,
+    pub to: SocketAddr,
     pub message: Message,
 }
 
@@ -62,7 +63,7 @@ impl Story {
         let mut effects = Vec::new();
         actor.core.handle(actor.clock, input, &mut effects);
         let core = &actor.core;
-        let from = members::sender(core.config(), core.who().clone(), address(who).into());
+        let from = members::sender(core.config(), core.who().clone(), address(who));
         let (mut flushed, mut sent) = (Vec::new(), Vec::new());
         let mut failed = false;
         for effect in &effects {
@@ -80,8 +81,9 @@ impl Story {
                 }
                 Effect::Flush(ticket, record) => flushed.push((ticket, record)),
                 Effect::Send { to, message } => {
-                    let to = members::place(core, to);
-                    sent.push(Letter { by: who, from: from.clone(), to, message });
+                    let from = Sender { epoch: to.epoch, ..from.clone() };
+                    let to = members::place(core, to.recipient);
+                    sent.push(Letter { by: who, from, to, message });
                 }
                 Effect::Emit { event, .. } => actor.events.push(event),
             }
@@ -212,7 +214,7 @@ impl Story {
 
     /// Takes the letters under way from one node to another out of the network.
     pub fn take(&mut self, from: &str, to: &str) -> Vec<Letter> {
-        let at: To = address(to).into();
+        let at = address(to);
         let matches = |l: &Letter| l.by == from && l.to == at;
         let taken = self.letters.iter().filter(|l| matches(l)).cloned().collect();
         self.letters.retain(|l| !matches(l));
@@ -236,7 +238,7 @@ impl Story {
 
     /// Delivers one letter, possibly an old one.
     pub fn put(&mut self, letter: &Letter) -> Vec<Effect> {
-        let to = self.actors.keys().find(|name| letter.to == address(name).into()).copied();
+        let to = self.actors.keys().find(|name| letter.to == address(name)).copied();
         let Some(to) = to else { return Vec::new() };
         let (from, message) = (letter.from.clone(), letter.message.clone());
         self.step(to, Input::Message { from, message })

@@ -2,25 +2,31 @@
 
 use std::net::SocketAddr;
 
-use tenure_core::nerio::{Checked, Member, Nerio, Sender, To, Who};
+use tenure_core::nerio::{Checked, Member, Nerio, Recipient, Sender, Who};
 
 /// Address of a member, which is no name in stories.
 fn literal(member: &Member) -> SocketAddr {
     member.address.literal().unwrap()
 }
 
-/// A sender at `address`: a member, if a member has that name and address.
-pub fn sender(config: &Checked, who: Who, address: To) -> Sender {
-    let To::Address(address) = address else { panic!("{address} is nobody's address") };
+/// A sender at `address`: a proved one, if a member has that name and address.
+pub fn sender(config: &Checked, who: Who, address: SocketAddr) -> Sender {
     let is_it = |member: &Member| member.name == who.name && literal(member) == address;
-    let member = config.members.iter().position(is_it);
-    Sender { who, address, member }
+    let proved = config.members.iter().any(is_it);
+    Sender { who, address, proved, epoch: config.membership().id() }
 }
 
-/// Address of the node that receives what `core` sends to `to`.
-pub fn place(core: &Nerio, to: To) -> To {
-    match to {
-        To::Member(position) => literal(&core.config().members[position]).into(),
-        To::Address(_) => to,
+/// Address of the node that receives what `core` sends to `to`: by its list, or by the document of
+/// its epoch.
+pub fn place(core: &Nerio, to: Recipient) -> SocketAddr {
+    let name = match to {
+        Recipient::Member(name) => name,
+        Recipient::Address(address) => return address,
+    };
+    if let Some(member) = core.config().members.iter().find(|member| member.name == name) {
+        return literal(member);
     }
+    let mut seats = core.membership().document().seats.iter();
+    let seat = seats.find(|seat| seat.name == name).unwrap();
+    seat.hosts[0].literal().unwrap()
 }

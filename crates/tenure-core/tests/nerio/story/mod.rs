@@ -133,7 +133,7 @@ impl Story {
     /// The process of `who` ends and begins again, with its state directory if it has one.
     pub fn restart(&mut self, who: &'static str) -> Vec<Effect> {
         let disk = self.actor(who).disk.take();
-        self.letters.retain(|letter| letter.to != address(who).into());
+        self.letters.retain(|letter| letter.to != address(who));
         self.start(who, disk)
     }
 
@@ -182,7 +182,7 @@ impl Story {
     }
 
     pub fn sender(&self, who: &str) -> Sender {
-        members::sender(&self.config, self.who(who), address(who).into())
+        members::sender(&self.config, self.who(who), address(who))
     }
 
     /// `who` starts again from its reserve, in quarantine, on a disk that answers by hand.

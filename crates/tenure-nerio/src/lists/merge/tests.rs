@@ -1,7 +1,7 @@
 //! Made-up statements of members, and their merged lists.
 
 use tenure_core::Fence;
-use tenure_core::nerio::{CandidateHere, Config, ElectionHere, Inc, Member};
+use tenure_core::nerio::{CandidateHere, Checked, Config, ElectionHere, Inc, Member};
 
 use super::*;
 
@@ -12,6 +12,10 @@ fn config() -> Checked {
     };
     let config = Config::new("x".parse().unwrap(), ["a", "b", "c"].map(member).to_vec());
     config.check().unwrap()
+}
+
+fn merge(config: &Checked, at: Time) -> Merge<'_> {
+    Merge { membership: config.membership(), drift: config.drift, at }
 }
 
 fn at(millis: u64) -> Time {
@@ -38,12 +42,12 @@ fn leaves(millis: u64, holder: Option<HolderHere>) -> Option<HolderHere> {
 
 fn seen(now: u64, said: [(u64, Option<HolderHere>); 3]) -> ElectionSeen {
     let election: ElectionName = "e".parse().unwrap();
-    let words = said.into_iter().enumerate().map(|(nth, (asked, holder))| {
+    let words = said.into_iter().enumerate().map(|(member, (asked, holder))| {
         let here = ElectionHere { election: election.clone(), holder, waiting: 0 };
-        Statement { nth, asked: at(asked), said: Some(here) }
+        Statement { member, asked: at(asked), said: Some(here) }
     });
     let words = words.collect();
-    Merge { config: &config(), at: at(now) }.election(election, &words)
+    merge(&config(), at(now)).election(election, &words)
 }
 
 /// Leader, fence and end that the statements of a, b and c give, asked at these times.
@@ -131,10 +135,10 @@ fn age_covers_all_answers() {
     let election: ElectionName = "e".parse().unwrap();
     let here = ElectionHere { election: election.clone(), holder: None, waiting: 2 };
     let words = vec![
-        Statement { nth: 0, asked: at(50), said: Some(here) },
-        Statement { nth: 1, asked: at(20), said: None },
+        Statement { member: 0, asked: at(50), said: Some(here) },
+        Statement { member: 1, asked: at(20), said: None },
     ];
-    let seen = Merge { config: &config(), at: at(90) }.election(election, &words);
+    let seen = merge(&config(), at(90)).election(election, &words);
     assert_eq!((seen.asked, seen.waiting), (at(20), 2));
 }
 
@@ -154,10 +158,10 @@ fn holder(name: &str, priority: u8, remaining: u64) -> Option<Box<Holder>> {
     }))
 }
 
-fn waits(nth: usize, name: &str, seconds: u64) -> (Who, Statement<Option<CandidateHere>>) {
+fn waits(member: usize, name: &str, seconds: u64) -> (Who, Statement<Option<CandidateHere>>) {
     let waited = Duration::from_secs(seconds);
     let said = CandidateHere { who: who(name), priority: 3, leading: false, waited };
-    (who(name), Statement { nth, asked: at(5), said: Some(said) })
+    (who(name), Statement { member, asked: at(5), said: Some(said) })
 }
 
 #[test]
@@ -167,9 +171,10 @@ fn candidate_is_listed_once() {
     for (who, told) in [waits(0, "q", 1), waits(0, "r", 5), waits(1, "q", 3_600)] {
         waiting.entry(who).or_default().push(told);
     }
-    let held = |nth, remaining| Statement { nth, asked: at(0), said: holder("p", 9, remaining) };
+    let held =
+        |member, remaining| Statement { member, asked: at(0), said: holder("p", 9, remaining) };
     let holders = [held(0, 9_000), held(1, 20)];
-    let (leader, all) = Merge { config: &config, at: at(50) }.candidates(&holders, &waiting);
+    let (leader, all) = merge(&config, at(50)).candidates(&holders, &waiting);
     assert_eq!(leader, None, "one of its two grants is over");
     let told = all.iter().map(|one| {
         let grants = (one.granted.len(), one.ended.len());

@@ -153,8 +153,8 @@ fn leaked_application_key_forges_nothing() {
             for public in [thief.own.public, net.nodes[&at(A)].own.public] {
                 let (seals, _) = directions(channel, secret, &public, &victim, true);
                 let mut bytes = Vec::new();
-                let door = net.nodes[&at(P)].own.door;
-                bytes::welcome(&seals, &public, 1, 7, door, 1, &mut bytes);
+                let challenge = net.nodes[&at(P)].own.challenge;
+                bytes::welcome(&seals, &public, 1, 7, challenge, 1, &mut bytes);
                 let forged = Packet { from: at(A), to: at(P), bytes };
                 assert_eq!(net.give(&forged), Err(DropReason::Forged), "{channel:?}");
             }
@@ -162,7 +162,7 @@ fn leaked_application_key_forges_nothing() {
     }
     assert!(net.peers(P).is_empty());
     assert_eq!(net.settle(), ["request"]);
-    // In the victim's name to the member: its hello, with a higher number and another door.
+    // In the victim's name to the member: its hello, with a higher number and another challenge.
     let gate = gate(&leaked, &victim);
     for secret in &secrets {
         let (seals, _) = directions(Channel::Application, secret, &victim, &[0; 32], false);
@@ -172,7 +172,7 @@ fn leaked_application_key_forges_nothing() {
         bytes::hello(&seals, &gate, &read, 99, &mut bytes);
         let forged = Packet { from: at(Q), to: at(A), bytes };
         assert_eq!(net.give(&forged), Err(DropReason::Forged));
-        // And data in its name, though every greeting process knows the member's door.
+        // And data in its name, though every greeting process knows the member's challenge.
         let mut bytes = Vec::new();
         bytes::data(&seals, id(&victim), 1_000_000, 1 << 56, &plain("release"), &mut bytes);
         let forged = Packet { from: at(P), to: at(A), bytes };

@@ -41,25 +41,23 @@ impl AnswersNameMemories {
         answer: &FenceSeen,
         disk: &Disk,
     ) -> Result<(), String> {
-        let config = check.plan.config();
+        let membership = check.plan.membership();
         let by = check.name(node);
         let kept = disk.kept.durable();
         let before = self.said[node].take().filter(|(memory, _)| *memory == kept.instance);
-        for (member, other) in config.members.iter().enumerate() {
-            let place = config.place(member);
-            let said = answer.roster.at(place);
-            let last = before.as_ref().and_then(|(_, roster)| roster.at(place));
+        for (member, other) in membership.names().iter().enumerate() {
+            let said = answer.roster.at(member);
+            let last = before.as_ref().and_then(|(_, roster)| roster.at(member));
             if member == check.plan.place(node) {
                 continue;
             }
             if is_before(said, last) {
-                return Err(format!("{by} names {said:?} of {}, and named {last:?}", other.name));
+                return Err(format!("{by} names {said:?} of {other}, and named {last:?}"));
             }
-            let known = kept.roster.iter().find(|(name, _)| *name == other.name);
+            let known = kept.roster.iter().find(|(name, _)| name == other);
             let known = known.map(|(_, entry)| *entry);
             if is_before(known, said) {
-                let name = &other.name;
-                return Err(format!("{by} names {said:?} of {name}, and has written {known:?}"));
+                return Err(format!("{by} names {said:?} of {other}, and has written {known:?}"));
             }
         }
         self.said[node] = Some((kept.instance, answer.roster.clone()));

@@ -19,7 +19,7 @@ impl Property<QuorumLeases> for ClaimsStandOnGrants {
                 let grants = check.own.grants[election].iter();
                 let held = grants.filter(|(_, grant)| grant.to == *who && grant.finish >= until);
                 let held: MemberSet = held.map(|(grantor, _)| check.plan.place(*grantor)).collect();
-                if check.plan.config().quorums.is_quorum(held) {
+                if check.plan.membership().quorums().is_quorum(held) {
                     return Ok(());
                 }
                 Err(format!(
@@ -49,7 +49,7 @@ impl Property<QuorumLeases> for ClaimsStandOnGrants {
                     **other != grantor && grant.to == leader.own.who && grant.finish >= leader.until
                 });
                 let held: MemberSet = held.map(|(other, _)| check.plan.place(*other)).collect();
-                if check.plan.config().quorums.is_quorum(held) {
+                if check.plan.membership().quorums().is_quorum(held) {
                     return Ok(());
                 }
                 Err(format!(

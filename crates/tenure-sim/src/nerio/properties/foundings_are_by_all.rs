@@ -122,9 +122,8 @@ impl FoundingsAreByAll {
         if !life.reads {
             return Err(format!("{by} names new founders, and remembers"));
         }
-        let all = check.plan.config().members.iter();
-        for ((member, remembers), born) in all.zip(&self.remembering).zip(&self.born) {
-            let name = &member.name;
+        let all = check.plan.membership().names().iter();
+        for ((name, remembers), born) in all.zip(&self.remembering).zip(&self.born) {
             let entry = members.iter().find(|(known, _)| known == name).map(|(_, entry)| entry);
             let instance = match entry {
                 Some(entry) if entry.founder => &entry.instance,
@@ -136,7 +135,7 @@ impl FoundingsAreByAll {
                 && born.instance == Some(*instance)
                 && let Some(one) = born.beside.iter().position(|remembers| *remembers)
             {
-                let one = &check.plan.config().members[one].name;
+                let one = check.plan.membership().name(one);
                 return Err(format!(
                     "{by} founds the cluster with {name}, and {one} remembered before it began"
                 ));

@@ -59,8 +59,9 @@ impl Property<QuorumLeases> for LostMemoriesAreRead {
                 life.asked = Time::ZERO;
             }
             Fact::Own(Own::Recalls { grantor, from, seen }) => {
+                let named = check.plan.membership().position(&from.who.name);
                 if let (life @ Life { begins: Some(_), .. }, Some(member)) =
-                    (&mut self.lives[grantor], from.member)
+                    (&mut self.lives[grantor], named.filter(|_| from.proved))
                 {
                     let answer = Answer {
                         start: seen.start,
@@ -93,11 +94,11 @@ impl Property<QuorumLeases> for LostMemoriesAreRead {
 impl Life {
     fn hear(&mut self, check: &Check<'_>) {
         let Some((member, answer)) = self.handled.take() else { return };
-        let config = check.plan.config();
+        let membership = check.plan.membership();
         // A member without memory may only ask, and asks the others to write its new memory down.
         let of_others = |other: &usize| answer.whole || *other != member;
-        for other in (0..config.members.len()).filter(of_others) {
-            if let Some(entry) = answer.roster.at(config.place(other)) {
+        for other in membership.everyone().iter().filter(of_others) {
+            if let Some(entry) = answer.roster.at(other) {
                 let latest = self.latest.entry(other).or_insert(entry.instance);
                 *latest = entry.instance.max(*latest);
             }
@@ -121,45 +122,44 @@ impl Life {
         high: Fence,
         disk: &Disk,
     ) -> Result<(), String> {
-        let config = check.plan.config();
+        let membership = check.plan.membership();
         let own = check.plan.place(grantor);
         let name = check.name(grantor);
-        let everyone = config.quorums.everyone();
-        let place = |member: usize| config.place(member);
+        let everyone = membership.everyone();
         let kept = |member: usize| -> Option<Instance> {
-            let named = |(known, _): &&(NodeName, _)| *known == config.members[member].name;
+            let named = |(known, _): &&(NodeName, _)| known == membership.name(member);
             Some(disk.kept.durable().roster.iter().find(named)?.1.instance)
         };
         for (member, latest) in self.latest.iter().filter(|(member, _)| **member != own) {
             if kept(*member) < Some(*latest) {
-                let of = &config.members[*member].name;
+                let of = membership.name(*member);
                 return Err(format!(
                     "{name} has heard of memory {latest} of {of}, and has not written it down"
                 ));
             }
         }
         let counts = |(member, answer): &(&usize, &Answer)| {
-            let theirs = answer.roster.at(place(**member)).map(|entry| entry.instance);
-            let names_this = answer.roster.at(place(own)).map(|entry| entry.instance);
+            let theirs = answer.roster.at(**member).map(|entry| entry.instance);
+            let names_this = answer.roster.at(own).map(|entry| entry.instance);
             theirs >= kept(**member) && names_this == Some(memory)
         };
         let written = || self.answers.iter().filter(counts);
-        let names: Vec<_> = config.members.iter().map(|member| member.name.clone()).collect();
+        let names = membership.names();
         let recorded: MemberSet = written().map(|(member, _)| *member).collect();
         let others = everyone.minus(MemberSet::EMPTY.with(own));
-        if !others.minus(recorded).is_empty() && config.quorums.is_possible(recorded) {
+        if !others.minus(recorded).is_empty() && membership.quorums().is_possible(recorded) {
             return Err(format!(
                 "{name} serves with a memory that only {} have written down",
-                recorded.named(&names)
+                recorded.named(names)
             ));
         }
         let whole: MemberSet =
             written().filter(|(_, answer)| answer.whole).map(|(member, _)| *member).collect();
         let founder = (check.plan.nodes[grantor].name.clone(), memory);
-        if config.quorums.is_possible(whole) && !check.own.founders.contains(&founder) {
+        if membership.quorums().is_possible(whole) && !check.own.founders.contains(&founder) {
             return Err(format!(
                 "{name} was not there at the founding, and serves on the word of {} alone",
-                whole.named(&names)
+                whole.named(names)
             ));
         }
         let seen = written().filter(|(_, answer)| answer.whole).map(|(_, answer)| answer.seen);

@@ -60,7 +60,7 @@ impl ObserversSeeWhatIs {
         let grants = check.own.grants[election].iter();
         let held = grants.filter(|(_, grant)| grant.to == *who && grant.finish >= until);
         let held: MemberSet = held.map(|(grantor, _)| check.plan.place(*grantor)).collect();
-        if check.plan.config().quorums.is_quorum(held) {
+        if check.plan.membership().quorums().is_quorum(held) {
             return Ok(());
         }
         Err(format!(

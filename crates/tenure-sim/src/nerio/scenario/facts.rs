@@ -103,9 +103,8 @@ impl Run<QuorumLeases> {
             _ => {}
         }
         if self.plan.own.wire {
-            let digest = self.plan.config().digest();
-            let who = &self.own.who[node];
-            codec::carries(context.now, digest, who, message)?;
+            let epoch = self.plan.membership().id();
+            codec::carries(context.now, epoch, &self.own.who[node], message)?;
         }
         Ok(())
     }

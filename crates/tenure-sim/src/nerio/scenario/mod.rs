@@ -169,13 +169,13 @@ impl Scenario for QuorumLeases {
         let NodePlan { address, member, .. } = plan.nodes[node];
         let copy = plan.nodes[node].copy_of.is_some();
         let is_strange = copy && plan.own.strange_copy && self.lives[node] < 2;
-        let place = (member && !is_strange).then(|| plan.place(node));
-        Sender { who: self.who[node].clone(), address, member: place }
+        let (who, epoch) = (self.who[node].clone(), plan.membership().id());
+        Sender { who, address, proved: member && !is_strange, epoch }
     }
 
     #[inline]
     fn recipients(&self, plan: &Plan, _from: usize, to: &To) -> Nodes {
-        let Some(node) = plan.find(to) else { return Nodes::NONE };
+        let Some(node) = plan.find(&to.recipient) else { return Nodes::NONE };
         match plan.own.focus.copies().then(|| plan.copy_of(node)).flatten() {
             Some(copy) => [node, copy].into_iter().collect(),
             None => Nodes::one(node),
@@ -366,7 +366,7 @@ impl Scenario for QuorumLeases {
             "{} members ({:?}), {} nodes, {campaigning} that campaign, {} elections; lease {:?}, \
              delta_max {:?}, rho {}e-9, refresh {:?}, d {:?}",
             plan.members(),
-            config.quorums,
+            plan.membership().quorums(),
             plan.nodes.len(),
             plan.elections.len(),
             config.lease,
@@ -410,7 +410,7 @@ impl Scenario for QuorumLeases {
 fn remember(plan: &Plan, disks: &[&mut Disk], node: usize) -> MemberSet {
     let remembers = |other: &usize| {
         let present = plan.copy_of(*other).unwrap_or(*other);
-        let name = &plan.config().members[*other].name;
+        let name = plan.membership().name(*other);
         let disk = disks[present].present();
         let is_founder = disks.iter().any(|by| by.present().names_founder(name, disk));
         (disk.knows_fences() || is_founder) && plan.nodes[*other].directory
@@ -423,7 +423,7 @@ fn remember(plan: &Plan, disks: &[&mut Disk], node: usize) -> MemberSet {
 fn miss(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bool {
     let plan = &run.plan;
     let counts = &mut run.counts.own;
-    let quorums = &plan.config().quorums;
+    let quorums = plan.membership().quorums();
     let remembering = remember(plan, disks, node);
     let safe = quorums.is_quorum(remembering)
         || (quorums.is_possible(remembering) && !remembering.is_empty());
@@ -445,7 +445,7 @@ fn lose(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bo
     let seed = plan.conditions.seed;
     let focus = plan.own.focus;
     // A quorum of the others must remember, now or soon.
-    let enough = plan.config().quorums.is_quorum(remember(plan, disks, node));
+    let enough = plan.membership().quorums().is_quorum(remember(plan, disks, node));
     // Before the founding of the cluster, a new directory can be lost.
     let few = run.counts.own.lost_disks < (plan.members() as u64 - 1) / 2;
     let new = (0..plan.members()).all(|other| !disks[other].is_whole());

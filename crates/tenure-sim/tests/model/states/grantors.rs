@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tenure_core::nerio::{
     Checked, Command, Config, Effect, Inc, Incomparable, Instance, Member, MemberSet, Message,
-    Nerio, Query, QuorumTimestamp, Remembered, Sender, Service, Start, To, ToAsker, ToCandidate,
-    ToGrantor, Who,
+    Nerio, Query, QuorumTimestamp, Recipient, Remembered, Sender, Service, Start, To, ToAsker,
+    ToCandidate, ToGrantor, Who,
 };
 use tenure_core::{Drift, ElectionName, Input, Protocol};
 use tenure_sim::world::clock::Clock;
@@ -66,14 +66,15 @@ pub(crate) fn start(life: Life, disk: Option<&Remembered>) -> Start {
 
 /// The sender on a node's messages.
 pub(crate) fn sender(node: &Node) -> Sender {
-    let member = GRANTORS.contains(&node.number).then_some(node.number);
-    Sender { who: node.core.who().clone(), address: place(node.number), member }
+    let proved = GRANTORS.contains(&node.number);
+    let (who, epoch) = (node.core.who().clone(), node.core.config().membership().id());
+    Sender { who, address: place(node.number), proved, epoch }
 }
 
 pub(crate) fn recipients(to: &To) -> Vec<usize> {
-    match to {
-        To::Member(node) => vec![*node],
-        To::Address(to) => (0..NAMES.len()).filter(|node| place(*node) == *to).collect(),
+    match &to.recipient {
+        Recipient::Member(name) => GRANTORS.filter(|node| NAMES[*node] == name.as_str()).collect(),
+        Recipient::Address(to) => (0..NAMES.len()).filter(|node| place(*node) == *to).collect(),
     }
 }
 
@@ -179,7 +180,8 @@ pub(crate) fn order(
 /// Queries a copy of the node, so that the query changes nothing.
 pub(crate) fn look(node: &Node, at: u64) -> Look {
     let who = Who { name: "z".parse().unwrap(), inc: Inc(0) };
-    let from = Sender { who, address: place(NAMES.len()), member: None };
+    let epoch = node.core.config().membership().id();
+    let from = Sender { who, address: place(NAMES.len()), proved: false, epoch };
     let now = node.clock.shows(at);
     let message = Message::from(Query { election: election(), start: now });
     let mut effects = Vec::new();
@@ -207,7 +209,7 @@ pub(crate) fn check(
         !serves || holder.as_ref() == Some(&who)
     };
     let keeping: MemberSet = GRANTORS.filter(&mut keeps).collect();
-    if setting.config.quorums.is_quorum(keeping) {
+    if setting.config.membership().quorums().is_quorum(keeping) {
         return Ok(());
     }
     let names: Vec<_> = keeping.iter().map(|node| NAMES[node]).collect();

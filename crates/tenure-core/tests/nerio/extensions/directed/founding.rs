@@ -161,7 +161,7 @@ fn slow_founder_is_not_lost() {
 fn answered(effects: &[Effect]) -> Vec<&'static str> {
     let is_answer = |effect: &Effect, member: &str| match effect {
         Effect::Send { to, message: Message::Asker(ToAsker::FenceSeen(_)) } => {
-            *to == address(member).into()
+            to.recipient == address(member).into()
         }
         _ => false,
     };
@@ -324,7 +324,7 @@ fn founding_waits_for_heard_leader() {
     for _ in 0..700 {
         // Messages pass from p to the members only, not back.
         s.deliver("p", "a");
-        s.letters.retain(|letter| letter.by != "p" && letter.to != address("p").into());
+        s.letters.retain(|letter| letter.by != "p" && letter.to != address("p"));
         s.run(ms(10));
         assert!(!(s.leads("q") && s.leads("p")), "both lead");
     }

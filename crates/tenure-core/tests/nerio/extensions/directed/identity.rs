@@ -94,7 +94,7 @@ fn elections_share_names_without_alarm() {
 #[test]
 fn first_address_of_incarnation_is_kept() {
     let mut s = Story::new();
-    let forger = Sender { address: address("z"), member: None, ..s.sender("p") };
+    let forger = Sender { address: address("z"), proved: false, ..s.sender("p") };
     s.ask("p", "a", request(at(10)));
 
     let effects = s.tell_as(&forger, "a", Message::from(request(at(20))));
@@ -118,7 +118,7 @@ fn foreign_ok_is_dropped() {
     for grantor in GRANTORS {
         s.deliver("p", grantor);
         for mut letter in s.take(grantor, "p") {
-            letter.from.member = None;
+            letter.from.proved = false;
             let effects = s.put(&letter);
             assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::NotAMember))]);
         }

@@ -289,11 +289,11 @@ fn quorum_for_the_lease_suffices() {
 #[test]
 fn relayed_read_is_answered() {
     let mut s = Story::new();
-    let relayed = Sender { who: s.who("b"), address: address("z"), member: None };
+    let relayed = Sender { who: s.who("b"), address: address("z"), proved: false, ..s.sender("b") };
     let read = Message::from(FenceRead { start: at(1), instance: Instance(9), record: true });
     let answer = s.tell_as(&relayed, "a", read);
     let [Effect::Send { to, message: Message::Asker(ToAsker::FenceSeen(_)) }] = &answer[..] else {
         panic!("{answer:?}");
     };
-    assert_eq!(*to, relayed.address.into());
+    assert_eq!(to.recipient, relayed.address.into());
 }

@@ -193,7 +193,7 @@ fn unstopped_leader_leads_beside_another() {
         }
         swap(&mut s, &mut old);
         s.letters = others;
-        s.letters.retain(|l| l.by != "p" && l.to != address("p").into());
+        s.letters.retain(|l| l.by != "p" && l.to != address("p"));
         for from in ["a", "b", "c", "q"] {
             for to in ["a", "b", "c", "q"] {
                 s.deliver(from, to);

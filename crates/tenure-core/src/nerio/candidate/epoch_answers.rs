@@ -1,0 +1,57 @@
+//! The answers of the members of one epoch to a campaign.
+
+use alloc::vec::Vec;
+
+use super::super::by_member::ByMember;
+use super::super::epoch::Membership;
+use super::super::identity::Who;
+use super::super::quorum::MemberSet;
+use super::Rival;
+use super::instance::Answer;
+use super::reach::Reach;
+use super::waits::Hindrances;
+use crate::time::Time;
+
+/// The state of a [campaign](super::Campaign) that counts members by position. Each epoch begins
+/// with an empty one, because positions mean other members there.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(in crate::nerio) struct EpochAnswers {
+    /// For each member, the Start up to which the candidate drops answers for ever.
+    pub(in crate::nerio) floors: Vec<Time>,
+    pub(in crate::nerio) oks: ByMember<Answer>,
+    pub(super) refusals: ByMember<Rival>,
+    /// Members whose grants the candidate yielded: the rival of each, and the time before which the
+    /// candidate does not ask that member.
+    pub(in crate::nerio) held_off: ByMember<(Who, Time)>,
+    /// Reachability of members, while the candidate does not lead.
+    pub(in crate::nerio) reach: Reach,
+    /// Reasons why the campaign waits, or the lease is not renewed.
+    pub(in crate::nerio) hindrances: Hindrances,
+    /// Members whose last answer refused a lease of this candidate's length.
+    pub(in crate::nerio) too_long: MemberSet,
+    /// Members that report the successor of the present [`Transfer`](super::Transfer) as waiting.
+    pub(super) successor_waits: MemberSet,
+}
+
+impl EpochAnswers {
+    /// No answer yet; answers to Starts up to `floor` are dropped for ever.
+    pub(super) fn new(membership: &Membership, floor: Time) -> Self {
+        Self {
+            floors: alloc::vec![floor; membership.names().len()],
+            oks: ByMember::default(),
+            refusals: ByMember::default(),
+            held_off: ByMember::default(),
+            reach: Reach::default(),
+            hindrances: Hindrances::default(),
+            too_long: MemberSet::EMPTY,
+            successor_waits: MemberSet::EMPTY,
+        }
+    }
+
+    /// Drops answers to all requests so far for ever.
+    pub(super) fn abort(&mut self, last_start: Time) {
+        self.reach.forget();
+        self.oks.clear();
+        self.floors.fill(last_start);
+    }
+}

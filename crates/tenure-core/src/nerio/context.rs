@@ -1,0 +1,49 @@
+//! State that all candidates and observers of a node share.
+
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use super::candidate::LeaderSilence;
+use super::config::Checked;
+use super::epoch::{Confirmation, Membership};
+use super::identity::{Inc, Who};
+use super::round_trips::RoundTrips;
+use crate::draw::Draw;
+use crate::name::NodeName;
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Context {
+    pub(super) config: Checked,
+    /// The members that candidates and observers ask.
+    pub(super) membership: Arc<Membership>,
+    /// Whether these members have confirmed the membership.
+    pub(super) confirmation: Confirmation,
+    pub(super) who: Who,
+    pub(super) draw: Draw,
+    pub(super) trips: RoundTrips,
+    pub(super) silence: LeaderSilence,
+}
+
+impl Context {
+    /// The state before the start of a node.
+    pub(super) fn new(config: Checked, name: NodeName) -> Self {
+        let membership = Arc::clone(config.membership());
+        let who = Who { name, inc: Inc(0) };
+        let (draw, silence) = (Draw::new(0), LeaderSilence::default());
+        let (confirmation, trips) = (Confirmation::default(), RoundTrips::default());
+        Self { config, membership, confirmation, who, draw, trips, silence }
+    }
+
+    pub(super) fn round_trip(&self) -> Duration {
+        self.trips.high(self.config.round_trip)
+    }
+
+    pub(super) fn retry(&self) -> Duration {
+        self.config.retry_after(self.round_trip())
+    }
+
+    /// Pause before the next request of a leader that hands over.
+    pub(super) fn retry_of_transfer(&self) -> Duration {
+        self.retry().min(self.config.refresh)
+    }
+}

@@ -1,0 +1,151 @@
+//! The way of a node to the document of an epoch that a member has named.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use super::super::event::OwnEvent;
+use super::super::message::Sender;
+use super::super::words::{Out, To, emit, send};
+use super::{
+    Current, DocumentError, DocumentPart, DocumentReader, EpochId, Membership, ReadOutcome,
+};
+use crate::name::NodeName;
+use crate::time::Time;
+
+/// Most questions for one part.
+const TRIES_MAX: u8 = 5;
+/// Most verdicts that a node remembers.
+const VERDICTS_MAX: usize = 4;
+/// Number of times that a node hears of an unreadable document before it reads that one again.
+const SKIPS: u8 = 3;
+
+/// The document that a node reads, and verdicts on earlier ones.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(in crate::nerio) struct Learning {
+    reading: Option<Reading>,
+    /// The oldest first. With a verdict the node does not read a document again, so that a useless
+    /// document delays no other one, however near the member is that names it.
+    verdicts: Vec<(EpochId, Verdict)>,
+}
+
+/// The result of an attempt to read a document.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(in crate::nerio) enum Verdict {
+    /// The node may enter the epoch when the members move it there.
+    Fits(Arc<Membership>),
+    /// The document does not fit the settings.
+    Misfit(DocumentError),
+    /// A member did not send the document, or the document is damaged or too long. Another member
+    /// may send a better one: the node reads it again after so many more messages that name it.
+    Unreadable { skips: u8 },
+}
+
+/// A document that a node reads from a member.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Reading {
+    by: EpochNews,
+    reader: DocumentReader,
+    /// Time of the next question, unless an answer comes first.
+    again: Time,
+    /// Questions for the present part.
+    tries: u8,
+}
+
+/// The member that named an epoch.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(in crate::nerio) struct EpochNews {
+    pub(in crate::nerio) by: NodeName,
+    pub(in crate::nerio) address: SocketAddr,
+    /// Digest of the document of epoch 0, as the member gave it.
+    pub(in crate::nerio) founding: u64,
+}
+
+impl EpochNews {
+    pub(in crate::nerio) fn of(from: &Sender, current: &Current) -> Self {
+        let (by, address) = (from.who.name.clone(), from.address);
+        Self { by, address, founding: current.founding }
+    }
+}
+
+impl Learning {
+    /// Whether the node reads the document of this epoch, or of a later one.
+    pub(in crate::nerio) fn reads(&self, epoch: EpochId) -> bool {
+        let reads = self.reading.as_ref().map(|reading| reading.reader.epoch().number);
+        reads.is_some_and(|number| number >= epoch.number)
+    }
+
+    /// The verdict on the document of this epoch, which a message has named; `None` if the node
+    /// reads that document.
+    pub(in crate::nerio) fn verdict(&mut self, epoch: EpochId) -> Option<Verdict> {
+        let (_, verdict) = self.verdicts.iter_mut().find(|(of, _)| *of == epoch)?;
+        if let Verdict::Unreadable { skips } = verdict {
+            *skips = skips.checked_sub(1)?;
+        }
+        Some(verdict.clone())
+    }
+
+    /// Remembers the verdict on the document of `epoch`.
+    pub(in crate::nerio) fn judge(&mut self, epoch: EpochId, verdict: Verdict) {
+        self.verdicts.retain(|(of, _)| *of != epoch);
+        if self.verdicts.len() == VERDICTS_MAX {
+            self.verdicts.remove(0);
+        }
+        self.verdicts.push((epoch, verdict));
+    }
+
+    /// Reports that the document of `epoch` cannot be read.
+    pub(in crate::nerio) fn fail(&mut self, by: EpochNews, epoch: EpochId, out: &mut Out) {
+        self.judge(epoch, Verdict::Unreadable { skips: SKIPS });
+        let EpochNews { by, address, .. } = by;
+        emit(out, None, OwnEvent::UnreadableDocument { by, address });
+    }
+
+    /// Begins to read the document of `epoch` from the member that named it.
+    pub(in crate::nerio) fn begin(&mut self, now: Time, by: EpochNews, epoch: EpochId) {
+        let reader = DocumentReader::new(epoch);
+        self.reading = Some(Reading { by, reader, again: now, tries: 0 });
+    }
+
+    /// Time of the next question; [`Time::MAX`] never comes.
+    pub(in crate::nerio) fn due(&self) -> Option<Time> {
+        let again = self.reading.as_ref().map(|reading| reading.again);
+        again.filter(|again| *again < Time::MAX)
+    }
+
+    /// Asks for the next part, in an envelope of the asker's epoch `own`. Gives up when the member
+    /// has left the question unanswered too often.
+    pub(in crate::nerio) fn ask(
+        &mut self,
+        now: Time,
+        own: EpochId,
+        retry: Duration,
+        out: &mut Out,
+    ) {
+        let Some(mut reading) = self.reading.take() else { return };
+        if reading.tries == TRIES_MAX {
+            return self.fail(reading.by, reading.reader.epoch(), out);
+        }
+        reading.tries += 1;
+        reading.again = now.after(retry);
+        send(out, To::at(own, reading.by.address), reading.reader.question(now));
+        self.reading = Some(reading);
+    }
+
+    /// Takes a part; `None` if the node reads no document. Ends the reading with its last part.
+    pub(in crate::nerio) fn on_part(
+        &mut self,
+        part: &DocumentPart,
+    ) -> Option<(EpochNews, ReadOutcome)> {
+        let reading = self.reading.as_mut()?;
+        let outcome = reading.reader.on_part(part);
+        let by = reading.by.clone();
+        match outcome {
+            ReadOutcome::Unexpected => {}
+            ReadOutcome::Unfinished => reading.tries = 0,
+            ReadOutcome::Finished(_) | ReadOutcome::Unusable => self.reading = None,
+        }
+        Some((by, outcome))
+    }
+}

@@ -1,0 +1,122 @@
+//! The membership of an epoch.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
+
+use super::super::config::Config;
+use super::super::identity::Instance;
+use super::super::quorum::{MemberSet, Quorums};
+use super::super::words::{Recipient, To};
+use super::{Document, DocumentError, EpochId};
+use crate::name::NodeName;
+
+/// The members of one epoch and their quorum system, ready for use: a [`Document`] that was
+/// checked. Grantors, candidates and observers count members by positions, the ranks of their names
+/// in ascending order, which are the same on every node; a [`MemberSet`] holds such positions.
+///
+/// A membership is apart from the settings of a node ([`Config`](super::super::Config)) because
+/// section 10.6 replaces it while the node runs. A node begins with the
+/// [membership](super::super::Checked::membership) of its settings, and a node without a grantor
+/// learns that of the members.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Membership {
+    id: EpochId,
+    document: Document,
+    names: Vec<NodeName>,
+    quorums: Quorums,
+}
+
+/// The id stands for the rest: a search through all states hashes a node for each state.
+impl Hash for Membership {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
+
+impl Membership {
+    /// `quorums` are over the seats of `document`.
+    pub(in crate::nerio) fn new(document: Document, quorums: Quorums) -> Self {
+        Self { id: document.id(), names: document.names(), document, quorums }
+    }
+
+    /// The membership of a document from elsewhere, if the document fits the settings.
+    pub fn read(document: Arc<Document>, config: &Config) -> Result<Arc<Self>, DocumentError> {
+        let quorums = document.check(&config.cluster, config.drift)?;
+        Ok(Arc::new(Self::new(Arc::unwrap_or_clone(document), quorums)))
+    }
+
+    /// The name of the epoch in datagrams.
+    #[must_use]
+    pub const fn id(&self) -> EpochId {
+        self.id
+    }
+
+    /// The document of the epoch.
+    #[must_use]
+    pub const fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// Digest of the document of epoch 0, by which nodes recognize their cluster.
+    #[must_use]
+    pub const fn founding(&self) -> u64 {
+        if self.id.number == 0 { self.id.digest } else { self.document.founding }
+    }
+
+    /// The quorum system of the members.
+    #[must_use]
+    pub const fn quorums(&self) -> &Quorums {
+        &self.quorums
+    }
+
+    /// All members.
+    #[must_use]
+    pub const fn everyone(&self) -> MemberSet {
+        self.quorums.everyone()
+    }
+
+    /// The names of the members in the order of positions.
+    #[must_use]
+    pub fn names(&self) -> &[NodeName] {
+        &self.names
+    }
+
+    /// The name of the member at this position.
+    #[must_use]
+    pub fn name(&self, position: usize) -> &NodeName {
+        &self.names[position]
+    }
+
+    /// The names of these members.
+    pub(in crate::nerio) fn named<T: From<NodeName>>(&self, set: MemberSet) -> Vec<T> {
+        set.iter().map(|member| self.name(member).clone().into()).collect()
+    }
+
+    /// The position of the member with this name.
+    #[must_use]
+    pub fn position(&self, name: &NodeName) -> Option<usize> {
+        self.names.iter().position(|member| member == name)
+    }
+
+    /// The memory that the document names for the member at this position, if it names any.
+    #[must_use]
+    pub fn instance(&self, position: usize) -> Option<Instance> {
+        self.document.seats.get(position)?.instance
+    }
+
+    /// The destination of messages for the member at this position.
+    #[must_use]
+    pub fn to(&self, position: usize) -> To {
+        let recipient = Recipient::Member(self.name(position).clone());
+        To { epoch: self.id, number: self.number(position), recipient }
+    }
+
+    /// The number by which datagrams name the member at this position: its position, counted from
+    /// 1; see [`wire`](super::super::wire). 0 if there is no such member.
+    #[must_use]
+    pub fn number(&self, position: usize) -> u8 {
+        let is_member = position < self.names.len();
+        if is_member { u8::try_from(position + 1).unwrap_or(0) } else { 0 }
+    }
+}

@@ -1,0 +1,32 @@
+//! Epochs of a cluster, section 10.6.
+//!
+//! An epoch is a membership with a number, and a [document](Document) describes it. A node begins
+//! with the membership of its settings. A node without a grantor goes on in the epoch that members
+//! of its list [name](Current), once it has [read](DocumentReader) the document, so its list may be
+//! incomplete or old. A quorum then confirms the epoch.
+//!
+//! The members of an epoch decide its successor by [proposals](Proposer) and durable
+//! [votes](Vote). A member of the successor enters it with an [inheritance](Inheritance): the
+//! leases of the epoch before that may not be over. No node uses these three yet.
+
+mod confirmation;
+mod document;
+mod id;
+mod learning;
+mod membership;
+mod proposer;
+mod rests;
+mod transfer;
+mod vote;
+mod whereabouts;
+
+pub(in crate::nerio) use confirmation::Confirmation;
+pub use document::{Document, DocumentError, Origin, Seat};
+pub use id::EpochId;
+pub(in crate::nerio) use learning::{EpochNews, Learning, Verdict};
+pub use membership::Membership;
+pub use proposer::{Phase, Proposer};
+pub use rests::{HeldRest, Inheritance, Page, RestBounds, Source};
+pub use transfer::{DocumentPart, DocumentRead, DocumentReader, ReadOutcome};
+pub use vote::{Ballot, Vote};
+pub use whereabouts::{Current, Where};

@@ -1,0 +1,232 @@
+//! A proposer of the successor of an epoch: single-decree Paxos over the members of that epoch.
+//!
+//! ```text
+//!            promises of a quorum,      a quorum of the proposed     a quorum accepted
+//!            none names a successor     successor is ready           by the present ballot
+//!  Prepare ────────────────────────> Ready ─────────────────> Accept ────────────────> Decided
+//!    ^  │ a promise names one                                 ^    │
+//!    │  └─────────────────────────────────────────────────────┘    │
+//!    └── a member promised a later ballot ─────────────────────────┘
+//! ```
+//!
+//! The proposer has no clock. Its caller sends the question of the present [phase](Phase) to all
+//! [missing](Proposer::missing) members when the phase changes and at each timeout. The caller
+//! draws the length of the timeout: two proposers that retry at once bar each other for ever.
+//!
+//! Rules, by their number in the design of epochs, each with the trace that refutes a simpler one:
+//!
+//! - 2.1.1: *The next ballot is above all ballots heard of.* A ballot below a promise is refused
+//!   for ever.
+//! - 2.1.5: *The proposer adopts the accepted successor of the highest ballot.* Of five members a,
+//!   b and c accept S: decided. Then c, d and e promise the next ballot and accept T: decided too.
+//! - 2.1.6: *A quorum of the proposed successor is ready before the first accept.* a accepts {d, e,
+//!   f}, whose machines never start. a is wedged, and no other epoch can follow.
+//! - 2.1.7: *Acceptances of one ballot decide.* a has S by ballot 1, c has T by 2, b has S by 3 and
+//!   d has S by 4. Three members have S, and nothing is decided: ballot 5 of a, c and e finds T by
+//!   2 above S by 1 (T1).
+//! - 2.1.10: *A proposal cannot be cancelled once a member may have accepted one.* That member is
+//!   wedged, and only a decision lets it serve again.
+//!
+//! In an upgraded epoch the caller leaves out the answers of members that another answer replaces
+//! (T10). A founding needs promises of all names instead, and is not built here.
+
+use alloc::sync::Arc;
+
+use super::super::identity::Inc;
+use super::super::quorum::MemberSet;
+use super::{Ballot, EpochId, Membership};
+
+/// The present step of a proposer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Phase {
+    /// The members of the epoch are asked to promise the ballot.
+    Prepare,
+    /// The seats of the proposed successor are asked whether they are ready.
+    Ready,
+    /// The members of the epoch are asked to accept this successor.
+    Accept { successor: EpochId },
+    /// A successor is decided: the proposed one, or another.
+    Decided { successor: EpochId },
+    /// The proposal was withdrawn before any member could accept it.
+    Cancelled,
+}
+
+/// A proposal of one successor of an epoch.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Proposer {
+    /// The epoch that is to end.
+    before: Arc<Membership>,
+    /// The proposed successor.
+    own: Arc<Membership>,
+    inc: Inc,
+    ballot: Ballot,
+    /// Highest ballot that an answer named.
+    heard: Ballot,
+    phase: Phase,
+    /// Members of the epoch before that answered the present question for the present ballot.
+    answers: MemberSet,
+    /// Accepted successor of the highest ballot among these promises.
+    highest: Option<(Ballot, EpochId)>,
+    /// Seats of the proposed successor that are ready.
+    ready: MemberSet,
+    /// Whether a member may have accepted a successor.
+    is_begun: bool,
+}
+
+impl Proposer {
+    /// Begins to propose `own` as the successor of `before`. `above` is the highest ballot of this
+    /// epoch that the incarnation has heard of or used: a ballot that is used twice can decide two
+    /// successors. `None` when no later ballot exists.
+    #[must_use]
+    pub fn start(
+        before: Arc<Membership>,
+        own: Arc<Membership>,
+        inc: Inc,
+        above: Ballot,
+    ) -> Option<Self> {
+        Some(Self {
+            before,
+            own,
+            inc,
+            ballot: above.next(inc)?,
+            heard: above,
+            phase: Phase::Prepare,
+            answers: MemberSet::EMPTY,
+            highest: None,
+            ready: MemberSet::EMPTY,
+            is_begun: false,
+        })
+    }
+
+    /// The present ballot. Answers for another one do not count.
+    #[must_use]
+    pub const fn ballot(&self) -> Ballot {
+        self.ballot
+    }
+
+    /// The present step, whose question goes to [`missing`](Self::missing).
+    #[must_use]
+    pub const fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The members that have not answered the present question: positions in the epoch that is to
+    /// end, or seats of the proposed successor while the phase is [`Phase::Ready`].
+    #[must_use]
+    pub fn missing(&self) -> MemberSet {
+        match self.phase {
+            Phase::Prepare | Phase::Accept { .. } => self.before.everyone().minus(self.answers),
+            Phase::Ready => self.own.everyone().minus(self.ready),
+            Phase::Decided { .. } | Phase::Cancelled => MemberSet::EMPTY,
+        }
+    }
+
+    /// Takes a member's promise of `ballot`, with the successor that the member had accepted. True
+    /// if the phase changed.
+    pub fn on_promise(
+        &mut self,
+        member: usize,
+        ballot: Ballot,
+        accepted: Option<(Ballot, EpochId)>,
+    ) -> bool {
+        self.is_begun |= accepted.is_some();
+        if self.phase != Phase::Prepare || ballot != self.ballot {
+            return false;
+        }
+        self.answers = self.answers.with(member);
+        if accepted.map(|(ballot, _)| ballot) > self.highest.map(|(ballot, _)| ballot) {
+            self.highest = accepted;
+        }
+        if !self.is_answered() {
+            return false;
+        }
+        match self.highest {
+            Some((_, successor)) => self.propose(successor),
+            None if self.is_ready() => self.propose(self.own.id()),
+            None => self.phase = Phase::Ready,
+        }
+        true
+    }
+
+    /// Notes that a seat of `successor` is ready: the member has the document, can write its
+    /// directory, and serves the epoch before or no epoch. True if the phase changed.
+    pub fn on_ready(&mut self, seat: usize, successor: EpochId) -> bool {
+        if successor == self.own.id() {
+            self.ready = self.ready.with(seat);
+        }
+        let proposes = self.phase == Phase::Ready && self.is_ready();
+        if proposes {
+            self.propose(self.own.id());
+        }
+        proposes
+    }
+
+    /// Notes that a member accepted `successor` by `ballot`. True if that decides.
+    pub fn on_accepted(&mut self, member: usize, ballot: Ballot, successor: EpochId) -> bool {
+        if self.phase != (Phase::Accept { successor }) || ballot != self.ballot {
+            return false;
+        }
+        self.answers = self.answers.with(member);
+        let is_decided = self.is_answered();
+        if is_decided {
+            self.phase = Phase::Decided { successor };
+        }
+        is_decided
+    }
+
+    /// Handles the refusal of a member that promised `above`. The next timeout goes on above that
+    /// ballot.
+    pub fn on_refused(&mut self, above: Ballot) {
+        self.heard = self.heard.max(above);
+    }
+
+    /// Takes the news that `successor` is decided. True if the proposer did not know.
+    pub fn on_decided(&mut self, successor: EpochId) -> bool {
+        let is_news = self.is_open();
+        if is_news {
+            self.phase = Phase::Decided { successor };
+        }
+        is_news
+    }
+
+    /// Handles missing answers: begins a larger ballot if a member promised a later one. The caller
+    /// then asks the missing members again.
+    pub fn on_timeout(&mut self) {
+        if self.is_open()
+            && self.heard > self.ballot
+            && let Some(ballot) = self.heard.next(self.inc)
+        {
+            self.ballot = ballot;
+            self.phase = Phase::Prepare;
+            self.answers = MemberSet::EMPTY;
+            self.highest = None;
+        }
+    }
+
+    /// Withdraws the proposal; false if a member may have accepted a successor, or it is decided.
+    pub fn cancel(&mut self) -> bool {
+        let is_cancelled = self.is_open() && !self.is_begun;
+        if is_cancelled {
+            self.phase = Phase::Cancelled;
+        }
+        is_cancelled
+    }
+
+    const fn is_open(&self) -> bool {
+        !matches!(self.phase, Phase::Decided { .. } | Phase::Cancelled)
+    }
+
+    fn is_answered(&self) -> bool {
+        self.before.quorums().is_quorum(self.answers)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.own.quorums().is_quorum(self.ready)
+    }
+
+    fn propose(&mut self, successor: EpochId) {
+        self.is_begun = true;
+        self.phase = Phase::Accept { successor };
+        self.answers = MemberSet::EMPTY;
+    }
+}

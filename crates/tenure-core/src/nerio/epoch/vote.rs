@@ -1,0 +1,127 @@
+//! The vote of one member on the successor of its epoch: an acceptor of single-decree Paxos.
+//!
+//! Section 10.6 ends an epoch by wedging a quorum of its members, and leaves open which members
+//! form the next one. The members decide that by ballots, each one attempt of one
+//! [proposer](super::Proposer). A member that *promises* a ballot bars all earlier ones; a member
+//! that *accepts* a successor is wedged for ever. The caller makes a vote durable before the
+//! member answers.
+//!
+//! Rules, by their number in the design of epochs, each with the trace that refutes a simpler one:
+//!
+//! - 2.1.1: *Ballots of two proposers differ.* P and Q both use ballot 1: a and b accept S by it, b
+//!   and c accept T by it, and both are decided.
+//! - 2.1.1: *A member accepts one successor by a ballot.* A copy of P's process uses ballot 1, too:
+//!   a and b accept S, then b and c accept T, and both are decided.
+//! - 2.1.1: *A ballot skips few counters.* a, b and c promise the last counter, which some faulty
+//!   process sent. No later ballot exists, and the epoch never ends.
+//! - 2.1.3: *A promise bars earlier ballots.* P has promises of a and b, then Q those of b and c,
+//!   which accept T: decided. The accept of P arrives at a and b late, and S is decided too.
+//! - 2.1.3: *A vote on a disk never goes back.* Of five members a, b and c accept S: decided. The
+//!   disk of c holds an earlier vote, as two records were written in another order. Then c, d and e
+//!   promise the next ballot and accept T.
+//! - 2.1.4: *An acceptance never ends.* a and b accept, and the next epoch serves. a gives up
+//!   waiting, and elects with c in the old epoch.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::identity::Inc;
+
+/// An attempt to decide the successor of an epoch. Ballots are ordered by counter, then by
+/// proposer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Ballot {
+    pub counter: u64,
+    /// Incarnation of the proposer, which uses each counter once.
+    pub inc: Inc,
+}
+
+impl Ballot {
+    /// Before every ballot of a proposer.
+    pub const NONE: Self = Self { counter: 0, inc: Inc(0) };
+    /// Most counters by which a member's promise grows at once. Proposers would need a million
+    /// attempts to come so far ahead of a member.
+    pub const STEP_MAX: u64 = 1 << 20;
+
+    /// The first ballot of this incarnation after `self`, or `None` when the counters are used up.
+    #[must_use]
+    pub const fn next(self, inc: Inc) -> Option<Self> {
+        match self.counter.checked_add(1) {
+            Some(counter) => Some(Self { counter, inc }),
+            None => None,
+        }
+    }
+}
+
+impl fmt::Display for Ballot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}~{}", self.counter, self.inc)
+    }
+}
+
+/// The vote of a member in its epoch, whose successor `D` describes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Vote<D> {
+    /// Highest ballot that the member promised or accepted.
+    pub promised: Ballot,
+    /// Highest ballot that the member accepted, and its successor.
+    pub accepted: Option<(Ballot, D)>,
+}
+
+impl<D> Vote<D> {
+    /// The vote of a member that has just entered its epoch.
+    pub const NONE: Self = Self { promised: Ballot::NONE, accepted: None };
+
+    /// Promises to accept no ballot before `ballot`; false if the member promised a later one, or
+    /// one too far below.
+    ///
+    /// A repeated question for the promised ballot is promised again, as the answer may be lost.
+    pub fn promise(&mut self, ballot: Ballot) -> bool {
+        let promises = self.allows(ballot);
+        if promises {
+            self.promised = ballot;
+        }
+        promises
+    }
+
+    fn allows(&self, ballot: Ballot) -> bool {
+        let last = self.promised.counter.saturating_add(Ballot::STEP_MAX);
+        ballot >= self.promised && ballot.counter <= last
+    }
+
+    /// Whether the member is wedged: it grants nothing in its epoch any more (section 10.6).
+    #[must_use]
+    pub const fn is_wedged(&self) -> bool {
+        self.accepted.is_some()
+    }
+
+    fn accepted_by(&self) -> Option<Ballot> {
+        self.accepted.as_ref().map(|(ballot, _)| *ballot)
+    }
+}
+
+impl<D: PartialEq> Vote<D> {
+    /// Accepts `successor` by `ballot`; false if the member may not promise that ballot, or has
+    /// accepted another successor by it.
+    pub fn accept(&mut self, ballot: Ballot, successor: D) -> bool {
+        let known = self.accepted.as_ref().filter(|(by, _)| *by == ballot);
+        let is_first = known.is_none_or(|(_, known)| *known == successor);
+        let accepts = is_first && self.allows(ballot);
+        if accepts {
+            *self = Self { promised: ballot, accepted: Some((ballot, successor)) };
+        }
+        accepts
+    }
+}
+
+impl<D: Clone> Vote<D> {
+    /// Adds a record of a vote in the same epoch. Neither ballot goes back, so the order in which
+    /// records reach the disk means nothing.
+    pub fn merge(&mut self, record: &Self) {
+        self.promised = self.promised.max(record.promised);
+        if record.accepted_by() > self.accepted_by() {
+            self.accepted.clone_from(&record.accepted);
+        }
+    }
+}

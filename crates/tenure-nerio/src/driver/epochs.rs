@@ -1,0 +1,127 @@
+//! The epochs for which datagrams are meant, and senders of other configurations.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tenure_core::nerio::wire::Messages;
+use tenure_core::nerio::{Current, DocumentError, EpochId, Membership, Message, Sender, ToAsker};
+use tenure_core::{NodeName, Time};
+
+use super::Wire;
+use crate::agreement::OtherSender;
+use crate::seal::Authority;
+use crate::transport::Transport;
+
+impl<T: Transport> Wire<T> {
+    /// The members that this node's candidates ask.
+    pub(super) fn membership(&self) -> &Membership {
+        // There is always one.
+        self.memberships.first().unwrap_or_else(|| self.config.membership())
+    }
+
+    /// The number by which datagrams for this epoch call this node, 0 if it is no member there;
+    /// `None` for an unknown epoch.
+    pub(super) fn number(&self, epoch: EpochId) -> Option<u8> {
+        let membership = self.memberships.iter().find(|one| one.id() == epoch)?;
+        Some(membership.position(&self.name).map_or(0, |own| membership.number(own)))
+    }
+
+    /// Notes that the sender has this node's settings.
+    pub(super) fn on_known_epoch(&mut self, now: Time, from: &Sender, by: Option<&Authority>) {
+        let Sender { who, address, proved, .. } = from;
+        self.lasting.fits(*address, by.is_some() || self.transport.seal.is_none());
+        self.agreement.fits(*address);
+        if by.is_none_or(|by| *by == Authority::Cluster) {
+            let notice = self.places.contradicts(&who.name, *address, by.is_some());
+            self.notice_if(notice);
+        }
+        if *proved {
+            self.agrees(from);
+            let twice = self.places.heard(now, who, *address);
+            self.notice_if(twice);
+        }
+    }
+
+    fn agrees(&mut self, from: &Sender) {
+        let Some(membership) = self.memberships.first() else { return };
+        let notice = self.agreement.agrees(&from.who.name, membership, &mut self.repeats);
+        self.notice_if(notice);
+    }
+
+    /// Whether messages for an epoch that this node does not know reach the core, which answers
+    /// questions with this node's epoch. Reports a member that is in another epoch 0 and has not
+    /// shown its epoch, and a stranger that stays in one.
+    pub(super) fn hears_other_epoch(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        by: Option<&Authority>,
+        messages: &Messages<'_>,
+    ) -> bool {
+        // While the cluster gets its keys, an unsealed datagram may name any source, and the answer
+        // to it would begin with a hello, which is longer than the datagram.
+        let hears = by.is_some() || self.transport.seal.is_none();
+        let is_current = |message| matches!(message, Message::Asker(ToAsker::Current(_)));
+        let shows = hears && messages.clone().flatten().any(is_current);
+        let is_judged = !shows && !self.agreement.has_shown(now, &from.who.name);
+        if is_judged && from.epoch.number == 0 {
+            let is_member = from.proved && self.membership().position(&from.who.name).is_some();
+            if is_member || self.agreement.stays_elsewhere(now, from.address) {
+                self.on_mismatch(now, from, from.epoch.digest);
+            }
+        }
+        hears
+    }
+
+    /// Handles the epoch that a sender shows. A member in this cluster may be in an earlier or a
+    /// later epoch.
+    pub(super) fn on_current(&mut self, now: Time, from: &Sender, current: &Current) {
+        let Some(membership) = self.memberships.first().filter(|_| from.proved) else { return };
+        self.agreement.shows(now, &from.who.name, membership);
+        if current.founding == membership.founding() {
+            self.agrees(from);
+        }
+    }
+
+    /// Candidates and observers ask the members of the first epoch from now on.
+    pub(super) fn on_epochs(&mut self, memberships: Vec<Arc<Membership>>) {
+        self.places.know(&memberships);
+        let notice = memberships.first().and_then(|first| self.agreement.switch(first));
+        self.notice_if(notice);
+        self.memberships = memberships;
+        self.members_moved();
+    }
+
+    /// Reports that the sender has another configuration, with this digest.
+    fn on_mismatch(&mut self, now: Time, from: &Sender, digest: u64) {
+        let Sender { who, address, proved, .. } = from;
+        let (name, address, proved) = (who.name.clone(), *address, *proved);
+        self.on_other(now, OtherSender { name, address, proved, digest, why: None });
+    }
+
+    /// Reports a member of another cluster. Until a quorum has confirmed this node's membership,
+    /// members may move the node to a cluster that fits: then only a member that stays there is
+    /// reported.
+    pub(super) fn on_other_document(
+        &mut self,
+        by: NodeName,
+        address: SocketAddr,
+        founding: u64,
+        error: Option<&DocumentError>,
+    ) {
+        let now = tenure::clock::now();
+        let is_final = error.is_some() || self.agreement.is_confirmed;
+        if is_final || self.agreement.stays_elsewhere(now, address) {
+            let why = error.map(ToString::to_string);
+            let sender = OtherSender { name: by, address, proved: true, digest: founding, why };
+            self.on_other(now, sender);
+        }
+    }
+
+    fn on_other(&mut self, now: Time, sender: OtherSender) {
+        let Some(membership) = self.memberships.first() else { return };
+        for notice in self.agreement.differs(now, sender, membership) {
+            self.notice(notice);
+        }
+    }
+}

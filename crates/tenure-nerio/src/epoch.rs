@@ -1,0 +1,155 @@
+//! The members of a cluster, as they name themselves to a process that asks from outside.
+//!
+//! The settings of such a process may lack members, or name old ones. So the process asks the
+//! members that its settings name for their epoch, and puts its questions to the members of the
+//! latest epoch. The settings count if they have that epoch, or if no member answers.
+
+use std::cmp::Reverse;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tenure_core::NodeName;
+use tenure_core::nerio::{Checked, EpochId, Member, Membership};
+use tokio::task::JoinSet;
+
+use crate::asker::{Asker, Whereabouts};
+use crate::keys::Keys;
+
+/// Times that a question is put again, because a member has entered a later epoch meanwhile.
+pub(crate) const AGAIN_MAX: u32 = 2;
+
+/// The members of the latest epoch.
+pub(crate) struct FoundMembers {
+    pub(crate) membership: Arc<Membership>,
+    /// The [seats] of the membership, and a socket for questions to each.
+    pub(crate) seats: Vec<(Member, Asker)>,
+}
+
+/// A member that the settings name.
+struct Listed {
+    member: Member,
+    asker: Asker,
+    /// Epoch of the member; `None` for a silent one.
+    at: Option<Whereabouts>,
+}
+
+/// Members of `membership`, each with its host in the settings or else with the first host of its
+/// seat: first the members that the settings name, in their order, then the others by name. Leaves
+/// out members without any host.
+pub(crate) fn seats(config: &Checked, membership: &Membership) -> Vec<Member> {
+    let listed = config.members.iter();
+    let listed = listed.filter(|member| membership.position(&member.name).is_some()).cloned();
+    let is_new = |name: &NodeName| config.members.iter().all(|member| member.name != *name);
+    let others = membership.document().seats.iter().filter(|seat| is_new(&seat.name));
+    let others = others.filter_map(|seat| {
+        let address = seat.hosts.first()?.clone();
+        Some(Member { name: seat.name.clone(), address })
+    });
+    listed.chain(others).collect()
+}
+
+/// Asks the members that the settings name for their epoch, and one of them for the document of the
+/// latest. Takes a round trip if the settings have that epoch. An error says that there is no
+/// socket. Cancel safe.
+pub(crate) async fn find(
+    config: &Checked,
+    keys: Option<&Keys>,
+    from: SocketAddr,
+) -> io::Result<FoundMembers> {
+    let mut listed = ask_listed(config, keys, from).await?;
+    let membership = latest(config, &mut listed).await;
+    let mut found = Vec::new();
+    for member in seats(config, &membership) {
+        let asked = listed.iter().position(|listed| listed.member.name == member.name);
+        let (mut asker, at) = match asked.map(|asked| listed.swap_remove(asked)) {
+            Some(Listed { asker, at, .. }) => (asker, at),
+            None => (Asker::new(config, keys, from).await?, None),
+        };
+        asker.enter(&membership);
+        if at.is_some_and(|at| at.founding != membership.founding()) {
+            asker.note_differing(&member.name);
+        }
+        found.push((member, asker));
+    }
+    Ok(FoundMembers { membership, seats: found })
+}
+
+/// The members that the settings name and their epochs, as soon as most of them name one epoch:
+/// a silent member delays no question to the others.
+async fn ask_listed(
+    config: &Checked,
+    keys: Option<&Keys>,
+    from: SocketAddr,
+) -> io::Result<Vec<Listed>> {
+    let mut asked = JoinSet::new();
+    for member in config.members.iter().cloned() {
+        let mut asker = Asker::new(config, keys, from).await?;
+        asked.spawn(async move {
+            let at = asker.whereabouts(&member).await;
+            Listed { member, asker, at }
+        });
+    }
+    let mut all = Vec::new();
+    while let Some(listed) = asked.join_next().await {
+        all.push(listed.map_err(io::Error::other)?);
+        if is_enough(&all, config.members.len()) {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// Whether most of `count` members name one epoch.
+fn is_enough(all: &[Listed], count: usize) -> bool {
+    let epochs = || all.iter().filter_map(|listed| listed.at).map(|at| at.epoch);
+    epochs().any(|epoch| epochs().filter(|other| *other == epoch).count() * 2 > count)
+}
+
+/// The membership of the latest epoch that a member names, if its document can be read and fits the
+/// settings.
+async fn latest(config: &Checked, listed: &mut [Listed]) -> Arc<Membership> {
+    let own = config.membership();
+    let named: Vec<_> = listed.iter().filter_map(|listed| listed.at).collect();
+    for founding in foundings(own.founding(), &named) {
+        let of_it = named.iter().filter(|at| at.founding == founding);
+        let Some(epoch) = of_it.map(|at| at.epoch).max() else { continue };
+        if epoch == own.id() {
+            break;
+        }
+        if let Some(membership) = read(config, epoch, listed).await
+            && membership.founding() == founding
+        {
+            return membership;
+        }
+    }
+    Arc::clone(own)
+}
+
+/// The clusters that may be meant, by the digests of their epochs 0: only that of the settings if a
+/// member names it, or else all that members name, the most frequent first.
+fn foundings(own: u64, named: &[Whereabouts]) -> Vec<u64> {
+    let mut all: Vec<_> = named.iter().map(|at| at.founding).collect();
+    if all.contains(&own) {
+        return vec![own];
+    }
+    all.sort_unstable();
+    all.dedup();
+    all.sort_by_key(|one| Reverse(named.iter().filter(|at| at.founding == *one).count()));
+    all
+}
+
+/// The membership of `epoch`, read from any member that names this epoch.
+async fn read(config: &Checked, epoch: EpochId, listed: &mut [Listed]) -> Option<Arc<Membership>> {
+    for Listed { member, asker, at } in listed {
+        if at.is_some_and(|at| at.epoch == epoch)
+            && let Some(document) = asker.document(member, epoch).await
+        {
+            return Membership::read(Arc::new(document), config).ok();
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

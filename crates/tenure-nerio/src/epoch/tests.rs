@@ -1,0 +1,153 @@
+//! Made-up members, whose epoch is not that of the settings.
+
+use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
+use tenure_core::nerio::{
+    Config, Current, Document, DocumentPart, Inc, Instance, Message, Origin, Service, ToGrantor,
+    Who,
+};
+use tenure_core::{Drift, Time};
+use tokio::net::UdpSocket;
+
+use super::*;
+
+const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
+
+/// The answer of a member of `membership` that is asked for its epoch.
+pub(crate) fn current(membership: &Membership, asker: Inc, start: Time) -> Message {
+    Message::from(Current {
+        asker,
+        start,
+        epoch: membership.id(),
+        founding: membership.founding(),
+        before: membership.document().before,
+        instance: Instance(1),
+        service: Service::Serving,
+        length: 0,
+    })
+}
+
+fn member(name: &str, address: SocketAddr) -> Member {
+    Member::at(name.parse().unwrap(), address)
+}
+
+fn far(name: &str) -> Member {
+    member(name, ([127, 0, 0, 1], u16::from(name.as_bytes()[0])).into())
+}
+
+fn config(members: Vec<Member>, drift: &str) -> Checked {
+    let mut config = Config::new("x".parse().unwrap(), members);
+    config.drift = drift.parse::<Drift>().unwrap();
+    config.round_trip = std::time::Duration::from_millis(30);
+    config.check().unwrap()
+}
+
+/// The document of an epoch 1 of these members, after that of `before`.
+fn changed(before: &Checked, members: Vec<Member>) -> Document {
+    let mut document = Document::of_line(&config(members, "0.001"));
+    document.number = 1;
+    document.before = before.membership().id();
+    document.founding = before.membership().founding();
+    document.origin = Origin::Changed;
+    for (number, seat) in (1..).zip(&mut document.seats) {
+        seat.instance = Some(Instance(number));
+    }
+    document
+}
+
+/// Answers at `socket` as member a of `membership`, for ever; sends documents in short parts.
+pub(crate) async fn answer(socket: UdpSocket, membership: &Membership) {
+    let who = Who { name: "a".parse().unwrap(), inc: Inc(7) };
+    let packer = Packer::new(&Envelope { epoch: membership.id(), who });
+    let document = membership.document().encode().unwrap();
+    let mut buffer = [0; DATAGRAM_MAX];
+    loop {
+        let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
+        let (envelope, messages) = open(&buffer[..length]).unwrap();
+        let asker = envelope.who.inc;
+        for message in messages {
+            let answer = match message.unwrap() {
+                Message::Grantor(ToGrantor::Where(asked)) => {
+                    current(membership, asker, asked.start)
+                }
+                Message::Grantor(ToGrantor::DocumentRead(read)) => {
+                    let rest = &document[usize::try_from(read.offset).unwrap()..];
+                    Message::from(DocumentPart {
+                        asker,
+                        start: read.start,
+                        epoch: read.epoch,
+                        offset: read.offset,
+                        total: u32::try_from(document.len()).unwrap(),
+                        bytes: rest[..rest.len().min(100)].to_vec(),
+                    })
+                }
+                _ => continue,
+            };
+            let mut datagram = packer.start();
+            assert!(packer.push(&mut datagram, &answer));
+            socket.send_to(&datagram, from).await.unwrap();
+        }
+    }
+}
+
+async fn find_at(config: &Checked, socket: UdpSocket, membership: &Membership) -> FoundMembers {
+    tokio::select! {
+        found = find(config, None, FROM) => found.unwrap(),
+        () = answer(socket, membership) => unreachable!("it answers for ever"),
+    }
+}
+
+fn names(members: &[Member]) -> Vec<&str> {
+    members.iter().map(|member| member.name.as_str()).collect()
+}
+
+#[tokio::test]
+async fn later_epoch_is_read() {
+    let socket = UdpSocket::bind(FROM).await.unwrap();
+    let a = member("a", socket.local_addr().unwrap());
+    let config = config(vec![a.clone()], "0.001");
+    let document = changed(&config, vec![far("c"), a.clone(), far("b")]);
+    let membership = Membership::read(Arc::new(document), &config).unwrap();
+    let found = find_at(&config, socket, &membership).await;
+    assert_eq!(found.membership, membership);
+    let seats: Vec<_> = found.seats.iter().map(|(member, _)| member.clone()).collect();
+    assert_eq!(seats, [a, far("b"), far("c")]);
+    let differs = |(member, asker): &(Member, Asker)| asker.differs(&member.name);
+    assert!(!found.seats.iter().any(differs));
+}
+
+/// Without a document that fits, the settings count.
+#[tokio::test]
+async fn other_drift_differs() {
+    let socket = UdpSocket::bind(FROM).await.unwrap();
+    let a = member("a", socket.local_addr().unwrap());
+    let here = config(vec![a.clone()], "0.01");
+    let there = config(vec![a, far("b")], "0.001");
+    let found = find_at(&here, socket, there.membership()).await;
+    assert_eq!(found.membership, *here.membership());
+    let [(member, asker)] = &found.seats[..] else { panic!("{}", found.seats.len()) };
+    assert!(asker.differs(&member.name));
+}
+
+#[test]
+fn own_cluster_comes_first() {
+    let at = |(number, founding): &(u64, u64)| {
+        let epoch = EpochId { number: *number, digest: 7 };
+        Whereabouts { epoch, founding: *founding }
+    };
+    let of = |named: &[(u64, u64)]| foundings(1, &named.iter().map(at).collect::<Vec<_>>());
+    assert_eq!(of(&[(3, 2), (3, 2), (0, 1)]), [1], "a member of it answers");
+    assert_eq!(of(&[(3, 3), (0, 2), (0, 2)]), [2, 3], "the most frequent");
+    assert_eq!(of(&[(3, 3), (4, 2)]), [2, 3], "the same for all");
+    assert_eq!(of(&[]), [0; 0]);
+}
+
+#[test]
+fn listed_host_is_asked() {
+    let at = |name: &str, port: u16| member(name, ([10, 0, 0, 1], port).into());
+    let listed = config(vec![at("d", 4), at("c", 3), at("a", 1)], "0.001");
+    let document = changed(&listed, vec![far("b"), far("a"), far("c")]);
+    let membership = Membership::read(Arc::new(document), &listed).unwrap();
+    let seats = seats(&listed, &membership);
+    assert_eq!(names(&seats), ["c", "a", "b"], "d is no member");
+    assert_eq!(seats, [at("c", 3), at("a", 1), far("b")]);
+}
