@@ -77,9 +77,9 @@ pub enum Loss {
     )]
     Revoked,
     /// Fences from before and after the change may be out of order.
-    #[error("the store is not the one it was: restored from a backup, replaced, or changed")]
+    #[error("the store was restored from a backup, replaced or changed")]
     Reset,
-    #[error("another leader goes before this one")]
+    #[error("another leader takes precedence over this one")]
     Superseded,
     #[error("the partition was assigned to another process")]
     Reassigned,

@@ -189,9 +189,9 @@ impl Unsafe {
             ),
             Self::Later { raising, .. } => format!("wait {}", Span(raising.remaining)),
             Self::Lost { .. } => {
-                "if what is lost cannot be brought back, stop all, and run tenure \
-                                  node recover as docs/operations.md says under \"Too many lost \
-                                  directories\""
+                "if no lost directory can be restored, stop all nodes and candidates, and run \
+                 tenure node recover as docs/operations.md says under \"Too many lost \
+                 directories\""
                     .to_owned()
             }
         }

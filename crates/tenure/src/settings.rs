@@ -11,7 +11,7 @@ use std::time::Duration;
 pub enum DurationError {
     #[error("the value is empty")]
     Empty,
-    #[error("a span of time is not negative")]
+    #[error("a span of time cannot be negative")]
     Negative,
     #[error("the unit is missing")]
     NoUnit,
@@ -146,7 +146,7 @@ mod tests {
         let said = |text: &str| duration(text).unwrap_err().to_string();
         assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1_500)));
         assert_eq!(said("5 parsecs"), "the unit \"parsecs\" is unknown");
-        assert_eq!(said("-5s"), "a span of time is not negative");
+        assert_eq!(said("-5s"), "a span of time cannot be negative");
         assert_eq!(said(""), "the value is empty");
         assert_eq!(
             said("99999999999999999999y"),

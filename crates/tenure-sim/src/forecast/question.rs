@@ -64,7 +64,8 @@ pub enum Unanswerable {
     },
     /// An event that is too frequent for any leader.
     #[error(
-        "{what} every {every:?} is too often for any node to lead; the least time is {least:?}"
+        "{what} every {every:?} is too often for any node to lead; the shortest interval is \
+         {least:?}"
     )]
     TooOften { what: &'static str, every: Duration, least: Duration },
     /// No candidate can win with these settings in this network.

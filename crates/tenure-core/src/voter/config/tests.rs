@@ -66,7 +66,7 @@ fn short_lease_is_refused_with_numbers() {
         refused.contains("cast timeout + result timeout + request timeout = 2.001s"),
         "{refused}"
     );
-    assert!(refused.contains("may count on 4s of its lease of 4.008s"), "{refused}");
+    assert!(refused.contains("can use 4s of its lease of 4.008s"), "{refused}");
     assert!(refused.contains("raise the tolerance to 4, or"), "{refused}");
     let refused = check(|config| config.cast_timeout = 1_100 * MS).unwrap_err();
     assert!(
