@@ -76,7 +76,7 @@ pub enum OwnEvent {
     },
     PayloadTooSmall {
         max_payload: usize,
-        /// The least number of bytes that a packet needs.
+        /// The smallest number of bytes that a packet needs.
         needed: usize,
     },
     Ignored(Ignored),

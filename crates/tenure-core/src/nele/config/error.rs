@@ -33,7 +33,7 @@ pub enum ConfigError {
     Mode,
 }
 
-/// The settings on which the least T (`takeover`) depends in `at_least_one`.
+/// The settings on which the smallest allowed T (`takeover`) depends in `at_least_one`.
 const OF_HANDOVER: &[&str] =
     &["takeover", "mode", "session-timeout", "max-poll-interval", "publish-interval"];
 

@@ -31,7 +31,7 @@ fn the_lease_is_rounded_against_the_leader() {
     assert!(config.counted_of(config.lease(), worse) < config.counted(config.lease()));
 }
 
-/// The bound on a failover counts a pause of min(t, H/2), t the request timeout.
+/// The bound on a failover includes a pause of min(t, H/2), where t is the request timeout.
 #[test]
 fn polls_pause_half_a_heartbeat() {
     let pause = |request_timeout| Config { request_timeout, ..config() }.poll_pause();
