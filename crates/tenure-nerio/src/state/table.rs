@@ -5,7 +5,7 @@
 //! ```
 //! The head is an envelope with the instance and the boot to which the table belongs. A grant is
 //! one `pwrite` of one slot, without a flush: the page cache outlives the process. Each write first
-//! checks the table's length and, once a millisecond, its name.
+//! checks the table's length and, once per millisecond, its name.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -200,7 +200,7 @@ impl Table {
         Ok(Ok(grants))
     }
 
-    /// Writes the entry of an election. After a failure the former entry still counts.
+    /// Writes the entry of an election. After a failure the former entry is still valid.
     pub(super) fn grant(
         &mut self,
         directory: &Directory,
@@ -238,7 +238,7 @@ impl Table {
         Ok(())
     }
 
-    /// Clears the entry of an election, if there is one. After a failure the entry still counts.
+    /// Clears the entry of an election, if there is one. After a failure the entry is still valid.
     pub(super) fn forget(
         &mut self,
         directory: &Directory,

@@ -30,7 +30,7 @@ pub struct Udp {
 pub(crate) enum Families {
     /// Its own family.
     One,
-    /// Both: an IPv4 address has the form of an IPv6 address that stands for it.
+    /// Both families: an IPv4 address has the form of the IPv6 address that represents it.
     Both,
 }
 
