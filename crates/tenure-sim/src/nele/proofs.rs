@@ -85,7 +85,7 @@ impl PartitionState {
         }
     }
 
-    /// Begins another reading, or none: earlier records and requests no longer count.
+    /// Begins another reading, or none: earlier records and requests are ignored.
     fn read_anew(&mut self, reading: Option<Reading>) {
         self.reading = reading;
         self.next = None;
@@ -195,7 +195,7 @@ impl Proofs {
         };
         let read = self.of(partition);
         let next = read.next.replace(read.next.unwrap_or(0).max(record.offset + 1));
-        // Records from before the found end do not prove a present process.
+        // Records before the found end do not prove a present process.
         if let Said::Entry(entry) = &record.said
             && next.is_some_and(|next| record.offset >= next)
             && entry.election == config.election
@@ -252,7 +252,7 @@ impl PartitionState {
         let Record { offset, epoch, .. } = *record;
         if self.asked == Some(entry.number) {
             self.asked = None;
-            // A claim without a fence does not count.
+            // A claim without a fence is ignored.
             let fits = |epoch| u64::from(config.fence_base) + u64::from(epoch) < 1 << 24;
             if !epoch.is_some_and(fits) {
                 return;

@@ -10,10 +10,11 @@ use super::lives::Lives;
 use super::{Check, Claim, Elections, Fact, Own, Property};
 
 /// The proof of E, the end of a claim, computed again and more simply from the requests and answers
-/// of each process. A grant counts from its send, while no earlier lease of its id can have ended.
-/// A keep-alive counts from its send, once a log entry of the same term found a key of ours on the
-/// lease, if that term was established before the first request for the lease. A claim ends no
-/// later than the lease on which its key was found. Keys move only to a lease that lasts as long.
+/// of each process. The span of a grant begins at its send, while no earlier lease of its id can
+/// have ended. The span of a keep-alive begins at its send, once a log entry of the same term found
+/// a key of ours on the lease, if that term was established before the first request for the lease.
+/// A claim ends no later than the lease on which its key was found. Keys move only to a lease that
+/// lasts as long.
 ///
 /// This check remembers facts that the core has forgotten, so the check allows more than the core
 /// may use.
@@ -207,7 +208,7 @@ impl Life {
             }
             // The refused grant made no lease: only the next grant can make this lease.
             (Purpose::Grant(lease), Reply::Refused(_)) => self.made_no(lease),
-            // The lease counts from the first request for it.
+            // The span of the lease begins at the first request for it.
             (Purpose::Grant(lease), Reply::LeaseExists) => {
                 if let Some(lease) = self.leases.get_mut(&lease) {
                     lease.joined = true;
@@ -298,7 +299,7 @@ fn moved(txn: &Txn) -> impl Iterator<Item = &Bytes> {
     txn.then.iter().filter(|act| matches!(act, Act::Move { .. })).map(Act::key)
 }
 
-/// The least span of a lease of `ttl` seconds on the clock of a node, while etcd's leader has a
+/// The shortest span of a lease of `ttl` seconds on the clock of a node, while etcd's leader has a
 /// fast clock: TTL·(1 − ρ)/(1 + ρ).
 fn counts(check: &Check<'_>, node: usize, ttl: u32) -> Duration {
     let config = check.plan.ours(node).map(|ours| &ours.config);

@@ -6,10 +6,10 @@ use crate::nele::proofs::{Proof, Proofs, by_any_clock};
 use crate::scenario::Claim;
 use crate::scenario::history::under;
 
-/// Ruling 1: with `at_most_one` a process claims only an assigned partition. The process must have
-/// read back a claim record that is not void, and the grace period must be over. The claim ends T
-/// (`takeover`) after the send of the process's latest record that it has read back. The fence is
-/// that of the claim record. The process lowers a void claim in the same step (N2).
+/// Ruling 1: in mode `at_most_one` a process claims only an assigned partition. The process must
+/// have read back a claim record that is not void, and the grace period must be over. The claim
+/// ends T (`takeover`) after the send of the process's latest record that it has read back. The
+/// fence is that of the claim record. The process lowers a void claim in the same step (N2).
 #[derive(Debug, Default)]
 pub(in super::super) struct ClaimsAreProven;
 
