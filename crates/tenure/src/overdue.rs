@@ -36,7 +36,7 @@ impl Overdue {
 pub struct Pause {
     /// The end of the pause, on `CLOCK_BOOTTIME`.
     pub until: Time,
-    /// The least length of the pause.
+    /// The shortest length of the pause.
     pub span: Duration,
 }
 
@@ -44,7 +44,8 @@ impl Pause {
     /// The shortest pause that is kept: a busy machine delays a process by less.
     const SPAN_MIN: Duration = Duration::from_millis(250);
 
-    /// The pause of a loop that handles at `now` what was due at `due`, if it is worth a word.
+    /// The pause of a loop that handles at `now` the work that was due at `due`; `None` for a pause
+    /// below `SPAN_MIN`.
     pub(crate) fn of(due: Time, now: Time) -> Option<Self> {
         let span = now.since(due);
         (span >= Self::SPAN_MIN).then_some(Self { until: now, span })

@@ -95,7 +95,7 @@ impl std::fmt::Debug for SecretFile {
 }
 
 impl SecretFile {
-    /// The most bytes of a secret file.
+    /// The maximum number of bytes of a secret file.
     const BYTES_MAX: u64 = 4_096;
     /// The mode bits for reading by every user, or writing by others than the owner. A group may
     /// read: services get files in this way.
