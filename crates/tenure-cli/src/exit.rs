@@ -39,7 +39,7 @@ pub enum Exit {
     /// The exit code of CMD.
     Command(u8),
     /// The signal that ended CMD or the command itself. Under `run --hold`, a signal after CMD has
-    /// succeeded does not count.
+    /// succeeded is ignored.
     Signal(u8),
 }
 

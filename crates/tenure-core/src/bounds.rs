@@ -26,7 +26,7 @@ pub(crate) const NANOSECOND: Duration = Duration::from_nanos(1);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds<T> {
-    /// Name of the setting, as flags and files have it.
+    /// Name of the setting in flags and files.
     pub setting: &'static str,
     /// Values that pass.
     pub range: Range<T>,

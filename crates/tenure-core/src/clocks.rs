@@ -51,7 +51,7 @@ pub struct BothClocks {
 
 /// Two reads no further apart than this count as simultaneous.
 const TOGETHER: Duration = Duration::from_micros(50);
-/// Most attempts to read both clocks within [`TOGETHER`].
+/// Maximum number of attempts to read both clocks within [`TOGETHER`].
 const TRIES: u32 = 4;
 
 impl BothClocks {

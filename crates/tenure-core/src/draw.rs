@@ -23,7 +23,7 @@ impl Draw {
         Self { seed }
     }
 
-    /// A uniform 64-bit number for this subject (mostly an election), purpose and attempt.
+    /// A uniform 64-bit number for this subject (usually an election), purpose and attempt.
     #[must_use]
     pub fn number(&self, subject: &str, purpose: &'static str, attempt: u64) -> u64 {
         let mut hasher = SipHasher13::new_with_keys(self.seed, attempt);

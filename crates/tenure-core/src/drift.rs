@@ -45,7 +45,7 @@ impl Drift {
         self.0
     }
 
-    /// `⌊(1 − ρ)·span⌋`: how much of a real `span` a claimant may count on, by its clock.
+    /// `⌊(1 − ρ)·span⌋`: the part of a real `span` that a claimant may use, on its own clock.
     #[must_use]
     pub fn shrink(self, span: Duration) -> Duration {
         scale(span, BILLION - self.0, BILLION, Rounding::Down)
@@ -57,13 +57,13 @@ impl Drift {
         scale(span, BILLION + self.0, BILLION, Rounding::Up)
     }
 
-    /// `⌊span / (1 + ρ)⌋`: the least real time that `span` on a clock can stand for.
+    /// `⌊span / (1 + ρ)⌋`: the shortest real time that `span` on a clock can stand for.
     #[must_use]
     pub fn real_at_least(self, span: Duration) -> Duration {
         scale(span, BILLION, BILLION + self.0, Rounding::Down)
     }
 
-    /// `⌈span / (1 − ρ)⌉`: the most real time that `span` on a clock can stand for.
+    /// `⌈span / (1 − ρ)⌉`: the longest real time that `span` on a clock can stand for.
     #[must_use]
     pub fn real_at_most(self, span: Duration) -> Duration {
         scale(span, BILLION, BILLION - self.0, Rounding::Up)

@@ -36,8 +36,9 @@ pub enum Event<Own> {
         to: NodeName,
         why: TransferFailure,
     },
-    /// The leader, also when only its lease or the time of its last word has changed. In a box: the
-    /// other events are small, and are moved at every step.
+    /// A new view. Emitted also when only the leader's lease, or the time at which it was last
+    /// heard, has changed. Boxed, because the other events are small, and events are moved at every
+    /// step.
     View(Box<View>),
     /// The observer may have missed states between the last view and the next one.
     Gap,
@@ -77,9 +78,9 @@ pub enum Loss {
     )]
     Revoked,
     /// Fences from before and after the change may be out of order.
-    #[error("the store is not the one it was: restored from a backup, replaced, or changed")]
+    #[error("the store was restored from a backup, replaced or changed")]
     Reset,
-    #[error("another leader goes before this one")]
+    #[error("another leader takes precedence over this one")]
     Superseded,
     #[error("the partition was assigned to another process")]
     Reassigned,

@@ -6,7 +6,7 @@
 //!
 //! - [`contract`]: the promises of every core, and the duties of its driver. Start here.
 //! - [`nerio`]: quorum leases with ordered edicts, the embedded default.
-//! - [`etcd`]: leases and creation revisions, beside `etcdctl elect` and Go's client.
+//! - [`etcd`]: leases and creation revisions, compatible with `etcdctl elect` and Go's client.
 //! - [`allcall`]: leased leaders on a broadcast bus, one on each side of a network partition.
 //! - [`voter`]: leaders by random draw, over HTTP between the voters themselves.
 //! - [`nele`]: leaders that emerge from the owners of a shared ledger's partitions.

@@ -75,7 +75,7 @@ macro_rules! text {
         pub struct $name(Option<Arc<str>>);
 
         impl $name {
-            /// The most bytes that the text may have.
+            /// The maximum number of bytes that the text may have.
             pub const MAX_BYTES: usize = *$bytes.end();
 
             /// Checks `text` against the rule for this kind of name.

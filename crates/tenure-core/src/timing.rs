@@ -27,7 +27,8 @@ pub struct LeaseBounds {
     /// Leases are multiples of this span.
     pub step: Duration,
     pub drift: Drift,
-    /// Count and length of the round trips that must fit beside grace and kill margin.
+    /// Count and length of the round trips that must fit into the lease in addition to grace and
+    /// kill margin.
     pub round_trips: (u32, Duration),
 }
 

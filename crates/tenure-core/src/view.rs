@@ -68,7 +68,7 @@ impl View {
         }
     }
 
-    /// Whether an application sees no difference between the two; a renewed lease is none.
+    /// Whether both views look the same to an application; a renewed lease makes no difference.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         let alike = |one: &[LeaderView], other: &[LeaderView]| {

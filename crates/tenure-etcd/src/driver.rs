@@ -20,12 +20,12 @@ use crate::notice::Notice;
 use crate::options::CheckedOptions;
 use crate::wire::{Incoming, Wire};
 
-/// The least time for which a closing node waits for the deletion of its keys; otherwise the time
-/// of one call.
+/// The shortest time for which a closing node waits for the deletion of its keys; otherwise the
+/// time of one call.
 const FAREWELL: Duration = Duration::from_millis(500);
 const FAREWELL_MAX: Duration = Duration::from_secs(5);
 
-/// Questions of a node to its driver, beside requests of its handles.
+/// Questions of a node to its driver, in addition to requests of its handles.
 pub(crate) enum Ask {
     Proclaim { election: ElectionName, fence: Fence, value: Value },
     Counters(oneshot::Sender<Counters>),

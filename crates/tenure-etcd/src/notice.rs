@@ -10,7 +10,7 @@ use tenure_core::etcd::OwnEvent;
 use crate::endpoint::Endpoint;
 use crate::version::Version;
 
-/// A report about a node, beside its elections.
+/// A report about a node, apart from its elections.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {

@@ -1,4 +1,4 @@
-//! The most that a process writes. The amount follows from the settings alone.
+//! The largest amount that a process writes. The amount follows from the settings alone.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ use tenure_core::nele::{
 
 use crate::wire;
 
-/// The most that a process writes: one record to each partition in a publish interval, as large as
-/// if the process led all its roles.
+/// The largest amount that a process writes: one record to each partition in a publish interval, as
+/// large as if the process led all its roles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Load {
     pub records: u64,
@@ -21,8 +21,8 @@ pub struct Load {
     pub largest: u32,
 }
 
-/// The most bytes of a batch with one record, beside our header: 61 bytes of the batch, 36 of the
-/// record, and a reserve.
+/// The maximum number of bytes of a batch with one record, in addition to our header: 61 bytes of
+/// the batch, 36 of the record, and a reserve.
 const AROUND: usize = 128;
 
 /// Bytes a second from which the node warns an operator.

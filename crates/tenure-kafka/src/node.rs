@@ -212,10 +212,10 @@ impl<C: Class> Node<C> {
 }
 
 impl Node<MayOverlap> {
-    /// Leaves the group, and leads on until other processes can have taken over, so that no role is
-    /// without a leader. The node's leaderships end by themselves, at most T (`takeover`) after the
-    /// last news. Campaigns that have not won end at once; a later campaign joins again. Cancel
-    /// safe.
+    /// Leaves the group, and keeps leading until other processes can have taken over, so that no
+    /// role is without a leader. The node's leaderships end by themselves, at most T (`takeover`)
+    /// after the last news. Campaigns that have not won end at once; a later campaign joins again.
+    /// Cancel safe.
     pub async fn leave(&self) {
         self.ask_to_leave(true, false).await;
     }

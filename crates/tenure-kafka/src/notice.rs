@@ -11,7 +11,7 @@ use crate::load::Load;
 use crate::options::GroupProtocol;
 use crate::session::Session;
 
-/// A report about a node, beside its leaderships.
+/// A report about a node, apart from its leaderships.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {

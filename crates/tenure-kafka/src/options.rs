@@ -45,8 +45,8 @@ pub struct Options {
     pub properties: Vec<Property>,
     /// Whether this process only queries leaders, and so needs no right to write.
     pub only_asks: bool,
-    /// The most roles for which this process will stand, if fewer than [`Config`]'s limits allow. A
-    /// topic is refused if its largest record cannot hold all these roles.
+    /// The maximum number of roles for which this process will stand, if fewer than [`Config`]'s
+    /// limits allow. A topic is refused if its largest record cannot hold all these roles.
     ///
     /// [`Config`]: tenure_core::nele::Config
     pub roles: Option<u32>,
@@ -146,7 +146,7 @@ impl Options {
     }
 }
 
-/// The most characters of a topic that Kafka allows.
+/// The maximum number of characters of a topic that Kafka allows.
 const TOPIC_MAX: usize = 249;
 
 /// [`Options`] that [`Options::check`] has let pass.

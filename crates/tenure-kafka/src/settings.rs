@@ -29,7 +29,7 @@ const COORDINATOR: &str = "5000";
 /// With the library's own default this is five minutes without a leader.
 const TOPICS: &str = "5000";
 
-/// The most kilobytes of records that a reader keeps before the driver takes them.
+/// The maximum number of kilobytes of records that a reader keeps before the driver takes them.
 const UNREAD_MAX: &str = "4096";
 
 /// Whether the library accepts a property at all. Only a wrong name or value fails here, before any

@@ -41,7 +41,7 @@ pub(crate) const HEADER_C: &CStr = c"tenure";
 /// The version that is written, and the only one that is read.
 pub const VERSION: u32 = 1;
 
-/// The most bytes of a header: the brokers' default.
+/// The maximum number of bytes of a header: the brokers' default.
 pub const ENTRY_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Serialize, Deserialize)]

@@ -22,7 +22,7 @@ use crate::wire::{self, Unread};
 /// The longest time for which a closing node waits until its resignations have come back.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);
 
-/// Questions of a node to its driver, beside requests of its handles.
+/// Questions of a node to its driver, in addition to requests of its handles.
 #[derive(Debug)]
 pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),
@@ -225,7 +225,7 @@ impl Backend for Driver {
     }
 
     /// Whether all resignations have come back, so that the server has them. A resignation that is
-    /// still in this process would be lost at its end.
+    /// still in this process would be lost when the process ends.
     fn is_idle(&self, _: &Allcall) -> bool {
         self.resigning == 0
     }

@@ -9,7 +9,7 @@ use tenure_core::allcall::OwnEvent;
 use crate::bus::ConnectError;
 use crate::server::Server;
 
-/// A report about a node, beside its elections.
+/// A report about a node, apart from its elections.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {

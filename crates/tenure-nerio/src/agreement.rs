@@ -31,7 +31,7 @@ use crate::notice::Notice;
 const LASTING: Duration = Duration::from_secs(1);
 /// Time for which a member that has shown its epoch is not judged by the ids of its datagrams.
 const SHOWN: Duration = Duration::from_secs(10);
-/// Most senders in another epoch 0 that are remembered.
+/// Maximum number of senders in another epoch 0 that are remembered.
 const ELSEWHERE_MAX: usize = 64;
 
 #[derive(Debug, Default)]
@@ -186,7 +186,7 @@ impl Agreement {
         }
     }
 
-    /// The members that differ; other nodes of these names count for nothing.
+    /// The members that differ; other nodes with these names are left out.
     fn lasting(&self, membership: &Membership) -> MemberSet {
         let lasting = |differs: &Difference| differs.last.since(differs.since) >= LASTING;
         let members = self.differing.iter().filter(|(_, differs)| lasting(differs));
@@ -326,7 +326,7 @@ mod tests {
         let mut agreement = Agreement::default();
         let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         for millis in (0..10_000).step_by(500) {
-            // It asks for another epoch once, and then knows better.
+            // The sender asks for another epoch once, and then knows better.
             assert!(!agreement.stays_elsewhere(at(millis), address(7)));
             agreement.fits(address(7));
         }

@@ -24,9 +24,9 @@ use crate::transport::{self, Families};
 
 /// Name of the sender in questions.
 pub(crate) const NAME: &str = "survey";
-/// Tries after which a grantor counts as silent.
+/// Number of tries after which a grantor counts as silent.
 pub(crate) const TRIES: u32 = 5;
-/// Tries after which a grantor counts as silent that was silent to an earlier question.
+/// Number of tries after which a grantor counts as silent, if it was silent to an earlier question.
 const TRIES_AGAIN: u32 = 2;
 
 /// Outcome of a question that not every version knows.
@@ -316,7 +316,7 @@ impl Asker {
             else {
                 continue;
             };
-            // Sealed, a datagram shows who sent it, wherever it comes from.
+            // A sealed datagram shows who sent it, from whatever address.
             if sealed_by.is_none() && !addresses.contains(&from) {
                 continue;
             }

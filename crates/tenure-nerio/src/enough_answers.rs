@@ -41,7 +41,7 @@ impl Enough {
     pub(crate) async fn or<T>(&self, look_up: impl Future<Output = T>) -> Option<T> {
         let mut enough = self.0.clone();
         let over = async {
-            // Without the sender no answer is needed any more.
+            // If the sender is gone, no answer is needed any more.
             let _ = enough.wait_for(|enough| *enough).await;
             tokio::time::sleep(MORE).await;
         };

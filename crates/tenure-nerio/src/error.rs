@@ -62,8 +62,9 @@ pub enum RekeyError {
     Others,
     /// The keys accept unsealed datagrams, and the node could not have been started without keys.
     #[error(
-        "the keys set accept-unsealed, and this process receives on {address}, which is not a \
-         loopback address: restart the process with both allowed, or remove accept-unsealed"
+        "the keys accept unsealed datagrams, and this process receives on {address}, which is not \
+         a loopback address: remove accept-unsealed, or restart the process with \
+         insecure_any_address"
     )]
     Unsealed { address: SocketAddr },
     #[error("the node has no keys, or has been closed")]

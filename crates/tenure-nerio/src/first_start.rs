@@ -1,4 +1,4 @@
-//! A member that an operator declared new, and leaders from before its start.
+//! A member that an operator declared new, and leaders that have led since before its start.
 //!
 //! The declaration ([`Opening::New`](tenure::state::Opening::New)) is wrong for a member whose
 //! directory was lost. A leader shows the mistake: its first request to the member is a renewal. No
@@ -12,7 +12,7 @@ use tenure_core::{ElectionName, NodeName, Time};
 
 use crate::notice::Notice;
 
-/// Most candidates that are kept. Beyond that the member takes no more requests.
+/// Maximum number of candidates that are kept. Beyond that the member takes no more requests.
 const CANDIDATES_MAX: usize = 1_000;
 
 #[derive(Debug)]
@@ -30,9 +30,9 @@ impl FirstStart {
         Self { began, candidates: is_first.then(BTreeSet::new) }
     }
 
-    /// Takes a message, and returns a notice about the first leader from before the start. Such a
-    /// leader renews its lease before a whole lease has passed since the start. A later renewal
-    /// shows nothing: the requests before may have been lost.
+    /// Takes a message, and returns a notice about the first leader that has led since before the
+    /// start. Such a leader renews its lease before a whole lease has passed since the start. A
+    /// later renewal shows nothing: the requests before may have been lost.
     pub(crate) fn hears(&mut self, now: Time, from: &Sender, message: &Message) -> Option<Notice> {
         let Message::Grantor(ToGrantor::Request(request)) = message else { return None };
         let candidates = self.candidates.as_mut()?;

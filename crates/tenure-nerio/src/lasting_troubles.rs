@@ -10,9 +10,10 @@ use tenure_core::nerio::OwnEvent;
 
 use crate::notice::{KeyTrouble, Notice};
 
-/// Least time for which a trouble lasts after the last datagram that showed it.
+/// Shortest time for which a trouble lasts after the last datagram that showed it.
 const LATELY: Duration = Duration::from_secs(60);
-/// Most strangers kept: their datagrams can be forged, and members have places of their own.
+/// Maximum number of strangers kept: their datagrams can be forged, and members have places of
+/// their own.
 const STRANGERS_MAX: usize = 4;
 
 #[derive(Debug)]

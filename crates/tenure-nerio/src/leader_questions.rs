@@ -1,4 +1,4 @@
-//! Questions of a node to others, beside the question for the leader.
+//! Questions of a node to others, in addition to the question for the leader.
 
 use std::net::SocketAddr;
 use std::time::Duration;

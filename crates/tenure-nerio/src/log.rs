@@ -23,8 +23,8 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
             return false;
         }
     }
-    // The macros format the notice only for an enabled level: each grant has a notice, few logs a
-    // line for it.
+    // The macros format the notice only for an enabled level: each grant has a notice, but few logs
+    // print a line for it.
     match notice {
         Notice::Protocol {
             event:

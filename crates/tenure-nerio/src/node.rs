@@ -226,9 +226,10 @@ impl Builder {
         self
     }
 
-    /// Seals every datagram, and reads only sealed ones. A grantor needs the cluster's key, other
-    /// nodes may have an application's. With keys, addresses need not be on loopback. Neither holds
-    /// for keys that [accept unsealed datagrams](Keys::accept_unsealed).
+    /// Makes the node seal every datagram and read only sealed ones. A grantor needs the cluster's
+    /// key, other nodes may have an application's. With keys, addresses need not be on loopback.
+    /// With keys that [accept unsealed datagrams](Keys::accept_unsealed) the node reads unsealed
+    /// datagrams, too, and addresses must be on loopback.
     pub fn keys(mut self, keys: Keys) -> Self {
         self.keys = Some(keys);
         self

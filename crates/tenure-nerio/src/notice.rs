@@ -57,7 +57,7 @@ impl fmt::Display for Forgot {
     }
 }
 
-/// A report about a node, beside its elections.
+/// A report about a node, apart from its elections.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {

@@ -16,10 +16,10 @@ use crate::places::Places;
 use crate::transport::Transport;
 
 const SPARE: usize = 64;
-/// Most urgent messages, for which callers may wait. More than that are renewals, which share
-/// datagrams with later messages.
+/// Maximum number of urgent messages, for which callers may wait. More than that are renewals,
+/// which share datagrams with later messages.
 const HURRIED_MAX: usize = 4;
-/// Most epochs whose packers are kept.
+/// Maximum number of epochs whose packers are kept.
 const PACKERS_MAX: usize = 4;
 
 /// Unfinished datagrams: one for each member and each address, in the order in which they were

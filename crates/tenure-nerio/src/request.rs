@@ -1,4 +1,4 @@
-//! Questions of a node to its driver, beside requests of its handles.
+//! Questions of a node to its driver, in addition to requests of its handles.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! The storage of a grantor, and the way of its records there.
+//! The storage of a grantor, and the path of its records to the storage.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -205,11 +205,11 @@ struct FlushThread {
 struct Looks {
     /// Whether a check is under way: while the disk hangs, checks would pile up.
     asked: AtomicBool,
-    /// Whether a record was written since the begin of the last check.
+    /// Whether a record was written since the start of the last check.
     written: AtomicBool,
     /// Whether the last check did not find the directory.
     lost: AtomicBool,
-    /// Begin of the last check that has ended, in nanoseconds of `CLOCK_BOOTTIME`.
+    /// Start of the last check that has ended, in nanoseconds of `CLOCK_BOOTTIME`.
     began: AtomicU64,
 }
 

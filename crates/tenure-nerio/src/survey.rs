@@ -19,15 +19,16 @@ use crate::enough_answers::Answers;
 use crate::epoch::{self, AGAIN_MAX, FoundMembers};
 use crate::keys::Keys;
 
-/// Most elections of a survey. A member that names more counts as silent.
+/// Maximum number of elections of a survey. A member that names more counts as silent.
 pub(crate) const ELECTIONS_MAX: usize = 100_000;
 
 /// Patience of a survey with a silent name server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NameServers {
-    /// Until half a second after a quorum has answered, to report soon which names are missing.
+    /// Waits until half a second after a quorum has answered, to report soon which names are
+    /// missing.
     Briefly,
-    /// Until the look-up is over, in 5 s at most, as a late answer counts.
+    /// Waits until the look-up is over, 5 s at most, because a late answer is still used.
     Patiently,
 }
 
@@ -189,9 +190,9 @@ impl Unsafe {
             ),
             Self::Later { raising, .. } => format!("wait {}", Span(raising.remaining)),
             Self::Lost { .. } => {
-                "if what is lost cannot be brought back, stop all, and run tenure \
-                                  node recover as docs/operations.md says under \"Too many lost \
-                                  directories\""
+                "if no lost directory can be restored, stop all nodes and candidates, and run \
+                 tenure node recover as docs/operations.md says under \"Too many lost \
+                 directories\""
                     .to_owned()
             }
         }
@@ -281,8 +282,8 @@ impl Survey {
     /// The reason why a restart of another grantor now could cost a leadership; `None` if every
     /// grantor serves, and every leader has its latest lease from all of them.
     ///
-    /// `before` is the survey before this one. Only two surveys show that a leader renews; the
-    /// lease of a leader that does not is waited for, however long.
+    /// `before` is the survey before this one. Only two surveys show that a leader renews. If a
+    /// leader does not renew, the restart must wait for the end of its lease, however long.
     #[must_use]
     pub fn obstacle(&self, before: Option<&Self>) -> Option<Unsafe> {
         if let Some(lost) = self.lost() {
@@ -376,8 +377,8 @@ fn has_renewed(
 }
 
 /// Asks every member for its elections and its grant in each, from sockets of its own on `from`.
-/// Takes a few round trips for each election, longer when a member is silent: the survey asks a
-/// member no more after one unanswered question. The keys must allow questions about all elections.
+/// Takes a few round trips for each election, longer when a member is silent: the survey no longer
+/// asks a member after one unanswered question. The keys must allow questions about all elections.
 /// Cancel safe.
 pub async fn survey(
     config: &Checked,
@@ -414,7 +415,7 @@ pub async fn survey(
                 *known = None;
                 continue;
             };
-            // The service may have changed since the question for names; the worse one counts.
+            // The service may have changed since the question for names; the worse one is used.
             *known = Some(if service == Service::Serving { state.service } else { service });
             longest.insert(member.name.clone(), state.delta_max);
             raising.extend(state.raise.map(|raise| (member.name.clone(), *raise)));
@@ -674,7 +675,7 @@ mod tests {
         assert_eq!(long_enough.obstacle(Some(&look(1))), None);
     }
 
-    /// A dead leader needs no action but to wait.
+    /// After the death of a leader an operator only has to wait.
     #[test]
     fn unrenewed_leader_is_waited_out() {
         let longest = |mut survey: Survey| {

@@ -12,8 +12,8 @@ pub(crate) enum Proof {
 
 type Reply = mpsc::UnboundedSender<Proof>;
 
-/// Most questions remembered for one caller, which asks at most once in two round trips. An answer
-/// to an older question is of no use.
+/// Maximum number of questions remembered for one caller, which asks at most once in two round
+/// trips. An answer to an older question is of no use.
 const QUESTIONS_MAX: usize = 16;
 
 /// Waiting callers, each with its question.

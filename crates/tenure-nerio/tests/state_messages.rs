@@ -55,7 +55,8 @@ fn missing_paths() {
     assert_eq!(
         refusal(&parent, &at("no/a"), Opening::New),
         "state directory /T/no/a does not exist and cannot be created: /T/no does not exist; \
-         create that first (Tenure does not, so that a missing mount is noticed)"
+         create that directory first (Tenure does not create it, so that a missing mount is \
+         noticed)"
     );
     symlink(at("gone"), at("link")).unwrap();
     assert_eq!(
@@ -79,8 +80,8 @@ fn missing_paths() {
     );
     assert_eq!(
         refusal(&parent, Path::new(""), Opening::New),
-        "state directory  does not exist and cannot be created:  does not exist; create that first \
-         (Tenure does not, so that a missing mount is noticed)"
+        "state directory  does not exist and cannot be created:  does not exist; create that \
+         directory first (Tenure does not create it, so that a missing mount is noticed)"
     );
     assert_eq!(
         refusal(&parent, Path::new("a\0b"), Opening::New),

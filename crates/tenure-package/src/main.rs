@@ -1,5 +1,5 @@
-//! Files of a package beside the command `tenure`, made from the command's own definition: manual
-//! pages and completions. `cargo xtask package` runs this program.
+//! Files of a package in addition to the command `tenure`, made from the command's own definition:
+//! manual pages and completions. `cargo xtask package` runs this program.
 
 use std::io;
 use std::path::PathBuf;

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use crate::error::Error;
 
-/// The most lines of a program's output that an error repeats.
+/// The maximum number of lines of a program's output that an error repeats.
 const LINES_REPEATED: usize = 20;
 
 /// Runs a command without showing its output. The error of a failure has the output.

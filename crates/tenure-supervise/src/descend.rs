@@ -25,7 +25,8 @@ use rustix::process::{
 
 use crate::frame::Ended;
 
-/// The most passes until two in a row agree: some program may start processes all the time.
+/// The maximum number of passes until two in a row agree: some program may start processes all the
+/// time.
 const LOOKS: usize = 16;
 
 /// Living and unreaped processes below this one, as far as one look shows them.
@@ -260,7 +261,7 @@ struct Stat {
     /// Group in the foreground of its terminal, -1 without one.
     foreground: i32,
     flags: u32,
-    /// Begin of the process, in ticks since the machine started. Id and begin together identify a
+    /// Start of the process, in ticks since the machine started. Id and start together identify a
     /// process.
     began: u64,
 }

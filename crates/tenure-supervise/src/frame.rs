@@ -58,7 +58,8 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// The end by a wait status; `None` for a process that was only stopped or continued.
+    /// Converts a wait status into the end of the process; `None` for a process that was only
+    /// stopped or continued.
     pub(crate) fn from_status(status: WaitStatus) -> Option<Self> {
         let code = status.exit_status().map(Self::Code);
         code.or_else(|| status.terminating_signal().map(Self::Signal))

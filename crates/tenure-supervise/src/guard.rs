@@ -219,7 +219,7 @@ impl<'a> Guard<'a> {
         }
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
-            // The kernel has no memory for a wait, but the clock still counts.
+            // The kernel has no memory for a wait, but the clock still runs.
             Err(_) => std::thread::sleep(PAUSE_MIN),
         }
     }

@@ -55,10 +55,11 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Least time of killing after which processes that never ran count as stuck.
+/// Processes that never ran count as stuck when killing has gone on for this time, or later.
 const STUCK_MIN: Duration = Duration::from_secs(1);
 
-/// Least wait for a killed guard whose command has no process left.
+/// Time of killing after which the supervisor waits no longer for a guard whose command has no
+/// process left, and warns of other processes that do not end.
 const REAPING_MAX: Duration = Duration::from_secs(5);
 
 /// Longest wait for the spawning of another guard while strays are being killed.
@@ -99,7 +100,7 @@ pub struct Supervised {
     ended: Option<Ended>,
     all_gone: Option<Why>,
     failure: Option<SuperviseError>,
-    // Begin of the wait for a guard without processes, kept over calls of `wait`: a supervisor that
+    // Start of the wait for a guard without processes, kept over calls of `wait`: a supervisor that
     // renews calls it again and again.
     reaping: Option<Time>,
     sweep: Option<Sweep>,
@@ -433,8 +434,8 @@ impl Supervised {
         guards::forget(self.guard);
     }
 
-    /// Cancel safe. A report of the guard counts before the clock: a supervisor that was itself
-    /// stopped finds both.
+    /// Cancel safe. A report of the guard takes precedence over the clock: a supervisor that was
+    /// itself stopped finds both.
     async fn next(&mut self) -> Event {
         let overdue_at = self.overdue_at();
         let overdue = |_: &Alarm| {

@@ -26,7 +26,7 @@ pub(crate) fn long(rng: &mut Rng) -> u128 {
     u128::from(number(rng)) << 64 | u128::from(number(rng))
 }
 
-/// Mostly a number of this range, sometimes any number.
+/// Usually a number of this range, sometimes any number.
 pub(crate) fn near(rng: &mut Rng, range: Range<u64>) -> u64 {
     if rng.once_in(12) { number(rng) } else { rng.within(range) }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 
-/// The most lines of a record: people do not read longer records line by line.
+/// The maximum number of lines of a record: people do not read longer records line by line.
 const LINES_MAX: usize = 85;
 
 /// Begins a part of an [`interleaved`] record.

@@ -1,4 +1,4 @@
-//! Elections on etcd: three members, and an observer beside the runners.
+//! Elections on etcd: three members, and an observer in addition to the runners.
 
 use std::process::Command;
 use std::time::Duration;

@@ -32,7 +32,7 @@ use crate::handle_at;
 pub const BEGIN: u64 = 1_000_000_000_000;
 /// Wall time at the true time zero, in nanoseconds.
 const EPOCH: u64 = 1_800_000_000_000_000_000;
-/// Most steps of one call of [`Stage::pass`].
+/// Maximum number of steps of one call of [`Stage::pass`].
 const STEPS_MAX: usize = 5_000_000;
 
 /// A span in milliseconds.
@@ -53,7 +53,7 @@ type MessageOf<P> = <WordsOf<P> as contract::Words>::Message;
 type RecordOf<P> = <WordsOf<P> as contract::Words>::Record;
 type CommandOf<P> = <WordsOf<P> as contract::Words>::Command;
 
-/// The part of a [`Stage`] that a protocol brings. The value is the state beside the nodes: a bus,
+/// The part of a [`Stage`] that a protocol brings. The value is the state outside the nodes: a bus,
 /// a ledger, a log of messages.
 pub trait Scene: Sized {
     type Core: Protocol<
@@ -68,7 +68,7 @@ pub trait Scene: Sized {
     type Config: Clone;
     /// State of a node that only this protocol has.
     type Node: Default;
-    /// A letter to a node, or to the state beside the nodes.
+    /// A letter to a node, or to the state outside the nodes.
     type Letter;
 
     /// The core of a node before its first input.
@@ -79,7 +79,7 @@ pub trait Scene: Sized {
     /// Sends the letters of a message, with [`Stage::later`].
     fn send(stage: &mut Stage<Self>, from: usize, to: AddressOf<Self>, message: MessageOf<Self>);
 
-    /// The node that receives a letter; `None` for a letter to the state beside the nodes.
+    /// The node that receives a letter; `None` for a letter to the state outside the nodes.
     fn to(letter: &Self::Letter) -> Option<usize>;
 
     /// Delivers a letter at the time of its arrival.
@@ -167,7 +167,7 @@ pub struct Stage<P: Scene> {
     pub cut: Vec<(usize, usize)>,
     /// Interval at which `until` checks its condition.
     pub step: Duration,
-    /// State beside the nodes, which only this protocol has.
+    /// State outside the nodes, which only this protocol has.
     pub own: P,
     /// Election whose overlaps and gaps are measured.
     election: ElectionName,
@@ -392,7 +392,8 @@ impl<P: Scene> Stage<P> {
         }
     }
 
-    /// Adds the span from the last call to overlaps and gaps.
+    /// Adds the span since the last call to the overlap if two nodes of a group led, and to the gap
+    /// if no node led.
     fn look(&mut self) {
         let span = self.now.since(self.looked);
         let before = self.looked.as_nanos();
@@ -537,7 +538,7 @@ impl<P: Scene> Stage<P> {
     }
 }
 
-/// Turns an instant into seconds from the begin of the story, and keeps any other word.
+/// Turns an instant into seconds from the start of the story, and keeps any other word.
 fn since_begin(word: &str, origin: u64) -> String {
     let (bare, end) = word.strip_suffix(';').map_or((word, ""), |bare| (bare, ";"));
     let instant = bare.parse::<f64>().ok().filter(|at| bare.contains('.') && *at > 999.0);

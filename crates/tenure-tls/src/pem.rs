@@ -202,11 +202,11 @@ impl PemError {
             Self::NotPem { .. } => "name a PEM file with this section",
             Self::KeyOfAnother => "name the key with which this certificate was requested",
             Self::Encrypted { .. } => {
-                "decrypt the key, openssl pkey -in KEY -out NEW.key, and give --key NEW.key"
+                "decrypt the key: openssl pkey -in KEY -out NEW.key; then give --key NEW.key"
             }
             Self::Curve { .. } => {
-                "make another key, openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 \
-                 -out NEW.key, and request its certificate, openssl req -new -key NEW.key -out \
+                "make another key: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 \
+                 -out NEW.key; then request its certificate: openssl req -new -key NEW.key -out \
                  NEW.csr"
             }
             Self::Unusable { .. } => "name a file that another program can use for TLS",

@@ -34,7 +34,7 @@ impl<C: Class> Asker<C> {
     /// Starts the asker on a thread of its own. The asker sends no request before an election is
     /// observed.
     ///
-    /// Only seeds, secrets and certificates of the options count.
+    /// The asker uses only the seeds, secrets and certificates of the options.
     ///
     /// # Errors
     ///

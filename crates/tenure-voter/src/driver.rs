@@ -27,12 +27,12 @@ use crate::wire::Head;
 /// The longest time for which a closing node waits until others have received its release.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);
 
-/// The most requests of others that wait for an answer of the core.
+/// The maximum number of requests of others that wait for an answer of the core.
 const EXCHANGES_MAX: usize = 4_096;
 
 const RELEASE: &str = "election/release";
 
-/// Questions of a node to its driver, beside requests of its handles.
+/// Questions of a node to its driver, in addition to requests of its handles.
 #[derive(Debug)]
 pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),

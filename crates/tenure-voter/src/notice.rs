@@ -10,7 +10,7 @@ use tenure_tls::TlsCause;
 use crate::client::{FORGED, UNAUTHENTICATED};
 use crate::incoming::Failure;
 
-/// A report about a node, beside its leaderships.
+/// A report about a node, apart from its leaderships.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {
@@ -28,7 +28,7 @@ pub enum Notice {
     Reachable {
         url: VoterUrl,
     },
-    /// A voter answers for another election or mode: its answers do not count.
+    /// A voter answers for another election or mode: its answers are ignored.
     OtherNetwork {
         url: VoterUrl,
         election: ElectionName,

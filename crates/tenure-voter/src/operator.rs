@@ -37,7 +37,8 @@ pub enum OperatorError {
 
 impl Operator {
     /// Makes an operator that waits `within` for each answer. With an election, voters of other
-    /// elections refuse its requests. Only secrets and certificates of the options count.
+    /// elections refuse its requests. The operator uses only the secrets and certificates of the
+    /// options.
     ///
     /// # Errors
     ///

@@ -11,8 +11,8 @@ use crate::auth::Secrets;
 use crate::seeds::Seeds;
 use crate::server::is_loopback;
 
-/// Options of a voter beside the settings of the protocol. Checked by [`check`](Self::check); cheap
-/// to clone afterwards.
+/// Options of a voter in addition to the settings of the protocol. Checked by
+/// [`check`](Self::check); cheap to clone afterwards.
 ///
 /// ```
 /// use tenure_voter::Options;
@@ -29,7 +29,7 @@ pub struct Options {
     pub listen: SocketAddr,
     /// The state directory, of this voter alone. `majority` needs it, `available` does not use it.
     pub state: Option<PathBuf>,
-    /// The seeds that name other voters, beside the voter list. Without a scheme they use
+    /// The seeds that name other voters, in addition to the voter list. Without a scheme they use
     /// `https://` where TLS is configured.
     pub seeds: Option<Seeds>,
     /// The secrets of the network, for a MAC over each request and answer.

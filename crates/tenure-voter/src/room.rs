@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::process::{Resource, getrlimit};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The most connections at a time.
+/// The maximum number of connections at a time.
 const CONNECTIONS_MAX: u64 = 1_024;
-/// The least limit, however few descriptors the system allows.
+/// The smallest limit, however few descriptors the system allows.
 const CONNECTIONS_MIN: u64 = 16;
 
 pub(crate) struct Room {

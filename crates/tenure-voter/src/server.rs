@@ -45,7 +45,7 @@ pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1_024;
 pub(crate) const HEADERS_MAX: usize = 64;
 /// The longest time of a handshake, or of a body.
 pub(crate) const SLOW_MAX: Duration = Duration::from_secs(5);
-/// The most requests that wait for the loop.
+/// The maximum number of requests that wait for the loop.
 pub(crate) const WAITING_MAX: usize = 1_024;
 /// The longest wait for an answer of the loop.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(5);

@@ -69,8 +69,8 @@ impl<C: SafetyClass> Election<C> {
         self.observe_every(OBSERVE_EVERY)
     }
 
-    /// Follows the leader, with queries at this interval at least. A store that reports changes is
-    /// not queried more often for that.
+    /// Follows the leader, and queries the store at least at this interval. A store that reports
+    /// changes by itself is not queried more often because of this.
     #[must_use]
     pub fn observe_every(&self, every: Duration) -> Observer {
         let (reply, answer) = ObserveReply::new();
@@ -90,7 +90,7 @@ impl<C: SafetyClass> Election<C> {
     /// The answer is unknown at once if the participant is closed, or cannot observe this election.
     ///
     /// A store is queried anew each time. With Nerio, answers of grantors to another observer of
-    /// this process count, as long as they would count for that observer.
+    /// this process are used, as long as that observer would use them.
     pub async fn leader(&self, patience: Duration) -> View {
         let mut observer = self.observe();
         let since = clock::now();

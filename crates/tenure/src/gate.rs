@@ -5,7 +5,7 @@ use tenure_core::Fence;
 
 /// Admits work whose fence is at least the highest fence seen, and refuses lower fences.
 ///
-/// Keep a gate beside each resource. Its state must live as long as the resource: export the gate
+/// Keep a gate with each resource. Its state must live as long as the resource: export the gate
 /// with serde and restore it. Otherwise a restart admits superseded leaders.
 ///
 /// ```

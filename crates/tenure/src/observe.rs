@@ -65,7 +65,7 @@ impl Observer {
             Ok(latest) => (latest.version, latest.view.clone()?),
             Err(_) => return None,
         };
-        // An observer that comes late has missed nothing.
+        // An observer that starts late has missed nothing.
         let missed = self.told != 0 && version > self.told + 1;
         self.told = version;
         if missed {

@@ -35,7 +35,7 @@ impl Overdue {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pause {
     until: Time,
-    /// The least length of the pause.
+    /// The shortest length of the pause.
     span: Duration,
 }
 
@@ -43,7 +43,8 @@ impl Pause {
     /// The shortest pause that is kept: a busy machine delays a process by less.
     const SPAN_MIN: Duration = Duration::from_millis(250);
 
-    /// The pause of a loop that handles at `now` what was due at `due`, if it is worth a word.
+    /// The pause of a loop that handles at `now` the work that was due at `due`; `None` for a pause
+    /// below `SPAN_MIN`.
     pub(crate) fn of(due: Time, now: Time) -> Option<Self> {
         let span = now.since(due);
         (span >= Self::SPAN_MIN).then_some(Self { until: now, span })

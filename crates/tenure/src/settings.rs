@@ -11,7 +11,7 @@ use std::time::Duration;
 pub enum DurationError {
     #[error("the value is empty")]
     Empty,
-    #[error("a span of time is not negative")]
+    #[error("a span of time cannot be negative")]
     Negative,
     #[error("the unit is missing")]
     NoUnit,
@@ -95,7 +95,7 @@ impl std::fmt::Debug for SecretFile {
 }
 
 impl SecretFile {
-    /// The most bytes of a secret file.
+    /// The maximum number of bytes of a secret file.
     const BYTES_MAX: u64 = 4_096;
     /// The mode bits for reading by every user, or writing by others than the owner. A group may
     /// read: services get files in this way.
@@ -146,7 +146,7 @@ mod tests {
         let said = |text: &str| duration(text).unwrap_err().to_string();
         assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1_500)));
         assert_eq!(said("5 parsecs"), "the unit \"parsecs\" is unknown");
-        assert_eq!(said("-5s"), "a span of time is not negative");
+        assert_eq!(said("-5s"), "a span of time cannot be negative");
         assert_eq!(said(""), "the value is empty");
         assert_eq!(
             said("99999999999999999999y"),

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 /// The pause before the next search for orphans, if a guard was being spawned during this one.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The longest pause between searches for orphans: an orphan may come without a signal.
+/// The longest pause between searches for orphans: an orphan may appear without a signal.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Receives the signals that ask this process to end, from the creation of this value on.

@@ -103,7 +103,7 @@ pub struct TellSettings {
     /// Whether the order covers all roles of the process.
     pub all: bool,
     pub runner: Runner,
-    /// Settings that may name the runner, beside the election.
+    /// Settings that may name the runner, in addition to the election.
     pub realms: Realms,
     /// Description of the settings that name the runner.
     pub sought: String,

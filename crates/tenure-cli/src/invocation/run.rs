@@ -122,8 +122,8 @@ fn check_once(
     Err(layers.origins.usage(format!("--{name} {what}"), fix, &[*name]))
 }
 
-/// Warns of a hold that is shorter than `--try`. Machines mostly share one command line, so another
-/// candidate may still try when the hold is over, and run CMD again.
+/// Warns of a hold that is shorter than `--try`. Machines usually share one command line, so
+/// another candidate may still try when the hold is over, and run CMD again.
 fn warn_of_hold(layers: &mut Layers<'_>, tries: Duration, holds: Duration) {
     let early = tries.saturating_sub(holds);
     if !early.is_zero() {

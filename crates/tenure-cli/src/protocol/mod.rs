@@ -75,7 +75,7 @@ pub struct Protocol {
     /// Users' word for the service or transport, if they may take it for the protocol's name.
     pub service: Option<&'static str>,
     pub can: Capabilities,
-    /// Settings of `run`, `leader` and `observe`, beside those of every protocol.
+    /// Settings of `run`, `leader` and `observe`, in addition to those of every protocol.
     pub settings: &'static [&'static Spec],
     /// Further settings of `run`, for candidates only.
     pub of_candidates: &'static [&'static Spec],
@@ -101,7 +101,7 @@ pub struct Protocol {
     pub role: Option<&'static Setting<u32>>,
     /// The way in which a leader gives way without `tenure resign`, if it cannot hand over by name.
     pub gives_way: Option<&'static str>,
-    /// The setting that also names a candidate, beside `id`.
+    /// The setting that names a candidate, like `id`.
     pub own_id: Option<&'static Setting<NodeName>>,
     /// The text of an answer while the leader is unknown.
     pub unknown: &'static str,

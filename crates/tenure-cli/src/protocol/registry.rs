@@ -78,10 +78,12 @@ impl Registry {
         };
         let meant = protocol.name;
         let fix = match protocol.lacks() {
-            Some(feature) => format!("write {meant}, with another build; {}", build(feature)),
+            Some(feature) => {
+                format!("write {meant}, and use a build with {meant}; {}", build(feature))
+            }
             None => format!("write {meant}"),
         };
-        Refusal::new(format!("it is not a protocol; the one over {service} is {meant}"), fix)
+        Refusal::new(format!("it is not a protocol; the protocol over {service} is {meant}"), fix)
     }
 
     /// The failure for a flag that `protocol` does not have.
@@ -253,7 +255,8 @@ mod tests {
         for (protocol, service) in ALL.iter().filter_map(|one| Some((one.name, one.service?))) {
             for text in [service.to_owned(), service.to_ascii_lowercase()] {
                 let refusal = Registry(ALL).named(&text).unwrap_err();
-                let what = format!("it is not a protocol; the one over {service} is {protocol}");
+                let what =
+                    format!("it is not a protocol; the protocol over {service} is {protocol}");
                 assert_eq!(refusal.what, what);
                 assert!(refusal.fix.starts_with(&format!("write {protocol}")), "{refusal:?}");
             }

@@ -28,8 +28,8 @@ pub trait RoleHolder {
     /// The failure of a participant whose roles nobody would take over, with the remedy.
     fn keeps_all(&self) -> Option<Failure>;
 
-    /// Leaves the group, and leads on until others have had time to take over. `None` if that is
-    /// impossible; the leaderships end by themselves.
+    /// Leaves the group, and keeps leading until others have had time to take over. `None` if that
+    /// is impossible; the leaderships end by themselves.
     fn leave_and_lead_on(&self) -> Option<Later<'_, ()>>;
 
     /// Whether another process could lead `election` next.

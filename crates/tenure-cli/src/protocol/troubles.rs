@@ -34,7 +34,7 @@ struct State {
     permanent: Option<Failure>,
     /// The reason for which the service does not answer.
     silent: Option<Failure>,
-    /// Begin and latest reason of the outage.
+    /// Start and latest reason of the outage.
     outage: Option<Outage>,
     own: Option<String>,
 }

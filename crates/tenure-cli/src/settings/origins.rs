@@ -9,7 +9,7 @@ use super::{Origin, Setting};
 use crate::exit::Exit;
 use crate::failure::{Failure, clipped, one_line};
 
-/// The most bytes of a text that are repeated in full.
+/// The maximum number of bytes of a text that are repeated in full.
 const SAID_MAX: usize = 1_000;
 
 /// Every setting that an invocation looked at, in the order of the help.

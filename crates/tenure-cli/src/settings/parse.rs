@@ -67,7 +67,7 @@ pub fn election(text: &str) -> Result<ElectionName, Refusal> {
         let mut refusal = refused(&error, ElectionName::MAX_BYTES);
         // Candidates in other programs must use the new name as well.
         if !matches!(error, NameError::Empty { .. }) {
-            refusal.fix += &format!("; give all candidates the same name: {ANOTHER}");
+            refusal.fix += &format!("; give all candidates the same election: {ANOTHER}");
         }
         refusal
     })
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(duration("5").unwrap_err().what, "the unit is missing");
         assert_eq!(duration("5 parsecs").unwrap_err().what, "the unit \"parsecs\" is unknown");
-        assert_eq!(duration("-5s").unwrap_err().what, "a span of time is not negative");
+        assert_eq!(duration("-5s").unwrap_err().what, "a span of time cannot be negative");
         assert_eq!(duration("").unwrap_err().what, "the value is empty");
         assert_eq!(
             duration("99999999999999999999y").unwrap_err().what,

@@ -44,6 +44,7 @@ fn equal_and_lower_ranks_are_reported() {
     pair[1].line("one has the rank of this candidate", 1);
     let best = host.start("best", &candidate("best", "1"));
     best.line("fence <none>", 1);
-    let told = pair.iter().filter(|one| one.log().contains("best goes before it, and leads next"));
+    let next = "best takes precedence, and leads next";
+    let told = pair.iter().filter(|one| one.log().contains(next));
     assert_eq!(told.count(), 1, "{}{}", pair[0].log(), pair[1].log());
 }

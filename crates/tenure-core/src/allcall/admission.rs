@@ -1,7 +1,7 @@
 //! Checks packets on arrival: only well-formed packets of this cluster count (ruling 6).
 //!
-//! The age of a packet is judged later, in `Election::hear_call` and `hear_reply`: an old packet
-//! shows nobody alive, but its claims count.
+//! The age of a packet is judged later, in `Election::hear_call` and `hear_reply`: an old packet is
+//! no proof that its sender is alive, but its claims are used.
 
 use alloc::collections::BTreeSet;
 

@@ -2,8 +2,8 @@
 //! carries out. The [module document](super) has the rulings. H is `heartbeat`, L `lease`, K
 //! `max_clock_skew`, and E the end of a lease.
 //!
-//! A process listens for L + K. Then it calls once a heartbeat, and hears the calls and replies of
-//! others. A round ends one heartbeat after its call: the process sorts the eligible candidates,
+//! A process listens for L + K. Then it calls once per heartbeat, and hears the calls and replies
+//! of others. A round ends one heartbeat after its call: the process sorts the eligible candidates,
 //! and grants itself a lease if it is the best and hears no live claim. The process leads once it
 //! has heard its own claim, renews the lease while it is the best, and publishes a tombstone at the
 //! end.
@@ -210,7 +210,7 @@ impl Allcall {
     }
 
     /// Handles a reply. The reply shows that its sender is alive if it answers an open round of
-    /// this process or of a caller that was heard. The entries of the reply count in any case.
+    /// this process or of a caller that was heard. The entries of the reply are used in any case.
     pub(super) fn hear_reply(&mut self, header: &Header, reply: &Reply, out: &mut Out) {
         let now = self.now.boot;
         let heartbeat = self.config.heartbeat;
@@ -377,8 +377,8 @@ impl Election {
         }
         let before = self.before(context);
         let places = u32::try_from(before.len()).unwrap_or(u32::MAX);
-        // Wait from when these candidates were known, not from the vacancy: they may have been away
-        // or listening then.
+        // Measure the wait from the time at which these candidates became known, not from the
+        // vacancy: at the vacancy they may have been away or listening.
         let since = match &self.vacancy.waits {
             Some((since, known)) if *known == before => *since,
             _ => {

@@ -79,7 +79,7 @@ impl Context<'_> {
     }
 
     /// The earliest time at which the wall clock can show `wall`. Wall time was read no earlier
-    /// than `boot`, so `apart` does not count.
+    /// than `boot`, so `apart` is left out.
     fn sooner(&self, wall: WallTime) -> Time {
         self.now.boot.after(self.config.drift.shrink(wall.since(self.now.wall)))
     }

@@ -76,7 +76,7 @@ pub enum OwnEvent {
     },
     PayloadTooSmall {
         max_payload: usize,
-        /// The least number of bytes that a packet needs.
+        /// The smallest number of bytes that a packet needs.
         needed: usize,
     },
     Ignored(Ignored),
@@ -127,11 +127,11 @@ impl OwnEvent {
     pub fn sentence(&self, election: Option<&ElectionName>) -> impl fmt::Display {
         fmt::from_fn(move |f| match (self, election) {
             (Self::Beaten { by }, _) => {
-                write!(f, "{} leads as well, and goes before this candidate", by.id)
+                write!(f, "{} leads as well, and takes precedence over this candidate", by.id)
             }
             (Self::GivesWay { to }, _) => write!(
                 f,
-                "this candidate does not renew its lease: {} goes before it, and leads next",
+                "this candidate does not renew its lease: {} takes precedence, and leads next",
                 to.id
             ),
             (event, Some(election)) => write!(f, "{election}: {event}"),

@@ -14,17 +14,17 @@ use crate::time::WallTime;
 
 /// The field `version` of a packet. Packets of another version are dropped and counted.
 pub const VERSION: u32 = 1;
-/// The most entries of a packet, and the most elections of an [`Ask`].
+/// The maximum number of entries of a packet, and the maximum number of elections of an [`Ask`].
 pub const ENTRIES_MAX: usize = 512;
-/// The most calls that one reply answers.
+/// The maximum number of calls that one reply answers.
 pub const ANSWERS_MAX: usize = 32;
-/// The most tombstones of one entry.
+/// The maximum number of tombstones of one entry.
 pub const TOMBSTONES_MAX: usize = 4;
-/// The most parts of a batch.
+/// The maximum number of parts of a batch.
 pub const PARTS_MAX: u16 = 1_024;
 /// The largest packet, unless the server's `max_payload` is less.
 pub const PACKET_BYTES_MAX: usize = 65_536;
-/// The least `max_payload` of a usable server.
+/// The smallest `max_payload` of a usable server.
 pub const MAX_PAYLOAD_MIN: usize = 16_384;
 
 /// The size of each part of a packet, for splitting a batch. A codec must never write more bytes;
@@ -55,7 +55,7 @@ pub struct Packet {
 /// The beginning of every packet.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Header {
-    /// The cluster: others drop and count a packet of another cluster.
+    /// Cluster of the sender. A receiver in another cluster drops and counts the packet.
     pub cluster: ClusterName,
     pub sender: Participant,
     pub rank: Rank,
@@ -154,8 +154,8 @@ pub struct Entry {
     /// (ruling 1).
     pub eligible: bool,
     /// The hash of the claim that the sender follows. A participant that follows another claim
-    /// repeats that claim. Zero beside a claim of the sender means that the sender stands: it has
-    /// not heard its claim yet, may have to resign it, and beats no leader.
+    /// repeats that claim. Zero together with a claim of the sender means that the sender stands:
+    /// it has not heard its claim yet, may have to resign it, and beats no leader.
     pub digest: Digest,
     /// First-hand if its leader is the sender of the packet, otherwise relayed.
     pub claim: Option<LeaderClaim>,
@@ -207,15 +207,15 @@ pub enum Message {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Link {
     /// The client is connected, and has written its subscriptions ahead of all packets of this
-    /// process. The server may not have confirmed any: the first packet that comes back to its
-    /// sender shows that. Also reported after each reconnection.
+    /// process. The server may not have confirmed the subscriptions yet: the first packet that
+    /// comes back to its sender proves the confirmation. Also reported after each reconnection.
     Up { max_payload: usize },
     /// The client is disconnected. The driver drops packets that are published meanwhile.
     Down,
 }
 
 impl LeaderClaim {
-    /// The size that counts for splitting, in bytes.
+    /// Size in bytes, by which packets are split.
     #[must_use]
     pub fn bytes(&self) -> usize {
         bytes::CLAIM + 2 * self.value.as_str().len()
@@ -223,7 +223,7 @@ impl LeaderClaim {
 }
 
 impl Entry {
-    /// The size that counts for splitting, in bytes.
+    /// Size in bytes, by which packets are split.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let claim = self.claim.as_ref().map_or(0, LeaderClaim::bytes);
@@ -232,7 +232,7 @@ impl Entry {
 }
 
 impl Packet {
-    /// The size that counts for splitting, in bytes: never less than a codec writes.
+    /// Size in bytes, by which packets are split: never less than a codec writes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let entries = |entries: &[Entry]| entries.iter().map(Entry::bytes).sum::<usize>();

@@ -1,9 +1,9 @@
 //! ALLCALL: leased leaders on a broadcast bus.
 //!
-//! Every participant calls all others once a heartbeat, names the leader that it follows, and hears
-//! their answers. The participant with the lowest rank leads for a lease and renews it; when it
-//! falls silent, the next one follows. There is no quorum: each side of a network partition has a
-//! leader, and after the partition heals one leader is left.
+//! Every participant calls all others once per heartbeat, names the leader that it follows, and
+//! hears their answers. The participant with the lowest rank leads for a lease and renews it; when
+//! it falls silent, the next one follows. There is no quorum: each side of a network partition has
+//! a leader, and after the partition heals one leader is left.
 //!
 //! Source: Jason E. Aten, *The ALLCALL leased-leader election algorithm* (2017), called "the text"
 //! throughout. Where the text is wrong or silent a *ruling* decides; the rulings are numbered
@@ -90,10 +90,10 @@
 //!
 //! | message | from | carries |
 //! |---|---|---|
-//! | [`Call`] | candidates past their initial wait, once a heartbeat | round, and for each election whether its sender is eligible, a digest, claims, tombstones |
+//! | [`Call`] | candidates past their initial wait, once per heartbeat | round, and for each election whether its sender is eligible, a digest, claims, tombstones |
 //! | [`Reply`] | all participants, to a call or a question | the rounds that it answers, and the same for each election of the question |
 //! | [`Resign`] | a former leader | tombstones, and the successor by name |
-//! | [`Ask`] | observers, once a heartbeat | round, elections |
+//! | [`Ask`] | observers, once per heartbeat | round, elections |
 //!
 //! Each begins with a [`Header`]. A holder repeats its claim in each call. The others send a
 //! [digest](Digest) of the claim that they follow, and the claim itself only after they heard
@@ -123,7 +123,7 @@
 //! | L + K, held off | 11 s | the same, after a void round |
 //! | L/2 left: renewal | 5 s | two attempts, and the stop, fit before E − K |
 //! | E − K − H: the holder stops | 8 s after the grant | a hand-over is heard before others may stand |
-//! | E + K: others believe no more | 11 s after | the holder's clock may be slow, theirs fast |
+//! | E + K: others no longer believe | 11 s after | the holder's clock may be slow, theirs fast |
 //! | E + 2K: a tombstone goes | | no claim of that term is believed any more |
 //! | 2.5 H: present | 2.5 s | two calls in a row may be lost |
 //! | 3 H: a caller, of few | 3 s | |
@@ -154,7 +154,7 @@
 //!    one other, a clock is off when it has moved, against CLOCK_BOOTTIME, away from the other. A
 //!    clock that has stepped by more than K is off, too, until others answer, or until its process
 //!    has called without an answer for the length of a lease. A process that need not call, and
-//!    knows of only one other, calls once a lease, to compare clocks. A relayed claim has the E
+//!    knows of only one other, calls once per lease, to compare clocks. A relayed claim has the E
 //!    that its leader has published, never replaces or hides a first-hand claim of its leader, and
 //!    beats no leader.
 //! 5. A process leads only by its own view. "Me" is (id, incarnation, term).

@@ -20,7 +20,8 @@ pub(super) struct Rounds {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct OpenRound {
     opened: Time,
-    /// The time from which half a heartbeat counts: the call, or zero after a lost connection.
+    /// Start of the half heartbeat in which packets must come back: the time of the call, or zero
+    /// after a lost connection.
     sent: Time,
     parts: Vec<SentPart>,
     /// Whether half a heartbeat has passed since `sent`.
@@ -67,9 +68,9 @@ impl Rounds {
         self.open.is_some()
     }
 
-    /// Notes a packet of this process that has come back in time. Returns the elections that it
-    /// proves heard: none for a repetition. A packet proves nothing for another round (ruling 6) or
-    /// another part (ruling 9).
+    /// Notes a packet of this process that has come back in time. Returns the elections that the
+    /// packet names; for a repetition, returns none. A packet proves nothing for another round
+    /// (ruling 6) or another part (ruling 9).
     pub(super) fn back(
         &mut self,
         own: OwnPacket,

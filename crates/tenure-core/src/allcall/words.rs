@@ -30,7 +30,7 @@ pub struct Start {
 
 /// A request of the application. The core ignores a campaign's `priority`, because the
 /// [rank](super::Config::rank) decides. The core hands nothing over on request, and an observer
-/// asks once a heartbeat, whatever interval it wants.
+/// asks once per heartbeat, whatever interval it wants.
 pub type Command = crate::Command<Infallible>;
 
 /// The types of the inputs and effects of [`Allcall`](super::Allcall). No record has to survive the

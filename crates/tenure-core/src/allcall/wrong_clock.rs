@@ -95,7 +95,7 @@ impl Clock {
         (from, of)
     }
 
-    /// Whether a process that need not call has to compare its clock: at least once a lease, so
+    /// Whether a process that need not call has to compare its clock: at least once per lease, so
     /// that a later move is noticed (ruling 4).
     pub(super) fn is_due(&self, now: Time, config: &Checked) -> bool {
         let lately = |last: Time| now.since(last) < config.lease;

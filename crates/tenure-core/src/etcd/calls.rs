@@ -47,7 +47,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Sends a call. The wait for its answer counts from `now`, a time before the send.
+    /// Sends a call. The wait for its answer begins at `now`, a time before the send.
     pub(super) fn ask(
         &mut self,
         now: Time,

@@ -35,9 +35,9 @@ pub struct Config {
     /// bytes without control characters. Default: empty.
     pub namespace: String,
     /// The length of the lease to ask for, in whole seconds (etcd has no others), from 1 s to a
-    /// day. If etcd grants a longer lease, that counts. A short lease is a fast take-over after a
-    /// crash; with a long lease the leader survives longer interruptions. A third of the lease,
-    /// `grace` and `kill_margin` must fit into it. Default 10 s.
+    /// day. If etcd grants a longer lease, the longer one is used. A short lease is a fast
+    /// take-over after a crash; with a long lease the leader survives longer interruptions. A third
+    /// of the lease, `grace` and `kill_margin` must fit into it. Default 10 s.
     pub lease: Duration,
     /// ρ, the bound on the rate error of this machine's clock and those of etcd's servers, at most
     /// [`Config::DRIFT_MAX`]. Default 10⁻³, twice the rate at which Linux slews a clock.
@@ -53,8 +53,8 @@ pub struct Config {
     /// Whether a candidate goes on with a new lease if it loses its lease before it has won.
     /// Default true.
     pub contend_again: bool,
-    /// The most elections in which a process campaigns, and the most that it observes. At least 1.
-    /// Default 65,536.
+    /// The maximum number of elections in which a process campaigns, and the maximum number that it
+    /// observes. At least 1. Default 65,536.
     pub elections: usize,
 }
 

@@ -205,7 +205,7 @@ impl fmt::Display for Foreign {
 }
 
 /// Returns the key if its form is not that of a candidate's key. `has_lease` is `None` if unknown.
-/// Only the form of the id counts: a key keeps its name when it moves to another lease.
+/// Only the form of the id is checked: a key keeps its name when it moves to another lease.
 pub(super) fn foreign(
     namespace: &str,
     election: &ElectionName,

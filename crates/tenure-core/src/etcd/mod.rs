@@ -146,8 +146,8 @@
 //! - The keys keep their names and create revisions, and are moved: *if CREATE = rev and LEASE =
 //!   old, put with `ignore_value` and the new lease*. A move that comes late finds its key
 //!   elsewhere. A proclamation uses `ignore_lease`, and takes no key back.
-//! - Until its key is confirmed on the new lease, a leadership counts from the old lease, whose E
-//!   stands. The new lease must not end before that E: the key may be on it already.
+//! - Until its key is confirmed on the new lease, a leadership depends on the old lease, whose E
+//!   does not move. The new lease must not end before that E: the key may be on it already.
 //! - If a move fails, the same transaction has read each key: a key that is gone, or on a lease of
 //!   another process, is lost, and no other key. The session repeats a refused move in parts, and
 //!   passes over a key that is refused alone until all others had their turn. A move, or a
@@ -165,8 +165,8 @@
 //! the log after X's leader was elected: X ≤ C. The answering member has applied the transaction's
 //! entry, and names the term of the last entry that it has applied: C ≤ H. If H = T, all are T.
 //! Then a leader of a later term was elected after the transaction's entry, so after the send from
-//! which E counts. A read would prove less: after a snapshot, H of a member may be below the term
-//! in which the member serves the read. The transaction deletes a key only if the key does not
+//! which E is measured. A read would prove less: after a snapshot, H of a member may be below the
+//! term in which the member serves the read. The transaction deletes a key only if the key does not
 //! exist, so it changes nothing, makes no revision, and needs no room; etcd puts it into the log
 //! because it might write. (C ≤ H lacks an instant, which is left open: see
 //! `docs/decisions/etcd-as-it-is.md`.)

@@ -396,10 +396,11 @@ impl Candidate {
 
 // # Renewal
 //
-// "Leases […] need to be refreshed or they expire." E counts from the send of a keep-alive (ruling
-// 3, E2), once an entry of the log has found a key of this process unchanged, in the same term
-// (ruling 4, E3). `Lease::run_due` sends the keep-alive, a third of the TTL after the one before,
-// and `Session::on_alive` handles the answer. An answer that the lease is gone ends it at once.
+// "Leases […] need to be refreshed or they expire." E is measured from the send of a keep-alive
+// (ruling 3, E2), once an entry of the log has found a key of this process unchanged, in the same
+// term (ruling 4, E3). `Lease::run_due` sends the keep-alive, a third of the TTL after the one
+// before, and `Session::on_alive` handles the answer. An answer that the lease is gone ends it at
+// once.
 impl Session {
     /// Confirms the keep-alive by these keys: a member that is cut off or stuck answers
     /// keep-alives, too (ruling 4, E3).

@@ -372,7 +372,8 @@ impl Slot {
     }
 
     /// Handles a record of this process that was read back. If this incarnation sent the record, it
-    /// proves that no other process has claimed meanwhile, and counts from its send (ruling 1).
+    /// proves that no other process has claimed meanwhile, and the time T of this proof begins at
+    /// the send (ruling 1).
     fn weigh_own(
         &mut self,
         record: &Record,
@@ -563,7 +564,7 @@ impl Nele {
         let leave = Request::Leave(self.group.membership);
         self.group.leaves = true;
         self.each_slot(out, |slot, context| slot.unassign(false, context));
-        // Write now, so that others learn at once that this process leads no more.
+        // Write now, so that others learn at once that this process no longer leads.
         self.log.beat = Some(self.now);
         let until = self.now.after(self.config.max_poll_interval);
         self.group.phase = GroupPhase::Leaving { until };

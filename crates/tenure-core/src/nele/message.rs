@@ -15,9 +15,9 @@ use super::identity::{EntryNumber, Membership, Partition, Process, Reading, Reba
 use crate::fence::Fence;
 use crate::name::{ClusterName, ElectionName, NodeName, Value};
 
-/// The most ranges of roles of one entry. An entry with more is unreadable.
+/// The maximum number of ranges of roles of one entry. An entry with more is unreadable.
 pub const RANGES_MAX: usize = 64;
-/// The most leaderships of an entry. An entry with more is unreadable.
+/// The maximum number of leaderships of an entry. An entry with more is unreadable.
 pub const LEADS_MAX: usize = Limits::ROLES_MAX;
 
 /// A request to the ledger, or a report of it.
@@ -101,8 +101,8 @@ pub enum Report {
         /// record all the same.
         outcome: Result<u64, Arc<str>>,
     },
-    /// The client can be a member of this topic's group no more, and waiting does not help: another
-    /// client with its static id has fenced it off, or it has lost its authorization.
+    /// The client can no longer be a member of this topic's group, and waiting does not help:
+    /// another client with its static id has fenced it off, or it has lost its authorization.
     Fatal {
         why: Cause,
     },

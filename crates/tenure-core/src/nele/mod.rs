@@ -146,7 +146,7 @@
 //!
 //! | record | from | to | carries |
 //! |---|---|---|---|
-//! | [`Kind::Beat`] | every member, once a publish interval and as it leaves, until it leads nothing | every partition | process, machine, group, M, the roles that it stands for and leads |
+//! | [`Kind::Beat`] | every member, once per publish interval and as it leaves, until it leads nothing | every partition | process, machine, group, M, the roles that it stands for and leads |
 //! | [`Kind::Claim`] | the new owner of a partition with a role for which it stands (`at_most_one`) | that partition | the same |
 //!
 //! Each member writes to every partition, so a reader of any partition hears all members and all
@@ -169,7 +169,7 @@
 //! | R after leaving | 6 s | the wait for the answer ends |
 //! | T without a record, or after a claim | 25 s, 5 s | a partition without records is read anew |
 //! | [`Config::silence`] | 2.6 s | a silent process counts as gone; if all are silent, the process asks the ledger again |
-//! | [`Config::heard_leads`] | 26 s, 6.1 s | a silent process leads no more |
+//! | [`Config::heard_leads`] | 26 s, 6.1 s | a silent process no longer leads |
 //!
 //! # Rulings
 //!
@@ -181,8 +181,8 @@
 //!    process writes; an earlier owner can still read. So the log decides, and the group only
 //!    nominates. An owner publishes a claim and reads on from there. The owner leads ⇔ the
 //!    partition is assigned to it, its claim is not void, now < evidence sent + T, and now ≥ claim
-//!    read back + G. Evidence is a record of this incarnation, read back after its claim, and
-//!    counts from when it was *sent*. A claim of another process of the group voids the owner's
+//!    read back + G. Evidence is a record of this incarnation, read back after its claim; its T
+//!    begins when the record was *sent*. A claim of another process of the group voids the owner's
 //!    claim; so does anything that may hide such a claim: a missing offset, a broken reading, an
 //!    unreadable record of this protocol. A process has at most one claim under way, and makes the
 //!    next after a random pause of one to two publish intervals. Each assignment needs a new claim.
@@ -219,7 +219,7 @@
 //! claim is void. N took office within T of its evidence, and by the same sum N' took office later.
 //! So offices are taken in the order of claims, and in that order epochs do not fall, nor offsets
 //! within an epoch. If a truncation lost c, N' may have claimed before the truncation. Then N'
-//! claims anew in the later epoch, and the sum counts from that claim.
+//! claims anew in the later epoch, and the sum is measured from that claim.
 //!
 //! # The sentences of the text
 //!
@@ -248,8 +248,8 @@
 //!
 //! - *Exclusive leadership is another protocol* (ruling 1). Let T be below the session timeout, and
 //!   an owner be stopped for longer than both. When the owner resumes, it reads records of
-//!   milliseconds ago, and leads beside its successor. The later NELI ends leaderships when a
-//!   process hears of a loss; a stopped process does not hear.
+//!   milliseconds ago, and leads at the same time as its successor. The later NELI ends leaderships
+//!   when a process hears of a loss; a stopped process does not hear.
 //! - *Records name leaders.* Records of the text have no content; here identity, group and
 //!   leaderships are in headers, so that all processes see the leaders, and the roles without one.
 //! - *A process that leads nothing, and stands for nothing, is no member.* A partition of such a
@@ -257,12 +257,12 @@
 //! - *A span x on another clock* counts as ⌈(1 + ρ)·⌈x/(1 − ρ)⌉⌉, which exceeds (1 + 2ρ)·x by
 //!   2ρ²·x.
 //! - *A leadership that was resigned ends at once*, in `at_least_one`, too: its work has ended.
-//!   Only [`Extra::Leave`] leads on.
+//!   Only [`Extra::Leave`] keeps the process leading.
 //! - *A role that is resigned alone* ends, and its partition stays: the command `tenure` refuses
 //!   that to an operator, and a dropped handle cannot be refused.
 //! - *A new claim for a new fence only* (in `at_most_one`, after a leadership that was resigned or
 //!   ran out, whose claim is not void) needs no further G in the same leader epoch: no other
-//!   process has claimed since the first claim, and G counts from that claim.
+//!   process has claimed since the first claim, and G is measured from that claim.
 //!
 //! # Invariants
 //!

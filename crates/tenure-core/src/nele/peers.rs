@@ -72,7 +72,8 @@ pub struct Seen {
     pub silent: bool,
 }
 
-/// After so many records another process with this process's name is no earlier run of it.
+/// Number of records after which another process with this process's name cannot be an earlier run
+/// of this process.
 const SURELY_THERE: u8 = 4;
 
 impl Peers {
@@ -189,7 +190,7 @@ impl Peers {
         self.check
     }
 
-    /// Marks silent processes, and forgets processes that lead no more by any clock.
+    /// Marks silent processes, and forgets processes that no longer lead by any clock.
     pub(super) fn run_due(&mut self, now: Time, config: &Checked) {
         if self.check.is_none_or(|check| check > now) {
             return;

@@ -66,7 +66,7 @@ impl Reader {
         reads
     }
 
-    /// Searches for the end anew: records from before the new end belong to an earlier reading.
+    /// Searches for the end anew: records before the new end belong to an earlier reading.
     pub(super) fn seek(&mut self, context: &mut Context<'_>) {
         self.reading.attempt = context.attempt();
         // Wait longer after each failure, so that a slow answer comes in time at last.

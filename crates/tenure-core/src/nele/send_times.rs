@@ -1,4 +1,4 @@
-//! Send times of this process's records. Evidence counts from the send.
+//! Send times of this process's records. The T of an evidence begins at the send.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::identity::EntryNumber;
 use crate::time::Time;
 
-/// The most send times that are kept. An older record is no evidence.
+/// The maximum number of send times that are kept. An older record is no evidence.
 const KEPT: usize = 16_384;
 
 /// The send times of the last records, by record number.

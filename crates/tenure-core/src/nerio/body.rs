@@ -50,8 +50,8 @@ pub struct Granted {
     pub start: Time,
     /// Identity of the memory that granted the request.
     pub instance: Instance,
-    /// Mark of each member's memory by [position](super::Membership::position), as this grantor has
-    /// written them down; empty without any.
+    /// Marks of the members' memories by [position](super::Membership::position), as this grantor
+    /// has written them down; empty if it has written none.
     pub memories: Vec<Mark>,
     /// `T_q`: the sample at which the request was granted.
     pub stamp: Stamp,
@@ -140,7 +140,7 @@ pub struct Holder {
     pub next: bool,
     /// Fence that the holder announced with its request; `None` for a candidate that has not won.
     pub fence: Option<Fence>,
-    /// Approximate span until the release, if the holder leads no more. A promise to a verifier
+    /// Approximate span until the release, if the holder no longer leads. A promise to a verifier
     /// delays the release.
     pub leaving: Option<Duration>,
     /// Length of the holder's leases, present or planned. Zero in a refusal, and until the holder's
@@ -192,7 +192,7 @@ pub struct Remainder {
     pub election: ElectionName,
     pub start: Time,
     pub asker: Inc,
-    /// Least real time for which the leadership goes on; zero without a leadership.
+    /// Shortest real time for which the leadership goes on; zero without a leadership.
     pub remaining: Duration,
     pub fence: Option<Fence>,
 }
@@ -243,7 +243,7 @@ pub struct State {
     /// Mark of each member's memory, as this grantor has written them down.
     pub memories: Vec<Mark>,
     pub holder: Option<Box<Holder>>,
-    /// Least span for which no candidate has held the grant, on the grantor's clock.
+    /// Shortest span for which no candidate has held the grant, on the grantor's clock.
     pub free_for: Duration,
     /// Number of candidates that wait at this grantor.
     pub waiting: u16,

@@ -18,7 +18,7 @@ impl<T> Default for ByMember<T> {
 
 impl<T> ByMember<T> {
     fn place(&self, member: usize) -> Result<usize, usize> {
-        // Mostly each member has an entry, at its own position.
+        // Usually every member has an entry, so that its position is its index.
         if self.0.get(member).is_some_and(|(there, _)| *there == member) {
             return Ok(member);
         }

@@ -127,9 +127,9 @@ pub enum OwnEvent {
     /// No member had a memory, so this grantor wrote the present ones down as those of a founding.
     Founded,
     /// Others know a later memory of this grantor: its state directory is an old one, or another
-    /// process has its name. The grantor grants no more.
+    /// process has its name. The grantor no longer grants.
     Replaced,
-    /// An ok of `member` did not count, because `by` knows a later memory of `member`.
+    /// An ok of `member` was ignored, because `by` knows a later memory of `member`.
     OldMemory {
         member: NodeName,
         by: NodeName,

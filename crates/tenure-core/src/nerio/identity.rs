@@ -76,7 +76,7 @@ pub struct Who {
     pub inc: Inc,
 }
 
-// Two incarnations mostly differ in their random bits, which are faster to compare.
+// Two incarnations usually differ in their random bits, which are faster to compare.
 impl PartialEq for Who {
     #[inline]
     fn eq(&self, other: &Self) -> bool {

@@ -36,7 +36,7 @@ impl Which {
         }
     }
 
-    /// The least name that the question is about, if there is one.
+    /// The first name, in their order, that the question is about, if there is one.
     pub(super) fn first(&self) -> Option<&ElectionName> {
         match self {
             Self::All => None,
@@ -86,7 +86,7 @@ pub struct HolderHere {
     pub fence: Option<Fence>,
     /// Rest of the grant, on the grantor's clock.
     pub remaining: Duration,
-    /// Approximate span until the release, if the holder leads no more.
+    /// Approximate span until the release, if the holder no longer leads.
     pub leaving: Option<Duration>,
 }
 

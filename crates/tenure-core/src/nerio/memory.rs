@@ -179,7 +179,7 @@ impl Remembered {
         }
     }
 
-    /// An operator has [recovered](Durable::recovered) it.
+    /// Makes this the memory after an operator's [recovery](Durable::recovered).
     pub fn recover(&mut self, begun: Instance, delta_max: Duration, floor: Fence) {
         if self.durable.reserve.is_none() || !self.written {
             (self.durable.reserve, self.grants) = (None, None);

@@ -46,7 +46,7 @@ pub enum ToGrantor {
     Request(Request),
     /// Candidate to grantor: I give the grant up (section 6).
     Release(Release),
-    /// Leader to grantor: I lead no more, and release when a promise is over (erratum 2).
+    /// Leader to grantor: I no longer lead, and release when a promise is over (erratum 2).
     Leaving(Leaving),
     /// Observer to grantor: who holds this election (section 10.4)?
     Query(Query),

@@ -100,7 +100,7 @@
 //! | [`Released`] | grantor, candidate | | confirmation |
 //! | [`Leaving`] | candidate, grantor | erratum 2 | end of the leadership, and the delay of the release by a promise |
 //! | [`Verify`] | verifier, leader | 10.5 | the asker's Start |
-//! | [`Remainder`] | leader, asker | 10.5 | the least real time left, bound to the question |
+//! | [`Remainder`] | leader, asker | 10.5 | the shortest real time left, bound to the question |
 //! | [`Query`], [`State`] | observer, grantor | 10.4 | the holder, if written, with its announced fence |
 //! | [`List`], [`Listed`] | tool, grantor | | names of elections |
 //! | [`Elections`], [`ElectionsHere`] | tool, grantor | | elections, their holders, numbers of waiting candidates |
@@ -198,7 +198,7 @@
 //!   live grants was requested with one such fence: a candidate that did not win is never named,
 //!   and a leader is named one round trip after it won. A grantor with a failed disk says so, and
 //!   reports no unwritten grant. A leader that gives up under a promise reports that to the
-//!   grantors, and they report it to observers: its grants last, but it leads no more.
+//!   grantors, and they report it to observers: its grants last, but it no longer leads.
 //! - *Orders*: a grantor passes an order to end a leadership on to the holder with the fence that
 //!   the order names. The holder reports the order, once, if it leads with that fence; the
 //!   application ends the leadership or goes on. An order never ends a later leadership.

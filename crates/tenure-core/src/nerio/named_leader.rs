@@ -30,7 +30,7 @@ pub fn leadership<'a>(
     grants: impl Iterator<Item = LiveGrant<'a>> + Clone,
     quorums: &Quorums,
 ) -> Option<(&'a Who, Fence, Time)> {
-    // Mostly all grants name one incarnation and one fence: the first shows it.
+    // Usually all grants name one incarnation and one fence: the first grant shows both.
     let mut announced = grants.clone().filter_map(|grant| Some((grant.who, grant.fence?)));
     announced.find_map(|(who, fence)| {
         let alike = grants.clone().filter(|grant| grant.is_of(who, fence));

@@ -38,10 +38,10 @@ pub(super) struct Observer {
 struct GrantorReport {
     start: Time,
     /// Latest possible time at which the grant became free; `None` if the grant is held, or the
-    /// answer does not count.
+    /// answer is ignored.
     free_since: Option<Time>,
     holder: Option<(Time, Box<Holder>)>,
-    /// Approximate end of the promise that delays the release, if the holder leads no more.
+    /// Approximate end of the promise that delays the release, if the holder no longer leads.
     leaving: Option<Time>,
     /// Memory of the grantor, and the memories that it knows.
     instance: Instance,
@@ -92,7 +92,7 @@ impl Observer {
         self.tell(now, context, out);
     }
 
-    /// Asks the members of another epoch. Answers of the members before count no more; the view
+    /// Asks the members of another epoch. Answers of the earlier members are ignored; the view
     /// stays until the new members have had time to answer.
     pub(super) fn switch(&mut self, now: Time, context: &Context, out: &mut Out) {
         self.answers.clear();
@@ -112,7 +112,7 @@ impl Observer {
     ) {
         let newer = |known: &GrantorReport| known.start < state.start;
         if state.start <= self.last_start && self.answers.get(member).is_none_or(newer) {
-            // The rest of a lease counts from the question (readings).
+            // The rest of a lease is measured from the question (readings).
             let start = state.start;
             let free = state.service == Service::Serving && state.holder.is_none();
             let drift = context.config.drift;
@@ -193,8 +193,8 @@ impl Observer {
         self.every.saturating_mul(3).saturating_add(round_trip.saturating_mul(4))
     }
 
-    /// The answers that still count. An answer does not count if another member knows a later
-    /// memory of its grantor.
+    /// The answers that still count. An answer is ignored if another member knows a later memory of
+    /// its grantor.
     fn fresh(
         &self,
         now: Time,
@@ -224,7 +224,7 @@ impl Observer {
             let since = heard.free_since?;
             Some((*member, since, heard.start))
         });
-        // Mostly the election has a leader, and there is nothing to compare.
+        // Usually the election has a leader, and there is nothing to compare.
         free.clone().next().is_some()
             && fresh.clone().any(|(_, GrantorReport { start: at, .. })| {
                 let was_free = |(_, since, start): &(usize, Time, Time)| since <= at && at <= start;

@@ -1,6 +1,7 @@
 //! OQwBD, "Obtain Quorum with Bounded Drift" (section 3), and the release of grants (section 6).
 //!
-//! A candidate p runs an instance whenever it wants to lead, or to lead on; q is each grantor:
+//! A candidate p runs an instance whenever it wants to lead, or to go on leading; q is each
+//! grantor:
 //!
 //! ```text
 //!  p  1  Start := C                  Candidate::request
@@ -70,7 +71,7 @@ impl Candidate {
         if campaign.sent.len() == SENT_MAX {
             campaign.sent.remove(0);
         }
-        // A leader mostly has one request under way: room for four would be three quarters empty.
+        // A leader usually has one request under way: room for four would be three quarters empty.
         campaign.sent.reserve_exact(1);
         campaign.sent.push(SentRequest { start: now, delta, fence: campaign.fence });
         campaign.answers.held_off.retain(|(_, until)| now < *until);
@@ -198,7 +199,7 @@ impl Grantor {
     }
 
     /// Step 6: grants the lease. `taken` is the sample of the free test and goes into the quorum
-    /// timestamp; the lease counts from the arrival of the request, which bounds its Start.
+    /// timestamp; the lease is measured from the arrival of the request, which bounds its Start.
     fn grant(&mut self, taken: Stamp, asked: ParkedRequest, waited: Option<bool>, out: &mut Out) {
         let ParkedRequest { who, address, request, arrival, .. } = asked;
         self.early.remove(&request.election);
@@ -345,7 +346,7 @@ impl Candidate {
     }
 
     /// Step 8: completes if oks of a quorum are at hand and still good. Oks of `replaced` members
-    /// do not count.
+    /// are ignored.
     fn try_complete(
         &mut self,
         now: Time,
@@ -385,7 +386,7 @@ impl Candidate {
         self.after_completion(now, has_fence, announced, context, out);
     }
 
-    /// Raises the claim, and reports the begin of a leadership with this timestamp.
+    /// Raises the claim, and reports the start of a leadership with this timestamp.
     fn claim(&mut self, begins: Option<QuorumTimestamp>, context: &Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let Some(lease) = &mut campaign.lease else { return };

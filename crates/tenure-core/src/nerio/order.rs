@@ -32,7 +32,7 @@ pub struct Order {
 pub enum Passed {
     /// The grantor passed the order on to the holder of its grant, which may obey or not.
     On,
-    /// The grant is not held with that fence, or the holder has reported that it leads no more.
+    /// The grant is not held with that fence, or the holder has reported that it no longer leads.
     NotHeld,
     /// Without keys a grantor obeys no order from other machines.
     Unsealed,

@@ -87,8 +87,8 @@ impl Roster {
         self.0.iter().copied().flatten()
     }
 
-    /// Adds a memory heard of for the member at this position; nothing where no member is. True if
-    /// the memory is news.
+    /// Adds a memory of the member at this position, as another node has reported it. Does nothing
+    /// if no member has this position. True if the memory is new.
     pub(super) fn add(&mut self, member: usize, entry: Entry) -> bool {
         let Some(known) = self.0.get_mut(member) else { return false };
         let merged = known.map_or(entry, |known| known.merged(entry));
@@ -134,7 +134,7 @@ impl Entry {
     }
 }
 
-/// The members whose answers do not count, because another member names another memory of them. The
+/// The members whose answers are ignored, because another member names another memory of them. The
 /// pair is an example: such a member, and the member that names the other memory. Each of `words`
 /// is a member, its memory, and the memories that it has written down.
 pub(super) fn replaced<'a>(

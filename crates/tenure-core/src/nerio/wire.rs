@@ -38,7 +38,7 @@ const FRAME: usize = 3;
 /// those of sealed datagrams.
 pub const VERSION: u8 = 8;
 
-/// The most bytes in a datagram.
+/// The maximum number of bytes in a datagram.
 pub const DATAGRAM_MAX: usize = 1_200;
 
 /// Bytes of a datagram for each question, with its filler. The answer is at most four times as
@@ -236,8 +236,8 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// The least bytes of a datagram for a message of this kind: any sender may ask, and name a victim
-/// to which the answer goes.
+/// The minimum size in bytes of a datagram with a message of this kind: any sender may ask, and may
+/// name a victim to which the answer goes.
 const fn least(kind: u8) -> usize {
     match kind {
         REQUEST => REQUEST_BYTES,
@@ -624,8 +624,8 @@ mod tests {
         ]
     }
 
-    /// As many questions as count in one datagram, from a name of one byte, and as many answers of
-    /// each kind, with the longest names.
+    /// Takes as many questions as one datagram may hold, from a sender with a name of one byte, and
+    /// as many answers of each kind, with the longest names.
     #[test]
     fn answers_amplify_at_most_four_times() {
         let who_asks = Who { name: NodeName::new("n").unwrap(), inc: Inc(0) };

@@ -12,7 +12,7 @@ use super::message::{Message, Sender};
 use super::record::Record;
 use crate::name::{ElectionName, NodeName};
 
-/// The begin of a node.
+/// The start of a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
     /// Random incarnation of the process, drawn after any fork.

@@ -1,10 +1,10 @@
-//! An asker is no voter: once a heartbeat it asks all voters that it knows of for their status, and
-//! reports what is certain about the leader.
+//! An asker, which is no voter itself. Once per heartbeat the asker asks all voters that it knows
+//! for their status, and reports what is certain about the leader.
 //!
-//! With `majority` a leader counts as long as its lease runs by a voter's answer. The span counts
-//! from before the question was sent, and is shortened by the drift of clocks. The leadership is
-//! vacant once a quorum of the electorate has answered that it is free. With `available` there are
-//! as many leaders as the answering voters name.
+//! In mode `majority` a leader is certain until its lease ends, according to a voter's answer. The
+//! rest of the lease is measured from the send of the question, and is shortened by the drift of
+//! clocks. The leadership is vacant once a quorum of the electorate has answered that it is free.
+//! In mode `available` there are as many leaders as the answering voters name.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -31,9 +31,9 @@ use crate::view::{LeaderView, View};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct AskerConfig {
     pub election: ElectionName,
-    /// Answers of a voter in another mode do not count.
+    /// Answers of a voter in another mode are ignored.
     pub mode: Mode,
-    /// The first voters to ask, beside seeds. Their answers name the other voters.
+    /// The first voters to ask, in addition to seeds. Their answers name the other voters.
     pub urls: Vec<VoterUrl>,
     pub every: Duration,
     /// The longest wait for an answer, shorter than `every`.
@@ -195,8 +195,8 @@ impl Asker {
         }
     }
 
-    /// Handles a question without an answer: only a running lease of the voter's last answer still
-    /// counts.
+    /// Handles a question without an answer: of the voter's last answer only a running lease is
+    /// still used.
     fn miss(&mut self, url: &VoterUrl) {
         if let Some(misses) = self.learned.get_mut(url) {
             *misses = misses.saturating_add(1);
@@ -246,8 +246,8 @@ impl Asker {
         emit(Some(&self.config.election), Event::View(view.into()), out);
     }
 
-    /// The leaders that are certain. With `majority`, if several voters have named one, the latest
-    /// whose lease runs.
+    /// The leaders that are certain. In mode `majority`, if several voters have named one, the
+    /// latest whose lease runs.
     fn leaders(&self) -> Option<View> {
         let mut all: Vec<(&LeaderDto, Option<Time>, Time)> = Vec::new();
         for heard in self.heard.values() {
@@ -278,7 +278,8 @@ impl Asker {
         }
     }
 
-    /// Whether no voter can lead; with `available`, whether no answering voter knows of a leader.
+    /// Whether no voter can lead; in mode `available`, whether no answering voter knows of a
+    /// leader.
     fn is_vacant(&self) -> bool {
         if !self.is_majority() {
             return !self.heard.is_empty();

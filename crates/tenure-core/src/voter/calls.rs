@@ -10,9 +10,9 @@ use super::words::Peer;
 use crate::name::NodeName;
 use crate::time::Time;
 
-/// The most requests without an answer. Each ends with the request timeout.
+/// The maximum number of requests without an answer. Each ends with the request timeout.
 pub(super) const OPEN_MAX: usize = 4_096;
-/// The most voters that wait for one probe of a suspect.
+/// The maximum number of voters that wait for one probe of a suspect.
 pub(super) const WAITERS_MAX: usize = 8;
 
 /// A request of another voter that is answered later: its sender and its call.

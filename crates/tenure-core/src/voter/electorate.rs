@@ -39,7 +39,7 @@ pub struct Member {
 #[serde(try_from = "Document", into = "Document")]
 pub struct Electorate {
     pub id: ElectorateId,
-    /// The fingerprint of the founding. Zero with `available`, which has no founding.
+    /// The fingerprint of the founding. Zero in mode `available`, which has no founding.
     pub founding: Fingerprint,
     /// Each id once, in order; from one to [`MEMBERS_MAX`].
     pub members: Vec<Member>,

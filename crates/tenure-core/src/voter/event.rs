@@ -40,7 +40,7 @@ pub enum OwnEvent {
         ballot: Ballot,
         by: NodeName,
     },
-    /// This leader was asked for another draw: it renews no more, and leads to the end of its
+    /// This leader was asked for another draw: it no longer renews, and leads to the end of its
     /// lease.
     GivesWay,
     /// A leader asks for another lease than this voter's settings give.

@@ -48,7 +48,7 @@ impl Foundation {
 
     /// Gives the accepted set up: a member of it has founded another network and accepts no other
     /// set, so this set is never founded. The set stays in the memory, so that this voter accepts
-    /// no second set, but binds this voter no more.
+    /// no second set, but the set no longer binds this voter.
     pub(super) fn supersede(&mut self) {
         self.superseded = true;
         self.apart.clear();

@@ -68,7 +68,7 @@ pub struct UrlError {
 impl Ballot {
     /// The highest counter, which every JSON reader represents exactly.
     pub const COUNTER_MAX: u64 = (1 << 53) - 1;
-    /// The most recasts in one counter.
+    /// The maximum number of recasts in one counter.
     pub const ATTEMPTS_MAX: u32 = 64;
 
     /// The ballot that draws again after a tie.

@@ -11,7 +11,7 @@ use super::message::{Condition, Header, Role, SEEDS_MAX, VoterDto};
 use crate::name::NodeName;
 use crate::time::Time;
 
-/// The most ended runs that are remembered for one voter.
+/// The maximum number of ended runs that are remembered for one voter.
 const RUNS_MAX: usize = 4;
 
 /// Another voter, as it describes itself.
@@ -192,7 +192,7 @@ impl KnownVoters {
         }
     }
 
-    /// The electorate of a ballot with `available`: this voter, and each known one that has
+    /// The electorate of a ballot in mode `available`: this voter, and each known one that has
     /// answered.
     pub(super) fn region(&self, answered: &BTreeSet<NodeName>, me: &Participant) -> Electorate {
         let known = answered.iter().filter_map(|id| self.get(id));

@@ -29,8 +29,8 @@ pub(super) struct Campaign {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Lease {
     pub(super) leadership: Leadership,
-    /// The electorate of the ballot. With `available` the leader reports this one; with `majority`
-    /// the document in the memory counts.
+    /// The electorate of the ballot. In mode `available` the leader reports this one; in mode
+    /// `majority` the document in the memory counts.
     pub(super) electorate: Electorate,
     /// E, the end of the lease, on this voter's clock.
     pub(super) ends: Time,

@@ -1,6 +1,6 @@
 //! The regional voter: leaders by random draw, over HTTP between the voters themselves.
 //!
-//! Every voter knows the others, and calls each of them once a heartbeat. Without a leader the
+//! Every voter knows the others, and calls each of them once per heartbeat. Without a leader the
 //! voters draw: each sends a random number to each, the highest number wins, and each sends its
 //! result to each. There is no store behind them. The protocol is meant for a few regions, far from
 //! each other, that share one task.
@@ -108,7 +108,7 @@
 //! | cast timeout | 600 ms | two one-way trips, and a slow region |
 //! | result timeout | 600 ms | the end of a ballot without a leader |
 //! | spread | 500 ms | voters do not start together |
-//! | (m + 1)·H | 4 s | with `available`: a leader that was not heard for this long is suspected |
+//! | (m + 1)·H | 4 s | in mode `available`: a leader that was not heard for this long is suspected |
 //! | lease-max | L | silence after a restart (V8) |
 //! | forget after | 10 min | a dropped voter is searched for |
 //! | 1 s | | a failed write is attempted again |
@@ -121,11 +121,11 @@
 //! - **V2. Founding.** A voter accepts one set of N identities, ever, durably: the voters of its
 //!   list, or the N voters that it knows. The network is founded when all N have accepted the same
 //!   set. Each header has the [`Fingerprint`] of the set; both voters refuse and report a mismatch.
-//!   When a member of the set has founded another network, the set can never be founded, and binds
-//!   its voters no more.
+//!   When a member of the set has founded another network, the set can never be founded, and no
+//!   longer binds its voters.
 //! - **V3. Casting.** A voter casts once in a ballot, joins ballots in increasing order, and never
-//!   joins again a ballot that it has left. A cast promises nothing. With `available` a voter may
-//!   refuse a number because it draws in another ballot: the sender then waits for that voter's
+//!   joins again a ballot that it has left. A cast promises nothing. In mode `available` a voter
+//!   may refuse a number because it draws in another ballot: the sender then waits for that voter's
 //!   number, and a leader that is heard ends ballots of its counter. Otherwise both ballots would
 //!   have a winner.
 //! - **V4. Endorsing.** A voter endorses by sending its result. The voter must have no quarantine
@@ -172,7 +172,7 @@
 //! | S2 | seeds from a name, combined with a relative URL | [`Message::Seeds`]; resolving is the driver's |
 //! | S3 | register with each seed until a valid response | `node/discover.rs` |
 //! | S4 | one's own response does not count | so: by identity |
-//! | S5 | otherwise a lazy loop, once a heartbeat interval, until registered, either way | so |
+//! | S5 | otherwise a lazy loop, once per heartbeat interval, until registered, either way | so |
 //! | S6 | an election starts because the leader is silent | after its promise, V12 |
 //! | S7 | or through an external call | `election/start`, V8 |
 //! | S8 | a health check by the others first, the leader included | so; it permits nothing by itself |
@@ -191,7 +191,7 @@
 //!
 //! # Where this is not the text
 //!
-//! - *A quorum decides*, and not all known voters (V1), except with `available`.
+//! - *A quorum decides*, and not all known voters (V1), except in mode `available`.
 //! - *A number is optional*: a voter whose application does not campaign endorses others and draws
 //!   none.
 //! - *A winner that gives up reports that* to the voters that have endorsed it, so that a failed

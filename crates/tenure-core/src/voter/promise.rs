@@ -36,7 +36,7 @@ impl Promise {
         !self.is_quarantined(now) && self.running(now).is_none()
     }
 
-    /// The begin of the time without a promise, if none runs now.
+    /// The start of the time without a promise, if none runs now.
     pub(super) fn free_since(&self, now: Time) -> Time {
         let lapsed = self.given.as_ref().map_or(Time::ZERO, |(_, until)| *until);
         self.quarantine.max(lapsed).max(self.cleared).min(now)

@@ -13,7 +13,7 @@ use crate::view::View;
 pub(super) struct Watch {
     pub(super) followed: Option<FollowedLeader>,
     pub(super) observed: Option<Observation>,
-    /// With `available`: the time by which this voter would have heard of a leader.
+    /// In mode `available`: the time by which this voter would have heard of a leader.
     informed_at: Time,
     /// The last leader with another lease than this voter's, and that lease.
     other_times: Option<(NodeName, Duration)>,

@@ -26,8 +26,8 @@ struct Beats {
     answers: LeaseKeepAliveStream,
 }
 
-/// The most leases that are renewed side by side: the session's, the next one, and one that was
-/// handed in.
+/// The maximum number of leases that are renewed side by side: the session's, the next one, and one
+/// that was handed in.
 const LEASES: usize = 4;
 
 /// Answers all requests; those of different leases run side by side. A new lease beyond the limit
@@ -130,8 +130,8 @@ async fn beat(link: &Arc<Link>, lease: LeaseId, beats: Option<Beats>) -> Result<
     let usable = beats.filter(|beats| beats.lease == lease && beats.link == link.number);
     let mut beats = match usable {
         Some(beats) => beats,
-        // The client library renews the lease when it opens the stream, and drops that answer. Only
-        // the next answer counts.
+        // The client library renews the lease when it opens the stream, and drops that answer. Use
+        // only the next answer.
         None => match link.client.clone().lease_keep_alive(lease.0).await {
             Ok((keeper, answers)) => Beats { lease, link: link.number, keeper, answers },
             Err(Error::LeaseKeepAliveError(said)) if said == GONE => {

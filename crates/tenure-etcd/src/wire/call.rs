@@ -12,14 +12,14 @@ use super::limits;
 use super::links::Links;
 use super::turns::TimedRequest;
 
-/// The most bytes of an answer about this process's keys. Another client may have written a value
-/// as large as the server takes; the driver must read that value to mend it, and the same answer
-/// confirms all other keys of the process. Only observers read values of other processes: they
-/// report a value that is too large.
+/// The maximum number of bytes of an answer about this process's keys. Another client may have
+/// written a value as large as the server takes; the driver must read that value to mend it, and
+/// the same answer confirms all other keys of the process. Only observers read values of other
+/// processes: they report a value that is too large.
 const OWN_MAX: usize = 64 << 20;
 
-/// Carries a request out within its time, which counts from the hand-over to the wire, and returns
-/// the outcome.
+/// Carries a request out within its time, which is measured from the hand-over to the wire, and
+/// returns the outcome.
 pub(super) async fn carry_out(links: &Links, (handed, request): TimedRequest) -> Answer {
     let Request { call, within, op } = request;
     let mut under: Placement = None;

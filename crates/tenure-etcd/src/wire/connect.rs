@@ -326,7 +326,7 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
 /// The number of attempts to get an alert, and the pause between them.
 const ALERTS: u32 = 40;
 const ALERT_PAUSE: Duration = Duration::from_millis(10);
-/// The most attempts that may exceed the time of a connection.
+/// The maximum number of attempts that may exceed the time of a connection.
 const LATE: u32 = 2;
 
 /// Bytes that are no record of TLS.

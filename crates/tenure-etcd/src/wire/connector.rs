@@ -269,7 +269,7 @@ impl Connector {
     }
 }
 
-/// Waits until the login of this link is not good any more, and returns etcd's text; or fails with
+/// Waits until the login of this link is no longer valid, and returns etcd's text; or fails with
 /// the reason to give the connection up.
 async fn stale_or_lost(
     broken: &mut watch::Receiver<BrokenLinks>,

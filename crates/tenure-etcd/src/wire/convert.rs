@@ -24,7 +24,7 @@ pub(super) fn header(header: &PbResponseHeader) -> Header {
     Header { cluster: cluster_id, member: member_id, revision: unsigned(revision), term: raft_term }
 }
 
-/// A number of etcd, which counts nothing below zero.
+/// Converts a number of etcd, which is never below zero.
 pub(super) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }

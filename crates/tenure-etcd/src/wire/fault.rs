@@ -7,7 +7,7 @@ use std::sync::Arc;
 use etcd_client::Error;
 use tenure_core::etcd::{Refusal, Reply};
 
-/// The most bytes of a foreign text that are passed on.
+/// The maximum number of bytes of a foreign text that are passed on.
 const SAID_MAX: usize = 512;
 
 /// The client library's text for an answer above its limit, with both sizes: a value of another

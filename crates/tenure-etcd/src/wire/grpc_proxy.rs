@@ -19,8 +19,8 @@ const NOTHING: &str = "\0\0\0\0\0";
 /// own services uses another text.
 const NOT_THERE: &str = "unknown service grpc.health.v1.Health";
 
-/// Asks the server. Only the proxy's refusal counts; a missing answer is an error, because a proxy
-/// that hangs gives none, either.
+/// Asks the server. Only the proxy's refusal is proof of a proxy; a missing answer is an error,
+/// because a proxy that hangs gives none, either.
 pub(super) async fn is_there(channel: Channel) -> Result<bool, Error> {
     let mut request = Request::new(Body::new(NOTHING.to_owned()));
     *request.method_mut() = Method::POST;

@@ -1,9 +1,9 @@
-//! The most unary calls under way at once, by classes that do not wait for each other.
+//! The maximum number of unary calls under way at once, by classes that do not wait for each other.
 
 use tenure_core::etcd::{Act, Keys, Op, Read, Txn};
 const CANDIDATES: usize = 64;
-/// The most queries of observers under way. Queries whose callers are gone count, too: other calls
-/// must not wait behind them.
+/// The maximum number of queries of observers under way. Queries whose callers are gone are
+/// included: other calls must not wait behind them.
 const OBSERVERS: usize = 32;
 /// Calls of the lease: the core has one of each kind, and few leases to revoke.
 const LEASE: usize = 8;

@@ -58,7 +58,7 @@ pub(super) enum State {
 pub(super) struct BrokenLinks {
     pub(super) connection: u64,
     pub(super) lost: Arc<str>,
-    /// The number of the last link whose login is not good any more.
+    /// The number of the last link whose login is no longer valid.
     pub(super) link: u64,
     pub(super) stale: Arc<str>,
 }
@@ -169,7 +169,7 @@ impl Links {
         });
     }
 
-    /// Marks the login of this link as not good any more: the connector logs in again on the same
+    /// Marks the login of this link as no longer valid: the connector logs in again on the same
     /// connection.
     pub(super) fn stale(&self, link: &Link, said: &Arc<str>) {
         self.broken.send_if_modified(|broken| {

@@ -11,7 +11,7 @@
 //!   for all others a lost connection means [`Reply::Unknown`](tenure_core::etcd::Reply::Unknown).
 //! - *Refused* means that etcd itself has refused (`fault`), or that the request was not sent: then
 //!   nothing was carried out.
-//! - *A login that is not good any more* is replaced on the same connection, and the request that
+//! - *A login that is no longer valid* is replaced on the same connection, and the request that
 //!   failed is sent once more; as often as its time allows while users or rights change again. A
 //!   login with a known end is replaced before that end (`connector`). Open watches go on, and new
 //!   watches are opened on another stream (`streams`).
@@ -54,7 +54,8 @@ use self::turns::TimedRequest;
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 
-/// The most answers that wait to be taken; then the wire receives no more.
+/// The maximum number of answers that wait to be taken; while so many wait, the wire receives
+/// nothing.
 const ANSWERS: usize = 64;
 
 /// Answers of etcd, and changes of the connection to it.

@@ -82,8 +82,8 @@ async fn ask(
     Ok((connection, serves))
 }
 
-/// Resolves when a linearizable read is answered. A refused read counts, too: etcd checks the user
-/// after it has found its leader.
+/// Resolves when a linearizable read is answered. A refused read is such an answer, too: etcd
+/// checks the user after it has found its leader.
 async fn serves(mut client: Client) {
     let options = || Some(GetOptions::new().with_count_only());
     while let Err(error) = client.get("\0", options()).await {

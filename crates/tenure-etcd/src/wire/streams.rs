@@ -18,8 +18,8 @@ use tokio::sync::mpsc;
 use super::convert::{self, WatchRange};
 use super::links::{Link, Links};
 
-/// The most streams besides that of new watches. A stream costs etcd some ten kilobytes, and a
-/// signed token may last only for minutes.
+/// The maximum number of streams besides that of new watches. A stream costs etcd some ten
+/// kilobytes, and a signed token may last only for minutes.
 const OLDER: usize = 3;
 
 pub(super) type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;

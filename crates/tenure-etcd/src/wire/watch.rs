@@ -32,7 +32,7 @@ const EARLIER: u32 = 8;
 /// The reason why a watch cannot resume.
 const GIVEN_UP: &str = "the connection was given up";
 
-/// The most bytes of one revision that are kept until all of it has come.
+/// The maximum number of bytes of one revision that are kept until all of it has come.
 const REVISION_MAX: usize = 16 << 20;
 
 pub(super) async fn run(

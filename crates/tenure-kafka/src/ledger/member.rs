@@ -28,7 +28,7 @@ use crate::{explain, keeper};
 /// The longest wait of a poll, and so the longest wait of an order.
 const POLL: Duration = Duration::from_millis(20);
 
-/// The time after which a refusal counts, unless the library has succeeded with another attempt.
+/// The time after which a refusal is final, unless the library has succeeded with another attempt.
 const REFUSED: Duration = Duration::from_secs(2);
 
 pub(super) enum Ask {
@@ -122,7 +122,7 @@ struct Revocation {
 struct Denial {
     right: Right,
     why: Cause,
-    /// Time from which the refusal counts, on `CLOCK_BOOTTIME`.
+    /// Time from which the refusal is final, on `CLOCK_BOOTTIME`.
     at: Time,
     reported: bool,
 }
@@ -169,7 +169,7 @@ impl MemberLoop {
                 self.changed(changed);
             }
             let silent = self.silent_until.is_some_and(|until| until <= now());
-            // A refused member gets no assignment, either, but must not report so.
+            // A refused member gets no assignment, either, but must not report an empty assignment.
             if silent && self.refused.is_none() {
                 self.changed(PartitionChange { change: Change::Assigned, partitions: Vec::new() });
             }

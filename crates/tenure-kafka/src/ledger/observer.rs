@@ -20,7 +20,8 @@ use crate::explain;
 /// The longest wait of a poll.
 const POLL: Duration = Duration::from_millis(100);
 
-/// The most readings of one client. A client whose readings bring no records may be broken.
+/// The maximum number of readings of one client. A client whose readings bring no records may be
+/// broken.
 const READINGS: u32 = 16;
 
 enum Ask {

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tenure_core::nele::{Entry, Lead, Partition, Reading, Record, Report, RoleRange, Said};
 use tokio::sync::Notify;
 
-/// The most records that wait. A process that is further behind has lost its claims anyway.
+/// The maximum number of records that wait. A process that is further behind has lost its claims
+/// anyway.
 const RECORDS_MAX: usize = 65_536;
 
-/// The most bytes of these records: one record may be as large as brokers allow.
+/// The maximum number of bytes of all waiting records: one record may be as large as brokers allow.
 const BYTES_MAX: usize = 32 << 20;
 
 #[derive(Default)]

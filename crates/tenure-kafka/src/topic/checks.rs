@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Needs {
     pub topic: String,
     pub partitions: u32,
-    /// The least retention time of records.
+    /// The shortest retention time of records.
     pub retention: Duration,
     /// Whether acknowledged records must survive the loss of a broker (`at_most_one`, unless the
     /// user accepts losses).
@@ -49,8 +49,8 @@ pub enum Wrong {
         /// The copies of the partition with the fewest copies.
         found: u32,
     },
-    /// `min.insync.replicas` exceeds the number of copies, or the copies that are left without one
-    /// broker.
+    /// `min.insync.replicas` exceeds the number of copies, or the number of copies that are left
+    /// when one broker is down.
     InSync { found: u32, copies: u32, needed: u32 },
     Setting {
         name: &'static str,

@@ -33,7 +33,7 @@ pub(crate) const ANSWER: Duration = Duration::from_secs(10);
 /// The pause between two searches for the reason of a silence at the start.
 const SILENT: Duration = Duration::from_millis(500);
 
-/// The most log events of a client in which the reason is searched.
+/// The maximum number of log events of a client in which the reason is searched.
 const EVENTS_MAX: u32 = 256;
 
 /// The longest time until one broker knows a topic that another broker knows.
@@ -47,7 +47,7 @@ pub struct Made {
     pub id: TopicId,
     pub anew: bool,
     pub session: Session,
-    /// The most that this process writes.
+    /// The largest amount that this process writes.
     pub load: Load,
     /// Whether brokers have said that this user may read the topic.
     pub may_read: bool,
@@ -307,7 +307,8 @@ impl<'a> TopicQuery<'a> {
         session::check(self.options.group_protocol, protocol, broker, group)
     }
 
-    /// Reads the settings of a resource that are numbers of milliseconds, as far as possible.
+    /// Reads those settings of a resource whose values are numbers of milliseconds. Leaves out any
+    /// setting that cannot be read.
     async fn times(&self, of: ResourceSpecifier<'_>) -> Vec<(String, Duration)> {
         let found = self.admin.describe_configs([&of], &bounded()).await.unwrap_or_default();
         let entries = found.into_iter().filter_map(Result::ok).flat_map(|found| found.entries);
@@ -458,7 +459,7 @@ pub(crate) fn shape<C: ConsumerContext>(
     Ok(Some((count(partitions.len()), count(copies.unwrap_or(0)))))
 }
 
-/// Queries the identity of a topic. Asks twice, each time with the rest of the time.
+/// Queries the identity of a topic. Asks twice, each time for at most the remaining time.
 pub(crate) fn id<C: ClientContext>(
     client: &Client<C>,
     topic: &str,

@@ -17,15 +17,15 @@ use crate::login::{Login, LoginError};
 use crate::options::{CheckedOptions, Tls};
 use crate::server::Server;
 
-/// The most messages that wait for a server that reads nothing: about a second of a process with
-/// hundreds of elections. Later messages are dropped, as they would arrive too late.
+/// The maximum number of messages that wait for a server that reads nothing: about a second of a
+/// process with hundreds of elections. Later messages are dropped, as they would arrive too late.
 const UNSENT_MAX: usize = 1_024;
 
-/// The most messages that the client library keeps until our own queue takes them over, after each
-/// read.
+/// The maximum number of messages that the client library keeps until our own queue takes them
+/// over, after each read.
 pub(super) const UNREAD_MAX: usize = 65_536;
 
-/// The most unread events. The end of a connection shows without its event, too.
+/// The maximum number of unread events. The end of a connection is noticed even without its event.
 const EVENTS_MAX: usize = 1_024;
 
 pub(super) struct Connection {

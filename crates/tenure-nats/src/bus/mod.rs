@@ -34,7 +34,7 @@ use crate::server::Server;
 const BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(2) };
 
-/// The most unread changes of the connection. Notices beyond are dropped.
+/// The maximum number of unread changes of the connection. Notices beyond are dropped.
 const NEWS_MAX: usize = 256;
 
 /// Lost messages are reported again when none was lost for so long.
@@ -51,7 +51,7 @@ pub enum News {
 #[derive(Debug)]
 pub struct Up {
     client: Client,
-    /// The most bytes of a packet, by the server.
+    /// The maximum number of bytes of a packet, by the server.
     pub max_payload: usize,
     number: u64,
 }
@@ -128,7 +128,7 @@ impl Bus {
         self.heard.take()
     }
 
-    /// Uses this connection from now on. Returns the most bytes of a packet.
+    /// Uses this connection from now on. Returns the maximum number of bytes of a packet.
     #[must_use]
     pub fn use_connection(&mut self, up: Up) -> usize {
         self.up.insert(up).max_payload
@@ -302,9 +302,9 @@ impl Keeper {
         }
     }
 
-    /// Keeps a message, and all that came with it: the library loses messages, questions and calls
-    /// alike, when those before them are not taken over. Within the runtime's budget a flood would
-    /// leave most of them there. Returns whether all are kept.
+    /// Keeps a message, and all messages that the library has received with it: if they stay there,
+    /// the library drops later messages of any kind. The loop ignores the runtime's budget, which a
+    /// flood would use up before most messages are taken. Returns whether all are kept.
     fn take_over(&self, number: u64, first: &Message, subscriber: &mut Subscriber) -> bool {
         let mut all = self.queue.put(number, first);
         for _ in 1..UNREAD_MAX {
@@ -339,7 +339,7 @@ impl Keeper {
                     Notice::Complains { server, said: text }
                 });
             }
-            // Lost messages are noticed beside the events.
+            // Lost messages are noticed without these events.
             Event::Connected
             | Event::LameDuckMode
             | Event::Draining

@@ -13,11 +13,11 @@ use crate::subject::Kind;
 
 /// Room for 256 participants that each answer 256 calls.
 const MESSAGES_MAX: usize = 65_536;
-/// The most bytes of all packets together.
+/// The maximum number of bytes of all packets together.
 const BYTES_MAX: usize = 32 * 1024 * 1024;
 /// The room for a question of several hundred observers.
 const ASKS_MAX: usize = 1_024;
-/// The most bytes of all questions together.
+/// The maximum number of bytes of all questions together.
 const ASKS_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// A message as a subscriber gets it.
@@ -82,7 +82,8 @@ fn is_question(subject: &str) -> bool {
 }
 
 impl Queue {
-    /// Keeps a message, or loses it without room, as any bus does. Returns whether it is kept.
+    /// Keeps a message, or drops it if there is no room, as any bus does. Returns whether the
+    /// message is kept.
     pub(super) fn put(&self, connection: u64, message: &Message) -> bool {
         // A message that is too long for a packet is cut just behind the limit.
         let length = message.payload.len().min(PACKET_BYTES_MAX + 1);
@@ -202,7 +203,7 @@ mod tests {
         assert_eq!(reader.lost(), (2 * MESSAGES_MAX - ASKS_MAX) as u64);
         assert_eq!(&*reader.take().unwrap().subject, CALL);
         assert_eq!(read(&mut reader), ASKS_MAX);
-        // A subject of a stranger counts, too.
+        // The subject is included: a stranger may choose a long one.
         let long = format!("tenure.{}.ask", "x".repeat(64 * 1024));
         let kept = ASKS_BYTES_MAX / long.len();
         assert_eq!((put(&queue, ASKS_MAX, &long, 0), read(&mut reader)), (kept, kept));

@@ -115,7 +115,7 @@ async fn later_epoch_is_read() {
     assert!(!found.seats.iter().any(differs));
 }
 
-/// Without a document that fits, the settings count.
+/// Without a document that fits, the settings are used.
 #[tokio::test]
 async fn other_drift_differs() {
     let socket = UdpSocket::bind(FROM).await.unwrap();

@@ -8,11 +8,11 @@ use tenure_core::{ElectionName, NameError};
 
 use super::{Grant, Rights};
 
-/// Most bytes of a list: 255 together with the longest name of an application and one byte between
-/// them.
+/// Maximum number of bytes of a list: 255 together with the longest name of an application and one
+/// byte between them.
 const BYTES_MAX: usize = 190;
 
-/// Most bytes of name and list, with one byte between them, if rights follow.
+/// Maximum number of bytes of name and list, with one byte between them, if rights follow.
 const GRANT_MAX: usize = 252;
 
 pub(super) fn check_room(grant: &Grant) -> Result<(), ElectionsError> {

@@ -15,7 +15,7 @@
 //! lines are two keys, of which one takes the place of the other: the process uses the first key
 //! and accepts both.
 //!
-//! A line `accept-unsealed` beside them is for the time in which the processes of a cluster get
+//! A line `accept-unsealed` next to them is for the time in which the processes of a cluster get
 //! their keys one after the other: see [`Keys::accept_unsealed`].
 
 mod derive;
@@ -35,7 +35,7 @@ pub use self::elections::{Elections, ElectionsError};
 pub use self::rights::{Right, Rights, RightsError};
 pub use self::text::KeyError;
 
-/// The most keys of a node: the one that it uses, and another one that it accepts.
+/// The maximum number of keys of a node: the one that it uses, and another one that it accepts.
 pub const KEYS_MAX: usize = 2;
 
 /// The key of a cluster. Every holder is a member to all others.

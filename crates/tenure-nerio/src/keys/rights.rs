@@ -21,7 +21,7 @@ pub struct Rights(u8);
 /// The reason why a list of rights was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RightsError {
-    #[error("{word:?} is no right; there are contend, ask and resign")]
+    #[error("{word:?} is no right; the rights are contend, ask and resign")]
     Unknown { word: String },
     #[error("the right {} is named twice", .right.as_str())]
     Twice { right: Right },

@@ -150,7 +150,7 @@ impl Merge<'_> {
         self.membership.names().get(member).cloned()
     }
 
-    /// The least length of another clock's span on this clock.
+    /// The shortest length of another clock's span on this clock.
     fn at_least(&self, span: Duration) -> Duration {
         self.drift.shrink(self.drift.real_at_least(span))
     }

@@ -77,7 +77,7 @@ pub struct ElectionSeen {
     /// Leader when all members have answered, if a quorum names one.
     pub leader: Option<Leads>,
     pub granted: Vec<Vote>,
-    /// Most candidates at one member that wait for the election and do not lead it.
+    /// Maximum number of candidates at one member that wait for the election and do not lead it.
     pub waiting: u16,
     /// Time of the first question: no answer is older.
     pub asked: Time,
@@ -163,7 +163,7 @@ pub async fn candidates(
     let list = CandidateList(election.clone());
     let (panel, mut pages) = Panel::hear(config, keys, from, &[list]).await?;
     let asked = merge::first(&pages);
-    // Each page has the holder: the last page counts.
+    // Each page has the holder: the holder of the last page is used.
     let last = |member, page: &mut Page<CandidateList>| Statement {
         member,
         asked: page.asked,

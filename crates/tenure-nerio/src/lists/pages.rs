@@ -14,7 +14,7 @@ pub(super) trait List: Clone + Send + Sync + 'static {
     type Part: Clone + Send + 'static;
     /// Part of each page that does not belong to the list's items.
     type Head: Send + 'static;
-    /// Most parts taken from one member.
+    /// Maximum number of parts taken from one member.
     const MAX: usize;
 
     /// The election about which older members are asked instead; `None` for any.

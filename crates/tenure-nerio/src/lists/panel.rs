@@ -1,6 +1,6 @@
 //! Asks all members side by side, each for its whole list, page by page.
 //!
-//! When a member stays silent, the panel asks it no more, and asks the others once again: their
+//! When a member stays silent, the panel no longer asks it, and asks the others once again: their
 //! statements have grown old during the silence.
 
 use std::io;
@@ -18,12 +18,12 @@ use crate::enough_answers::Answers;
 use crate::epoch::{self, AGAIN_MAX, FoundMembers};
 use crate::keys::Keys;
 
-/// Fewest parts of a page that another page follows. A page may also have none, if the grantor has
-/// examined only elections that are over.
+/// Minimum number of parts of a page that is not the last. A page may also have none, if the
+/// grantor has examined only elections that are over.
 const FULL: usize = 4;
-/// Most pages with fewer parts: no member keeps so many elections that are over.
+/// Maximum number of pages with fewer parts: no member keeps so many elections that are over.
 const THIN_MAX: usize = 1_000;
-/// Most lives of one member during a question: its pages must be of one life.
+/// Maximum number of lives of one member during a question: its pages must be of one life.
 const LIVES_MAX: u32 = 3;
 
 pub(super) struct MemberPages<L: List> {

@@ -17,9 +17,10 @@ use crate::survey;
 
 const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 const NAMES: [&str; 3] = ["a", "b", "c"];
-/// A silent member costs five times as long as four of these.
+/// Round trip of the answering members. A silent member costs five tries of four round trips each.
 const ROUND_TRIP: Duration = Duration::from_millis(150);
-/// Shorter than that, and longer than a machine stands still.
+/// Rest of a lease: shorter than the time that a silent member costs, and longer than a machine
+/// stands still.
 const LEFT: Duration = Duration::from_millis(2_700);
 
 fn who(name: &str, inc: u128) -> Who {
@@ -249,7 +250,8 @@ async fn pages_without_end_come_to_one() {
     assert!(!list.quorum);
 }
 
-/// The panel asks the old question beside the new one, so it needs no more time than for a silence.
+/// The panel asks the old question together with the new one, so it needs no more time than for a
+/// silence.
 #[tokio::test]
 async fn old_member_is_not_silent() {
     let questions = Arc::new(Mutex::new((0, 0)));

@@ -66,7 +66,7 @@ struct Place {
     /// Addresses of the member, in the order in which they are tried.
     addresses: Vec<SocketAddr>,
     current: usize,
-    /// Begin of the silence at this address, and in all, on `CLOCK_BOOTTIME`.
+    /// Start of the silence at this address, and of the whole silence, on `CLOCK_BOOTTIME`.
     tried: Option<Time>,
     silent: Option<Time>,
     lives: Lives,
@@ -92,7 +92,8 @@ impl Drop for Seeker {
 #[derive(Debug)]
 pub(super) struct Places {
     all: BTreeMap<NodeName, Place>,
-    /// Names in the settings. Their hosts there count more than those in a document.
+    /// Names in the settings. For these names the hosts in the settings take precedence over those
+    /// in a document.
     listed: BTreeSet<NodeName>,
     reach: Reach,
     looked: mpsc::UnboundedReceiver<LookUpResult>,

@@ -10,7 +10,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::look_up::LookUp;
 
-/// Least pause between two look-ups of one name, and the longest pause after several.
+/// Shortest pause between two look-ups of one name, and the longest pause after several.
 const GAP: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
 /// Pause after which look-ups begin with the shortest gap again.
 const CALM: Duration = Duration::from_secs(60);
@@ -80,7 +80,7 @@ impl Pace {
 
 /// Between three and five quarters of `gap`: nodes that lost one peer do not ask at once.
 fn jittered(gap: Duration) -> Duration {
-    // Without random numbers the middle will do.
+    // Without a random number, use the middle.
     let draw = tenure::driver::random().map_or(500, |number| (number % 1_000) as u32);
     gap * 3 / 4 + gap / 2 * draw / 1_000
 }

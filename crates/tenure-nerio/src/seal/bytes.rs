@@ -18,7 +18,7 @@ use tenure_core::nerio::wire::{DATAGRAM_MAX, VERSION};
 use crate::keys::{KeyId, Secret};
 
 pub(super) const MAGIC: [u8; 4] = *b"TNRE";
-/// Versions of sealed datagrams, beside [`VERSION`] of unsealed ones.
+/// Versions of sealed datagrams; unsealed datagrams have [`VERSION`].
 pub(super) const DATA: u8 = 5;
 pub(super) const HELLO: u8 = 6;
 pub(super) const WELCOME: u8 = 7;
@@ -31,7 +31,7 @@ const WELCOME_HEAD: usize = BEGIN + 32 + 8;
 pub(super) const TAG: usize = 16;
 const CHALLENGE: usize = 8;
 
-/// The most bytes of a sealed datagram, which fit into an IPv6 packet of 1,280.
+/// The maximum number of bytes of a sealed datagram, which fit into an IPv6 packet of 1,280.
 pub(crate) const SEALED_MAX: usize = DATAGRAM_MAX - BEGIN + DATA_HEAD + TAG;
 /// Bytes of a welcome; every hello is longer.
 #[cfg(test)]

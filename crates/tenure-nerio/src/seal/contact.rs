@@ -11,8 +11,8 @@ const OTHERS_MAX: usize = 64;
 const AGAIN: Duration = Duration::from_millis(50);
 /// Silence after which a contact that sends without a key is greeted again.
 const NO_KEY_YET: Duration = Duration::from_millis(250);
-/// Unanswered hellos, and their span, after which a node that has shown a key may have been
-/// restarted without one.
+/// Number of unanswered hellos, and the span that they must cover, after which a node that has
+/// shown a key may have been restarted without one.
 const GONE: (u32, Duration) = (3, Duration::from_secs(1));
 
 /// Whether a node last heard at `heard` may have been restarted without a key.

@@ -141,7 +141,7 @@ pub(super) struct Seal {
     contacts: Contacts,
     sessions: Sessions,
     unsealed: unsealed::UnsealedSenders,
-    /// Begin of accepting unsealed datagrams: the first datagram.
+    /// Time from which unsealed datagrams are accepted: the first datagram.
     accepts_since: Option<Time>,
     scratch: Vec<u8>,
 }

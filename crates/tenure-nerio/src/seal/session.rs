@@ -10,9 +10,9 @@ use super::rights::Authority;
 use super::window::Window;
 use crate::keys::KeyId;
 
-/// Most sessions. Beyond that all are forgotten at once, and the challenge changes.
+/// Maximum number of sessions. Beyond that all are forgotten at once, and the challenge changes.
 pub(super) const SESSIONS_MAX: usize = 16_384;
-/// Most sessions whose hello a stranger may have repeated.
+/// Maximum number of sessions whose hello a stranger may have repeated.
 pub(super) const PENDING_MAX: usize = 1_024;
 
 pub(super) struct Session {

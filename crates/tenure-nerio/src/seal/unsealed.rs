@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use tenure_core::{NodeName, Time};
 
-/// Most senders that are remembered, the latest ones.
+/// Maximum number of senders that are remembered, the latest ones.
 const KEPT_MAX: usize = 1_024;
 
 /// A node that sends without a key. Nothing proves its name.

@@ -1,6 +1,6 @@
 //! Numbers that have come from a sender.
 
-/// Distance below the newest number at which a datagram may still come. A sender counts its
+/// Distance below the newest number up to which a datagram is still accepted. A sender counts its
 /// datagrams to all recipients together, so two reordered ones on one path may be hundreds apart.
 pub(super) const BITS: u64 = 1_024;
 const WORDS: usize = BITS as usize / 64;

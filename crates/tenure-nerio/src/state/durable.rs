@@ -38,8 +38,8 @@ impl Identity {
     }
 }
 
-/// The instance of a memory that begins now, by `wall`. The later of two memories of a member
-/// counts, and after the loss of all directories fences go on from this time.
+/// The instance of a memory that begins now, by `wall`. The later of two memories of a member is
+/// valid, and after the loss of all directories fences go on from this time.
 pub(crate) fn new_instance(wall: WallTime) -> Result<Instance, MemoryError> {
     let born = wall.as_nanos() / 1_000_000;
     if born < RELEASED {

@@ -79,7 +79,7 @@ pub enum Tear {
         /// Number of the pair, from 0.
         pair: u32,
     },
-    /// Several slots are torn, but a process dies in one write, which tears one.
+    /// Several slots are torn, but a process that dies in a write tears only one slot.
     Slots {
         torn: u32,
     },

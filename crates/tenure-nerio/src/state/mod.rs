@@ -151,7 +151,7 @@ pub struct Flusher(Arc<Shared>);
 impl StateDir {
     /// Locks the directory and reads its contents; creates a missing one ([`Directory::open`]). A
     /// wrong [`Opening::New`] would hand out old fences, and is refused. After this call has
-    /// returned, take the sample of the clock from which a wait counts.
+    /// returned, take the sample of the clock at which a wait begins.
     pub fn open(
         path: &Path,
         opening: Opening,
@@ -190,8 +190,8 @@ impl StateDir {
     /// Writes `record` so that it survives the process, or the machine if it must. A grant takes
     /// two system calls and no flush; other records block until they are durable.
     ///
-    /// After an error the entry before still counts, and a later write may succeed. Nothing that
-    /// depends on a record may leave before this call has returned `Ok`. The call fails if the
+    /// After an error the previous entry is still valid, and a later write may succeed. Nothing
+    /// that depends on a record may leave before this call has returned `Ok`. The call fails if the
     /// table of grants was cut off, or was removed or replaced a millisecond ago or earlier.
     /// [`Flusher::check`] checks whether the next start would find everything else.
     pub fn write(&mut self, record: &Record) -> Result<(), WriteError> {

@@ -78,9 +78,9 @@ fn decode(bytes: &[u8], position: u64) -> Slot<'_> {
 
 /// Reads a pair; `None` if no interrupted write leaves such bytes.
 ///
-/// A torn slot beside an intact one is a write in which the process ended. No answer that depended
+/// A torn slot next to an intact one is a write in which the process ended. No answer that depended
 /// on the write had left, because answers leave only after the write has returned: so the older
-/// slot counts. (On another boot of the machine, where pages may have reached the disk in any
+/// slot is used. (On another boot of the machine, where pages may have reached the disk in any
 /// order, the table is not read at all.)
 pub(super) fn read(bytes: &[u8; PAIR]) -> Option<Entry> {
     let (even, odd) = bytes.split_at(SLOT);
@@ -237,7 +237,7 @@ pub(super) mod tests {
         let mut buffer = [0; SLOT];
         let used = encode(&mut buffer, 4, Some(&grant("e", 1))).unwrap().len();
         for bit in 0..used * 8 {
-            // If a bit of one slot is torn, the other slot counts. If both are torn, neither does.
+            // If a bit of one slot is torn, the other slot is used. If both are torn, neither is.
             let mut bad = both;
             bad[bit / 8] ^= 1 << (bit % 8);
             let entry = read(&bad).unwrap();

@@ -189,7 +189,7 @@ impl Table {
         Ok(Ok(grants))
     }
 
-    /// Writes the entry of an election. After a failure the former entry still counts.
+    /// Writes the entry of an election. After a failure the former entry is still valid.
     pub(super) fn grant(
         &mut self,
         directory: &Directory,
@@ -227,7 +227,7 @@ impl Table {
         Ok(())
     }
 
-    /// Clears the entry of an election, if there is one. After a failure the entry still counts.
+    /// Clears the entry of an election, if there is one. After a failure the entry is still valid.
     pub(super) fn forget(
         &mut self,
         directory: &Directory,

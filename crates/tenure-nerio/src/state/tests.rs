@@ -740,8 +740,8 @@ fn directory_matches_core_model() {
     assert!(kinds.len() == 4 && kinds.values().all(|count| *count > 10), "{kinds:?}");
 }
 
-/// Such a replacement is the table of the boot before at the first grant, or the identity at each
-/// flush.
+/// A grantor itself replaces files: the table of the previous boot at the first grant, the identity
+/// at each flush.
 #[test]
 fn own_replacement_loses_no_file() {
     let world = World::new();
@@ -761,7 +761,7 @@ fn own_replacement_loses_no_file() {
     assert!(seen.len() == 4 && seen.iter().all(Result::is_ok), "{seen:?}");
 }
 
-/// The identity is small and known whole.
+/// The grantor knows the whole identity, which is small, and writes it again.
 #[test]
 fn removed_identity_is_written_anew() {
     let world = World::new();

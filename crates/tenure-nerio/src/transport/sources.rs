@@ -14,8 +14,8 @@ use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
 };
 
-/// Most peers remembered. Beyond that the socket forgets all peers, and learns each again from its
-/// next datagram, before the answer.
+/// Maximum number of peers remembered. Beyond that the socket forgets all peers, and learns each
+/// again from its next datagram, before the answer.
 const PEERS_MAX: usize = 16_384;
 
 /// The addresses that peers have asked, all as the socket has them.

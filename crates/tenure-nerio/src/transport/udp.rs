@@ -30,7 +30,7 @@ pub struct Udp {
 pub(crate) enum Families {
     /// Its own family.
     One,
-    /// Both: an IPv4 address has the form of an IPv6 address that stands for it.
+    /// Both families: an IPv4 address has the form of the IPv6 address that represents it.
     Both,
 }
 
@@ -83,10 +83,9 @@ pub(crate) fn open(address: SocketAddr) -> io::Result<(UdpSocket, Families)> {
 #[derive(Debug, thiserror::Error)]
 pub enum UdpError {
     #[error(
-        "{address} is not a loopback address, and this node has no keys, or its keys accept \
-         unsealed datagrams: every host that reaches it could end leaderships and win elections; \
-         give keys that accept sealed datagrams only, or allow it with insecure_any_address on a \
-         network without such hosts"
+        "{address} is not a loopback address, and this node accepts unsealed datagrams: every host \
+         that reaches the address could end leaderships and win elections; give keys without \
+         accept-unsealed, or use insecure_any_address on a network of trusted hosts"
     )]
     NotLoopback { address: SocketAddr },
     #[error("{address} is in use by another socket")]

@@ -138,7 +138,7 @@ impl Cluster {
         self.members[0].control(&self.endpoints().join(","), arguments)
     }
 
-    /// Starts `etcdctl` (as `elect NAME VALUE`), which runs beside this process and appends its
+    /// Starts `etcdctl` (as `elect NAME VALUE`), which runs alongside this process and appends its
     /// output to `log`.
     pub fn etcdctl_beside(&self, arguments: &[&str], log: &Path) -> Result<Process, Error> {
         let words = self.members[0].control_words(&self.endpoints().join(","), arguments);

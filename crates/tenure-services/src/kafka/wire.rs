@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use super::Shared;
 use crate::daemon::PATIENCE;
 
-/// The most bytes of an answer.
+/// The maximum number of bytes of an answer.
 const LONGEST: usize = 1 << 20;
 
 /// A broker's time limit for a change, in milliseconds: as long as this client waits.

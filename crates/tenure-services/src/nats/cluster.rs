@@ -99,7 +99,7 @@ impl Cluster {
             .for_each(Relay::cut);
     }
 
-    /// Lets servers make all routes again. Servers try once a second;
+    /// Lets servers make all routes again. Servers try once per second;
     /// [`wait_ready`](Self::wait_ready) waits for the routes.
     pub fn heal(&self) {
         self.relays.iter().flatten().flatten().for_each(Relay::open);

@@ -79,7 +79,7 @@ impl LeasedLeaders {
     }
 }
 
-/// Whether a candidate with precedence over a leader campaigns, or did so at the begin of the last
+/// Whether a candidate with precedence over a leader campaigns, or did so at the start of the last
 /// round that could have renewed: a round takes H, the next call another H to be heard, and
 /// presence lasts 5 H/2.
 fn was_outranked(check: &Check<'_, LeasedLeaders>, node: usize, election: usize) -> bool {
@@ -258,7 +258,8 @@ impl Scenario for LeasedLeaders {
 
     fn led(&self, _: &Plan, _: &Claim) {}
 
-    /// Disconnected parts have a leader each; and promise (a) requires right clocks.
+    /// Allows overlaps between disconnected parts of the bus, which have a leader each, and with a
+    /// leader whose clock was wrong, because promise (a) requires right clocks.
     fn may_overlap(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let plan = check.plan;
         let own = &check.plan.own;
@@ -274,8 +275,9 @@ impl Scenario for LeasedLeaders {
         }
     }
 
-    /// Leaders end when they receive a greater claim, when a better candidate has come, and when a
-    /// better candidate left too late for the next renewal.
+    /// Allows the end of a leader that doubts its clock. Before the world has settled, also allows
+    /// the end of a leader that has received a greater claim, or that a better candidate outranked,
+    /// even if this candidate left too late for the next renewal.
     fn may_lose(check: &Check<'_, Self>, node: usize, election: usize, loss: Loss) -> bool {
         let outranked = || was_outranked(check, node, election);
         let doubted = loss == Loss::Expired && check.now < check.own.doubted[node];
@@ -287,8 +289,9 @@ impl Scenario for LeasedLeaders {
         plan.own.odd != Some(node)
     }
 
-    /// Every participant answers a round while all are connected. The last round was not a
-    /// heartbeat late, and the next is not overdue by half of one.
+    /// Bounds the delay while all participants are connected, because each of them then answers
+    /// every round. The last round was less than a heartbeat late, and the next one is overdue by
+    /// less than half a heartbeat.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let own = &plan.own;
         let all = matches!(own.kind, Kind::Connected | Kind::Beyond);

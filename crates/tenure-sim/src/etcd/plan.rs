@@ -18,15 +18,15 @@ use crate::world::fault::Rates;
 
 /// ρ in parts per billion, each as often as it is listed.
 const DRIFTS: [u32; 6] = [100_000_000, 100_000_000, 100_000_000, 20_000_000, 1_000_000, 0];
-/// Salt of the draw of the largest number of operations in a transaction.
+/// Salt of the draw that sets the largest number of operations in a transaction.
 const OPERATIONS: u64 = 0x6f70_6572;
 /// Salt of the draw of snapshots for lagging members.
 const SNAPSHOTS: u64 = 0x736e_6170;
-/// Salt of the draw of missing rights and room at changes of etcd's leader.
+/// Salt of the draw that decides on missing rights and room at changes of etcd's leader.
 const REFUSES: u64 = 0x7265_6675;
 /// Salt of the draw of exhausted revisions.
 const EXHAUSTS: u64 = 0x656e_6473;
-/// Salt of the draw of a stranger that writes values.
+/// Salt of the draw that decides on a stranger that writes values.
 const ARGUES: u64 = 0x6172_6775;
 /// The first revision without room in a fence.
 pub(super) const FENCE_END: Revision = 1 << 48;

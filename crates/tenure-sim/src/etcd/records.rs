@@ -184,7 +184,7 @@ impl Records {
             Act::Read(read) => matches!(read.keys, Keys::One(_)),
             _ => true,
         };
-        // A claim on moved keys counts from this time, like a claim on confirmed keys.
+        // A claim on moved keys is measured from this time, like a claim on confirmed keys.
         if matches!(txn.then.first(), Some(Act::Move { .. })) || txn.deletes_nothing() {
             self.asking[node].insert(call, now);
             return;

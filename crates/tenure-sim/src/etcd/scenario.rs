@@ -287,7 +287,8 @@ impl Scenario for Elections {
         Details { robbed: self.records.is_robbed(&key, claim.fence), key }
     }
 
-    /// A fence may come again after the store went back.
+    /// A claim never continues a leadership from before a restore, because the store then gives the
+    /// same fences again.
     fn continues(&self, led: &Leadership<Details>, claim: &Claim) -> bool {
         led.is(claim) && led.until > self.records.restored.unwrap_or(0)
     }
@@ -296,7 +297,7 @@ impl Scenario for Elections {
         !led.own.robbed || led.until >= now
     }
 
-    /// A key or lease was removed, or the store went back.
+    /// Allows overlaps if a key or lease was removed, or if the store went back.
     fn may_overlap(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<Details>) -> bool {
         // The leader's process may have stopped between the win and the claim.
         let taken = || check.own.records.is_taken(&check.own.key);
@@ -317,7 +318,7 @@ impl Scenario for Elections {
         older.own.robbed
     }
 
-    /// No process leads with revisions beyond the end.
+    /// Expects no leader if the revisions exceed the end of the fences.
     fn can_lead(plan: &Plan, _: usize) -> bool {
         !plan.own.exhausts
     }
@@ -420,7 +421,7 @@ impl Run<Elections> {
         Ok(())
     }
 
-    /// Draws the first key of each election beside the claims; its create revision is the fence.
+    /// Draws the first key of each election next to the claims; its create revision is the fence.
     fn draw_firsts(&mut self, now: u64) {
         if !self.spans.are_kept() {
             return;

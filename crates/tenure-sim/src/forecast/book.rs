@@ -32,7 +32,7 @@ impl Cause {
 /// A span without a leader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Vacancy {
-    /// Begin, in nanoseconds of true time in its stretch.
+    /// Start, in nanoseconds of true time in its stretch.
     pub since: u64,
     /// Span until the next leadership.
     pub lasted: Duration,
@@ -58,7 +58,7 @@ pub struct Traffic {
 pub(super) struct Claim {
     pub(super) node: usize,
     fence: Fence,
-    /// Begin of the leadership.
+    /// Start of the leadership.
     pub(super) since: u64,
     /// Time of the last raise.
     pub(super) raised: u64,
@@ -74,14 +74,14 @@ pub(super) struct Book {
     grace: u64,
     quorum: usize,
     pub(super) claim: Option<Claim>,
-    /// Begin of the present vacancy, and its cause if known.
+    /// Start of the present vacancy, and its cause if known.
     vacant: Option<(u64, Option<Cause>)>,
     serving: Vec<bool>,
     /// Last grant of each node: its holder and its end.
     grants: Vec<(usize, u64)>,
     /// Last pause of each node.
     pub(super) stopped: Vec<(u64, u64)>,
-    /// True times between which events count.
+    /// True times between which events are counted.
     window: (u64, u64),
     pub(super) vacancies: Vec<Vacancy>,
     /// Total vacancy within the window.
@@ -121,12 +121,12 @@ impl Book {
         }
     }
 
-    /// Begins the window: later events count.
+    /// Begins the window: later events are counted.
     pub(super) fn open(&mut self, now: u64) {
         self.window = (now, u64::MAX);
     }
 
-    /// Ends the window: later events do not count.
+    /// Ends the window: later events are not counted.
     pub(super) fn close(&mut self, now: u64) {
         self.notice_lapse(now);
         self.window.1 = now;

@@ -116,8 +116,8 @@ impl Spread {
         self.sorted.len()
     }
 
-    /// The least span that a share `part` (0 to 1) of the sample does not exceed; zero for an empty
-    /// sample.
+    /// The shortest span that a share `part` (0 to 1) of the sample does not exceed; zero for an
+    /// empty sample.
     #[must_use]
     pub fn quantile(&self, part: f64) -> Duration {
         let rank = (part * self.sorted.len() as f64).ceil() as usize;

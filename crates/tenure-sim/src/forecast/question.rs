@@ -64,7 +64,8 @@ pub enum Unanswerable {
     },
     /// An event that is too frequent for any leader.
     #[error(
-        "{what} every {every:?} is too often for any node to lead; the least time is {least:?}"
+        "{what} every {every:?} is too often for any node to lead; the shortest interval is \
+         {least:?}"
     )]
     TooOften { what: &'static str, every: Duration, least: Duration },
     /// No candidate can win with these settings in this network.
@@ -89,9 +90,9 @@ pub(super) fn address(at: u8) -> SocketAddr {
 impl Question {
     /// The largest loss: half of all datagrams.
     pub const LOSS_MAX: f64 = 0.5;
-    /// The most hours: about eleven years.
+    /// The maximum number of hours: about eleven years.
     pub const HOURS_MAX: u32 = 100_000;
-    /// The most events, by a rough estimate: some tens of minutes of work.
+    /// The maximum number of events, by a rough estimate: some tens of minutes of work.
     const EVENTS_MAX: f64 = 5e9;
     /// Downtime of a restarted machine.
     pub const REBOOT: Duration = Duration::from_secs(60);

@@ -29,7 +29,8 @@ enum Act {
     Pause(u64),
 }
 
-/// Planned events: by time and order, the node and the event.
+/// Planned events. The key is the true time in nanoseconds, and a number that orders events at one
+/// time; the value is the node and its event.
 type Plan = BTreeMap<(u64, usize), (usize, Act)>;
 
 /// Runs a stretch of `length` from its own seed.

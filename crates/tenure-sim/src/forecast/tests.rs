@@ -245,7 +245,7 @@ fn refusals_name_both_numbers() {
     let wrong = Question { crash_every: Some(MS * 15_000), ..question() };
     assert_eq!(
         wrong.check().unwrap_err().to_string(),
-        "a crash every 15s is too often for any node to lead; the least time is 20s"
+        "a crash every 15s is too often for any node to lead; the shortest interval is 20s"
     );
     let slow = Question { trips: RoundTrips::constant(MS * 30_000).unwrap(), ..question() };
     assert!(matches!(forecast(&slow, 2), Err(Unanswerable::NobodyElected { .. })));

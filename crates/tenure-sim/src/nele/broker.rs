@@ -82,7 +82,7 @@ pub enum Topic {
 struct Log {
     epoch: u32,
     told: Epochs,
-    /// Begin of each later epoch, for readers from an earlier one.
+    /// Start of each later epoch, for readers from an earlier one.
     starts: Vec<(u32, u64)>,
     records: VecDeque<Record>,
     /// Next offset.

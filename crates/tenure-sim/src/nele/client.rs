@@ -237,7 +237,7 @@ impl Client {
         Rebalance { membership, id, change, partitions: partitions.map(Partition).collect() }
     }
 
-    /// Handles the begin of a rebalance: reports all partitions of this member.
+    /// Handles the start of a rebalance: reports all partitions of this member.
     fn on_rebalance(&self, generation: u64, out: &mut Out) {
         if let Some(member) = self.membership() {
             let own = self.own.iter().copied().collect();

@@ -216,7 +216,7 @@ impl Scenario for Emergence {
                 Command::Campaign { value: Default::default(), priority: 0 }
             }
             7 if rng.once_in(2) => {
-                // In calm worlds a leaving process leads on.
+                // In calm worlds a leaving process keeps leading.
                 Command::Extra(Extra::Leave { lead_on: lead_on || plan.calm, again })
             }
             _ => return None,
@@ -316,9 +316,8 @@ impl Scenario for Emergence {
 
     fn led(&self, _: &Plan, _: &Claim) {}
 
-    /// Leaders may overlap in `at_least_one`, and in two groups; for T (`takeover`) after a loss of
-    /// acknowledged records; and beside a leader with a longer T that was not heard in the
-    /// meantime.
+    /// Allows overlaps in `at_least_one`, between two groups, for T (`takeover`) after a loss of
+    /// acknowledged records, and with a leader whose longer T was not heard in the meantime.
     fn may_overlap(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let own = &check.plan.own;
         let group = |node| check.plan.process(node).map(|one| one.manner.group);
@@ -330,8 +329,8 @@ impl Scenario for Emergence {
         own.mode == Mode::AtLeastOne || loses || groups || !heard
     }
 
-    /// Fences count within one group, and within one topic for lives that began on it. A process
-    /// with a longer T that was not heard may take office late.
+    /// Fences are ordered only within one group, and within one topic for lives that began on it. A
+    /// process with a longer T that was not heard may take office late.
     fn may_exceed(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let group = |node| check.plan.process(node).map(|one| one.manner.group);
         let began = |life| check.own.began.get(&life);
@@ -340,8 +339,9 @@ impl Scenario for Emergence {
         anew || unheard || group(claim.node) != group(other.node)
     }
 
-    /// Partitions move while processes come and go. An owner that gets its partition back from a
-    /// process without this role may have read no record of it for T.
+    /// Allows losses before the world has settled: partitions move while processes come and go. An
+    /// owner that gets its partition back from a process without this role may have read no record
+    /// of the partition for T.
     fn may_lose(check: &Check<'_, Self>, node: usize, election: usize, loss: Loss) -> bool {
         let config = check.plan.process(node).map(|one| &one.config);
         let role = config.and_then(|config| config.role(&check.plan.elections[election]));
@@ -353,7 +353,7 @@ impl Scenario for Emergence {
     }
 
     /// An observer shows leaders of its own group only; a process with a longer T may lead for
-    /// longer than others know; and with `at_least_one` a leader leads for T after each read,
+    /// longer than others know; and in mode `at_least_one` a leader leads for T after each read,
     /// however late. [`ShownVacancies`](super::properties) checks all three.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let alone = plan.own.mode == Mode::AtMostOne && !plan.has_groups();

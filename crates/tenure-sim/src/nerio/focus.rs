@@ -26,7 +26,7 @@ pub enum Focus {
     /// Identity: strangers send messages in the name of a node, from another address or another
     /// life.
     Strangers,
-    /// The founding of a cluster: all directories are empty at the begin, some are lost during the
+    /// The founding of a cluster: all directories are empty at the start, some are lost during the
     /// founding, and in half of the worlds all of them at once later.
     Founding,
     /// Two memories of one member. The member is cut off from the others, another process begins in
@@ -34,11 +34,11 @@ pub enum Focus {
     Copies,
 }
 
-/// Salt of the draw of broad worlds about the founding.
+/// Salt of the draw that makes broad worlds about the founding.
 const FOUNDING: u64 = 0x6669_7273;
-/// Salt of the draw of broad worlds with two memories of one member.
+/// Salt of the draw that makes broad worlds with two memories of one member.
 const COPIES: u64 = 0x636f_7079;
-/// Salt of the draw of worlds in which clocks are set back.
+/// Salt of the draw that makes worlds in which clocks are set back.
 const SET_BACK: u64 = 0x6261_636b;
 /// Draws for other events of two memories of one member.
 const ENCOUNTERS: u64 = 4;
@@ -46,7 +46,7 @@ const ENCOUNTERS: u64 = 4;
 const ABSENCES: u64 = 6;
 /// Draws for the late member of a founding.
 const LATE: u64 = 5;
-/// Salt of the draw of worlds in which all directories are lost.
+/// Salt of the draw that makes worlds in which all directories are lost.
 const ALL_LOST: u64 = 0x616c_6c6c;
 
 /// Equally likely kinds of worlds.

@@ -12,7 +12,7 @@ pub struct NodePlan {
     pub address: SocketAddr,
     /// Settings of the node's first life. The lease may differ from that of other nodes.
     pub config: Checked,
-    /// Settings of the node's later lives, if these differ: another `delta_max`, mostly a shorter
+    /// Settings of the node's later lives, if these differ: another `delta_max`, usually a shorter
     /// one.
     pub later: Option<Checked>,
     /// Whether the node is a member and grants leases, at this place in the list.

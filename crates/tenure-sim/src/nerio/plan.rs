@@ -132,7 +132,7 @@ impl Plan {
         self.nodes.iter().position(|node| node.copy_of == Some(member))
     }
 
-    /// The member for which this node's grants count.
+    /// The member in whose name this node grants.
     #[must_use]
     pub fn place(&self, grantor: usize) -> usize {
         self.nodes[grantor].copy_of.unwrap_or(grantor)
@@ -207,7 +207,7 @@ impl Draft {
         Self { config, uneven: rng.once_in(3), shortened: false }
     }
 
-    /// The delay of messages: mostly well below `d`, sometimes around it.
+    /// The delay of messages: usually well below `d`, sometimes around `d`.
     fn trip(&self, rng: &mut Rng) -> Delay {
         let d = nanos(self.config.round_trip);
         let longest = rng.choose(&[d / 64, d / 4, d / 2, d, d * 2]);

@@ -11,7 +11,7 @@ use crate::rng::Rng;
 pub struct Role {
     /// Whether the application has campaigned, and no end was reported.
     pub campaigning: bool,
-    /// Begin of the campaign.
+    /// Start of the campaign.
     pub since: u64,
     /// End of the last campaign.
     pub left: u64,

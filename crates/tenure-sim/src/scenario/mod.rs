@@ -65,7 +65,7 @@ pub type CommandOf<S> =
 
 /// A protocol in a made-up world.
 ///
-/// The value of the type is state that the checks of this protocol need beside the common
+/// The value of the type is state that the checks of this protocol need in addition to the common
 /// [`History`]. Most methods have a default, which suits a protocol without state directories,
 /// transfers and services of its own.
 pub trait Scenario: Sized + Debug + 'static {
@@ -390,13 +390,13 @@ pub trait Scenario: Sized + Debug + 'static {
         String::new()
     }
 
-    /// Holder and label of a claim, in a picture.
+    /// Holder and label of a claim, as the picture of a run shows them.
     fn drawn(&self, plan: &PlanOf<Self>, claim: &Claim) -> (String, String) {
         let label = claim.fence.map_or_else(String::new, |fence| format!("fence {fence}"));
         (Self::life(plan, claim.node, claim.life).to_string(), label)
     }
 
-    /// Role of a node, in a picture.
+    /// Role of a node, as the picture of a run shows it.
     fn role(_plan: &PlanOf<Self>, _node: usize) -> &'static str {
         "candidate"
     }

@@ -46,9 +46,9 @@ impl Parts {
 
 /// A scenario whose worlds split the network.
 pub trait WithParts: Scenario {
-    /// The text that bounds two leaders after a heal.
+    /// Name of the promise that bounds the overlap of two leaders after a heal.
     const OVERLAP: &'static str;
-    /// The text that bounds a vacancy of a part.
+    /// Name of the promise that bounds the vacancy in a part of the network.
     const VACANCY: &'static str;
 
     /// The longest overlap of two leaders that reach each other, in true time, if this world has a

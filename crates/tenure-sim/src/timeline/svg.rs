@@ -244,7 +244,7 @@ impl<'a> Picture<'a> {
         all
     }
 
-    /// Draws messages, and their texts where these have room beside the sender.
+    /// Draws messages, and their texts where these have room next to the sender.
     fn messages(&self) -> Group {
         let mut lines = Group::new();
         let mut labels = Group::new();

@@ -21,9 +21,9 @@ pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 
 /// Salts of draws.
 const OWN: u64 = 0x766f_7465;
-/// Salt of the draw of the voter with another heartbeat interval.
+/// Salt of the draw that picks a voter with another heartbeat interval.
 const INTERVALS: u64 = 0x6861_7374;
-/// Salt of the draw of voters that never return.
+/// Salt of the draw that picks voters that never return.
 const LEAVERS: u64 = 0x6661_6c6c;
 const SECOND: u64 = 1_000 * MS;
 
@@ -111,13 +111,13 @@ impl Settings {
     }
 
     /// Guarantees (c) and (d), with this number of draws: the longest vacancy of a part with a
-    /// quorum, and with `available` the longest overlap of two leaders that reach each other.
+    /// quorum, and in mode `available` the longest overlap of two leaders that reach each other.
     #[must_use]
     pub fn change_most(&self, draws: u32) -> u64 {
         nanos(self.config.failover()) + self.slow(self.ballot() * draws.saturating_sub(1))
     }
 
-    /// The longest vacancy of a part. With `available` the voters first suspect a silent leader,
+    /// The longest vacancy of a part. In mode `available` the voters first suspect a silent leader,
     /// and a voter that asked too early waits longer each time.
     #[must_use]
     pub fn vacant_most(&self, draws: u32) -> u64 {
@@ -316,7 +316,7 @@ impl Plan {
                 conditions.incidents = one_way(rng, count, lease, ends);
             }
             Kind::Broad | Kind::Changing | Kind::Mistaken => {
-                // A second pod beside a lost directory could found another network.
+                // A second pod, together with a lost directory, could found another network.
                 let mistaken = kind == Kind::Mistaken && self.own.pod.is_none();
                 let loses = mistaken || self.own.mode == Mode::Available;
                 conditions.incidents = storm(rng, count, loses, lease, ends);

@@ -164,7 +164,7 @@ impl Scenario for RegionalVoters {
         *disk = record;
     }
 
-    /// A directory may be lost while a quorum of every electorate keeps its own.
+    /// Loses a directory only while a quorum of every electorate keeps its directories.
     fn damage(
         run: &mut Run<Self>,
         disks: &mut [&mut Memory],
@@ -330,8 +330,8 @@ impl Scenario for RegionalVoters {
         self.founding(claim.node)
     }
 
-    /// Leaders may overlap in separately founded networks, which do not know each other; and with
-    /// `available` each part has a leader.
+    /// Allows overlaps between separately founded networks, which do not know each other, and in
+    /// mode `available`, in which each part has a leader.
     fn may_overlap(
         check: &Check<'_, Self>,
         claim: &Claim,
@@ -348,20 +348,22 @@ impl Scenario for RegionalVoters {
         check.own.founding(claim.node) != other.own
     }
 
-    /// Two leaders with `available` may begin without knowing each other.
+    /// Allows a superseded leader in mode `available` until the world has settled, because two
+    /// leaders may begin there without knowing each other.
     fn may_lose(check: &Check<'_, Self>, _: usize, _: usize, loss: Loss) -> bool {
         let own = &check.plan.own;
         let one_of_two = own.mode == Mode::Available && loss == Loss::Superseded;
         own.kind == Kind::Mistaken || one_of_two && check.now < check.plan.settled
     }
 
-    /// A node may be unable to lead where there are two networks, or where a network has lost too
-    /// much.
+    /// Expects no certain leader in a world of mistakes: it may have two networks, or a network
+    /// that has lost too much.
     fn can_lead(plan: &Plan, _: usize) -> bool {
         plan.own.kind != Kind::Mistaken
     }
 
-    /// A quorum was free a heartbeat and a request ago, and each message took a request's time.
+    /// Bounds the delay in mode `majority`: a quorum was free a heartbeat and a request ago, and
+    /// each message took a request's time.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let own = &plan.own;
         let config = &plan.own.config;
@@ -449,8 +451,8 @@ impl WithParts for RegionalVoters {
         either.filter(|(_, until)| check.now < *until).map(|(since, _)| *since).min()
     }
 
-    /// Returns the longest vacancy at `node` and the time from which it counts. `None` for a part
-    /// without a quorum, unless the mode is `available`.
+    /// Returns the longest vacancy at `node` and the time from which it is measured. `None` for a
+    /// part without a quorum, unless the mode is `available`.
     fn vacant_most(check: &Check<'_, Self>, node: usize, _: usize) -> Option<(u64, u64)> {
         let own = &check.plan.own;
         if !matches!(own.kind, Kind::Parted | Kind::Connected) {

@@ -8,7 +8,7 @@ pub const TRUE_RATE: u64 = 1 << 30;
 /// A hardware clock: local time as a function of true time. The rate changes at given instants.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Clock {
-    /// Begin in true time, reading at that time, and rate of each piece.
+    /// Start of each piece in true time, the reading at that time, and the rate.
     pieces: Vec<Piece>,
 }
 

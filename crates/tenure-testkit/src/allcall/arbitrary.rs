@@ -50,7 +50,7 @@ fn rank(rng: &mut Rng) -> Rank {
     Rank { number: near(rng, 0..4), tie }
 }
 
-/// Any instant, mostly one of the first seconds of a clock that begins at 7 s.
+/// Any instant, usually one of the first seconds of a clock that begins at 7 s.
 fn instant(rng: &mut Rng) -> WallTime {
     WallTime::from_nanos(match rng.within(0..6) {
         0 | 1 => number(rng),

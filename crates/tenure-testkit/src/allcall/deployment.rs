@@ -14,7 +14,7 @@ use crate::processes::{
 
 /// L.
 const LEASE: Duration = Duration::from_secs(3);
-/// H (`heartbeat`): an overloaded machine mostly receives its own messages within half of it.
+/// H (`heartbeat`): an overloaded machine usually receives its own messages within half of H.
 const HEARTBEAT: Duration = Duration::from_millis(300);
 /// K (`max_clock_skew`), for processes that share one clock.
 const SKEW: Duration = Duration::from_millis(50);

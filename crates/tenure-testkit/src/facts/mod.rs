@@ -30,7 +30,7 @@ pub type Failure = Box<dyn Error + Send + Sync>;
 /// Bound on one check, so that a server that never answers is a failure.
 const LIMIT: Duration = Duration::from_secs(150);
 
-/// Checks mostly wait, so more checks run at once than there are processors.
+/// Checks spend most of their time waiting, so more checks run at once than there are processors.
 const AT_ONCE: usize = 12;
 
 /// Where a fact is checked: servers of one version.

@@ -18,7 +18,7 @@ async fn known(observer: &mut Observer) -> View {
 }
 
 /// Waits for the next state with another leader than `before`, or without a leader. If the machine
-/// stands still for longer than answers count, an observer reports `Unknown`, and then the old
+/// stands still for longer than answers are used, an observer reports `Unknown`, and then the old
 /// state again.
 async fn known_after(before: &View, observer: &mut Observer) -> View {
     let leader = |view: &View| view.leader().map(|leader| leader.id.clone());

@@ -46,7 +46,8 @@ impl Index<&str> for Cluster {
 
 impl Cluster {
     /// A cluster with members of these names, not yet started. `tenure` is the command,
-    /// `env!("CARGO_BIN_EXE_tenure")`; `settings` are lines of the settings file beside `members`.
+    /// `env!("CARGO_BIN_EXE_tenure")`; `settings` are lines of the settings file in addition to
+    /// `members`.
     pub fn new<const N: usize>(tenure: &str, names: [&'static str; N], settings: &str) -> Self {
         let machine = Machine::new(tenure);
         let members = Members::new(names);

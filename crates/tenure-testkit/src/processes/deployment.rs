@@ -45,7 +45,7 @@ pub(crate) fn span_flags<const N: usize>(spans: [(&str, Duration); N]) -> [Strin
     spans.map(|(flag, span)| format!("--{flag}={}", in_millis(span)))
 }
 
-/// A protocol on this machine: its nodes beside the runners, and its faults.
+/// A protocol on this machine: its nodes in addition to the runners, and its faults.
 pub trait Deployment: Sized {
     /// Number of nodes that a leader must reach to stay the leader.
     const NEEDED: usize;
@@ -54,7 +54,7 @@ pub trait Deployment: Sized {
     /// If leaders may overlap: bound on an overlap after the leaders can reach each other again.
     const OVERLAP: Option<Duration> = None;
     /// Whether leaders may overlap even while they can reach each other, as in a protocol whose
-    /// leaders lead on until others can have taken over.
+    /// leaders keep leading until others can have taken over.
     const OVERLAPS_ANYWAY: bool = false;
     /// The arguments of `tenure` by which a leader resigns.
     const RESIGN: &[&str] = &["resign"];
@@ -70,8 +70,8 @@ pub trait Deployment: Sized {
     /// Environment of every command, of participants and of clients.
     fn environment(&self) -> Vec<(&'static str, String)>;
 
-    /// Adds the arguments that `tenure run` needs beside id, timing, log level, control socket and
-    /// CMD.
+    /// Adds the arguments that `tenure run` needs in addition to id, timing, log level, control
+    /// socket and CMD.
     fn participate(&self, runner: Host, command: &mut Command);
 
     /// The network between all participants, if it can be disturbed.
@@ -134,7 +134,7 @@ pub trait Deployment: Sized {
         unreachable!("`knows` says so");
     }
 
-    /// Bound on the time from a fault to the begin of the next leadership, while the nodes work;
+    /// Bound on the time from a fault to the start of the next leadership, while the nodes work;
     /// `None` if the protocol promises none.
     fn take_over(&self) -> Option<Duration> {
         None

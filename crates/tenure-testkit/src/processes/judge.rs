@@ -57,7 +57,7 @@ pub enum ViolationKind {
     SameFence,
     /// A leadership has a smaller fence than an earlier one.
     FenceWentBack,
-    /// Work without a begin.
+    /// Work of a leadership whose start is not in the journal.
     NeverBegan,
     /// CMD was started a second time under one fence.
     BegunTwice,
@@ -140,7 +140,7 @@ impl Judge {
         self.current.as_ref().map_or(Fence::NONE, |leadership| leadership.fence)
     }
 
-    /// Begin of the first leadership with a fence above `fence`.
+    /// Start of the first leadership with a fence above `fence`.
     pub fn began_after(&self, fence: Fence) -> Option<Time> {
         let all = self.past.iter().chain(&self.current);
         let next = all.filter(|leadership| leadership.fence > fence);
@@ -180,8 +180,8 @@ impl Judge {
         }
     }
 
-    /// Makes the leadership of this line the current one: an earlier leadership may go on beside
-    /// the latest.
+    /// Makes the leadership of this line the current one: an earlier leadership may go on at the
+    /// same time as the latest.
     fn turn_to(&mut self, line: &Line) {
         if let Some(at) = self.past.iter().position(|past| past.wrote(line)) {
             let earlier = self.past.swap_remove(at);

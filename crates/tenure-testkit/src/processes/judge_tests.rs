@@ -114,7 +114,8 @@ fn the_longest_overlap_is_measured() {
     assert_eq!((leader.id.as_str(), leader.ticks), ("x", 4), "whose line was the last");
     assert_eq!(judge.began_after(Fence::new(1)), Some(Time::from_nanos(200)));
     assert_eq!(judge.tallies.leaderships, 2);
-    // A candidate does not overlap with itself, and a tick without a begin stays a violation.
+    // A candidate does not overlap with itself, and a tick without the start of its leadership
+    // stays a violation.
     read(&mut judge, "begin 260 7 x 40 990\ntick 261 1 x 10 950");
     assert_eq!(judge.overlap(Time::from_nanos(255)), Duration::ZERO);
     assert!(matches!(

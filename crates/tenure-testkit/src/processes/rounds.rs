@@ -89,7 +89,7 @@ struct Chaos<D> {
 #[derive(Default)]
 struct Record {
     rounds: usize,
-    /// Times from the fault to the begin of the next CMD, in rounds with a new leader.
+    /// Times from the fault to the start of the next CMD, in rounds with a new leader.
     taken_over: Vec<Duration>,
     /// Longest overlaps: while the leaders cannot reach each other, and after they can.
     overlap: [Duration; 2],
@@ -184,7 +184,7 @@ impl<D: Deployment> Chaos<D> {
         self.record_overlap(fault, struck_at, reachable);
     }
 
-    /// In the soak: bound on the time from a fault to the begin of the next leadership.
+    /// In the soak: bound on the time from a fault to the start of the next leadership.
     fn most(&self, fault: Fault) -> Option<Duration> {
         let most =
             self.fleet.deployment.take_over().filter(|_| fault.spares_nodes() && is_soak())?;

@@ -14,7 +14,7 @@ pub(super) const REMEMBERED: Duration = Duration::from_secs(2 * WINDOW.as_secs()
 /// More requests than a voter sends to another in a heartbeat interval: the heartbeat, and the
 /// requests of a draw.
 const EACH: usize = 4;
-/// The least room, for operators.
+/// The smallest room, for operators.
 const ROOM_MIN: usize = 4_096;
 
 /// The number of nonces to remember, for this number of voters and this heartbeat interval. Only

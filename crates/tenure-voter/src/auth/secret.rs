@@ -20,7 +20,7 @@ impl Secrets {
     pub const BYTES_MAX: usize = 1_024;
     pub const MAX: usize = 2;
 
-    /// Reads a secret on each line. Empty lines, and spaces around a secret, do not count.
+    /// Reads a secret on each line. Empty lines, and spaces around a secret, are ignored.
     ///
     /// # Errors
     ///

@@ -39,8 +39,8 @@ pub use self::problem::{PROBLEM, Problem};
 pub(crate) use self::route::{Outgoing, Route, read_answer, write_answer};
 pub use self::voter_list::read_voter_list;
 
-/// The most bytes of a body. A heartbeat of 256 voters with URLs of 256 bytes, and a certificate of
-/// 64, has less than 160 KiB.
+/// The maximum number of bytes of a body. A heartbeat of 256 voters with URLs of 256 bytes, and a
+/// certificate of 64, has less than 160 KiB.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
 
 /// The reason why a document cannot be read, or makes no sense.

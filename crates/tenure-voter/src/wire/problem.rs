@@ -18,7 +18,7 @@ pub struct Problem {
     pub kind: String,
     /// `title`.
     pub title: String,
-    /// `status`, as that of the answer.
+    /// The HTTP status of the answer, repeated in its body.
     pub status: u16,
     /// `detail`: the reason, with the numbers, and the remedy.
     pub detail: String,

@@ -509,7 +509,7 @@ fn create(path: &Path, disk: &dyn Disk) -> Result<(), StateError> {
 }
 
 fn not_a_directory(path: &Path) -> StateError {
-    // The part of the path that exists is in the way, as nothing can exist below it.
+    // The deepest part of the path that exists is no directory, so nothing can exist below it.
     let found = path.ancestors().find(|part| part.exists()).unwrap_or(path).to_owned();
     StateError::NotADirectory { path: path.to_owned(), found }
 }

@@ -70,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    /// The kernel refuses to flush this descriptor, so a call was made.
+    /// The kernel refuses to flush this descriptor, and its error proves that the call was made.
     #[test]
     fn a_flush_is_a_system_call() {
         let (pipe, _writer) = io::pipe().unwrap();

@@ -22,7 +22,7 @@ pub struct Document<T> {
     pub name: &'static str,
     /// Format that distinguishes the document from other files.
     pub format: Format,
-    /// The most bytes of a document. Tenure writes no longer file.
+    /// The maximum number of bytes of a document. Tenure writes no longer file.
     pub bytes_max: u64,
     content: PhantomData<fn() -> T>,
 }

@@ -19,7 +19,8 @@ pub enum StateError {
     },
     #[error(
         "state directory {path} does not exist and cannot be created: {parent} does not exist; \
-         create that first (Tenure does not, so that a missing mount is noticed)"
+         create that directory first (Tenure does not create it, so that a missing mount is \
+         noticed)"
     )]
     NoParent { path: PathBuf, parent: PathBuf },
     #[error(

@@ -145,7 +145,7 @@ pub(super) async fn lead<K: Class>(
                 }
             }
             outcome => {
-                // Time after the end of the lease does not count: the machine may have stood still.
+                // Leave out the time after the end of the lease: the machine may have stood still.
                 let waited = clock::now().min(until).since(began);
                 return after(runner, &leadership, course, outcome, waited).await;
             }

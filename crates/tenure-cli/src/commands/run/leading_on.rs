@@ -1,4 +1,4 @@
-//! A process that must end leads on until another process leads.
+//! A process that must end keeps leading until another process leads.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -16,8 +16,8 @@ const BEGINS: Duration = Duration::from_secs(2);
 
 impl<K: Class> Runner<K> {
     /// Waits until a process leads that did not lead before, and for [`BEGINS`] more. An earlier
-    /// leader does not count, because it may only lead on, like this process. Resolves too when no
-    /// other process could lead.
+    /// leader is not enough, because it may be about to end, like this process. Also resolves when
+    /// no other process could lead.
     pub(super) fn follower(&self) -> Later<'static, ()> {
         let participant = Rc::clone(&self.participant);
         let since = clock::now();

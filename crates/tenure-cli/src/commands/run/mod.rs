@@ -7,7 +7,7 @@
 //! | a leadership: CMD starts, `watch` waits for whatever stops CMD, and CMD ends | `leading.rs` |
 //! | orders from a process to its runners, and a hand-over | `orders.rs`, `hand_over.rs` |
 //! | after CMD: it runs again, or the runner holds its leadership, or others learn of the end | `restarting.rs`, `hold_after_cmd.rs`, `stepping_down.rs` |
-//! | a process that must end leads on until another leads | `leading_on.rs` |
+//! | a process that must end keeps leading until another leads | `leading_on.rs` |
 //! | what a runner prints | `reporter.rs`, `output.rs`, `waiting.rs` |
 //!
 //! CMD is started, and gets SIGTERM and SIGKILL, in `tenure-supervise`.

@@ -208,7 +208,8 @@ impl Process {
         }
     }
 
-    /// Handles a signal: the first makes the process lead on where possible, the next ends it.
+    /// Handles a signal: after the first the process keeps leading where possible, the next ends
+    /// the process.
     async fn on_signal(&self, signal: u8, participant: &dyn Participant) {
         let first = self.orders.borrow().ends().is_none();
         self.manager.stopping(self.settings.backend.ends_within());

@@ -108,7 +108,7 @@ impl Reporter {
         self.say("giving-up", &text, json!({}));
     }
 
-    /// Reports that the runner must end, and leads on until another process can lead.
+    /// Reports that the runner must end, and keeps leading until another process can lead.
     pub(super) fn leads_on(&self) {
         let text = format!("{} leads {} until another candidate leads", self.id, self.election);
         self.say("leading-on", &text, json!({}));

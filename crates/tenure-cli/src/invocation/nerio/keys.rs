@@ -48,7 +48,8 @@ impl IssueKeySettings {
         };
         let key = given.keys.issue_with(Grant { application, elections, rights });
         let Some(key) = key else {
-            let what = "the key is that of an application, and no keys are made from such a key";
+            let what =
+                "the key belongs to an application, and only a key of the cluster can issue keys";
             let fix = "give the key of the cluster, which tenure keys new made";
             return Err(layers.origins.usage(what, fix, &keys::NAMES));
         };

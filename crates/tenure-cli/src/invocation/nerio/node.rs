@@ -58,7 +58,7 @@ impl HealthSettings {
 pub struct StatusSettings {
     /// The control socket of the named node, or any given socket, also of a runner.
     pub control: PathBuf,
-    /// Settings that may name the process, beside its name.
+    /// Settings that may identify the process, in addition to its name.
     pub realms: Realms,
 }
 

@@ -31,7 +31,7 @@ pub fn is_elsewhere(layers: &mut Layers<'_>) -> Result<bool, Failure> {
     }
 }
 
-/// Refuses a socket of this machine beside `--remote`.
+/// Refuses a socket of this machine together with `--remote`.
 pub(super) fn no_control(layers: &Layers<'_>) -> Result<(), Failure> {
     if !layers.flags().contains_id(table::CONTROL.spec.name) {
         return Ok(());

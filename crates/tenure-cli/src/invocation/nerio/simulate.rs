@@ -233,7 +233,7 @@ fn loss(text: &str) -> Result<f64, Refusal> {
         return Err(Refusal::new("it is more than half of all datagrams", fix));
     }
     if loss > 0.0 && loss < LOSS_LEAST {
-        let what = "it is less than 0.001%, the least that is simulated";
+        let what = "it is less than 0.001%, the smallest simulated loss";
         return Err(Refusal::new(what, "write 0, or 0.001% or more"));
     }
     Ok(loss)

@@ -112,8 +112,8 @@ impl Reports {
     }
 }
 
-/// Connects at the first need. An unreachable etcd is no failure, because it may come later. A task
-/// beside the node finds lasting faults, and for a candidate also missing permissions.
+/// Connects at the first need. An unreachable etcd is no failure, because it may come later. A
+/// separate task finds lasting faults, and for a candidate also missing permissions.
 fn start(
     store: &Store,
     election: &ElectionName,

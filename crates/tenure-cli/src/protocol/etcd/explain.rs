@@ -16,7 +16,7 @@ use crate::settings::hidden::PASSWORD_ENTRY;
 #[derive(Clone)]
 pub(super) struct Explain {
     store: Store,
-    /// The begin of the keys of the election.
+    /// The prefix of the keys of the election.
     prefix: String,
     origins: Origins,
 }

@@ -33,8 +33,8 @@ impl Store {
                 quoted(election.as_str())
             );
             let fix = format!(
-                "give all candidates, also those in other programs, a name without a slash at the \
-                 end: {ANOTHER}"
+                "give all candidates, also those in other programs, an election without a slash at \
+                 the end: {ANOTHER}"
             );
             return Err(layers.origins.usage(what, fix, &["election"]));
         }

@@ -125,7 +125,7 @@ struct Of<C: Class> {
     leave: Option<Leave<C>>,
 }
 
-/// A function by which a node leaves and leads on.
+/// A function by which a node leaves and keeps leading.
 type Leave<C> = fn(&Node<C>) -> Later<'_, ()>;
 
 /// Checks the topic: a silent broker is a failure, because nothing can be promised about an unknown

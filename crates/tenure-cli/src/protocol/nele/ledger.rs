@@ -44,7 +44,8 @@ pub(super) struct Settings {
     pub(super) any_role: bool,
     /// Whether a CMD that ended by itself runs again.
     pub(super) runs_again: bool,
-    /// Whether a process that must end leaves the group, and leads on until another process leads.
+    /// Whether a process that must end leaves the group, and keeps leading until another process
+    /// leads.
     pub(super) leads_on: bool,
     /// The reason for which no broker has answered yet.
     pub(super) silence: watch::Sender<Option<Failure>>,
@@ -112,7 +113,7 @@ fn roles(layers: &mut Layers<'_>, role: Option<u32>) -> Result<Roles, Failure> {
     }
 }
 
-/// Whether a process that must end leads on meanwhile.
+/// Whether a process that must end keeps leading meanwhile.
 fn on_stop(layers: &mut Layers<'_>, mode: Mode) -> Result<bool, Failure> {
     let follows = if mode == Mode::AtLeastOne { LEAD_ON } else { AT_ONCE };
     let leads_on = layers.or_follows(&ON_STOP, || Ok(follows.to_owned()))? == LEAD_ON;

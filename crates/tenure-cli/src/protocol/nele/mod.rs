@@ -177,8 +177,8 @@ pub static PROTOCOL: Protocol = Protocol {
         About {
             setting: "mode",
             default: Some("at-least-one"),
-            note: "at-least-one (never none, at times two, no fence) or at-most-one (never two, \
-                   at times none)",
+            note: "at-least-one (keeps a leader, at times two, no fence) or at-most-one (never \
+                   two leaders, at times none)",
         },
         About { setting: "cacert", default: None, note: "this or --cert turns TLS on" },
     ],
@@ -204,7 +204,7 @@ pub static PROTOCOL: Protocol = Protocol {
     quiet: &["rdkafka", "librdkafka", "tenure::kafka"],
     role: Some(&ROLE),
     gives_way: Some(
-        "partitions are spread anew when a process leaves: tenure resign --all, or end its runner",
+        "run tenure resign --all, or end the runner: the others then share its partitions",
     ),
     own_id: None,
     unknown: "nothing was read of the topic for long enough",

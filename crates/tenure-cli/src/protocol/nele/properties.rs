@@ -65,7 +65,7 @@ fn is_harmless(name: &str) -> bool {
     HARMLESS.iter().any(covers)
 }
 
-/// Whether `text` can be a name; parts of a secret mostly cannot.
+/// Whether `text` can be a name; parts of a secret usually cannot.
 fn is_name(text: &str) -> bool {
     let is_right = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c);
     WORDS.contains(&text)

@@ -99,8 +99,8 @@ impl Watcher {
     }
 
     /// Warns of unfilled roles, of which `ends` are the first and the last. Roles of this process
-    /// do not count, because it is leaving. These are consecutive: if any other role is unfilled,
-    /// one of the `ends` is such a role.
+    /// are left out, because the process is leaving. Its roles are consecutive, so if any other
+    /// role is unfilled, one of the `ends` is such a role.
     fn on_unfilled(&mut self, ends: [Option<Role>; 2], text: &str) {
         let is_own = |role: &Role| self.roles.each().contains(&role.0);
         let Some(role) = ends.into_iter().flatten().find(|role| !is_own(role)) else {

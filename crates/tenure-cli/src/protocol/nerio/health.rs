@@ -24,7 +24,7 @@ pub struct MemberHealth {
     pub member: Member,
     /// The longest lease that the member grants, or is going to grant.
     pub longest: Option<Duration>,
-    /// The present longest lease after a raise, and its end.
+    /// After a raise: the longest lease at present, and the rest of the wait for longer ones.
     pub raising: Option<Raising>,
     /// Number of elections with a granted lease, among those that the key may ask about.
     pub granted: Option<usize>,

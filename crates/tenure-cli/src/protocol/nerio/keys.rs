@@ -123,7 +123,7 @@ pub fn check_rights(
         return check_right(grant, right).map_err(|failure| origins.explain(failure, &NAMES));
     }
     let what = format!(
-        "the key is that of the application {application} for {elections}, and not for {wanted}"
+        "the key of the application {application} covers {elections}, and not {wanted}"
     );
     Err(origins.usage(what, fix, &NAMES))
 }

@@ -194,7 +194,7 @@ impl Ending<'_> {
             .map(|one| format!("granted to {} by {}", one.who.name, names(&by(one))))
             .collect();
         let (what, exit) = match &granted[..] {
-            [] => (format!("nobody leads {election}: {}", waiting(seen)), Exit::Vacant),
+            [] => (format!("no candidate leads {election}: {}", waiting(seen)), Exit::Vacant),
             granted => {
                 let granted = granted.join(", ");
                 (format!("no quorum names a leader of {election}: {granted}"), Exit::Unknown)
@@ -210,7 +210,7 @@ impl Ending<'_> {
             return Ok(());
         }
         let what = format!(
-            "{to:?} does not wait for {} at any member that answers: {}",
+            "no answering member knows {to:?} as a waiting candidate for {}: {}",
             self.wish.election,
             waiting(seen)
         );
@@ -381,7 +381,7 @@ fn waiting(seen: &AllCandidates) -> String {
     let waits = seen.candidates.iter().filter(|one| !one.waits_at.is_empty());
     let waits: Vec<_> = waits.map(|one| one.who.name.clone()).collect();
     match &waits[..] {
-        [] => "nobody waits".to_owned(),
+        [] => "no candidate waits".to_owned(),
         [one] => format!("{one} waits"),
         more => format!("{} wait", names(more)),
     }

@@ -216,7 +216,7 @@ pub(crate) async fn ask_all(
     seen.map_err(|error| lists::no_socket(from, &error, origins))
 }
 
-/// Runs the member beside the campaign: grants leases, and answers at its control socket. Leaves
+/// Runs the member alongside the campaign: grants leases, and answers at its control socket. Leaves
 /// out the warnings that the candidate prints.
 async fn serve(service: Service, node: Node, notices: Receiver<Notice>, mut control: Server) {
     let hear = |service: &mut Service, notice: &Notice| {

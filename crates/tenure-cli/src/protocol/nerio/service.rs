@@ -46,7 +46,7 @@ pub(crate) struct Service {
     failing: bool,
     key_file: KeyFile,
     of_settings: Option<String>,
-    /// Begin of the minute, and the number of grants and releases that were logged in it.
+    /// Start of the minute, and the number of grants and releases that were logged in it.
     grants: (Time, u32),
 }
 

@@ -55,7 +55,7 @@ impl Answers {
     }
 
     /// The report of this id. If several processes have the id, the report of the process with the
-    /// vote counts, if there is one.
+    /// vote is used, if there is one.
     pub(super) fn of_id(&self, id: &NodeName) -> Option<&Answer> {
         let has_vote = |header: &Header| self.electorate().is_some_and(|it| it.has(&header.sender));
         let of_id = self.0.iter().filter(|(_, header, _)| header.sender.id == *id);
@@ -121,7 +121,8 @@ mod tests {
         said.hear(url, header, status);
     }
 
-    /// The process with the vote answers for two processes of one id, in either order.
+    /// If two processes have one id, the report of the process with the vote is used, in either
+    /// order.
     #[test]
     fn second_process_of_id_hides_none() {
         let electorate = Electorate {

@@ -159,7 +159,7 @@ fn note_what_follows(config: &Config, origins: &mut Origins) {
             lease,
             "(tolerance + 1) heartbeat intervals, and what clocks may differ by",
         );
-        note("(lease counted)", config.counted(lease), "what a leader may count on of it");
+        note("(lease counted)", config.counted(lease), "the part that a leader can use");
     }
     note("(failover)", config.failover(), "the bound after a heal, without loss and ties");
 }

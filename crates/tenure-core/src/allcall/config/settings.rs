@@ -84,23 +84,23 @@ pub enum Callers {
     /// All, as published: N calls and N² deliveries of them a heartbeat.
     #[default]
     All,
-    /// A leader, a candidate that is about to stand, and each participant that has heard fewer than
-    /// this number of better callers in the last three heartbeats. If the number is two or three,
-    /// one caller may be lost without a gap.
+    /// Callers are the leader, each candidate that is about to stand, and each participant that has
+    /// heard fewer than this number of better callers in the last three heartbeats. If the number
+    /// is two or three, one caller may be lost without a gap.
     Few(NonZeroU16),
 }
 
 /// Bounds on the memory of a process, for any input. Each is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
-    /// The most elections in which a process takes part or that it observes. Each call lists all of
-    /// them. Default 4,096.
+    /// The maximum number of elections in which a process takes part or that it observes. Each call
+    /// lists all of them. Default 4,096.
     pub elections: usize,
-    /// The most other participants that a process remembers, in the cluster and in each election.
-    /// Further participants do not count as present. Default 1,024.
+    /// The maximum number of other participants that a process remembers, in the cluster and in
+    /// each election. Further participants do not count as present. Default 1,024.
     pub participants: usize,
-    /// The most leaders that a process remembers of each election, and the most tombstones. Default
-    /// 16.
+    /// The maximum number of leaders that a process remembers of each election, and the maximum
+    /// number of tombstones. Default 16.
     pub claims: usize,
 }
 
@@ -116,7 +116,7 @@ impl Config {
     /// The shortest heartbeat. With a shorter one, delays of the scheduler would make rounds void.
     pub const HEARTBEAT_MIN: Duration = Duration::from_millis(20);
     pub const HEARTBEAT_MAX: Duration = Duration::from_secs(600);
-    /// The least K: no machine's clock is right to the nanosecond.
+    /// The smallest K: no machine's clock is right to the nanosecond.
     pub const SKEW_MIN: Duration = Duration::from_millis(1);
     pub const LEASE_MAX: Duration = Duration::from_secs(86_400);
     pub const DRIFT_MAX: Drift = match Drift::from_parts_per_billion(10_000_000) {
@@ -158,7 +158,7 @@ impl Config {
         self.lease.saturating_sub(self.max_clock_skew.saturating_add(self.heartbeat))
     }
 
-    /// The least rest of [`held`](Self::held) when a first attempt to renew takes effect: the
+    /// The shortest rest of [`held`](Self::held) when a first attempt to renew takes effect: the
     /// leader renews at the first heartbeat when L/2 or less remains, and hears its claim within
     /// H/2.
     #[must_use]

@@ -58,7 +58,7 @@ fn lease_covers_two_renewals() {
 fn grace_leaves_room_for_renewal() {
     check(|config| config.grace = 1_391 * MS).unwrap();
     let refused = check(|config| config.grace = 1_392 * MS).unwrap_err();
-    assert!(refused.contains("1.492s of a leadership are left"), "{refused}");
+    assert!(refused.contains("a leader has 1.492s left"), "{refused}");
     assert!(refused.contains("grace 1.392s"), "{refused}");
 }
 

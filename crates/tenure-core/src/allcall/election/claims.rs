@@ -34,8 +34,8 @@ pub(in crate::allcall) struct KnownClaim {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct ClaimSource {
     pub(in crate::allcall) first_hand: bool,
-    /// Whether the sender believes in the claim. A leader that stands does not yet: it has not
-    /// heard its own claim, and may be about to resign it.
+    /// Whether the sender believes in the claim. A candidate that stands does not believe in its
+    /// claim before it has heard it: it may be about to resign the claim.
     pub(in crate::allcall) holds: bool,
 }
 

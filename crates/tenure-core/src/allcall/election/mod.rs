@@ -1,4 +1,4 @@
-//! An election as one process sees it, beside the [algorithm](super::algorithm).
+//! An election as one process sees it. The [algorithm](super::algorithm) is in a file of its own.
 //!
 //! Each file below uses only files above it in this table.
 //!

@@ -11,8 +11,8 @@ use crate::allcall::context::Context;
 use crate::allcall::identity::{Participant, Rank};
 use crate::time::Time;
 
-/// The least number of participants that answer, so that each can compare its clock with two others
-/// (ruling 4).
+/// The smallest number of participants that answer, so that each can compare its clock with two
+/// others (ruling 4).
 const ANSWER_LEAST: usize = 3;
 
 /// The initial wait, `lease` + `max_clock_skew`: after it, each earlier claim was heard or is over.

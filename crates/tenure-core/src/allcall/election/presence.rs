@@ -18,7 +18,7 @@ struct Signs {
     /// The last time at which the candidate was eligible; `None` once it says that it is not.
     eligible: Option<Time>,
     called: Option<Time>,
-    /// The begin of the candidate's calls without a pause.
+    /// The time since which the candidate calls without a pause.
     calls_since: Time,
     last: Time,
 }
@@ -119,7 +119,8 @@ impl Presence {
         self.0.iter().filter(better).map(|(_, seen)| seen)
     }
 
-    /// Forgets candidates that were silent for longer than any question goes back.
+    /// Forgets candidates that were silent for longer than the longest span that the methods here
+    /// look back.
     pub(in crate::allcall) fn forget(&mut self, context: &Context<'_>) {
         let now = context.boot();
         let span = speaks_for(context.config.heartbeat);

@@ -86,7 +86,7 @@ struct Likeness {
 pub(in crate::allcall) struct Vacancy {
     /// The successor that the last leader has named.
     pub(in crate::allcall) named: Option<Participant>,
-    /// The candidates for which this process waits, and the begin of this wait.
+    /// The candidates for which this process waits, and the start of this wait.
     pub(in crate::allcall) waits: Option<(Time, Vec<Participant>)>,
 }
 
@@ -162,8 +162,9 @@ impl Election {
         self.observation = None;
     }
 
-    /// Takes note of the sender's statement that there is a leader. A believed claim counts, too:
-    /// by a wrong clock it may end before the sender's next call.
+    /// Takes note of the sender's statement that there is a leader. A claim that this process
+    /// believes counts as such a statement, too: by a wrong clock the claim may end before the
+    /// sender's next call.
     pub(in crate::allcall) fn doubt(
         &mut self,
         header: &Header,
@@ -269,7 +270,8 @@ impl Election {
         }
     }
 
-    /// Counts a resignation that has not come back as known, once the lease has run out.
+    /// Treats a resignation as known to others once the lease has run out, even if the resignation
+    /// has not come back.
     pub(in crate::allcall) fn outlast(&mut self, context: &mut Context<'_>) {
         if self.release.is_some_and(|release| release.ends <= context.boot()) {
             self.tell_released(context);

@@ -36,7 +36,7 @@ impl Election {
     }
 
     /// The leaders: this process, if it leads, then others by their claims, the greatest first. A
-    /// candidate that has not heard its own claim does not count.
+    /// candidate that has not heard its own claim is left out.
     ///
     /// The seat is vacant if a valid round found no leader, after every missed lease is over. The
     /// leader stays unknown after a void round, while a candidate that has stood may lead by now,

@@ -23,8 +23,8 @@ impl Allcall {
         self.times.ours |= self.shows_times(header, body);
     }
 
-    /// Handles a packet with other times. Its claims do not count, but while it names a leader no
-    /// vacancy is reported.
+    /// Handles a packet with other times. Its claims are ignored, but while the packet names a
+    /// leader no vacancy is reported.
     pub(super) fn hear_other_times(&mut self, header: &Header, body: &Body, out: &mut Out) {
         ignore(Ignored::OtherTimes, out);
         let entries = match body {

@@ -30,7 +30,7 @@ pub struct Allcall {
     pub(in crate::allcall) me: Me,
     pub(in crate::allcall) draw: Draw,
     pub(in crate::allcall) now: BothClocks,
-    /// The most bytes of a packet; `None` without a connection.
+    /// The maximum number of bytes of a packet; `None` without a connection.
     pub(in crate::allcall) link: Option<usize>,
     /// The end of the first initial wait, once it has begun.
     pub(in crate::allcall) joined: Option<Time>,

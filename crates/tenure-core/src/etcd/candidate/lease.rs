@@ -18,7 +18,8 @@ impl Candidate {
         refusal: Refusal,
         context: &mut CandidateContext<'_>,
     ) {
-        // A queued candidate stays: its key is on the earlier lease, or still on its way to it.
+        // A queued candidate stays: its key is on the earlier lease, or a create under way puts it
+        // there.
         if matches!(self.phase, Phase::Creating { .. }) {
             self.leave(Objection::Refused(refusal).into(), context);
         }

@@ -1,4 +1,4 @@
-//! A candidate in one election, beside the [recipe](super::recipe).
+//! A candidate in one election: its state, for the steps in the [recipe](super::recipe).
 //!
 //! `mod.rs` has its parts and its calls; `lease.rs` has the changes to its lease, and `answer.rs`
 //! the answers of etcd. `step.rs` and `value.rs` use none of the other files.
@@ -44,7 +44,7 @@ pub(super) struct Candidate {
     pub(super) late_on: Option<LeaseId>,
     /// Whether etcd refuses this user the deletion of the key: the key then goes with its lease.
     pub(super) denied: bool,
-    /// The highest known revision at the begin of the campaign: this campaign's key is above it.
+    /// The highest known revision at the start of the campaign: this campaign's key is above it.
     pub(super) since: Revision,
     /// The value of a campaign that waits until the last one has left.
     pub(super) next: Option<Value>,
@@ -141,8 +141,8 @@ impl Candidate {
         self.phase == Phase::Over && self.late_on.is_none()
     }
 
-    /// Whether the candidate needs the lease. A key that this user may not delete does not count:
-    /// it goes only with the lease.
+    /// Whether the candidate needs the lease. A key that this user may not delete is left out: it
+    /// goes only with the lease.
     pub(super) fn needs_lease(&self) -> bool {
         self.phase != Phase::Over && !self.denied
     }
@@ -151,7 +151,7 @@ impl Candidate {
         self.next.is_some() || !matches!(self.phase, Phase::Over | Phase::Leaving { .. })
     }
 
-    /// The create revision of this candidate's key, while the candidate counts on the key.
+    /// The create revision of this candidate's key, while the candidate relies on the key.
     pub(super) const fn revision(&self) -> Option<Revision> {
         match self.phase {
             Phase::Queued { revision, .. } | Phase::Leading { revision, .. } => Some(revision),
@@ -159,7 +159,7 @@ impl Candidate {
         }
     }
 
-    /// The lease of this candidate's key, while the candidate counts on the key.
+    /// The lease of this candidate's key, while the candidate relies on the key.
     pub(super) fn home(&self) -> Option<LeaseId> {
         self.home.filter(|_| self.revision().is_some())
     }

@@ -11,8 +11,8 @@ use crate::etcd::message::{Answer, Header, Reply};
 use crate::etcd::words::emit;
 use crate::time::Time;
 
-/// The most leases of earlier terms with keys on them. After so many terms without moving all keys
-/// the session gives up.
+/// The maximum number of leases of earlier terms with keys on them. After so many terms without
+/// moving all keys the session gives up.
 const OLD_MAX: usize = 8;
 
 impl Session {

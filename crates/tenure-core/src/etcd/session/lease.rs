@@ -50,7 +50,7 @@ pub(in crate::etcd) enum Renewal {
     },
 }
 
-/// An answered keep-alive. E counts from its send (ruling 3, E2).
+/// An answered keep-alive. E is measured from its send (ruling 3, E2).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) struct Alive {
     pub(in crate::etcd) sent: Time,
@@ -59,7 +59,7 @@ pub(in crate::etcd) struct Alive {
     pub(in crate::etcd) term: u64,
 }
 
-/// A lease of an earlier term. The session renews it no more, and its E stands.
+/// A lease of an earlier term. The session no longer renews it, and its E does not move.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) struct OldLease {
     pub(in crate::etcd) id: LeaseId,

@@ -84,14 +84,14 @@ pub(super) enum SessionPhase {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Transactions {
-    /// The most operations that etcd accepts, once it has refused more.
+    /// The maximum number of operations that etcd accepts, once it has refused more.
     operations: Option<usize>,
     /// The election whose key was the last in a confirmation.
     pub(super) last: Option<ElectionName>,
 }
 
 impl Transactions {
-    /// The most comparisons, and the most operations in each branch.
+    /// The maximum number of comparisons, and the maximum number of operations in each branch.
     fn operations(&self) -> usize {
         self.operations.unwrap_or(OPERATIONS_MAX)
     }

@@ -9,8 +9,8 @@ use crate::etcd::message::{CallId, Revision};
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// Refused single keys in a row before a pause. Without it a process that may write no key would
-/// ask all the time.
+/// Number of refused single keys in a row after which a pause follows. Without the pause, a process
+/// that may write no key would send requests all the time.
 const REFUSED_MAX: u32 = 64;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -20,7 +20,7 @@ pub(in crate::etcd) struct Shift {
     asked: Vec<(ElectionName, Revision)>,
     /// The time of the next transaction; `None` without a pause.
     again: Option<Time>,
-    /// The most keys of the next transaction.
+    /// The maximum number of keys of the next transaction.
     most: usize,
     /// The elections whose keys move in this round. A key that etcd refuses to move alone waits for
     /// the next round.
@@ -60,7 +60,7 @@ impl Shift {
         self.call.is_none() && self.again.is_none_or(|again| again <= now)
     }
 
-    /// The most keys of the next transaction, if etcd accepts `most`.
+    /// The maximum number of keys of the next transaction, if etcd accepts `most`.
     pub(super) fn bound(&self, most: usize) -> usize {
         most.clamp(1, self.most)
     }
@@ -124,8 +124,7 @@ impl Shift {
         self.put_back(asked);
     }
 
-    /// Halves the keys of the next transactions after a refusal, until the refused key stands
-    /// alone.
+    /// Halves the keys of the next transactions after a refusal, until the refused key is alone.
     pub(super) fn halve(&mut self, asked: Vec<(ElectionName, Revision)>) {
         self.most = asked.len() / 2;
         self.put_back(asked);

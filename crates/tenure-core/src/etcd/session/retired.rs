@@ -11,7 +11,7 @@ use crate::etcd::message::{CallId, Op, Reply};
 use crate::etcd::words::emit;
 use crate::time::Time;
 
-/// The most leases that wait for their revocation.
+/// The maximum number of leases that wait for their revocation.
 const RETIRED_MAX: usize = 16;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -20,19 +20,20 @@ pub enum ConfigError {
     #[error(transparent)]
     TooShort(Box<TooShort>),
     #[error(
-        "takeover is {takeover:?}: when one record is lost and the next one is read, {usable:?} of \
-         it are left (less 2·publish interval, delivery timeout and fetch wait); that must exceed \
-         grace {grace:?} + kill margin {kill_margin:?}: lengthen takeover, or shorten grace"
+        "takeover is {takeover:?}: a leader has {usable:?} of it left when one record is lost and \
+         the next one is read (less 2·publish interval, delivery timeout and fetch wait), and \
+         needs more than grace {grace:?} + kill margin {kill_margin:?}: lengthen takeover, or \
+         shorten grace"
     )]
     Grace { takeover: Duration, usable: Duration, grace: Duration, kill_margin: Duration },
     #[error(
-        "a mode is one of: at-least-one (never none, at times two), at-most-one (never two, at \
-         times none)"
+        "a mode is one of: at-least-one (keeps a leader, at times two), at-most-one (never two \
+         leaders, at times none)"
     )]
     Mode,
 }
 
-/// The settings on which the least T (`takeover`) depends in `at_least_one`.
+/// The settings on which the smallest allowed T (`takeover`) depends in `at_least_one`.
 const OF_HANDOVER: &[&str] =
     &["takeover", "mode", "session-timeout", "max-poll-interval", "publish-interval"];
 
@@ -54,8 +55,8 @@ impl SettingsError for ConfigError {
 /// T (`takeover`) is too short for the promise of a mode.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "takeover is {takeover:?}; in mode {mode} it must be {needed:?} or more, {} of {sum} = {:?}{}: \
-     lengthen takeover, or shorten one of these",
+    "takeover is {takeover:?}; mode {mode} needs at least {needed:?}, {} {sum} = {:?}{}: lengthen \
+     takeover, or shorten one of these",
     .mode.relation(), .sum.total(), .mode.further()
 )]
 pub struct TooShort {
@@ -68,15 +69,15 @@ pub struct TooShort {
 impl Mode {
     const fn relation(self) -> &'static str {
         match self {
-            Self::AtLeastOne => "more than the sum by any clock",
-            Self::AtMostOne => "the sum",
+            Self::AtLeastOne => "which on any clock is more than",
+            Self::AtMostOne => "the larger of",
         }
     }
 
     const fn further(self) -> &'static str {
         match self {
             Self::AtLeastOne => "",
-            Self::AtMostOne => ", and two delivery timeouts",
+            Self::AtMostOne => " and two delivery timeouts",
         }
     }
 }

@@ -56,7 +56,7 @@ pub struct Config {
     /// ms.
     pub publish_interval: Duration,
     /// S, the effective session timeout: when a process has been silent for S, the coordinator
-    /// assigns its partitions to others. Default 6 s, the least that a broker allows by default.
+    /// assigns its partitions to others. Default 6 s, the shortest that a broker allows by default.
     pub session_timeout: Duration,
     /// The interval between a member's reports to its coordinator, at most S/3. The answer to a
     /// report brings news of a rebalance; a cooperative rebalance takes two reports. Default 1.5 s.
@@ -103,10 +103,10 @@ pub enum Mode {
 /// Bounds on the memory of a process, for any input. Each is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
-    /// The most roles for which a process stands, and the most roles that it observes; up to
-    /// [`Limits::ROLES_MAX`]. Default 1,024.
+    /// The maximum number of roles for which a process stands, and the maximum number of roles that
+    /// it observes; up to [`Limits::ROLES_MAX`]. Default 1,024.
     pub roles: usize,
-    /// The most other processes that a process remembers. Default 1,024.
+    /// The maximum number of other processes that a process remembers. Default 1,024.
     pub processes: usize,
 }
 
@@ -122,7 +122,7 @@ impl Default for Limits {
 }
 
 impl Config {
-    /// The most bytes of an election's name before the role.
+    /// The maximum number of bytes of an election's name before the role.
     pub const ELECTION_MAX: usize = ElectionName::MAX_BYTES - "/4294967295".len();
     pub const PARTITIONS_MAX: u32 = 4_096;
     /// The shortest interval between records.

@@ -65,8 +65,8 @@ impl Config {
         self.by_any_clock(self.handover_parts().total())
     }
 
-    /// The least T in `at_most_one`: of three records in a row two may be lost, and the third is
-    /// read back.
+    /// The sum that T must reach in `at_most_one`: a leader keeps its evidence if it reads one of
+    /// three records in a row back within T.
     #[must_use]
     pub fn evidence_parts(&self) -> Sum {
         Sum(alloc::vec![
@@ -92,7 +92,7 @@ impl Config {
         self.drift.stretch(self.drift.real_at_most(span))
     }
 
-    /// The least that is left of T when one record was lost and the next one is read.
+    /// The shortest rest of T when one record was lost and the next one is read.
     #[must_use]
     pub fn usable(&self) -> Duration {
         let news = [self.publish_interval, self.publish_interval, self.delivery_timeout];
@@ -122,8 +122,8 @@ impl Config {
         self.by_any_clock(written).saturating_add(self.fetch_wait)
     }
 
-    /// The least `retention.ms` of the topic: the ledger must keep a claim as long as a process may
-    /// have to read it (ruling 6).
+    /// The shortest allowed `retention.ms` of the topic: the ledger must keep a claim as long as a
+    /// process may have to read it (ruling 6).
     #[must_use]
     pub fn retention(&self) -> Duration {
         self.takeover.saturating_mul(10).max(Duration::from_secs(600))
@@ -153,14 +153,14 @@ impl Config {
 }
 
 impl Terms {
-    /// The longest lead of a process with these terms after it has written a record, on a clock of
-    /// `config`.
+    /// The longest time for which a process with these terms leads after it has written a record,
+    /// on a clock of `config`.
     pub(crate) fn leads_for(&self, config: &Config) -> Duration {
         self.by_any_clock(self.takeover.min(Config::TAKEOVER_MAX), config)
     }
 
-    /// The longest lead of a process with these terms after its last record was read, on a clock of
-    /// `config`. A record takes no longer than T to arrive.
+    /// The longest time for which a process with these terms leads after its last record was read,
+    /// on a clock of `config`. A record takes no longer than T to arrive.
     pub(crate) fn heard_leads(&self, config: &Config) -> Duration {
         let ours = config.heard_leads();
         if *self == config.terms() {

@@ -68,10 +68,10 @@ fn takeover_outlasts_a_handover() {
     assert_eq!(
         refused,
         format!(
-            "takeover is 20s; in mode at-least-one it must be {needed:?} or more, more than the \
-             sum by any clock of 2·session timeout 6s + max poll interval 6s + 2·heartbeat \
-             interval 1.5s + publish interval 500ms + delivery timeout 1s + fetch wait 100ms + \
-             seek 1s = 23.6s: lengthen takeover, or shorten one of these"
+            "takeover is 20s; mode at-least-one needs at least {needed:?}, which on any clock is \
+             more than 2·session timeout 6s + max poll interval 6s + 2·heartbeat interval 1.5s + \
+             publish interval 500ms + delivery timeout 1s + fetch wait 100ms + seek 1s = 23.6s: \
+             lengthen takeover, or shorten one of these"
         )
     );
     check(Mode::AtLeastOne, |config| {
@@ -89,7 +89,7 @@ fn takeover_holds_three_records() {
     check(Mode::AtMostOne, |config| shorter(config, 2_600 * MS)).unwrap();
     let refused = check(Mode::AtMostOne, |config| shorter(config, 2_599 * MS)).unwrap_err();
     assert!(
-        refused.starts_with("takeover is 2.599s; in mode at-most-one it must be 2.6s or more"),
+        refused.starts_with("takeover is 2.599s; mode at-most-one needs at least 2.6s"),
         "{refused}"
     );
     let slow = |config: &mut Config, takeover| {
@@ -105,7 +105,7 @@ fn takeover_holds_three_records() {
 fn grace_survives_a_lost_record() {
     check(Mode::AtMostOne, |config| config.grace = 2_799 * MS).unwrap();
     let refused = check(Mode::AtMostOne, |config| config.grace = 2_800 * MS).unwrap_err();
-    assert!(refused.contains("2.9s of it are left") && refused.contains("grace 2.8s"), "{refused}");
+    assert!(refused.contains("has 2.9s of it left") && refused.contains("grace 2.8s"), "{refused}");
 }
 
 proptest! {

@@ -108,7 +108,7 @@ impl Nele {
         records: &Vec<Record>,
         out: &mut Out,
     ) {
-        // Skip records from before the end: their senders may be gone.
+        // Skip records below the start of this reading: their senders may be gone.
         let plain = reading.rebalance == RebalanceId::NONE;
         let slot = self.slots.get(partition);
         let reads = if plain { self.sight.reads() } else { slot.and_then(Slot::reads) };

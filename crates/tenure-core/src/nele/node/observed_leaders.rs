@@ -238,7 +238,7 @@ impl Nele {
         current
     }
 
-    /// Reports the leases and last words of known leaders once a publish interval, when nothing
+    /// Reports the leases and last words of known leaders once per publish interval, when nothing
     /// else has changed.
     pub(super) fn tell_renewals(&mut self, out: &mut Out) {
         let due = self.sight.compared_at.after(self.config.publish_interval);

@@ -47,7 +47,7 @@ pub(super) struct SilentReading {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Observation {
-    /// The begin of the observation.
+    /// The start of the observation.
     pub(super) since: Time,
     pub(super) shown: Option<View>,
     /// Whether a view was reported to this or an earlier observer: an unknown leader is then

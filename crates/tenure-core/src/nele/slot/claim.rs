@@ -26,7 +26,7 @@ pub(in crate::nele) enum Bid {
     Due(Time),
     UnderWay {
         number: EntryNumber,
-        /// The reading that must bring the claim back; otherwise the claim does not count.
+        /// The reading that must bring the claim back; otherwise the claim is ignored.
         reading: Reading,
         until: Time,
         /// Whether the ledger has appended the claim ahead of that reading.

@@ -1,4 +1,4 @@
-//! A partition and its roles, beside [how leaders emerge](super::emergence).
+//! A partition and its roles: their state, for the steps in [how leaders emerge](super::emergence).
 //!
 //! Each file below uses only files above it in this table.
 //!

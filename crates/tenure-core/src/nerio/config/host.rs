@@ -19,7 +19,7 @@ enum Host {
     Name(Arc<str>, u16),
 }
 
-/// Most bytes of a DNS name.
+/// Maximum number of bytes of a DNS name.
 const NAME_MAX: usize = 253;
 const LABEL_MAX: usize = 63;
 

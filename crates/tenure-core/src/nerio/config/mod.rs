@@ -141,7 +141,7 @@ impl Default for Limits {
 }
 
 impl Config {
-    /// Most members of a cluster.
+    /// Maximum number of members of a cluster.
     pub const MEMBERS_MAX: usize = MemberSet::MEMBERS_MAX;
     /// The shortest lease: below it, timers and schedulers decide who leads.
     pub const LEASE_MIN: Duration = Duration::from_millis(10);
@@ -197,7 +197,7 @@ impl Config {
         self.first_needed().max(Self::FIRST_MIN).min(self.lease)
     }
 
-    /// `3R + 2d`, the least that [`Config::lease_first`] may be.
+    /// `3R + 2d`, the minimum of [`Config::lease_first`].
     pub(crate) const fn first_needed(&self) -> Duration {
         self.parked_for().saturating_add(self.round_trip.saturating_mul(2))
     }
@@ -230,7 +230,7 @@ impl Config {
         self.drift.shrink(lease).saturating_sub(lease / 3)
     }
 
-    /// `d + max(i, (1 + ρ)·remaining)`: the least δ of section 10.1 for a leader that renews
+    /// `d + max(i, (1 + ρ)·remaining)`: the shortest δ of section 10.1 for a leader that renews
     /// with `remaining` (E − C) left, when round trips take `round_trip` (d) and renewals are
     /// spaced by `interval` (i).
     ///
@@ -254,7 +254,7 @@ impl Config {
         round_trip.saturating_mul(2).max(Self::RETRY_MIN).min(self.lease / 6)
     }
 
-    /// `⌈(1 + ρ)·delta_max⌉` on its own clock: the least span for which a grantor that lost its
+    /// `⌈(1 + ρ)·delta_max⌉` on its own clock: the shortest span for which a grantor that lost its
     /// memory grants nothing.
     #[must_use]
     pub fn quarantine(&self) -> Duration {

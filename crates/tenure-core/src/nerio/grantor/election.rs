@@ -19,7 +19,7 @@ use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName, Value};
 use crate::time::Time;
 
-/// `A` and `F` of the paper, and the fields that our extensions keep beside them.
+/// `A` and `F` of the paper, and the fields that our extensions add.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct Grant {
     /// Written down before an ok leaves.
@@ -31,7 +31,7 @@ pub(in crate::nerio) struct Grant {
     pub(in crate::nerio) next: Option<NodeName>,
     /// Whether the leader before had named the holder as the next.
     pub(in crate::nerio) was_next: bool,
-    /// Approximate time of the release, if the holder leads no more.
+    /// Approximate time of the release, if the holder no longer leads.
     pub(in crate::nerio) leaves_at: Option<Time>,
     /// Length of the holder's leases, as last requested. Zero after a restart, until the holder
     /// renews.

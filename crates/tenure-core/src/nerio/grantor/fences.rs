@@ -111,9 +111,9 @@ impl Fences {
         core::mem::take(&mut self.wanted)
     }
 
-    /// The record of a reserve with room above `highest`, for `flush` to make durable. `behind` if
-    /// records of the same input come first: when their write fails, the driver drops the flush as
-    /// well.
+    /// The record of a reserve with room above `highest`, for `flush` to make durable. `behind`
+    /// says that records of the same input come first: if their write fails, the driver drops the
+    /// flush as well.
     pub(in crate::nerio) fn reserve_above(
         &mut self,
         highest: Fence,

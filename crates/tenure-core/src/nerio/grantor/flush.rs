@@ -12,7 +12,7 @@ pub(in crate::nerio) const REWRITE: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::nerio) struct Flush {
     pub(in crate::nerio) ticket: Ticket,
-    /// Begin of the flush.
+    /// Start of the flush.
     pub(in crate::nerio) since: Time,
 }
 

@@ -17,13 +17,13 @@ use super::{Grantor, Sender, send};
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// Most bytes of elections in a page, which with the longest names is at most four times as long as
-/// its question.
+/// Maximum number of bytes of elections in a page, which with the longest names is at most four
+/// times as long as its question.
 pub(in crate::nerio) const ELECTIONS_BYTES: usize = 850;
 /// Bytes of candidates in a page; the holder is in each page.
 pub(in crate::nerio) const CANDIDATES_BYTES: usize = 600;
-/// Most elections that a grantor examines for one question: many kept elections may have neither a
-/// holder nor a waiting candidate.
+/// Maximum number of elections that a grantor examines for one question: many kept elections may
+/// have neither a holder nor a waiting candidate.
 const LOOKED_AT_MAX: usize = 128;
 
 impl Grantor {

@@ -37,7 +37,7 @@ impl Grantor {
     }
 
     /// The other member that sent a message. A sender that names itself as a member and is not
-    /// recognized does not count.
+    /// recognized is ignored.
     pub(super) fn other_member(&self, from: &Sender) -> Option<usize> {
         let named = self.membership.position(&from.who.name)?;
         (from.proved && from.who.name != self.name).then_some(named)

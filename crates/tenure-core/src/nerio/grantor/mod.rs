@@ -1,4 +1,4 @@
-//! The grantor: state `A` and `F` of each election, and the state beside them.
+//! The grantor: state `A` and `F` of each election, and the rest of its state.
 //!
 //! Its steps of OQwBD are in [`oqwbd`](super::oqwbd). The files here have the rest:
 //!

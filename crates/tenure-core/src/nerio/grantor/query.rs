@@ -41,7 +41,7 @@ impl Grantor {
         }
     }
 
-    /// Notes that the holder leads no more while a promise delays the release. The grantor only
+    /// Notes that the holder no longer leads while a promise delays the release. The grantor only
     /// reports this to observers.
     pub(super) fn on_leaving(
         &mut self,
@@ -89,8 +89,9 @@ impl Grantor {
         send(out, from, state);
     }
 
-    /// The least span for which no candidate has held the grant: since the end of the last grant,
-    /// and since this grantor serves. A forgotten election was idle for at least a quarantine.
+    /// The shortest span for which no candidate has held the grant: since the end of the last
+    /// grant, and since this grantor serves. A forgotten election was idle for at least a
+    /// quarantine.
     fn free_for(&self, now: Time, state: Option<&ElectionState>) -> core::time::Duration {
         let served = now.since(self.serving_since).min(self.config.quarantine());
         let grant = state.and_then(|state| state.grant.as_ref());

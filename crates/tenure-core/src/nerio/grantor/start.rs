@@ -1,4 +1,5 @@
-//! From the start of a grantor to its first grant, and to its first longer lease.
+//! The start of a grantor, up to its first grant, and up to its first lease that is longer than
+//! `delta_max` was before the start.
 
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -22,7 +23,7 @@ use crate::time::Time;
 
 impl Grantor {
     /// Begins an incarnation with the memory of earlier ones. The driver sampled `now` after it had
-    /// locked the state directory; the quarantine counts from `now`.
+    /// locked the state directory; the quarantine is measured from `now`.
     pub(in super::super) fn on_start(&mut self, now: Time, memory: Memory, out: &mut Out) {
         self.instance = memory.instance;
         self.boot = Boot(memory.boot.0 + 1);

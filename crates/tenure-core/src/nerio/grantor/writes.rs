@@ -31,8 +31,8 @@ pub(in crate::nerio) struct Writes {
     /// Elections whose record went out with the last input. If the next input reports a failure,
     /// all of these records count as unwritten; otherwise they are written.
     last: Vec<(ElectionName, Entry)>,
-    /// Elections whose last record may not be written: at most as many as there are elections, and
-    /// as many that were forgotten.
+    /// Elections whose last record may be missing on the disk: at most all present elections, and
+    /// as many forgotten ones.
     unwritten: BTreeSet<ElectionName>,
     unflushed: bool,
     /// Whether a flush under way was reported to take too long.
@@ -89,7 +89,8 @@ impl Writes {
         self.lacks_any() && !lacked
     }
 
-    /// A flush has ended, well or not; true if that changes whether everything is written.
+    /// Handles the end of a flush, successful or not. Returns an event if this changes whether
+    /// everything is written.
     pub(in crate::nerio) fn flushed(
         &mut self,
         now: Time,
@@ -172,8 +173,8 @@ impl Writes {
             return None;
         }
         if !self.last.is_empty() {
-            // Wait for the next input: beside other records, a failure of this record could not be
-            // told from a failure of theirs.
+            // Wait for the next input: together with other records, a failure of this record could
+            // not be told from a failure of theirs.
             self.again_at = now.next();
             return None;
         }

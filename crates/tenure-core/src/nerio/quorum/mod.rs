@@ -67,7 +67,7 @@ enum System {
 impl Quorums {
     /// The largest weight of a member, so that the proof stays cheap.
     pub const WEIGHT_MAX: u32 = 1_000;
-    /// The most sets an explicit system may list.
+    /// The maximum number of sets an explicit system may list.
     pub const SETS_MAX: usize = 1_024;
 
     /// Every set of more than half of `members` members.
@@ -133,7 +133,7 @@ impl Quorums {
         Ok(Self { members, system: System::Explicit(minimal(sets)) })
     }
 
-    /// Whether `set` contains a quorum. Positions without a member do not count.
+    /// Whether `set` contains a quorum. Positions without a member are ignored.
     ///
     /// Every message causes a call, so this allocates nothing and takes a few dozen steps at most;
     /// only explicit systems are searched.
@@ -154,8 +154,8 @@ impl Quorums {
         self.is_quorum(self.everyone().minus(excluded))
     }
 
-    /// The quorum whose first end comes latest, and that first end, given the end of each of these
-    /// members.
+    /// The quorum whose earliest end is later than that of any other quorum, and this end, computed
+    /// from the ends of these members.
     pub(in crate::nerio) fn longest(
         &self,
         ends: impl Iterator<Item = (Time, usize)> + Clone,
@@ -172,7 +172,7 @@ impl Quorums {
         }
     }
 
-    /// The first instant at which the ends of a whole quorum have come, given the end of each of
+    /// The first instant by which all ends of some quorum have passed, computed from the ends of
     /// these members.
     pub(in crate::nerio) fn soonest(
         &self,

@@ -11,7 +11,7 @@ pub struct MemberSet(u32);
 impl MemberSet {
     /// The set without members.
     pub const EMPTY: Self = Self(0);
-    /// The most members of a quorum system.
+    /// The maximum number of members of a quorum system.
     pub const MEMBERS_MAX: usize = 31;
 
     /// The first `count` members.

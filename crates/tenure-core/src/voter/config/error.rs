@@ -23,7 +23,7 @@ pub enum ConfigError {
     Timeout { timeout: Duration, heartbeat: Duration },
     #[error(
         "lease max is {lease_max:?}; with these settings a leader asks for a lease of {lease:?}, \
-         and must be able to count on more than {needed:?}: lengthen lease max, or remove it"
+         and needs more than {needed:?} of lease max by any clock: lengthen lease max, or remove it"
     )]
     LeaseMax { lease_max: Duration, lease: Duration, needed: Duration },
     #[error(transparent)]
@@ -73,7 +73,7 @@ pub struct ModeError;
 /// A lease that is too short for one of its parts.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "a leader may count on {:?} of its lease of {:?} ((tolerance {tolerance} + 1) times heartbeat \
+    "a leader can use {:?} of its lease of {:?} ((tolerance {tolerance} + 1) times heartbeat \
      interval {heartbeat:?}, drift {drift}); {what} = {needed:?} must be {relation} {:?}: {}, or \
      shorten this sum",
     to_ms(*.counted),

@@ -48,16 +48,16 @@ pub struct Config {
     /// Default 3.
     pub tolerance: u32,
     /// t, the longest wait for an answer, below H, so that a region that hangs delays no other
-    /// region. Must exceed the slowest round trip; making a connection does not count. Default 300
-    /// ms.
+    /// region. Must exceed the slowest round trip; the time to open a connection is not included.
+    /// Default 300 ms.
     pub request_timeout: Duration,
     /// The longest wait for votes, before a voter counts those that have arrived. At least 2t, so
     /// that the vote of a slow region is not left out. Default 600 ms.
     pub cast_timeout: Duration,
     /// The time after the cast timeout at which a ballot without a leader ends. Default 600 ms.
     pub result_timeout: Duration,
-    /// The most random delay before a voter starts an election: voters then do not start together.
-    /// Default 500 ms.
+    /// The longest random delay before a voter starts an election, so that voters do not start
+    /// together. Default 500 ms.
     pub spread: Duration,
     /// ρ, the bound on the rate error of CLOCK_BOOTTIME; at most [`Config::DRIFT_MAX`]. Default
     /// 10⁻³.
@@ -73,7 +73,8 @@ pub struct Config {
     pub grace: Duration,
     /// Time before that end at which the work is killed; at most `grace`. Default 100 ms.
     pub kill_margin: Duration,
-    /// The most voters that are known at a time; from 1 to [`Config::VOTERS_MAX`]. Default 128.
+    /// The maximum number of voters that are known at a time; from 1 to [`Config::VOTERS_MAX`].
+    /// Default 128.
     pub voters: usize,
 }
 
@@ -93,7 +94,7 @@ pub enum Mode {
 pub enum Founding {
     /// `voter-list`: these voters, and this one.
     List(Vec<Listed>),
-    /// `expected-voters`, beside seeds: the number of voters, this one included.
+    /// `expected-voters`, together with seeds: the number of voters, this one included.
     Expected(u16),
     /// Any voters that answer: `available` only.
     Anybody,
@@ -171,14 +172,14 @@ impl Config {
         self.lease_max.unwrap_or_else(|| self.lease())
     }
 
-    /// The part of a promise p on which its receiver counts, by its own clock, if both voters have
-    /// the same ρ: `D(p) = ⌊p·(1 − ρ)/(1 + ρ)⌋`.
+    /// The part of a promise p that its receiver may use, on its own clock, if both voters have the
+    /// same ρ: `D(p) = ⌊p·(1 − ρ)/(1 + ρ)⌋`.
     #[must_use]
     pub fn counted(&self, promise: Duration) -> Duration {
         self.counted_of(promise, self.drift)
     }
 
-    /// The part of a promise by a voter with another ρ′ on which this voter counts:
+    /// The part of a promise by a voter with another ρ′ that this voter may use:
     /// `⌊⌊p/(1 + ρ′)⌋·(1 − ρ)⌋`.
     #[must_use]
     pub fn counted_of(&self, promise: Duration, theirs: Drift) -> Duration {
@@ -191,8 +192,8 @@ impl Config {
     }
 
     /// The longest time in which a connected majority elects a leader after a heal, without loss:
-    /// `(L + spread + t + min(t, H/2) + cast + result)·(1 + ρ)/(1 − ρ)`; with `available` H + t in
-    /// place of L.
+    /// `(L + spread + t + min(t, H/2) + cast + result)·(1 + ρ)/(1 − ρ)`; in mode `available` H + t
+    /// in place of L.
     #[must_use]
     pub fn failover(&self) -> Duration {
         let ballot = self.cast_timeout.saturating_add(self.result_timeout);

@@ -31,7 +31,7 @@ fn the_lease_is_rounded_against_the_leader() {
     assert!(config.counted_of(config.lease(), worse) < config.counted(config.lease()));
 }
 
-/// The bound on a failover counts a pause of min(t, H/2), t the request timeout.
+/// The bound on a failover includes a pause of min(t, H/2), where t is the request timeout.
 #[test]
 fn polls_pause_half_a_heartbeat() {
     let pause = |request_timeout| Config { request_timeout, ..config() }.poll_pause();
@@ -66,7 +66,7 @@ fn short_lease_is_refused_with_numbers() {
         refused.contains("cast timeout + result timeout + request timeout = 2.001s"),
         "{refused}"
     );
-    assert!(refused.contains("may count on 4s of its lease of 4.008s"), "{refused}");
+    assert!(refused.contains("can use 4s of its lease of 4.008s"), "{refused}");
     assert!(refused.contains("raise the tolerance to 4, or"), "{refused}");
     let refused = check(|config| config.cast_timeout = 1_100 * MS).unwrap_err();
     assert!(

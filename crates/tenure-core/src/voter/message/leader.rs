@@ -17,7 +17,7 @@ pub struct LeaderDto {
     pub url: VoterUrl,
     pub value: Value,
     /// The time for which the leader certainly leads unless it gives up, by the sender's clock;
-    /// `None` if unknown, or with `available`.
+    /// `None` if unknown, or in mode `available`.
     #[serde(default, rename = "remainingNs", with = "nanos_if_any")]
     pub remaining: Option<Duration>,
 }

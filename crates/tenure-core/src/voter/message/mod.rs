@@ -27,9 +27,9 @@ use super::json::{self, nanos, nanos_if_any};
 use crate::drift::Drift;
 use crate::name::{ElectionName, NodeName, Value};
 
-/// The most entries of a list of known voters.
+/// The maximum number of entries of a list of known voters.
 pub const KNOWN_MAX: usize = 256;
-/// The most URLs that discovery can report at once.
+/// The maximum number of URLs that discovery can report at once.
 pub const SEEDS_MAX: usize = 256;
 
 /// The number of an exchange, unique in the life of the process that asks.
@@ -296,7 +296,7 @@ pub struct HeartbeatDto {
 pub struct LeaseDto {
     pub leadership: Leadership,
     pub value: Value,
-    /// L; zero with `available`.
+    /// L; zero in mode `available`.
     #[serde(rename = "spanNs", with = "nanos")]
     pub span: Duration,
     pub electorate: Electorate,
@@ -329,7 +329,7 @@ pub struct AckDto {
 }
 
 impl Message {
-    /// The kind of the message in a short word: mostly its path.
+    /// The kind of the message in a short word: usually its path.
     #[must_use]
     pub fn label(&self) -> &'static str {
         match self {

@@ -57,7 +57,8 @@ impl Voter {
         }
     }
 
-    /// Follows a leader that has answered; the rest of its lease counts from before the question.
+    /// Follows a leader that has answered; the rest of its lease is measured from a time before the
+    /// question.
     pub(super) fn follow_answer(&mut self, leader: &LeaderDto, sent: Time, out: &mut Out) {
         if self.leads() || self.promise.is_released(&leader.leadership) {
             return;

@@ -12,7 +12,7 @@ use crate::voter::identity::VoterUrl;
 use crate::voter::message::{Answer, Ask, Header, Refusal, Role, VoterDto};
 use crate::voter::words::Out;
 
-/// The most unknown voters of one list that are asked at once.
+/// The maximum number of unknown voters of one list that are asked at once.
 const UNKNOWN_MAX: usize = 8;
 
 impl Voter {
@@ -27,7 +27,7 @@ impl Voter {
     }
 
     /// Registers with each seed at which no answering voter is known (S3). An answer of this voter
-    /// itself does not count, and this voter does not ask there again (S4).
+    /// itself is ignored, and this voter does not ask there again (S4).
     pub(super) fn register(&mut self, out: &mut Out) {
         let waits = |url: &VoterUrl| {
             self.calls.any(|open| open.to == *url && open.purpose == Purpose::Register)

@@ -15,7 +15,7 @@ use crate::voter::message::{FirstVoters, Header};
 use crate::voter::words::Out;
 
 impl Voter {
-    /// Accepts a set, or founds the network once all members have accepted the set. Runs once a
+    /// Accepts a set, or founds the network once all members have accepted the set. Runs once per
     /// heartbeat interval.
     pub(super) fn found(&mut self, out: &mut Out) {
         // A failing write would stop the heartbeats, by which others hear of the failure.

@@ -28,7 +28,7 @@ impl Voter {
         self.give_up(&leadership, endorsed, out);
     }
 
-    /// Takes a victory back whose write has failed: no voter has heard of it.
+    /// Takes back a victory whose write has failed: no voter has heard of the victory.
     pub(super) fn unwin(&mut self, out: &mut Out) {
         let Some(lease) = self.candidacy.take_lease() else { return };
         self.promise.release(&lease.leadership, self.now);
@@ -133,8 +133,8 @@ impl Voter {
         self.release(lease.leadership, ends, out);
     }
 
-    /// Informs all members, or with `available` all known voters, of the end of a leadership, until
-    /// all know or the lease has run out.
+    /// Informs all members, or in mode `available` all known voters, of the end of a leadership,
+    /// until all know or the lease has run out.
     fn release(&mut self, leadership: Leadership, ends: Time, out: &mut Out) {
         let to: BTreeSet<_> = self.followers().into_iter().collect();
         let until = if to.is_empty() { self.now } else { ends };
@@ -152,7 +152,8 @@ impl Voter {
         }
     }
 
-    /// Reports that all voters know of the end, or that the leadership binds none any more.
+    /// Ends the release: all voters know of the end of the leadership, or it no longer binds any
+    /// voter.
     pub(super) fn on_released(&mut self, out: &mut Out) {
         if self.candidacy.releasing.take().is_some() {
             self.tell(Event::Released, out);

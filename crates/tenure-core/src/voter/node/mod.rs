@@ -14,12 +14,12 @@
 //! | `admission.rs` | the messages of voters that count |
 //! | `promise_rules.rs` | promises: whether a voter may promise, and their worth to a leader |
 //! | `leave.rs` | the end of a ballot or a leadership |
-//! | `available.rs` | leaders that hear each other, with `available` |
+//! | `available.rs` | leaders that hear each other, in mode `available` |
 //! | `protocol.rs` | from the start of a process to the acknowledgement of a lease |
 //! | `answer.rs`, `request.rs` | the handling of each answer and each request |
 //! | `input.rs` | the contract: inputs, deadlines, writes |
 //!
-//! The parts of a voter, beside this folder:
+//! The parts of a voter outside this folder:
 //!
 //! | file | |
 //! |---|---|

@@ -54,7 +54,7 @@ impl Voter {
         })
     }
 
-    /// The silent ones among these voters.
+    /// The silent voters among these.
     fn missing<'a>(&self, ids: impl Iterator<Item = &'a NodeName>) -> Vec<Arc<str>> {
         let on_line = |id: &NodeName| {
             let known = self.known.get(id);
@@ -269,8 +269,9 @@ impl Voter {
         Some(("not-a-member", why))
     }
 
-    /// If no majority keeps its directories: the number of members that have lost theirs, and of
-    /// all members. While a voter leads, the leader can still remove and add them.
+    /// The number of members that have lost their directories, and of all members; `None` if a
+    /// majority has kept its directories. Also `None` while a voter leads, because the leader can
+    /// still remove and add such members.
     fn lost_for_good(&self) -> Option<(usize, usize)> {
         if self.watch.followed.is_some() {
             return None;

@@ -171,8 +171,8 @@ impl Voter {
         PromiseDto { span, drift: self.config.drift }
     }
 
-    /// The end of a promise on this voter's clock, counted from before the request, by the worst
-    /// clocks.
+    /// The end of a promise on this voter's clock, measured from a time before the request, with
+    /// the worst clocks.
     pub(super) fn counted(&self, sent: Time, promise: PromiseDto) -> Time {
         let span = promise.span.min(self.config.lease());
         sent.after(self.config.counted_of(span, promise.drift))

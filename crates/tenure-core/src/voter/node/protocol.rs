@@ -142,7 +142,7 @@ impl Voter {
             }
             _ => {}
         }
-        // With `available` voters acknowledge nothing: the answer shows that its sender has
+        // In mode `available` voters acknowledge nothing: the answer shows that its sender has
         // received the certificate.
         if !self.is_majority() {
             self.candidacy.inform(id);
@@ -492,8 +492,8 @@ impl Voter {
             return None;
         }
         let members = round.endorsed(&self.me).filter(|(by, _)| round.electorate.has(by));
-        // Other voters endorse after they have received this voter's vote, so promises count from
-        // there (V6).
+        // Other voters endorse after they have received this voter's vote, so promises are measured
+        // from the send of the vote (V6).
         let worth = |promise| self.counted(round.cast, promise);
         let promises: BTreeMap<_, _> =
             members.map(|(by, promise)| (by.id.clone(), worth(promise))).collect();
@@ -575,7 +575,7 @@ impl Voter {
         if !self.leads() {
             return;
         }
-        // A promise of another identity with a member's id does not count (V9).
+        // A promise of another identity with a member's id is ignored (V9).
         let document = self.memory.electorate.as_ref().filter(|it| it.has(&header.sender));
         let Some(document) = document else { return };
         let (stored, quorum) = (ack.stored == document.id, document.quorum());

@@ -27,8 +27,8 @@ impl Voter {
         }
     }
 
-    /// Sends a request to this address, which the voter `who` must answer. The send counts from the
-    /// present time, before the effect is carried out. Returns whether there was room.
+    /// Sends a request to this address, which the voter `who` must answer. The present time, before
+    /// the effect is carried out, is the time of the send. Returns whether there was room.
     pub(super) fn ask(
         &mut self,
         to: VoterUrl,
@@ -66,8 +66,8 @@ impl Voter {
         self.ask(to, Some(id.clone()), purpose, self.config.request_timeout, ask, out)
     }
 
-    /// Sends a heartbeat to these voters. A leader's heartbeat asks members for promises, which
-    /// count from now (V6).
+    /// Sends a heartbeat to these voters. A leader's heartbeat asks members for promises, which are
+    /// measured from now (V6).
     pub(super) fn send_heartbeats(&mut self, ids: &[NodeName], out: &mut Out) {
         let seq = self.beat.number();
         let (sender, known_voters) = (self.own_dto(), self.known_voters());

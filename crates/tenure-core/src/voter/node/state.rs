@@ -161,7 +161,8 @@ impl Voter {
         electorate.map(|electorate| electorate.others(&self.me.id)).unwrap_or_default()
     }
 
-    /// The voters that a leader informs: the other members, or with `available` all known voters.
+    /// The voters that a leader informs: the other members, or in mode `available` all known
+    /// voters.
     pub(super) fn followers(&self) -> Vec<NodeName> {
         match self.is_majority() {
             true => self.others(),

@@ -66,14 +66,14 @@ impl Voter {
     }
 
     /// Whether the seat is certainly vacant: a quorum without a later electorate was free at one
-    /// instant recently, so that no voter could lead. With `available`: others have had the time to
-    /// name a leader.
+    /// instant recently, so that no voter could lead. In mode `available`: others have had the time
+    /// to name a leader.
     fn is_vacant(&self) -> bool {
         let Some(electorate) = self.memory.electorate.as_ref().filter(|_| self.is_majority())
         else {
             return !self.is_majority() && self.watch.is_informed(self.now);
         };
-        // Older answers do not count: these voters may have elected a leader meanwhile.
+        // Older answers are ignored: these voters may have elected a leader meanwhile.
         let lately = self.config.heartbeat.saturating_add(self.config.request_timeout);
         let own = FreeSpan { since: self.promise.free_since(self.now), until: self.now };
         let free = |id: &NodeName| match *id == self.me.id {

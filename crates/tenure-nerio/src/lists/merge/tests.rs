@@ -104,7 +104,7 @@ fn late_answer_ends_no_grant() {
     assert_eq!(named(1, three), told);
 }
 
-/// The time counts from the question, not from the printing.
+/// The time is measured from the question, not from the printing.
 #[test]
 fn resigned_leader_is_named_until_release() {
     let said = || {
@@ -129,7 +129,7 @@ fn overtaken_leader_is_not_named() {
     assert!(named(20, [(0, p()), (10, p()), (10, holds("q", 6, 4_000))]).is_some());
 }
 
-/// A member reports that it does not know an election: its answer counts for the age, too.
+/// A member reports that it does not know an election: its answer is included in the age, too.
 #[test]
 fn age_covers_all_answers() {
     let election: ElectionName = "e".parse().unwrap();

@@ -43,7 +43,7 @@ fn datagram_is_read_once() {
     is_unharmed(&mut net, &before);
 }
 
-/// A key was removed, and came back.
+/// A key that was removed and given again opens no datagram that was read before.
 #[test]
 fn returning_key_replays_nothing() {
     let (mut net, sent) = talk();

@@ -119,7 +119,7 @@ fn new_key_is_used_at_once() {
     assert_eq!(net.settle(), ["sealed"]);
     net.say(A, B, "sealed, too");
     assert_eq!((readable(&net, B), net.settle()), (0, vec!["sealed, too".to_owned()]));
-    // A datagram from before its key comes late.
+    // An unsealed datagram that `B` sent before it had its key arrives late.
     let now = net.now;
     net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(B), &name);
     net.say(A, B, "still");
@@ -148,7 +148,7 @@ fn accepted_senders_are_kept() {
     assert_eq!((after.accepts_since, after.unsealed), (Some(net.now), Vec::new()), "anew");
 }
 
-/// A stranger has sent a datagram in its name, long before.
+/// A node in whose name a stranger sent an unsealed datagram long before is greeted.
 #[test]
 fn unanswered_node_is_greeted() {
     let p = given(application("billing"), 3);
@@ -164,7 +164,7 @@ fn unanswered_node_is_greeted() {
     assert_eq!((readable(&net, Q), net.settle()), (0, vec!["verify".to_owned()]));
 }
 
-/// The node has taken the line out already, and the first hello is late.
+/// `B` accepts no unsealed datagrams any more, and the first hello reaches `B` late.
 #[test]
 fn refused_senders_are_listed() {
     let mut net = begun(vec![(B, seal(member(), 2))]);
@@ -177,7 +177,7 @@ fn refused_senders_are_listed() {
     assert_eq!(net.settle(), ["two"]);
 }
 
-/// An operator goes back a step.
+/// An operator starts a node again without its key.
 #[test]
 fn node_restarted_without_key_is_reached() {
     let mut net = begun(vec![(B, given(member(), 2))]);

@@ -6,7 +6,7 @@ use super::lives::Lives;
 use super::{Check, Claim, Elections, Fact, Own, Property};
 
 /// A linearizable answer below the highest revision known at its request comes from a store that
-/// went back. The core raises no claim on such an answer, and no earlier lease counts.
+/// went back. The core raises no claim on such an answer, and relies on no earlier lease.
 #[derive(Debug, Default)]
 pub(super) struct NoClaimOnOlderState {
     nodes: Lives<Life>,
@@ -15,8 +15,8 @@ pub(super) struct NoClaimOnOlderState {
 /// Answers and requests of one life.
 #[derive(Debug, Default)]
 struct Life {
-    /// Highest revision of an awaited answer, before and after the present answer. Watches do not
-    /// count: the core may have given them up.
+    /// Highest revision of an awaited answer, before and after the present answer. Watches are left
+    /// out: the core may have given them up.
     seen: Revision,
     before: Revision,
     /// Highest known revision at the send of each unanswered request.

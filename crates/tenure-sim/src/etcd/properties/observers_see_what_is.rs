@@ -7,7 +7,7 @@ use super::{Check, Elections, Fact, Plan, Property, Records, seconds};
 /// Without faults the view is true now: soon in calm worlds, elsewhere after the next read.
 #[derive(Debug, Default)]
 pub(super) struct ObserversSeeWhatIs {
-    /// Last view of each node and election, and the begin of the observation.
+    /// Last view of each node and election, and the start of the observation.
     told: Vec<Vec<Option<Report>>>,
 }
 

@@ -50,7 +50,7 @@ impl Cluster {
         }
     }
 
-    /// Lets a leader regain its quorum in the same term: its renewals count.
+    /// Lets a leader regain its quorum in the same term: its renewals stay valid.
     pub(super) fn resume(&mut self, leader: usize, out: &mut Out) {
         for (lease, ends) in self.members[leader].expiry.clone() {
             if self.truth.leases.contains_key(&lease) {

@@ -72,7 +72,8 @@ struct Member {
     /// Number of applied log entries.
     applied: u64,
     term: u64,
-    /// Term in the member's answers: the term of its last applied entry. A snapshot does not count.
+    /// Term in the member's answers: the term of its last applied entry. A snapshot does not change
+    /// this term.
     named: u64,
     /// Length of the log that the member gets as a snapshot.
     snapshot: u64,

@@ -11,7 +11,7 @@ use super::{Check, Emergence, Fact, Own, Property};
 pub(in super::super) struct Vacancies {
     /// Time of the last begin, end or change of mind in each group.
     disturbed: BTreeMap<usize, u64>,
-    /// Begin of the broker; no process can lead before that time.
+    /// Start of the broker; no process can lead before that time.
     broker: Option<u64>,
 }
 

@@ -10,11 +10,11 @@ pub(super) struct FoundingsAreByAll {
     lives: Vec<Life>,
     /// Members that remember, by position.
     remembering: Vec<bool>,
-    /// Begin or loss of the last memory of each member.
+    /// Start or loss of the last memory of each member.
     born: Vec<Birth>,
 }
 
-/// The begin of an empty memory.
+/// The start of an empty memory.
 #[derive(Clone, Debug)]
 struct Birth {
     instance: Option<Instance>,

@@ -299,7 +299,7 @@ impl Scenario for QuorumLeases {
         led.until.max(led.own.promised)
     }
 
-    /// A candidate cannot win a lease that no quorum grants.
+    /// Expects no leader at a node whose lease no quorum grants.
     fn can_lead(plan: &Plan, node: usize) -> bool {
         is_given(plan, plan.nodes[node].config.lease, None)
     }

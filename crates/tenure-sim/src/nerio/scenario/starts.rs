@@ -31,7 +31,7 @@ impl Run<QuorumLeases> {
         }
     }
 
-    /// Records the begin of a grantor's durable write.
+    /// Records the start of a grantor's durable write.
     pub(super) fn flushed(
         &mut self,
         context: &Context<'_>,

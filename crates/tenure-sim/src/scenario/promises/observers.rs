@@ -8,7 +8,7 @@ use super::{Check, Claim, Fact, Property, Scenario, seconds};
 /// After all resignations the observer reports the vacancy in the end.
 #[derive(Debug, Default)]
 pub struct Observers {
-    /// Observers by node and election: the begin of the observation, and whether the view is a
+    /// Observers by node and election: the start of the observation, and whether the view is a
     /// vacancy.
     views: BTreeMap<(usize, usize), (u64, bool)>,
     /// Fences with which each life has raised a claim.

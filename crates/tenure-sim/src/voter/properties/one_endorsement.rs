@@ -9,7 +9,8 @@ use super::{Check, Fact, Own, Property, RegionalVoters};
 /// over all ballots of that counter and all runs of the voter. A tie gets no endorsement.
 #[derive(Debug, Default)]
 pub(in super::super) struct OneEndorsement {
-    /// Highest endorsed or acknowledged leadership of each memory; with `available`, of each run.
+    /// Highest endorsed or acknowledged leadership of each memory; in mode `available`, of each
+    /// run.
     highest: BTreeMap<(Identity, u128), Leadership>,
 }
 

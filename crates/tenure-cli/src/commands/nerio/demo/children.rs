@@ -7,8 +7,8 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Pid, WaitOptions, WaitStatus, getpid, set_child_subreaper, wait};
 
 pub(super) struct Children {
-    /// Children from before the demo: a shell that becomes the demo by exec leaves its own children
-    /// to it, as in `tenure demo > >(cat)`. The demo does not wait for them.
+    /// Children that the process had before the demo: a shell that becomes the demo by exec leaves
+    /// its own children to it, as in `tenure demo > >(cat)`. The demo does not wait for them.
     strangers: Vec<Pid>,
 }
 

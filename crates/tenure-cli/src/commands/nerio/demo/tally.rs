@@ -54,7 +54,7 @@ impl Failover {
     }
 }
 
-/// Least, mean and most of durations, in constant memory.
+/// Minimum, mean and maximum of durations, in constant memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Spread {
     pub(super) count: u32,

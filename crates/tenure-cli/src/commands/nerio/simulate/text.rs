@@ -58,7 +58,7 @@ fn spread(name: &str, spread: &Spread, one: &str, many: &str) -> String {
     )
 }
 
-/// Facts beside the failover times: name and sentence.
+/// Facts other than the failover times: name and sentence.
 pub(super) fn facts(answer: &Answer) -> Vec<(&'static str, String)> {
     let availability = &answer.availability;
     vec![
