@@ -202,22 +202,13 @@ pub(super) async fn nobody(
         };
         match state.service {
             Service::Serving => able = able.with(nth),
-            Service::Recovering { known } => {
-                forgetful.add(nth, known);
-                why.push(format!("{name} has no memory, lost or never had, and asks the others"));
-            }
-            Service::Quarantine { remaining } => {
-                why.push(format!("{name} waits {remaining:.1?} for leases it may have given"));
-            }
-            Service::Starting => {
-                why.push(format!("{name} starts, and waits for its state directory"));
-            }
-            Service::Replaced => {
-                why.push(format!("{name} has an old state directory"));
-            }
-            Service::Failing => {
-                failing = true;
-                why.push(format!("{name} cannot write its state directory"));
+            service => {
+                if let Service::Recovering { known } = service {
+                    forgetful.add(nth, known);
+                }
+                failing |= service == Service::Failing;
+                let member = name.clone();
+                why.push(survey::Unsafe::NotServing { member, service }.to_string());
             }
         }
         if let Some(holder) = &state.holder {
