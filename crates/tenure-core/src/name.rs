@@ -216,7 +216,6 @@ text! {
 }
 
 impl Default for Value {
-    /// The empty value.
     fn default() -> Self {
         Self(None)
     }

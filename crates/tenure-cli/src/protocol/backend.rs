@@ -58,12 +58,10 @@ pub trait Backend: Debug {
         watch::channel(None).1
     }
 
-    /// The settings of roles, if elections have roles.
     fn roles(&self) -> Option<&dyn RoleSettings> {
         None
     }
 
-    /// The requests to members, if the protocol has a list of members.
     fn member_requests(&self) -> Option<&dyn MemberRequests> {
         None
     }
@@ -135,7 +133,6 @@ pub trait Participant {
         Box::pin(async { None })
     }
 
-    /// The reason for which no candidate leads `election`.
     fn why_vacant(&self, _: &ElectionName) -> Later<'static, Option<String>> {
         Box::pin(async { None })
     }
@@ -166,7 +163,6 @@ pub trait Participant {
         Box::pin(async { refused(why) })
     }
 
-    /// The operations on roles, if elections have roles.
     fn roles(&self) -> Option<&dyn RoleHolder> {
         None
     }
@@ -189,9 +185,7 @@ pub fn refused(why: String) -> Failure {
 /// An election, with the safety class of its protocol.
 #[derive(Debug)]
 pub enum AnyElection {
-    /// An election of at most one leader, with a fence.
     AtMostOne(Election<AtMostOne>),
-    /// An election of possibly several leaders, without fences.
     MayOverlap(Election<MayOverlap>),
 }
 

@@ -109,7 +109,6 @@ pub struct Protocol {
     pub shows_id: bool,
     /// The arguments of an example of `tenure run` that find the peers.
     pub example: &'static str,
-    /// The protocol's code, if this build has it.
     pub support: Support,
 }
 
@@ -121,7 +120,6 @@ pub enum Support {
     /// The function that reads the protocol's settings for a purpose; the settings [of
     /// candidates](Protocol::of_candidates) only for a campaign.
     Built(ReadSettings),
-    /// The feature of this crate that the build lacks.
     Lacks(&'static str),
 }
 

@@ -7,7 +7,6 @@ use crate::failure::Failure;
 use crate::settings::Origins;
 
 pub trait MemberRequests {
-    /// Lists the members with their states.
     fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>>;
 
     /// Adds or removes a member, if the protocol [`can`](super::Protocol::can) do that.

@@ -49,7 +49,6 @@ pub trait RoleHolder {
 pub struct Part {
     /// Name of the election: `NAME/3` for role 3.
     pub election: ElectionName,
-    /// Role, if there are several.
     pub role: Option<u32>,
 }
 
@@ -67,7 +66,6 @@ pub struct Row {
     pub part: Part,
     /// Partition whose owner leads the part.
     pub partition: u32,
-    /// Process that leads the part.
     pub owner: Option<Owner>,
     /// Whether the row is certain: the report of a leader may still be on its way.
     pub known: bool,
@@ -81,7 +79,6 @@ pub struct Owner {
     pub host: String,
     /// Value that the process shows to others.
     pub value: String,
-    /// Fence of the leadership, if there are fences.
     pub fence: Option<Fence>,
     /// Time of its latest report, on this process's clock.
     pub heard: Time,

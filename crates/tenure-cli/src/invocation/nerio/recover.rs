@@ -18,7 +18,6 @@ pub struct RecoverSettings {
     pub state: PathBuf,
     /// The members with lost directories, in the order of the members list.
     pub lost: Vec<NodeName>,
-    /// The floor of fences, if the operator gives it.
     pub floor: Option<Fence>,
 }
 
@@ -53,7 +52,6 @@ impl RecoverSettings {
     }
 }
 
-/// The positions of these members in the list.
 fn positions(
     names: &[NodeName],
     cluster: &Cluster,

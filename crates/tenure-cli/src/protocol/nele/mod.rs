@@ -106,7 +106,6 @@ fn mode(text: &str) -> Result<Mode, Refusal> {
     text.parse().map_err(|_| parse::not_one_of(text, "a mode", &["at-least-one", "at-most-one"]))
 }
 
-/// `text`, if it is a known word.
 fn one_of(text: &str, kind: &str, known: &[&str]) -> Result<String, Refusal> {
     if known.contains(&text) {
         Ok(text.to_owned())

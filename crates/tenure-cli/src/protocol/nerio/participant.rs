@@ -227,7 +227,6 @@ async fn serve(service: Service, node: Node, notices: Receiver<Notice>, mut cont
     let _ = service.serve(&node, notices, &mut control, hear).await;
 }
 
-/// A node that asks the grantors of a cluster.
 pub(crate) struct Asker {
     node: Node,
     key_file: KeyFile,
@@ -436,7 +435,6 @@ fn state(error: &MemoryError, origins: &Origins) -> Failure {
     of_directory(chain(error), origins, &["state"])
 }
 
-/// The failure of a recovery.
 pub(crate) fn unrecovered(error: &RecoveryError, origins: &Origins) -> Failure {
     let names: &[&str] = match error {
         RecoveryError::Memory(error) => return state(error, origins),
@@ -456,7 +454,6 @@ fn of_directory(text: String, origins: &Origins, names: &[&str]) -> Failure {
     origins.explain(Failure::new(Exit::System, what, fix), names)
 }
 
-/// An error with all its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -17,7 +17,6 @@ use crate::failure::{self, Failure};
 use crate::protocol::AskMode;
 use crate::settings::Origins;
 
-/// Members that run with another configuration.
 pub(super) type DifferingMembers = Arc<Mutex<BTreeSet<NodeName>>>;
 
 /// Warns of passing troubles. Resolves when no quorum of members has this configuration and the
@@ -74,7 +73,6 @@ pub(super) struct NoticeReporter {
 }
 
 impl NoticeReporter {
-    /// Reports `notice`, and `more` behind a warning.
     fn tell(&self, notice: &Notice, more: &str) {
         match notice {
             Notice::NoQuorumAgrees { .. } => {
@@ -243,7 +241,6 @@ pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
     }
 }
 
-/// Members without memory.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Forgetful {
     all: MemberSet,

@@ -7,7 +7,6 @@ use tenure::Time;
 use super::fault::Fault;
 use super::judge::Leadership;
 
-/// A change of leaders.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Failover {
     /// The fault of the leader before; `None` if it lost its lease by itself.

@@ -13,7 +13,6 @@ use super::judge::Leadership;
 use super::processes::Departure;
 use crate::failure::{one_line, shell_word};
 
-/// A piece of news, for people and for programs.
 pub(super) struct News {
     pub(super) text: String,
     /// Durations are in milliseconds.

@@ -59,7 +59,6 @@ pub(super) struct Demo {
     status_at: Time,
 }
 
-/// A step of the script.
 enum Step {
     /// No candidate has led yet.
     Opening,
