@@ -31,7 +31,6 @@ mod outage;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod pem;
 mod registry;
-mod requests;
 mod roles;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod start;
@@ -56,8 +55,7 @@ pub use self::registry::Registry;
 pub(crate) use self::registry::default;
 #[cfg(test)]
 use self::registry::{expect_defaults, expect_origins};
-pub use self::requests::MemberRequests;
-pub use self::roles::{Owner, Part, RoleHolder, RoleSettings, Row, Table};
+pub use self::roles::{Owner, Part, RoleHolder, Row, Table};
 use crate::control::Realm;
 use crate::exit::Exit;
 use crate::failure::Failure;

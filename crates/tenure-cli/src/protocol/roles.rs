@@ -8,18 +8,6 @@ use tenure::{ElectionName, Fence, Time};
 use super::later::Later;
 use crate::failure::Failure;
 
-/// The checked settings of elections with roles.
-pub trait RoleSettings {
-    /// The roles of these settings, each an election.
-    fn parts(&self) -> Vec<Part>;
-
-    /// Whether the command asks about the whole election, as a table.
-    fn asks_for_all(&self) -> bool;
-
-    /// Whether a CMD that ended by itself runs again while its runner leads.
-    fn runs_again(&self) -> bool;
-}
-
 /// A participant in elections with roles.
 pub trait RoleHolder {
     /// Gives back all roles and campaigns for them again: no role can be given back alone.

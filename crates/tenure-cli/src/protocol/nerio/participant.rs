@@ -23,8 +23,7 @@ use crate::control::{Call, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{
-    AnyElection, AskMode, Backend, Later, Member, MemberRequests, Members, Participant,
-    StartedParticipant,
+    AnyElection, AskMode, Backend, Later, Member, Members, Participant, StartedParticipant,
 };
 use crate::settings::Origins;
 
@@ -90,8 +89,8 @@ impl Backend for Grantors {
         Box::pin(async move { self.ask(asks, origins).map(Asker::boxed) })
     }
 
-    fn member_requests(&self) -> Option<&dyn MemberRequests> {
-        Some(self)
+    fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {
+        Box::pin(members(&self.cluster, origins))
     }
 }
 
@@ -104,12 +103,6 @@ impl Grantors {
         })?;
         let builder = Node::builder(self.cluster.config.clone(), name);
         Asker::meet(builder, &self.cluster, asks, origins)
-    }
-}
-
-impl MemberRequests for Grantors {
-    fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {
-        Box::pin(members(&self.cluster, origins))
     }
 }
 
