@@ -14,7 +14,6 @@ pub enum Exit {
     Wrong,
     /// The arguments, variables or file are unusable; nothing was started.
     Usage,
-    /// The election has no leader.
     Vacant,
     /// No quorum could be asked, so the leader is unknown.
     Unknown,
@@ -36,7 +35,6 @@ pub enum Exit {
     NotExecutable,
     /// CMD does not exist.
     NotFound,
-    /// The exit code of CMD.
     Command(u8),
     /// The signal that ended CMD or the command itself. Under `run --hold`, a signal after CMD has
     /// succeeded is ignored.

@@ -134,7 +134,6 @@ pub(crate) const fn kill_margin(grace: Duration) -> Bounds<Duration> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OutOfRange {
     pub value: Quantity,
-    /// The bounds that the value violates.
     pub bounds: Bounds<Quantity>,
 }
 

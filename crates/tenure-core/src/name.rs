@@ -230,7 +230,6 @@ impl Default for Text {
 }
 
 impl Default for Value {
-    /// The empty value.
     fn default() -> Self {
         Self(None)
     }

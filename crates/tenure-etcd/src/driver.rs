@@ -25,7 +25,6 @@ use crate::wire::{Incoming, Wire};
 const FAREWELL: Duration = Duration::from_millis(500);
 const FAREWELL_MAX: Duration = Duration::from_secs(5);
 
-/// Questions of a node to its driver, in addition to requests of its handles.
 pub(crate) enum Ask {
     Proclaim { election: ElectionName, fence: Fence, value: Value },
     Counters(oneshot::Sender<Counters>),

@@ -19,7 +19,6 @@ use crate::notice::Notice;
 /// The longest time for which a closing node waits until it has left its group.
 const FAREWELL_MAX: Duration = Duration::from_secs(5);
 
-/// Questions of a node to its driver, in addition to requests of its handles.
 #[derive(Debug)]
 pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),

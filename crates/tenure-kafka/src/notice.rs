@@ -44,7 +44,6 @@ pub enum Notice {
     Protocol {
         /// The election, if the event is about an election.
         election: Option<ElectionName>,
-        /// The event, as the core has it.
         event: OwnEvent,
     },
 }

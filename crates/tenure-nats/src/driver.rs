@@ -22,7 +22,6 @@ use crate::wire::{self, Unread};
 /// The longest time for which a closing node waits until its resignations have come back.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);
 
-/// Questions of a node to its driver, in addition to requests of its handles.
 #[derive(Debug)]
 pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),

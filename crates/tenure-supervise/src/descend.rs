@@ -34,7 +34,6 @@ const LOOKS: usize = 16;
 struct Tree {
     children: Vec<Pid>,
     deeper: Vec<Descendant>,
-    /// Ids of all of them.
     pids: BTreeSet<i32>,
 }
 

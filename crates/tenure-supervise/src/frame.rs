@@ -25,7 +25,6 @@ pub(crate) enum Report {
     AllGone(Why),
 }
 
-/// The reason why a command was not started.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Failure {
     /// SIGTERM would have been due at once.

@@ -32,7 +32,6 @@ const EXCHANGES_MAX: usize = 4_096;
 
 const RELEASE: &str = "election/release";
 
-/// Questions of a node to its driver, in addition to requests of its handles.
 #[derive(Debug)]
 pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),

@@ -28,7 +28,6 @@ pub(crate) struct RequestResult {
 pub(crate) struct Failure {
     pub(crate) label: &'static str,
     pub(crate) why: Arc<str>,
-    /// The cause, if TLS failed.
     pub(crate) tls: Option<TlsCause>,
 }
 

@@ -60,7 +60,6 @@ pub enum Request<C: SafetyClass> {
         value: String,
         /// Rank among waiting candidates, the highest first, where the protocol has priorities.
         priority: u8,
-        /// The reply to the campaign.
         reply: CampaignReply<C>,
     },
     /// Stop campaigning or leading: [`Campaigns::resign`](crate::driver::Campaigns::resign). The

@@ -10,7 +10,7 @@ use crate::protocol::{Backend, Member, MemberChange, Members, MembersEpoch};
 use crate::settings::Context;
 
 pub(super) async fn run(backend: Box<dyn Backend>, context: Context) -> Result<Exit, Failure> {
-    let members = backend.members()?.members(&context.origins).await?;
+    let members = backend.members(&context.origins).await?;
     output::print(&if context.json { object(&members) } else { lines(&members) })?;
     members.failure.map_or(Ok(Exit::Done), Err)
 }
@@ -49,7 +49,7 @@ pub(super) async fn change(
     context: Context,
 ) -> Result<Exit, Failure> {
     let ChangeMembersSettings { backend, change } = settings;
-    backend.members()?.change_members(change.clone(), &context.origins).await?;
+    backend.change_members(change.clone(), &context.origins).await?;
     let (name, done) = match change {
         MemberChange::Add(name) => (name, "added"),
         MemberChange::Remove(name) => (name, "removed"),

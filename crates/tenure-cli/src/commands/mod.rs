@@ -56,184 +56,98 @@ struct Command {
     read: fn(&mut Layers<'_>) -> Result<Work, Failure>,
 }
 
+const fn row(words: &'static str, read: fn(&mut Layers<'_>) -> Result<Work, Failure>) -> Command {
+    Command { words, read }
+}
+
 /// All commands but `completions`, which prints a text.
 static ALL: [Command; 21] = [
-    Command {
-        words: "run",
-        read: |layers| {
-            let settings = RunSettings::read(layers)?;
-            Ok(Box::new(|context| stay(run::run(settings, context))))
-        },
-    },
-    Command {
-        words: "node",
-        read: |layers| {
-            let settings = NodeSettings::read(layers)?;
-            Ok(Box::new(|context| {
-                let warning = settings.seat.storage.warning();
-                warning.iter().for_each(|warning| failure::warn(warning));
-                stay(nerio::node::run(settings, context))
-            }))
-        },
-    },
-    Command {
-        words: "node status",
-        read: |layers| {
-            if layers.required(&REMOTE)? {
-                let settings = HealthSettings::read(layers)?;
-                return Ok(work(|context| nerio::health::run(settings, context)));
-            }
-            let settings = StatusSettings::read(layers)?;
-            Ok(work(|context| status::run(settings, context)))
-        },
-    },
-    Command {
-        words: "node wait-safe",
-        read: |layers| {
-            let settings = WaitSafeSettings::read(layers)?;
-            Ok(Box::new(|context| {
-                failure::warn_aside();
-                block_on(nerio::wait_safe::run(settings, context))
-            }))
-        },
-    },
-    Command {
-        words: "node recover",
-        read: |layers| {
-            let settings = RecoverSettings::read(layers)?;
-            Ok(Box::new(move |context| nerio::recover::run(&settings, &context)))
-        },
-    },
-    Command {
-        words: "leader",
-        read: |layers| {
-            let settings = AskSettings::read(layers, true)?;
-            Ok(work(|context| leader::run(settings, context)))
-        },
-    },
-    Command {
-        words: "observe",
-        read: |layers| {
-            let settings = AskSettings::read(layers, false)?;
-            Ok(Box::new(|context| {
-                failure::warn_aside();
-                block_on(observe::run(settings, context))
-            }))
-        },
-    },
-    Command {
-        words: "verify",
-        read: |layers| {
-            let settings = VerifySettings::read(layers)?;
-            Ok(work(|context| nerio::verify::run(settings, context)))
-        },
-    },
-    Command {
-        words: "elections",
-        read: |layers| {
-            let grantors = elections(layers)?;
-            Ok(work(|context| nerio::lists::elections(grantors, context)))
-        },
-    },
-    Command {
-        words: "candidates",
-        read: |layers| {
-            let settings = CandidatesSettings::read(layers)?;
-            Ok(work(|context| nerio::lists::candidates(settings, context)))
-        },
-    },
-    Command { words: "members", read: list_members },
-    Command { words: "members show", read: list_members },
-    Command { words: "members add", read: |layers| change_members(layers, MemberChange::Add) },
-    Command {
-        words: "members remove",
-        read: |layers| change_members(layers, MemberChange::Remove),
-    },
-    Command {
-        words: "resign",
-        read: |layers| {
-            if is_elsewhere(layers)? {
-                let settings = OrderSettings::resign(layers)?;
-                return Ok(work(|context| nerio::order::run(settings, context)));
-            }
-            let settings = TellSettings::read(layers)?;
-            Ok(work(|context| resign_transfer::resign(settings, context)))
-        },
-    },
-    Command {
-        words: "transfer",
-        read: |layers| {
-            if is_elsewhere(layers)? {
-                let settings = OrderSettings::transfer(layers)?;
-                return Ok(work(|context| nerio::order::run(settings, context)));
-            }
-            let settings = TransferSettings::read(layers)?;
-            Ok(work(|context| resign_transfer::transfer(settings, context)))
-        },
-    },
-    Command {
-        words: "keys new",
-        read: |layers| {
-            let settings = NewKeySettings::read(layers)?;
-            Ok(Box::new(move |context| nerio::keys::new(&settings, &context)))
-        },
-    },
-    Command {
-        words: "keys issue",
-        read: |layers| {
-            let settings = IssueKeySettings::read(layers)?;
-            Ok(Box::new(move |context| nerio::keys::issue(&settings, &context)))
-        },
-    },
-    Command {
-        words: "keys status",
-        read: |layers| {
-            let settings = StatusSettings::read(layers)?;
-            Ok(work(|context| nerio::keys::status(settings, context)))
-        },
-    },
-    Command {
-        words: "demo",
-        read: |layers| {
-            let settings = DemoSettings::read(layers)?;
-            Ok(work(|context| nerio::demo::run(settings, context)))
-        },
-    },
-    Command {
-        words: "simulate",
-        read: |layers| {
-            let settings = SimulateSettings::read(layers)?;
-            Ok(Box::new(move |context| nerio::simulate::run(&settings, &context)))
-        },
-    },
+    row("run", |layers| work(RunSettings::read(layers)?, run::run, stay)),
+    row("node", |layers| {
+        let settings = NodeSettings::read(layers)?;
+        Ok(Box::new(|context| {
+            let warning = settings.seat.storage.warning();
+            warning.iter().for_each(|warning| failure::warn(warning));
+            stay(nerio::node::run(settings, context))
+        }))
+    }),
+    row("node status", |layers| {
+        if layers.required(&REMOTE)? {
+            work(HealthSettings::read(layers)?, nerio::health::run, block_on)
+        } else {
+            work(StatusSettings::read(layers)?, status::run, block_on)
+        }
+    }),
+    row("node wait-safe", |layers| {
+        work(WaitSafeSettings::read(layers)?, nerio::wait_safe::run, aside)
+    }),
+    row("node recover", |layers| at_once(RecoverSettings::read(layers)?, nerio::recover::run)),
+    row("leader", |layers| work(AskSettings::read(layers, true)?, leader::run, block_on)),
+    row("observe", |layers| work(AskSettings::read(layers, false)?, observe::run, aside)),
+    row("verify", |layers| work(VerifySettings::read(layers)?, nerio::verify::run, block_on)),
+    row("elections", |layers| work(elections(layers)?, nerio::lists::elections, block_on)),
+    row("candidates", |layers| {
+        work(CandidatesSettings::read(layers)?, nerio::lists::candidates, block_on)
+    }),
+    row("members", |layers| work(ask::members(layers)?, members::run, block_on)),
+    row("members show", |layers| work(ask::members(layers)?, members::run, block_on)),
+    row("members add", |layers| change_members(layers, MemberChange::Add)),
+    row("members remove", |layers| change_members(layers, MemberChange::Remove)),
+    row("resign", |layers| {
+        if is_elsewhere(layers)? {
+            work(OrderSettings::resign(layers)?, nerio::order::run, block_on)
+        } else {
+            work(TellSettings::read(layers)?, resign_transfer::resign, block_on)
+        }
+    }),
+    row("transfer", |layers| {
+        if is_elsewhere(layers)? {
+            work(OrderSettings::transfer(layers)?, nerio::order::run, block_on)
+        } else {
+            work(TransferSettings::read(layers)?, resign_transfer::transfer, block_on)
+        }
+    }),
+    row("keys new", |layers| at_once(NewKeySettings::read(layers)?, nerio::keys::new)),
+    row("keys issue", |layers| at_once(IssueKeySettings::read(layers)?, nerio::keys::issue)),
+    row("keys status", |layers| work(StatusSettings::read(layers)?, nerio::keys::status, block_on)),
+    row("demo", |layers| work(DemoSettings::read(layers)?, nerio::demo::run, block_on)),
+    row("simulate", |layers| at_once(SimulateSettings::read(layers)?, nerio::simulate::run)),
 ];
-
-fn list_members(layers: &mut Layers<'_>) -> Result<Work, Failure> {
-    let backend = ask::members(layers)?;
-    Ok(work(|context| members::run(backend, context)))
-}
 
 fn change_members(
     layers: &mut Layers<'_>,
     change: fn(tenure::NodeName) -> MemberChange,
 ) -> Result<Work, Failure> {
-    let settings = ChangeMembersSettings::read(layers, change)?;
-    Ok(work(|context| members::change(settings, context)))
+    work(ChangeMembersSettings::read(layers, change)?, members::change, block_on)
 }
 
-/// Makes the work of a command that ends by itself.
-fn work<F>(command: impl FnOnce(Context) -> F + 'static) -> Work
-where
-    F: Future<Output = Result<Exit, Failure>> + 'static,
-{
-    Box::new(|context| block_on(command(context)))
+/// The work of a command whose future `carry_out` runs.
+fn work<S: 'static, F: 'static>(
+    settings: S,
+    command: fn(S, Context) -> F,
+    carry_out: fn(F) -> Result<Exit, Failure>,
+) -> Result<Work, Failure> {
+    Ok(Box::new(move |context| carry_out(command(settings, context))))
+}
+
+/// The work of a command that waits for nothing.
+fn at_once<S: 'static>(
+    settings: S,
+    command: fn(&S, &Context) -> Result<Exit, Failure>,
+) -> Result<Work, Failure> {
+    Ok(Box::new(move |context| command(&settings, &context)))
 }
 
 /// Runs a command that lasts until it is stopped. The process has no other thread yet.
 fn stay(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
     ignore_ctrl_z();
+    aside(beside_orphans(command))
+}
+
+/// Runs a command that never waits for the reader of its warnings.
+fn aside(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
     failure::warn_aside();
-    block_on(beside_orphans(command))
+    block_on(command)
 }
 
 /// Reads the arguments; see [`invocation::read`].

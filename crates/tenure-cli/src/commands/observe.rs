@@ -32,7 +32,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
             participant?
         }
     };
-    if backend.roles().is_some_and(|roles| roles.asks_for_all()) {
+    if backend.asks_for_all() {
         let asked = Question { election: &election, protocol, json: as_json };
         let patience = backend.patience();
         return role_table::follow(asked, &*participant, &mut signals, reader_left, patience).await;

@@ -9,7 +9,6 @@ use crate::invocation::nerio::node::StatusSettings;
 use crate::output;
 use crate::settings::Context;
 
-/// Prints the status of the node or the runner, its name first.
 pub(super) async fn run(settings: StatusSettings, context: Context) -> Result<Exit, Failure> {
     let answer = client::status(&settings.control, &context.origins, &settings.realms).await?;
     let text = if context.json { answer.to_string() } else { lines(&answer).join("\n") };

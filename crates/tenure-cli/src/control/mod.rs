@@ -52,7 +52,6 @@ pub enum Request {
 pub enum Answer {
     /// The request is done; the status follows.
     Done(serde_json::Value),
-    /// The request is refused.
     Refused { what: String, fix: String },
 }
 

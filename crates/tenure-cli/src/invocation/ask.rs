@@ -162,7 +162,6 @@ impl TellSettings {
 /// The checked settings of `tenure transfer`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransferSettings {
-    /// The order to the runner.
     pub tell: TellSettings,
     pub to: NodeName,
     /// The longest wait for the hand-over to take effect; `None` does not wait.

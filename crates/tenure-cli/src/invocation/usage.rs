@@ -11,7 +11,6 @@ use crate::near::nearest;
 use crate::settings::hidden::HIDDEN;
 use crate::settings::parse;
 
-/// The failure for clap's error about `arguments`.
 pub(crate) fn failure(error: &Error, tree: &Command, arguments: &[OsString]) -> Failure {
     let (path, command) = deepest(tree, arguments);
     let of = |kind| text(error, kind).unwrap_or_default();

@@ -10,8 +10,8 @@ use tenure::{
 use tokio::sync::{mpsc, watch};
 
 use super::later::{Later, at_once};
-use super::requests::{MemberRequests, unsupported};
-use super::roles::{Part, RoleHolder, RoleSettings};
+use super::members::{MemberChange, Members};
+use super::roles::{Part, RoleHolder};
 use crate::control::Call;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -58,38 +58,41 @@ pub trait Backend: Debug {
         watch::channel(None).1
     }
 
-    /// The settings of roles, if elections have roles.
-    fn roles(&self) -> Option<&dyn RoleSettings> {
-        None
-    }
-
-    /// The requests to members, if the protocol has a list of members.
-    fn member_requests(&self) -> Option<&dyn MemberRequests> {
-        None
-    }
-}
-
-impl dyn Backend {
     /// The parts of `election` that these settings name: only `election` itself if there are no
     /// roles.
-    #[must_use]
-    pub fn parts(&self, election: &ElectionName) -> Vec<Part> {
-        match self.roles() {
-            Some(roles) => roles.parts(),
-            None => vec![Part { election: election.clone(), role: None }],
-        }
+    fn parts(&self, election: &ElectionName) -> Vec<Part> {
+        vec![Part { election: election.clone(), role: None }]
+    }
+
+    /// Whether the command asks about all roles of the election, as a table.
+    fn asks_for_all(&self) -> bool {
+        false
     }
 
     /// Whether a CMD that ended by itself runs again while its runner leads.
-    #[must_use]
-    pub fn runs_again(&self) -> bool {
-        self.roles().is_some_and(|roles| roles.runs_again())
+    fn runs_again(&self) -> bool {
+        false
     }
 
-    /// The requests to members, for a protocol that [`can`](super::Protocol::can) do them.
-    pub fn members(&self) -> Result<&dyn MemberRequests, Failure> {
-        self.member_requests().ok_or_else(|| unsupported("members"))
+    /// Asks the members for their states, if the protocol [`can`](super::Protocol::can) do that.
+    fn members<'a>(&'a self, _: &'a Origins) -> Later<'a, Result<Members, Failure>> {
+        at_once(Err(unsupported("members")))
     }
+
+    /// Adds or removes a member, if the protocol [`can`](super::Protocol::can) do that.
+    fn change_members<'a>(
+        &'a self,
+        _: MemberChange,
+        _: &'a Origins,
+    ) -> Later<'a, Result<(), Failure>> {
+        at_once(Err(unsupported("changes of members")))
+    }
+}
+
+/// The failure of a protocol that claims a capability and lacks it.
+fn unsupported(what: &str) -> Failure {
+    let what = format!("the protocol says that it has {what}, and does not answer it");
+    Failure::new(Exit::Bug, what, "report it")
 }
 
 /// End of an asker's questions.
@@ -135,7 +138,6 @@ pub trait Participant {
         Box::pin(async { None })
     }
 
-    /// The reason for which no candidate leads `election`.
     fn why_vacant(&self, _: &ElectionName) -> Later<'static, Option<String>> {
         Box::pin(async { None })
     }
@@ -166,7 +168,6 @@ pub trait Participant {
         Box::pin(async { refused(why) })
     }
 
-    /// The operations on roles, if elections have roles.
     fn roles(&self) -> Option<&dyn RoleHolder> {
         None
     }
@@ -189,9 +190,7 @@ pub fn refused(why: String) -> Failure {
 /// An election, with the safety class of its protocol.
 #[derive(Debug)]
 pub enum AnyElection {
-    /// An election of at most one leader, with a fence.
     AtMostOne(Election<AtMostOne>),
-    /// An election of possibly several leaders, without fences.
     MayOverlap(Election<MayOverlap>),
 }
 

@@ -33,7 +33,6 @@ pub struct Layers<'a> {
     file: Option<SettingsFile>,
     /// The protocol whose defaults hold, once it is known.
     protocol: Option<&'static Protocol>,
-    /// Origins of the settings that were read.
     pub origins: Origins,
     warnings: Vec<String>,
 }
@@ -123,7 +122,6 @@ impl<'a> Layers<'a> {
         Ok(value)
     }
 
-    /// The default text of a setting, if it has one.
     fn default(&self, spec: &Spec) -> Option<&'static str> {
         match spec.default {
             Default::Text(text) => Some(text),

@@ -31,7 +31,6 @@ mod outage;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod pem;
 mod registry;
-mod requests;
 mod roles;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod start;
@@ -56,8 +55,7 @@ pub use self::registry::Registry;
 pub(crate) use self::registry::default;
 #[cfg(test)]
 use self::registry::{expect_defaults, expect_origins};
-pub use self::requests::MemberRequests;
-pub use self::roles::{Owner, Part, RoleHolder, RoleSettings, Row, Table};
+pub use self::roles::{Owner, Part, RoleHolder, Row, Table};
 use crate::control::Realm;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -109,7 +107,6 @@ pub struct Protocol {
     pub shows_id: bool,
     /// The arguments of an example of `tenure run` that find the peers.
     pub example: &'static str,
-    /// The protocol's code, if this build has it.
     pub support: Support,
 }
 
@@ -121,7 +118,6 @@ pub enum Support {
     /// The function that reads the protocol's settings for a purpose; the settings [of
     /// candidates](Protocol::of_candidates) only for a campaign.
     Built(ReadSettings),
-    /// The feature of this crate that the build lacks.
     Lacks(&'static str),
 }
 

@@ -20,7 +20,6 @@ pub(super) struct Endpoints {
 }
 
 impl Endpoints {
-    /// Whether this reason is new for `endpoint`.
     pub(super) fn is_news(&mut self, endpoint: &str, why: &str) -> bool {
         let reasons = self.reasons.entry(endpoint.to_owned()).or_default();
         if reasons.len() >= REASONS_MAX {
@@ -35,7 +34,6 @@ impl Endpoints {
     }
 }
 
-/// A time without a server in use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Outage {
     since: Time,

@@ -170,7 +170,6 @@ fn build(feature: &str) -> String {
 }
 
 impl Protocol {
-    /// Whether the protocol has the setting `spec`.
     pub(super) fn has(&self, spec: &Spec) -> bool {
         self.all_settings(true).any(|listed| listed.name == spec.name)
     }
@@ -180,19 +179,16 @@ impl Protocol {
         self.settings.iter().chain(more).copied()
     }
 
-    /// The protocol's default and note of a shared setting.
     fn note(&self, spec: &Spec) -> Option<&'static About> {
         self.says.iter().find(|about| about.setting == spec.name)
     }
 
-    /// Advice for a user who gave the setting `name` of another protocol.
     fn advice(&self, name: &str) -> Option<&'static str> {
         let advice = self.instead.iter().find(|advice| advice.settings.contains(&name))?;
         Some(advice.fix)
     }
 }
 
-/// The default text of a setting with `protocol`, if it has one.
 pub(crate) fn default(protocol: &Protocol, spec: &Spec) -> Option<&'static str> {
     match spec.default {
         Default::Text(text) => Some(text),
@@ -201,7 +197,6 @@ pub(crate) fn default(protocol: &Protocol, spec: &Spec) -> Option<&'static str> 
     }
 }
 
-/// Asserts that the help shows the core's defaults.
 #[cfg(test)]
 pub(super) fn expect_defaults(
     protocol: &Protocol,

@@ -8,18 +8,6 @@ use tenure::{ElectionName, Fence, Time};
 use super::later::Later;
 use crate::failure::Failure;
 
-/// The checked settings of elections with roles.
-pub trait RoleSettings {
-    /// The roles of these settings, each an election.
-    fn parts(&self) -> Vec<Part>;
-
-    /// Whether the command asks about the whole election, as a table.
-    fn asks_for_all(&self) -> bool;
-
-    /// Whether a CMD that ended by itself runs again while its runner leads.
-    fn runs_again(&self) -> bool;
-}
-
 /// A participant in elections with roles.
 pub trait RoleHolder {
     /// Gives back all roles and campaigns for them again: no role can be given back alone.
@@ -49,7 +37,6 @@ pub trait RoleHolder {
 pub struct Part {
     /// Name of the election: `NAME/3` for role 3.
     pub election: ElectionName,
-    /// Role, if there are several.
     pub role: Option<u32>,
 }
 
@@ -67,7 +54,6 @@ pub struct Row {
     pub part: Part,
     /// Partition whose owner leads the part.
     pub partition: u32,
-    /// Process that leads the part.
     pub owner: Option<Owner>,
     /// Whether the row is certain: the report of a leader may still be on its way.
     pub known: bool,
@@ -81,7 +67,6 @@ pub struct Owner {
     pub host: String,
     /// Value that the process shows to others.
     pub value: String,
-    /// Fence of the leadership, if there are fences.
     pub fence: Option<Fence>,
     /// Time of its latest report, on this process's clock.
     pub heard: Time,

@@ -7,7 +7,6 @@ use tenure::SystemError;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The failure of a client that the system refused.
 pub(super) fn refused(error: &SystemError) -> Failure {
     let what = match error.source() {
         Some(source) => format!("{error}: {source}"),

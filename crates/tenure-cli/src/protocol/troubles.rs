@@ -34,7 +34,6 @@ struct State {
     permanent: Option<Failure>,
     /// The reason for which the service does not answer.
     silent: Option<Failure>,
-    /// Start and latest reason of the outage.
     outage: Option<Outage>,
     own: Option<String>,
 }
@@ -73,7 +72,6 @@ impl Troubles {
         })
     }
 
-    /// The reason for which the service does not answer.
     pub(super) fn why_silent(&self) -> Later<'static, Option<Failure>> {
         Box::pin(std::future::ready(self.0.borrow().silent.clone()))
     }
@@ -133,7 +131,6 @@ impl<About: Ord> Watch<About> {
         self.state.send_modify(|state| state.silent = Some(why));
     }
 
-    /// Records a connection to `endpoint`.
     pub(super) fn is_connected(&mut self, endpoint: &str) {
         self.works(endpoint);
         self.state.send_modify(|state| (state.silent, state.outage) = (None, None));

@@ -6,7 +6,8 @@ use crate::settings::Refusal;
 
 /// Writes a list in the form that [`list`] reads.
 #[must_use]
-pub fn shown(list: &[ServerUrl]) -> String {
+#[expect(clippy::ptr_arg, reason = "the type of the setting")]
+pub fn shown(list: &Vec<ServerUrl>) -> String {
     list.iter().map(ServerUrl::as_str).collect::<Vec<_>>().join(",")
 }
 

@@ -54,7 +54,6 @@ impl SettingsFile {
         }
     }
 
-    /// Reads `text` of the file `path`.
     fn parse(path: String, text: &str, specs: &[&'static Spec]) -> Result<Self, Failure> {
         let place = Source { path, text, specs };
         let document = DeTable::parse(text).map_err(|error| {

@@ -191,7 +191,6 @@ impl fmt::Display for Origins {
     }
 }
 
-/// `text` as a word of a shell.
 fn in_shell(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-=,%@/:+".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

@@ -168,7 +168,6 @@ pub enum Reply {
         /// The granted length in seconds; may exceed the requested one.
         ttl: u32,
     },
-    /// A lease with this id exists.
     LeaseExists,
     /// An answer to the keep-alive, which does not prove a renewal (E3).
     Alive {

@@ -170,7 +170,6 @@ impl Bus {
     }
 }
 
-/// The task that keeps a connection.
 struct Keeper {
     options: CheckedOptions,
     subject: String,
@@ -180,7 +179,6 @@ struct Keeper {
     queue: Queue,
 }
 
-/// Lost messages of one connection.
 #[derive(Default)]
 struct Losses {
     last: Option<Time>,
@@ -194,7 +192,6 @@ impl Losses {
     }
 }
 
-/// The reason for which a connection is left.
 enum Reason {
     /// The connection is gone, or of no use any more.
     Lost(Arc<str>),

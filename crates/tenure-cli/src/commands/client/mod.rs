@@ -147,7 +147,6 @@ fn a_role_of(path: &Path) -> Option<PathBuf> {
     files.filter_map(role).min().map(|(_, file)| file)
 }
 
-/// Sends a request, and reads its answer.
 async fn talk(path: &Path, request: &Request) -> io::Result<Result<Answer, Failure>> {
     let mut stream = match socket_file::connect(path).await {
         Ok(connected) => connected?,

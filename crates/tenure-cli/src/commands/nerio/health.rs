@@ -10,7 +10,6 @@ use crate::output::{self, millis};
 use crate::protocol::nerio::health::{self, Health, MemberHealth};
 use crate::settings::Context;
 
-/// Asks all members, or the named one, and prints their answers.
 pub(in crate::commands) async fn run(
     settings: HealthSettings,
     context: Context,

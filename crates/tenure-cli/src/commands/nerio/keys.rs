@@ -28,7 +28,6 @@ pub(in crate::commands) fn new(
     give(&about, &key.to_line(), key.id(), settings.out.as_deref(), context)
 }
 
-/// Makes the key of an application.
 pub(in crate::commands) fn issue(
     settings: &IssueKeySettings,
     context: &Context,

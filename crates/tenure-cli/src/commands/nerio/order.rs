@@ -38,7 +38,6 @@ fn object(wish: &Wish, ended: &EndedLeadership) -> serde_json::Value {
     })
 }
 
-/// The result as a text for people, and the exit code.
 fn said(wish: &Wish, ended: &EndedLeadership) -> (String, Exit) {
     let EndedLeadership { id, fence, .. } = ended;
     let election = &wish.election;

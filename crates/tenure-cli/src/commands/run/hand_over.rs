@@ -58,7 +58,6 @@ pub(super) enum Next {
     Named,
     /// Another candidate leads, perhaps this runner itself.
     Other { id: Arc<str>, fence: Option<Fence> },
-    /// No leader was seen.
     Nobody,
 }
 
@@ -132,7 +131,6 @@ struct Succession<K: Class> {
 }
 
 impl<K: Class> Succession<K> {
-    /// Waits for the next leader, at most for `patience`.
     async fn next(&self, patience: Duration) -> Next {
         let next = async {
             let mut observer = self.election.observe();

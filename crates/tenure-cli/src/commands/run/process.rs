@@ -226,7 +226,6 @@ impl Process {
         }
     }
 
-    /// Ends the other runners after the end of one.
     fn end_others(&self) {
         let is_ending = self.orders.borrow().ends().is_some();
         if !is_ending {

@@ -131,7 +131,6 @@ impl Reporter {
         self.manager.of_election(election, true, &text);
     }
 
-    /// Reports that the runner was not elected within this span.
     pub(super) fn not_elected(&self, within: Option<Duration>, why: Option<&str>) {
         let id = &self.id;
         let election = &self.election;
@@ -290,7 +289,6 @@ impl Reporter {
         }
     }
 
-    /// Answers that the named candidate leads already.
     pub(super) fn leads_already(&self) -> Answer {
         self.status(Some(json!({"unchanged": true})))
     }

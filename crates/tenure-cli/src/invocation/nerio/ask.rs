@@ -20,7 +20,6 @@ pub struct CandidatesSettings {
 /// The checked settings of `tenure verify`.
 #[derive(Debug)]
 pub struct VerifySettings {
-    /// The members that name the leader.
     pub(crate) grantors: Grantors,
     pub election: ElectionName,
     /// The longest wait for a leader; `None` takes the first answer.

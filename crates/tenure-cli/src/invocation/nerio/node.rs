@@ -19,7 +19,6 @@ use crate::settings::table;
 pub struct NodeSettings {
     /// The cluster, and the address to bind.
     pub cluster: Cluster,
-    /// The place of the member.
     pub seat: Seat,
 }
 

@@ -12,9 +12,7 @@ use crate::settings::{Origin, table};
 /// An order over the network, checked.
 #[derive(Debug)]
 pub struct OrderSettings {
-    /// The members that pass the order on.
     pub(crate) grantors: Grantors,
-    /// The leadership to end, and the next leader.
     pub(crate) wish: Wish,
 }
 

@@ -18,7 +18,6 @@ pub struct RecoverSettings {
     pub state: PathBuf,
     /// The members with lost directories, in the order of the members list.
     pub lost: Vec<NodeName>,
-    /// The floor of fences, if the operator gives it.
     pub floor: Option<Fence>,
 }
 
@@ -61,7 +60,6 @@ fn listed(members: MemberSet, config: &Checked) -> Vec<NodeName> {
     config.names().into_iter().filter(is_it).collect()
 }
 
-/// The positions of these members in the membership.
 fn positions(
     names: &[NodeName],
     cluster: &Cluster,

@@ -21,7 +21,6 @@ use crate::settings::{Origins, table};
 /// The name of an asker, and of a candidate while its settings are checked.
 const UNNAMED: &str = "asker";
 
-/// A bus, and the settings of its elections.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Settings {
     /// The core's settings, checked together; the candidate's name comes later.
@@ -31,11 +30,9 @@ pub(super) struct Settings {
     pub(super) prefix: SubjectPrefix,
     /// Authority of the servers' certificates, and the certificate of this client.
     pub(super) tls: Option<Tls>,
-    /// Login.
     pub(super) proof: Option<Proof>,
 }
 
-/// The proof of this client's identity.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Proof {
     User(Login),
@@ -112,7 +109,6 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
     }
 }
 
-/// The failure for settings that the core refuses, with the origin of every number.
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     let fix = match error {
         ConfigError::LeaseTooShort { lease, heartbeat, max_clock_skew, needed } => {
@@ -141,7 +137,6 @@ mod tests {
     use super::*;
     use crate::protocol::expect_origins;
 
-    /// Every refusal of the core that a setting can cause names settings to change.
     #[test]
     fn every_refusal_names_a_setting() {
         let defaults = || Config::new("x".parse().unwrap(), "y".parse().unwrap());

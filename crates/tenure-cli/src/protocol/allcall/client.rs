@@ -73,7 +73,6 @@ impl Settings {
     }
 }
 
-/// The observations of a participant about itself.
 #[derive(Clone, Default)]
 struct Observations {
     rank: Option<u64>,
@@ -286,7 +285,6 @@ fn options(settings: &Settings) -> Options {
     options
 }
 
-/// Warns of facts for the operator.
 struct Watcher {
     explain: Explain,
     watch: Watch<&'static str>,

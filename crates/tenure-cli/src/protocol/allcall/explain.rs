@@ -13,7 +13,6 @@ use crate::settings::Origins;
 use crate::settings::hidden::{PASSWORD_ENTRY, TOKEN_ENTRY};
 use crate::settings::table;
 
-/// Makes failures of errors.
 #[derive(Clone)]
 pub(super) struct Explain {
     settings: Settings,
@@ -25,7 +24,6 @@ impl Explain {
         Self { settings: settings.clone(), origins: origins.clone() }
     }
 
-    /// Explains a file that cannot be used.
     pub(super) fn options(&self, error: &OptionsError) -> Failure {
         let (names, fix): (&[&str], &str) = match error {
             OptionsError::Pem(error) => (error.settings(), error.fix()),
@@ -167,7 +165,6 @@ impl Explain {
         self.origins.failure(Exit::Refused, what, fix, &names)
     }
 
-    /// Explains a missing permission.
     pub(super) fn denied(&self, why: &str) -> Failure {
         let fix = "give this login the permissions that docs/operations.md names for participants, \
                    or for askers";

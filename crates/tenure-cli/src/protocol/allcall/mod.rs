@@ -34,7 +34,7 @@ pub const FORM: UrlForm = UrlForm {
 
 crate::settings! {
     SERVERS: Vec<ServerUrl> = "servers" "LIST" List, Everywhere, Nothing, NATS,
-        servers, shown,
+        servers, urls::shown,
         "The NATS servers, nats:// or tls://, with port 4222 unless another is given: \
          nats://10.0.0.1:4222,nats://10.0.0.2:4222";
     SUBJECT_PREFIX: String = "subject-prefix" "PREFIX" Text, Everywhere, Text("tenure"), NATS,
@@ -117,11 +117,6 @@ fn on_or_off(text: &str) -> Result<bool, Refusal> {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the type of the setting")]
 fn shown_as_on_or_off(on: &bool) -> String {
     if *on { "on".to_owned() } else { "off".to_owned() }
-}
-
-#[expect(clippy::ptr_arg, reason = "the type of the setting")]
-fn shown(value: &Vec<ServerUrl>) -> String {
-    urls::shown(value)
 }
 
 pub static PROTOCOL: Protocol = Protocol {

@@ -73,7 +73,6 @@ struct Client {
     reports: RefCell<Reports>,
 }
 
-/// The reports of the node so far.
 struct Reports {
     notices: Receiver<Notice>,
     /// The foreign key that is the first of the election.
@@ -264,7 +263,6 @@ fn options(store: &Store) -> Options {
 /// process unless it leads.
 const ENDING: Duration = Duration::from_secs(10);
 
-/// Warns of facts for the operator.
 struct Watcher {
     explain: Explain,
     lease: Duration,

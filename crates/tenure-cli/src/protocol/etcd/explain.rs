@@ -12,7 +12,6 @@ use crate::failure::{Failure, shell_word};
 use crate::settings::Origins;
 use crate::settings::hidden::PASSWORD_ENTRY;
 
-/// Makes failures of errors.
 #[derive(Clone)]
 pub(super) struct Explain {
     store: Store,
@@ -133,7 +132,6 @@ impl Explain {
         self.store.tls.as_ref().is_some_and(|tls| tls.identity.is_some())
     }
 
-    /// Explains a file that cannot be used.
     pub(super) fn options(&self, error: &OptionsError) -> Failure {
         let (names, fix): (&[&str], &str) = match error {
             OptionsError::Pem(error) => (error.settings(), error.fix()),

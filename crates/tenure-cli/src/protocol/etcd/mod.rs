@@ -32,7 +32,7 @@ pub const FORM: UrlForm = UrlForm {
 
 crate::settings! {
     ENDPOINTS: Vec<ServerUrl> = "endpoints" "LIST" List, Everywhere, Nothing, ETCD,
-        |text| urls::list(&FORM, text), shown,
+        |text| urls::list(&FORM, text), urls::shown,
         "The members of etcd, http:// or https://, with port 2379 unless another is given: \
          http://10.0.0.1:2379,http://10.0.0.2:2379";
     NAMESPACE: String = "namespace" "PREFIX" Text, Everywhere, Text(""), ETCD,
@@ -95,11 +95,6 @@ pub static PROTOCOL: Protocol = Protocol {
     #[cfg(not(feature = "etcd"))]
     support: Support::Lacks("etcd"),
 };
-
-#[expect(clippy::ptr_arg, reason = "the type of the setting")]
-fn shown(value: &Vec<ServerUrl>) -> String {
-    urls::shown(value)
-}
 
 #[cfg(test)]
 mod tests {

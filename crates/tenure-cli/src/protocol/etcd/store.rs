@@ -59,7 +59,6 @@ impl Store {
     }
 }
 
-/// The failure for settings that the core refuses, with the origin of every number.
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     let fix = match error {
         ConfigError::NotWholeSeconds { .. } => {
@@ -78,7 +77,6 @@ mod tests {
     use super::*;
     use crate::protocol::expect_origins;
 
-    /// Every refusal of the core that a setting can cause names settings to change.
     #[test]
     fn every_refusal_names_a_setting() {
         let refusals = [

@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::protocol::backend::OTHERS_KNOW;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, AskMode, Backend, Later, Owner, Part, Participant, RoleHolder, RoleSettings, Row,
+    AnyElection, AskMode, Backend, Later, Owner, Part, Participant, RoleHolder, Row,
     StartedParticipant, Table,
 };
 use crate::settings::Origins;
@@ -76,13 +76,7 @@ impl Backend for Settings {
         self.silence.subscribe()
     }
 
-    fn roles(&self) -> Option<&dyn RoleSettings> {
-        Some(self)
-    }
-}
-
-impl RoleSettings for Settings {
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self, _: &ElectionName) -> Vec<Part> {
         self.roles.each().map(|role| part(&self.config, role)).collect()
     }
 

@@ -12,7 +12,6 @@ use crate::protocol::start;
 use crate::settings::Origins;
 use crate::settings::hidden::PASSWORD_ENTRY;
 
-/// Makes failures of errors.
 #[derive(Clone)]
 pub(super) struct Explain {
     given: Properties,
@@ -24,13 +23,11 @@ impl Explain {
         Self { given: settings.given.clone(), origins: origins.clone() }
     }
 
-    /// An explanation for settings without properties and origins.
     #[cfg(test)]
     pub(super) fn of_nothing() -> Self {
         Self { given: Properties::default(), origins: Origins::default() }
     }
 
-    /// Explains options that cannot work.
     pub(super) fn options(&self, error: &OptionsError) -> Failure {
         let (names, fix): (&[&str], &str) = match error {
             OptionsError::Pem(error) => (error.settings(), error.fix()),
@@ -85,7 +82,6 @@ impl Explain {
         }
     }
 
-    /// Explains a topic that cannot be used.
     pub(super) fn topic(&self, error: &TopicError) -> Failure {
         let text = error.to_string();
         let (exit, names, (what, fix)): (_, &[&str], _) = match error {

@@ -31,7 +31,6 @@ const DELIVERY_MAX: Duration = Duration::from_secs(1);
 /// The longest time for which a broker may hold back an answer.
 const FETCH_MAX: Duration = Duration::from_millis(100);
 
-/// A ledger, and the settings of its elections.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     /// The core's settings, checked together; the candidate's name comes later.
@@ -42,7 +41,6 @@ pub(super) struct Settings {
     pub(super) roles: Roles,
     /// Whether the user named no role.
     pub(super) any_role: bool,
-    /// Whether a CMD that ended by itself runs again.
     pub(super) runs_again: bool,
     /// Whether a process that must end leaves the group, and keeps leading until another process
     /// leads.
@@ -125,7 +123,6 @@ fn on_stop(layers: &mut Layers<'_>, mode: Mode) -> Result<bool, Failure> {
     Ok(leads_on)
 }
 
-/// The base of fences, if there are fences.
 fn fence_base(layers: &mut Layers<'_>, mode: Mode) -> Result<u32, Failure> {
     let base = layers.required(&FENCE_BASE)?;
     if base > 0 && mode == Mode::AtLeastOne {
@@ -202,7 +199,6 @@ fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
     }))
 }
 
-/// The failure for settings that the core refuses, with the origin of every number.
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     let fix = match error {
         ConfigError::Election { .. } => Some("shorten --election".to_owned()),
@@ -228,7 +224,6 @@ mod tests {
     use super::*;
     use crate::protocol::{default, expect_origins};
 
-    /// Every refusal of the core that a setting can cause names settings to change.
     #[test]
     fn every_refusal_names_a_setting() {
         let defaults = || {

@@ -35,7 +35,7 @@ crate::settings! {
         parse::text, plain,
         "The topic whose partitions decide who leads; use it for nothing else. The same for all";
     GROUP: ClusterName = "group" "NAME" Text, Everywhere, Follows("the election's name"), KAFKA,
-        group, plain,
+        parse::cluster, plain,
         "The consumer group that shares the partitions: 1 to 32 bytes. Two groups give each role \
          two leaders, so a role keeps a leader while you change one group";
     PARTITIONS: u32 = "partitions" "M" Number, Everywhere, Nothing, KAFKA,
@@ -68,7 +68,7 @@ crate::settings! {
         parse::positive_duration, span,
         "How long a process may take to give up partitions";
     GROUP_PROTOCOL: String = "group-protocol" "PROTOCOL" Text, Everywhere, Text("classic"), KAFKA,
-        group_protocol, plain,
+        |text| one_of(text, "a group protocol", &["classic", "consumer"]), plain,
         "The protocol by which members join their group, the same for the whole group: classic; \
          or consumer, which needs brokers of 4.0 or newer, and these set the session timeout";
     ALLOW_UNREPLICATED: bool = "allow-unreplicated" "" Switch, Everywhere, Text("false"), KAFKA,
@@ -87,29 +87,25 @@ crate::settings! {
         "Further settings of the client library, librdkafka, separated by commas: client.rack=b. \
          Properties that elections rely on are refused";
     SASL_MECHANISM: String = "sasl-mechanism" "NAME" Text, Everywhere, Text("plain"), table::TLS,
-        sasl_mechanism, plain,
+        |text| one_of(text, "a SASL mechanism", &["plain", "scram-sha-256", "scram-sha-512"]),
+        plain,
         "The SASL mechanism for --user and its password: plain, scram-sha-256 or scram-sha-512";
     ON_EXIT: String = "on-exit" "HOW" Text, Everywhere, Text("stop"), GENERAL,
-        on_exit, plain,
+        |text| one_of(text, "a known reaction", &["stop", RESTART]), plain,
         "The reaction when CMD ends by itself: stop (this process leaves, and ends with CMD's \
          code) or restart (CMD runs again while this process leads the role)";
     ON_STOP: String = "on-stop" "HOW" Text, Everywhere,
         Follows("lead-on; in at-most-one at-once"), GENERAL,
-        on_stop, plain,
+        |text| one_of(text, "a known reaction", &[LEAD_ON, AT_ONCE]), plain,
         "The reaction when this process is asked to end: lead-on (it leaves the group, and CMD \
          runs until another process leads the role, at most for --takeover) or at-once. A second \
          signal always means at-once";
-}
-
-fn group(text: &str) -> Result<ClusterName, Refusal> {
-    parse::cluster(text)
 }
 
 fn mode(text: &str) -> Result<Mode, Refusal> {
     text.parse().map_err(|_| parse::not_one_of(text, "a mode", &["at-least-one", "at-most-one"]))
 }
 
-/// `text`, if it is a known word.
 fn one_of(text: &str, kind: &str, known: &[&str]) -> Result<String, Refusal> {
     if known.contains(&text) {
         Ok(text.to_owned())
@@ -118,28 +114,12 @@ fn one_of(text: &str, kind: &str, known: &[&str]) -> Result<String, Refusal> {
     }
 }
 
-fn group_protocol(text: &str) -> Result<String, Refusal> {
-    one_of(text, "a group protocol", &["classic", "consumer"])
-}
-
-fn sasl_mechanism(text: &str) -> Result<String, Refusal> {
-    one_of(text, "a SASL mechanism", &["plain", "scram-sha-256", "scram-sha-512"])
-}
-
 /// The value of [`ON_EXIT`] that restarts CMD.
 const RESTART: &str = "restart";
-
-fn on_exit(text: &str) -> Result<String, Refusal> {
-    one_of(text, "a known reaction", &["stop", RESTART])
-}
 
 /// The values of [`ON_STOP`].
 const LEAD_ON: &str = "lead-on";
 const AT_ONCE: &str = "at-once";
-
-fn on_stop(text: &str) -> Result<String, Refusal> {
-    one_of(text, "a known reaction", &[LEAD_ON, AT_ONCE])
-}
 
 pub static PROTOCOL: Protocol = Protocol {
     name: "nele",

@@ -19,12 +19,10 @@ use crate::settings::{Origins, table};
 /// A cluster, and this process's address in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cluster {
-    /// Core settings, checked.
     pub config: Checked,
     /// Address to bind; port 0 is any free port. Loopback, unless there are keys or the user
     /// permits other addresses.
     pub listen: SocketAddr,
-    /// Keys that seal datagrams.
     pub keys: Option<KeySetting>,
     /// Whether unsealed datagrams are read: on loopback, or where the user permits it.
     pub permits_unsealed: bool,

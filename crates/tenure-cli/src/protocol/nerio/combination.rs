@@ -5,7 +5,6 @@ use tenure_core::nerio::{Checked, Config, ConfigError, QuorumTextError, Quorums}
 use crate::failure::{Failure, quoted};
 use crate::settings::{Origins, timing};
 
-/// Checks `config` with the quorum system that `quorums` describes.
 pub(crate) fn check(config: Config, quorums: &str, origins: &Origins) -> Result<Checked, Failure> {
     // Check the members first: quorums over a faulty list would get a misleading error.
     let mut config = (*config.check().map_err(|error| refused(&error, origins))?).clone();
@@ -43,7 +42,6 @@ fn refused_quorums(text: &str, error: &QuorumTextError, origins: &Origins) -> Fa
     origins.usage(what, fix, names)
 }
 
-/// The failure for settings that the core refuses, with the origin of every number.
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     let fix = match error {
         ConfigError::NoMembers => "list the nodes: --members a=127.0.0.1:7101,b=127.0.0.1:7102,…",

@@ -20,7 +20,6 @@ use crate::settings::Origins;
 /// A member's report about itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MemberHealth {
-    /// The member and its state.
     pub member: Member,
     /// The longest lease that the member grants, or is going to grant.
     pub longest: Option<Duration>,

@@ -133,7 +133,6 @@ fn window(node: &Node) -> Duration {
     LATELY.max(node.config().delta_max)
 }
 
-/// The recent unsealed senders.
 fn lately_unsealed(now: Time, all: &[Unsealed], node: &Node) -> Vec<Unsealed> {
     let lately = |one: &&Unsealed| now.since(one.heard) <= window(node);
     let mut all: Vec<_> = all.iter().filter(lately).cloned().collect();

@@ -176,7 +176,6 @@ impl KeyFile {
         self.state().open.then_some(OPEN)
     }
 
-    /// Records the keys in use.
     fn uses(&self, keys: &Keys) {
         self.state().open = keys.accepts_unsealed();
     }
@@ -185,7 +184,6 @@ impl KeyFile {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the last check found a fault.
     fn was_wrong(&self) -> bool {
         self.state().last.is_some()
     }
@@ -255,7 +253,6 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
     file
 }
 
-/// Logs the keys in use.
 fn tell(keys: &Keys) {
     let ids: Vec<_> = keys.ids().iter().map(ToString::to_string).collect();
     tracing::info!("the keys are now {}, the first is used", ids.join(" and "));

@@ -17,7 +17,6 @@ use crate::settings::table;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seat {
     pub name: NodeName,
-    /// The storage of the member's state.
     pub storage: Storage,
     pub control: PathBuf,
 }
@@ -67,7 +66,6 @@ impl Seat {
 /// The storage of a member's state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Storage {
-    /// A state directory.
     Directory {
         path: PathBuf,
         /// Whether the user confirms the very first start, so that an empty directory is not a lost
@@ -82,7 +80,6 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// The storage as the library takes it.
     pub(crate) fn of_library(&self) -> tenure_nerio::Storage {
         let opening = |new: bool| if new { Opening::New } else { Opening::Existing };
         match self {

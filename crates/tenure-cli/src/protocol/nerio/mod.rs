@@ -132,7 +132,6 @@ pub static PROTOCOL: Protocol = Protocol {
     support: Support::Built(|layers, purpose| Ok(Box::new(grantors(layers, purpose)?))),
 };
 
-/// Reads the settings of a cluster for this purpose.
 pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<Grantors, Failure> {
     let seat = match purpose {
         Purpose::Campaign(_) => Seat::of_candidate(layers)?,

@@ -35,7 +35,6 @@ const LATE: Duration = Duration::from_millis(800);
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Wish {
     pub(crate) election: ElectionName,
-    /// The named next leader.
     pub(crate) to: Option<NodeName>,
     /// Longest wait until another candidate leads; `None` does not wait.
     pub(crate) wait: Option<Duration>,
@@ -46,7 +45,6 @@ pub(crate) struct Wish {
 /// A leadership that has ended, or continues because its leader is the named one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct EndedLeadership {
-    /// Name of its leader.
     pub(crate) id: NodeName,
     pub(crate) fence: u64,
     /// Whether the named candidate led already.
@@ -88,7 +86,6 @@ struct Ending<'a> {
     wish: &'a Wish,
     origins: &'a Origins,
     began: Time,
-    /// Whether members were given the order.
     given: AtomicBool,
 }
 
@@ -101,12 +98,10 @@ impl Ending<'_> {
         self.wish.wait.unwrap_or(self.wish.timeout)
     }
 
-    /// The remaining time.
     fn left(&self) -> Duration {
         self.began.after(self.limit() + LATE).since(clock::now())
     }
 
-    /// The answer, unless the time is over first.
     async fn in_time<T>(
         &self,
         asked: impl Future<Output = Result<T, Failure>>,
@@ -376,7 +371,6 @@ fn has_ended(before: &Leads, seen: &AllCandidates) -> bool {
     }
 }
 
-/// The waiting candidates, in words.
 fn waiting(seen: &AllCandidates) -> String {
     let waits = seen.candidates.iter().filter(|one| !one.waits_at.is_empty());
     let waits: Vec<_> = waits.map(|one| one.who.name.clone()).collect();

@@ -23,8 +23,8 @@ use crate::control::{Call, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{
-    AnyElection, AskMode, Backend, Later, Member, MemberRequests, Members, MembersEpoch,
-    Participant, StartedParticipant,
+    AnyElection, AskMode, Backend, Later, Member, Members, MembersEpoch, Participant,
+    StartedParticipant,
 };
 use crate::settings::Origins;
 
@@ -90,8 +90,8 @@ impl Backend for Grantors {
         Box::pin(async move { self.ask(asks, origins).map(Asker::boxed) })
     }
 
-    fn member_requests(&self) -> Option<&dyn MemberRequests> {
-        Some(self)
+    fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {
+        Box::pin(members(&self.cluster, origins))
     }
 }
 
@@ -104,12 +104,6 @@ impl Grantors {
         })?;
         let builder = Node::builder(self.cluster.config.clone(), name);
         Asker::meet(builder, &self.cluster, asks, origins)
-    }
-}
-
-impl MemberRequests for Grantors {
-    fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {
-        Box::pin(members(&self.cluster, origins))
     }
 }
 
@@ -231,7 +225,6 @@ async fn serve(service: Service, node: Node, notices: Receiver<Notice>, mut cont
     let _ = service.serve(&node, notices, &mut control, hear).await;
 }
 
-/// A node that asks the grantors of a cluster.
 pub(crate) struct Asker {
     node: Node,
     key_file: KeyFile,
@@ -440,7 +433,6 @@ fn state(error: &MemoryError, origins: &Origins) -> Failure {
     of_directory(chain(error), origins, &["state"])
 }
 
-/// The failure of a recovery.
 pub(crate) fn unrecovered(error: &RecoveryError, origins: &Origins) -> Failure {
     let names: &[&str] = match error {
         RecoveryError::Memory(error) => return state(error, origins),
@@ -460,7 +452,6 @@ fn of_directory(text: String, origins: &Origins, names: &[&str]) -> Failure {
     origins.explain(Failure::new(Exit::System, what, fix), names)
 }
 
-/// An error with all its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -21,7 +21,6 @@ use crate::output::millis;
 const GRANTS_MAX: u32 = 1_000;
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The effect of a notice.
 pub(crate) enum Reaction {
     /// The notice was a warning, and has been printed.
     Warned,
@@ -30,7 +29,6 @@ pub(crate) enum Reaction {
         /// Whether a warning was printed already.
         warned: bool,
     },
-    /// The notice is only logged.
     Noted,
 }
 
@@ -51,7 +49,6 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// The state of a node with the keys of this file.
     pub(crate) const fn new(key_file: KeyFile, of_settings: Option<String>) -> Self {
         let stage = "starting";
         let failing = false;
@@ -59,7 +56,6 @@ impl Service {
         Self { stage, waits: None, raise: None, failing, key_file, of_settings, grants }
     }
 
-    /// Whether to log a grant or a release at `now`.
     fn logs_grant(&mut self, now: Time) -> bool {
         let (since, logged) = &mut self.grants;
         if now.since(*since) >= MINUTE {
@@ -157,7 +153,6 @@ impl Service {
         Reaction::Changed { warned: false }
     }
 
-    /// Takes an event of the core from this notice.
     fn hear_event(&mut self, event: &OwnEvent, notice: &Notice) -> Reaction {
         match event {
             OwnEvent::Serving => self.enter("serving"),

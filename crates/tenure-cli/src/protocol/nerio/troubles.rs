@@ -17,7 +17,6 @@ use crate::failure::{self, Failure};
 use crate::protocol::AskMode;
 use crate::settings::Origins;
 
-/// Members that run with another configuration.
 pub(super) type DifferingMembers = Arc<Mutex<BTreeSet<NodeName>>>;
 
 /// Warns of passing troubles. Resolves when no quorum of members has this configuration and the
@@ -74,7 +73,6 @@ pub(super) struct NoticeReporter {
 }
 
 impl NoticeReporter {
-    /// Reports `notice`, and `more` behind a warning.
     fn tell(&self, notice: &Notice, more: &str) {
         match notice {
             Notice::NoQuorumAgrees { .. } => {
@@ -202,22 +200,13 @@ pub(super) async fn nobody(
         };
         match state.service {
             Service::Serving => able = able.or(this),
-            Service::Recovering { known } => {
-                forgetful.add(this, known);
-                why.push(format!("{name} has no memory, lost or never had, and asks the others"));
-            }
-            Service::Quarantine { remaining } => {
-                why.push(format!("{name} waits {remaining:.1?} for leases it may have given"));
-            }
-            Service::Starting => {
-                why.push(format!("{name} starts, and waits for its state directory"));
-            }
-            Service::Replaced => {
-                why.push(format!("{name} has an old state directory"));
-            }
-            Service::Failing => {
-                failing = true;
-                why.push(format!("{name} cannot write its state directory"));
+            service => {
+                if let Service::Recovering { known } = service {
+                    forgetful.add(this, known);
+                }
+                failing |= service == Service::Failing;
+                let member = name.clone();
+                why.push(survey::Unsafe::NotServing { member, service }.to_string());
             }
         }
         if let Some(holder) = &state.holder {
@@ -252,7 +241,6 @@ pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
     }
 }
 
-/// Members without memory.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Forgetful {
     all: MemberSet,

@@ -13,8 +13,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, AskMode, Backend, Later, MemberChange, MemberRequests, Members, Participant,
-    StartedParticipant, at_once,
+    AnyElection, AskMode, Backend, Later, MemberChange, Members, Participant, StartedParticipant,
+    at_once,
 };
 use crate::settings::Origins;
 
@@ -69,12 +69,6 @@ impl Backend for Settings {
         })
     }
 
-    fn member_requests(&self) -> Option<&dyn MemberRequests> {
-        Some(self)
-    }
-}
-
-impl MemberRequests for Settings {
     fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {
         Box::pin(members::show(self, origins))
     }

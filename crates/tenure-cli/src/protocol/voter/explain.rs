@@ -7,7 +7,6 @@ use crate::failure::Failure;
 use crate::protocol::start as system;
 use crate::settings::Origins;
 
-/// Explains options that do not work.
 pub(super) fn options(error: &OptionsError, origins: &Origins) -> Failure {
     let (names, fix): (&[&str], &str) = match error {
         OptionsError::Unprotected { .. } => (
@@ -28,7 +27,6 @@ pub(super) fn options(error: &OptionsError, origins: &Origins) -> Failure {
     origins.failure(Exit::Usage, error.to_string(), fix, names)
 }
 
-/// The failure of a voter that did not start.
 pub(super) fn start(error: &StartError, origins: &Origins) -> Failure {
     let (exit, names, fix): (_, &[&str], _) = match error {
         StartError::System(error) => return system::refused(error),

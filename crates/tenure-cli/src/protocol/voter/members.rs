@@ -27,7 +27,6 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// Shortest limit for a single question: the command waits for nothing else meanwhile.
 const WITHIN_MIN: Duration = Duration::from_secs(2);
 
-/// The answers of all reachable voters.
 struct Survey {
     operator: Arc<Operator>,
     origins: Origins,
@@ -240,7 +239,6 @@ fn state(
     }
 }
 
-/// Asks the leader to change the electorate.
 pub(super) async fn change(
     settings: &Settings,
     change: MemberChange,

@@ -23,14 +23,12 @@ use crate::settings::{Origin, Origins, Setting, table};
 const REQUEST_TIMEOUT_MAX: Duration = Duration::from_millis(300);
 const SPREAD_MAX: Duration = Duration::from_millis(500);
 
-/// A network of voters, and this process's access to it.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) mode: Mode,
     pub(super) list: Vec<Listed>,
     pub(super) times: Times,
     pub(super) options: Options,
-    /// The election of the network, if given.
     pub(super) election: Option<ElectionName>,
     /// Configuration of a voting node.
     pub(super) config: Option<Config>,
@@ -306,7 +304,6 @@ fn secrets(layers: &mut Layers<'_>) -> Result<Option<Secrets>, Failure> {
     Ok(Some(read))
 }
 
-/// The failure for settings that the core refuses, with the origin of every number.
 pub(super) fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     let fix = match error {
         ConfigError::Timeout { .. } => Some("give a shorter --request-timeout"),
@@ -333,7 +330,6 @@ mod tests {
         Config { founding: Founding::Expected(3), ..config }
     }
 
-    /// Every refusal of the core that a setting can cause names settings to change.
     #[test]
     fn every_refusal_names_a_setting() {
         let refusals = [

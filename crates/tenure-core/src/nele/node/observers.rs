@@ -47,7 +47,6 @@ pub(super) struct SilentReading {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Observation {
-    /// The start of the observation.
     pub(super) since: Time,
     pub(super) shown: Option<View>,
     /// Whether a view was reported to this or an earlier observer: an unknown leader is then
@@ -68,7 +67,6 @@ impl Sight {
         self.reads.as_ref()
     }
 
-    /// Ends all observations, and returns their roles.
     pub(super) fn close(&mut self) -> Vec<Role> {
         core::mem::take(&mut self.roles).into_keys().collect()
     }

@@ -1,12 +1,10 @@
 //! Judges the leaders' file: did two leaders ever overlap?
 
 use std::cmp::Ordering;
-use std::io;
-use std::path::Path;
 
 use tenure::Time;
 
-use super::work::{Line, Lines};
+use super::work::Line;
 use crate::failure::quoted;
 
 /// The number of flaws that are kept in full; further flaws are counted.
@@ -24,31 +22,19 @@ pub(super) struct Leadership {
     pub(super) last: Time,
     /// Latest end of the lease in any line.
     pub(super) until: Time,
-    pub(super) lines: u64,
 }
 
 /// Reads the lines in the order of the file, in constant memory.
 #[derive(Default)]
 pub(super) struct Judge {
-    current: Option<Leadership>,
-    lines: u64,
-    leaderships: u64,
-    flaws: Vec<String>,
-    flaw_count: u64,
+    pub(super) current: Option<Leadership>,
+    pub(super) lines: u64,
+    pub(super) leaderships: u64,
+    pub(super) flaws: Vec<String>,
+    pub(super) flaw_count: u64,
 }
 
 impl Judge {
-    /// Reads a whole file that no leader writes any more.
-    pub(super) fn of(path: &Path) -> io::Result<Self> {
-        let mut judge = Self::default();
-        let mut lines = Lines::open(path)?;
-        lines.read(|line| drop(judge.read(line)))?;
-        if !lines.rest().is_empty() {
-            judge.read(lines.rest());
-        }
-        Ok(judge)
-    }
-
     /// Reads one line. Returns `Some` for a line that begins a leadership, with the leadership
     /// before it, if any.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Option<Option<Leadership>> {
@@ -91,7 +77,6 @@ impl Judge {
                 }
                 current.last = current.last.max(line.at);
                 current.until = current.until.max(line.until);
-                current.lines += 1;
             }
             Ordering::Greater => {
                 if line.at <= current.last {
@@ -113,7 +98,7 @@ impl Judge {
     fn begin(&mut self, line: Line) {
         let Line { at, fence, id, pid, until } = line;
         self.leaderships += 1;
-        self.current = Some(Leadership { fence, id, pid, first: at, last: at, until, lines: 1 });
+        self.current = Some(Leadership { fence, id, pid, first: at, last: at, until });
     }
 
     fn flaw(&mut self, flaw: String) {
@@ -122,26 +107,6 @@ impl Judge {
             self.flaws.push(flaw);
         }
     }
-
-    pub(super) fn current(&self) -> Option<&Leadership> {
-        self.current.as_ref()
-    }
-
-    pub(super) fn lines(&self) -> u64 {
-        self.lines
-    }
-
-    pub(super) fn leaderships(&self) -> u64 {
-        self.leaderships
-    }
-
-    pub(super) fn flaws(&self) -> &[String] {
-        &self.flaws
-    }
-
-    pub(super) fn flaw_count(&self) -> u64 {
-        self.flaw_count
-    }
 }
 
 #[cfg(test)]
@@ -149,22 +114,22 @@ mod tests {
     use super::*;
 
     fn judged(text: &str) -> Judge {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), text).unwrap();
-        Judge::of(file.path()).unwrap()
+        let mut judge = Judge::default();
+        text.lines().for_each(|line| drop(judge.read(line.as_bytes())));
+        judge
     }
 
     fn flaws(text: &str) -> Vec<String> {
-        judged(text).flaws().to_vec()
+        judged(text).flaws
     }
 
     #[test]
     fn good_file_has_no_flaw() {
         let judge = judged("10 1 ann 7 90\n30 1 ann 7 120\n50 2 ben 8 140\n70 4 ann 9 150\n");
-        assert_eq!(judge.flaws(), [""; 0]);
-        assert_eq!((judge.lines(), judge.leaderships(), judge.flaw_count()), (4, 3, 0));
-        let last = judge.current().unwrap();
-        assert_eq!((last.fence, &last.id[..], last.pid, last.lines), (4, "ann", 9, 1));
+        assert_eq!(judge.flaws, [""; 0]);
+        assert_eq!((judge.lines, judge.leaderships, judge.flaw_count), (4, 3, 0));
+        let last = judge.current.unwrap();
+        assert_eq!((last.fence, &last.id[..], last.pid), (4, "ann", 9));
     }
 
     #[test]
@@ -175,7 +140,7 @@ mod tests {
         let before = judge.read(b"50 2 ben 8 140").unwrap().unwrap();
         let of = |nanos| Time::from_nanos(nanos);
         assert_eq!((before.first, before.last, before.until), (of(10), of(30), of(120)));
-        assert_eq!((before.fence, before.lines), (1, 2));
+        assert_eq!(before.fence, 1);
     }
 
     #[test]
@@ -229,6 +194,6 @@ mod tests {
     #[test]
     fn all_flaws_are_counted() {
         let judge = judged(&"nonsense\n".repeat(100));
-        assert_eq!((judge.flaws().len(), judge.flaw_count()), (KEPT, 100));
+        assert_eq!((judge.flaws.len(), judge.flaw_count), (KEPT, 100));
     }
 }

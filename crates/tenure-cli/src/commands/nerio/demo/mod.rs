@@ -6,7 +6,7 @@
 //!    ▼
 //! the file ──► lines ──► judge               work, judge    who led when, and ever two at once
 //!                          │
-//! the clock ──► script ◄───┘                 script    resign, kill -9, SIGSTOP in turn
+//! the clock ──► script ◄───┘                 play      resign, kill -9, SIGSTOP in turn
 //!                 │
 //!                 └──► processes             done by signals and by `tenure resign`
 //! ```
@@ -15,15 +15,14 @@
 //! lease, as it would to any process.
 
 mod children;
+mod failover;
+mod fault;
 mod judge;
 mod news;
 mod play;
 mod processes;
 mod roles;
-mod script;
 mod summary;
-mod tally;
-mod words;
 mod work;
 mod workdir;
 

@@ -7,107 +7,102 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tenure::{Time, clock};
 
+use super::failover::Failover;
+use super::fault::{Fault, Strike};
 use super::judge::Leadership;
 use super::processes::Departure;
-use super::script::Strike;
-use super::tally::Failover;
-use super::words;
 use crate::failure::{one_line, shell_word};
 
-pub(super) enum News<'a> {
-    Opened {
-        path: &'a Path,
-        lease: Duration,
-        settings: &'a Path,
-    },
-    Leads(&'a Leadership),
-    Struck(&'a Strike),
-    Failover(&'a Failover),
-    /// The victim of a fault works again.
-    Mended(&'a Strike),
-    /// A process of the demo ended by itself.
-    Departed(&'a Departure),
-    Status(String),
+pub(super) struct News {
+    pub(super) text: String,
+    /// Durations are in milliseconds.
+    object: Value,
 }
 
-impl News<'_> {
-    pub(super) fn text(&self) -> String {
-        match self {
-            Self::Opened { path, lease, settings } => format!(
-                "three grantors and two candidates start in {}, with a lease of {lease:?}; to \
-                 look on: tenure observe --config {}",
-                path.display(),
-                shell_word(&settings.display().to_string())
-            ),
-            Self::Leads(leader) => {
-                format!(
-                    "{} leads with the fence {}, process {}",
-                    leader.id, leader.fence, leader.pid
-                )
-            }
-            Self::Struck(strike) => words::plan(strike.fault, &strike.victim),
-            Self::Failover(failover) => {
-                let idle = words::seconds(failover.idle);
-                let Failover { to, fence, from, .. } = failover;
-                match (failover.took, words::expected(failover)) {
-                    (Some(took), Some(expected)) => format!(
-                        "{to} leads with the fence {fence} after {}; {expected}; nobody worked \
-                         for {idle}",
-                        words::seconds(took),
-                    ),
-                    _ => format!(
-                        "{to} leads with the fence {fence}; nothing was done to {}, it lost its \
-                         lease by itself; nobody worked for {idle}",
-                        from.id
-                    ),
-                }
-            }
-            Self::Mended(strike) => words::mended(strike),
-            Self::Departed(Departure { name, how, returns }) => {
-                let then = if *returns { "; it is started again" } else { "" };
-                format!("{name} ended by itself: {how}{then}")
-            }
-            Self::Status(text) => format!("status: {text}"),
-        }
+impl News {
+    pub(super) fn opened(path: &Path, lease: Duration, settings: &Path) -> Self {
+        let text = format!(
+            "three grantors and two candidates start in {}, with a lease of {lease:?}; to look \
+             on: tenure observe --config {}",
+            path.display(),
+            shell_word(&settings.display().to_string())
+        );
+        let object = json!({
+            "event": "opened",
+            "directory": path.display().to_string(),
+            "lease_ms": millis(lease),
+        });
+        Self { text, object }
     }
 
-    /// The news as an object for programs. Durations are in milliseconds.
-    fn object(&self) -> Value {
-        match self {
-            Self::Opened { path, lease, .. } => json!({
-                "event": "opened",
-                "directory": path.display().to_string(),
-                "lease_ms": millis(*lease),
-            }),
-            Self::Leads(leader) => json!({
-                "event": "leads",
-                "id": leader.id,
-                "fence": leader.fence,
-                "pid": leader.pid,
-            }),
-            Self::Struck(Strike { fault, victim, fence }) => {
-                json!({"event": "fault", "fault": fault.key(), "id": victim, "fence": fence})
-            }
-            Self::Failover(failover) => json!({
-                "event": "failover",
-                "fault": failover.fault.map(super::script::Fault::key),
-                "from": failover.from.id,
-                "from_fence": failover.from.fence,
-                "to": failover.to,
-                "fence": failover.fence,
-                "took_ms": failover.took.map(millis),
-                "lease_left_ms": failover.left.map(millis),
-                "idle_ms": millis(failover.idle),
-            }),
-            Self::Mended(strike) => {
-                json!({"event": "mended", "fault": strike.fault.key(), "id": strike.victim})
-            }
-            Self::Departed(Departure { name, how, returns }) => {
-                json!({"event": "departed", "name": name, "how": how, "returns": returns})
-            }
-            Self::Status(text) => json!({"event": "status", "text": text}),
-        }
+    pub(super) fn leads(leader: &Leadership) -> Self {
+        let Leadership { id, fence, pid, .. } = leader;
+        let text = format!("{id} leads with the fence {fence}, process {pid}");
+        let object = json!({"event": "leads", "id": id, "fence": fence, "pid": pid});
+        Self { text, object }
     }
+
+    pub(super) fn fault(strike: &Strike) -> Self {
+        let Strike { fault, victim, fence } = strike;
+        let object = json!({"event": "fault", "fault": fault.key(), "id": victim, "fence": fence});
+        Self { text: strike.plan(), object }
+    }
+
+    pub(super) fn failover(failover: &Failover) -> Self {
+        let Failover { fault, from, to, fence, took, idle, left } = failover;
+        let cause = match (fault, took, left) {
+            (Some(Fault::Resign), Some(took), _) => format!(
+                " after {}; expected: a round trip and the start of a process",
+                seconds(*took)
+            ),
+            (Some(Fault::Kill | Fault::Stop), Some(took), Some(left)) => format!(
+                " after {}; expected: {}, what was left of the lease",
+                seconds(*took),
+                seconds(*left)
+            ),
+            _ => format!("; nothing was done to {}, it lost its lease by itself", from.id),
+        };
+        let span = seconds(*idle);
+        let text = format!("{to} leads with the fence {fence}{cause}; nobody worked for {span}");
+        let object = json!({
+            "event": "failover",
+            "fault": fault.map(Fault::key),
+            "from": from.id,
+            "from_fence": from.fence,
+            "to": to,
+            "fence": fence,
+            "took_ms": took.map(millis),
+            "lease_left_ms": left.map(millis),
+            "idle_ms": millis(*idle),
+        });
+        Self { text, object }
+    }
+
+    /// The victim of a fault works again.
+    pub(super) fn mended(strike: &Strike) -> Self {
+        let Strike { fault, victim, .. } = strike;
+        let object = json!({"event": "mended", "fault": fault.key(), "id": victim});
+        Self { text: strike.mended(), object }
+    }
+
+    /// A process of the demo ended by itself.
+    pub(super) fn departed(departure: &Departure) -> Self {
+        let Departure { name, how, returns } = departure;
+        let then = if *returns { "; it is started again" } else { "" };
+        let text = format!("{name} ended by itself: {how}{then}");
+        let object = json!({"event": "departed", "name": name, "how": how, "returns": returns});
+        Self { text, object }
+    }
+
+    pub(super) fn status(text: &str) -> Self {
+        let object = json!({"event": "status", "text": text});
+        Self { text: format!("status: {text}"), object }
+    }
+}
+
+/// Seconds with milliseconds: `1.203 s`.
+pub(super) fn seconds(span: Duration) -> String {
+    format!("{:.3} s", span.as_secs_f64())
 }
 
 /// Milliseconds with microseconds.
@@ -124,16 +119,16 @@ pub(super) struct Reporter {
 
 impl Reporter {
     /// Fails when standard output is closed, or its reader has left.
-    pub(super) fn tell(&self, news: &News<'_>) -> io::Result<()> {
+    pub(super) fn tell(&self, news: News) -> io::Result<()> {
+        let News { text, mut object } = news;
         let now = clock::now();
         let elapsed = now.since(self.began);
         let line = if self.json {
-            let mut object = news.object();
             object["elapsed_ms"] = millis(elapsed).into();
             object["boottime_ns"] = now.as_nanos().into();
             object.to_string()
         } else {
-            format!("{:7.2}  {}", elapsed.as_secs_f64(), one_line(&news.text()))
+            format!("{:7.2}  {}", elapsed.as_secs_f64(), one_line(&text))
         };
         let mut out = stdout().lock();
         writeln!(out, "{line}")?;

@@ -1,4 +1,4 @@
-//! The loop of the demo.
+//! The script of the demo, and the loop that carries it out.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,15 +6,13 @@ use std::time::Duration;
 
 use tenure::{LeaderView, NodeName, Observer, Time, clock};
 use tenure_nerio::Node;
-use tokio::time::MissedTickBehavior;
 
+use super::failover::Failover;
+use super::fault::{Fault, Strike};
 use super::judge::{Judge, Leadership};
-use super::news::{News, Reporter};
+use super::news::{News, Reporter, seconds};
 use super::processes::Processes;
-use super::script::{Act, Fault, Phase, Script, Strike};
 use super::summary::Summary;
-use super::tally::{Failover, Tally};
-use super::words;
 use super::work::Lines;
 use super::workdir::{ELECTION, WorkDir};
 use crate::commands::signals::Signals;
@@ -30,26 +28,61 @@ const OBSERVE: Duration = Duration::from_millis(50);
 const STATUS: Duration = Duration::from_secs(4);
 /// The number of recent leaderships whose lease end is kept.
 const LEASES: usize = 4;
+/// Extra time for each step: processes start slowly on a busy machine.
+const SLACK: Duration = Duration::from_secs(10);
+/// A leader with a younger last line is at work.
+const FRESH: Duration = Duration::from_millis(500);
+/// Time for which a killed or stopped candidate stays down after the takeover.
+const VICTIM_DOWN: Duration = Duration::from_millis(700);
 
 pub(super) struct Demo {
     // Fields drop in this order: the processes end before their directory is removed.
     processes: Processes,
     workdir: WorkDir,
     settings: DemoSettings,
-    script: Script,
     judge: Judge,
     lines: Lines,
-    tally: Tally,
+    failovers: Vec<Failover>,
     reporter: Reporter,
-    observer: Option<Observer>,
+    observer: Observer,
     /// The observer works as long as its node exists.
     node: Node,
     /// Latest end of the lease of recent leaderships at the grantors, by fence.
     leases: BTreeMap<u64, Time>,
+    step: Step,
+    /// The fault after which nobody leads yet, and its time.
+    struck: Option<(Fault, Time)>,
+    /// End of the demo; `None` runs until it is interrupted.
+    end: Option<Time>,
     wrong: Vec<String>,
     /// Time of the latest status.
     status_at: Time,
-    over: bool,
+}
+
+enum Step {
+    /// No candidate has led yet.
+    Opening,
+    /// The leader works; the next fault comes at `until`.
+    Pause { until: Time, next: Fault },
+    /// The other candidate must lead soon.
+    Struck(Strike),
+    /// The other candidate leads, and the victim is mended soon.
+    TakenOver(Strike),
+    /// The remaining time is too short for another fault.
+    Closing,
+}
+
+/// The reason for which the script stops.
+enum Stop {
+    /// The time is over, a check failed, or the reader of the news has left.
+    Over,
+    Failed(Failure),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
 }
 
 impl Demo {
@@ -62,45 +95,116 @@ impl Demo {
         let processes = Processes::start(&workdir, settings.grace)?;
         let (node, observer) = observe(&workdir)?;
         let began = clock::now();
-        let end = settings.run_for.map(|span| began.after(span));
-        let script = Script::new(settings.lease, settings.grace, began, end);
-        let reporter = Reporter { json, began };
         Ok(Self {
             processes,
             workdir,
+            end: settings.run_for.map(|span| began.after(span)),
             settings,
-            script,
             judge: Judge::default(),
             lines,
-            tally: Tally::default(),
-            reporter,
-            observer: Some(observer),
+            failovers: Vec::new(),
+            reporter: Reporter { json, began },
+            observer,
             node,
             leases: BTreeMap::new(),
+            step: Step::Opening,
+            struck: None,
             wrong: Vec::new(),
             status_at: began,
-            over: false,
         })
     }
 
     /// Plays until the time is over, a signal comes, or a check fails.
     pub(super) async fn play(&mut self, signals: &mut Signals) -> Result<(), Failure> {
-        let path = self.workdir.path().to_owned();
-        let settings = self.workdir.settings();
+        let stopped = tokio::select! {
+            biased;
+            _ = signals.next() => return Ok(()),
+            stopped = self.script() => stopped,
+        };
+        match stopped {
+            Err(Stop::Failed(failure)) => Err(failure),
+            Ok(()) | Err(Stop::Over) => Ok(()),
+        }
+    }
+
+    /// Lets each leader work for a while, and then does the next fault.
+    async fn script(&mut self) -> Result<(), Stop> {
         let lease = self.settings.lease;
-        self.tell(&News::Opened { path: &path, lease, settings: &settings });
-        let mut tick = tokio::time::interval(TICK);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        while !self.over {
-            tokio::select! {
-                biased;
-                _ = signals.next() => return Ok(()),
-                gone = changed(&mut self.observer) => if gone { self.observer = None },
-                _ = tick.tick() => {}
+        let settings = self.workdir.settings();
+        self.tell(News::opened(self.workdir.path(), lease, &settings))?;
+        let began = self.reporter.began;
+        self.turns(began, lease + SLACK, |demo, _| demo.judge.current.is_some()).await?;
+        for fault in Fault::ALL.into_iter().cycle() {
+            let leader = self.pause(fault).await?;
+            let strike = Strike { fault, victim: leader.id, fence: leader.fence };
+            let at = self.strike(&strike)?;
+            // A resignation waits for the end of the work, the other faults for the lease.
+            let wait = if fault == Fault::Resign { self.settings.grace } else { lease };
+            self.turns(at, wait + SLACK, |demo, _| demo.struck.is_none()).await?;
+            if fault == Fault::Resign {
+                continue;
             }
-            self.turn()?;
+            self.step = Step::TakenOver(strike.clone());
+            let mend_at = clock::now().after(VICTIM_DOWN);
+            self.turns(mend_at, SLACK, |_, now| now >= mend_at).await?;
+            self.processes.mend(&self.workdir, &strike.victim)?;
+            self.tell(News::mended(&strike))?;
         }
         Ok(())
+    }
+
+    /// Lets the leader renew its lease for a while, and returns it. Another leader begins another
+    /// pause.
+    async fn pause(&mut self, next: Fault) -> Result<Leadership, Stop> {
+        let lease = self.settings.lease;
+        let span = (lease * 3 / 4).clamp(Duration::from_secs(1), Duration::from_secs(4));
+        loop {
+            let until = clock::now().after(span);
+            let room = lease + Duration::from_secs(1);
+            let closes = self.end.is_some_and(|end| until.after(room) > end);
+            self.step = if closes { Step::Closing } else { Step::Pause { until, next } };
+            let leaderships = self.judge.leaderships;
+            let is_done = |demo: &Self, now: Time| {
+                let leader = demo.judge.current.as_ref();
+                let works = leader.is_some_and(|leader| now.since(leader.last) <= FRESH);
+                demo.judge.leaderships != leaderships || (now >= until && works && !closes)
+            };
+            // A leader that lost its lease by itself writes no more: another one takes over.
+            self.turns(until, lease + SLACK, is_done).await?;
+            if self.judge.leaderships == leaderships
+                && let Some(leader) = &self.judge.current
+            {
+                return Ok(leader.clone());
+            }
+        }
+    }
+
+    /// Repeats [`turn`](Self::turn) until `is_done`, which must come within `patience` after
+    /// `since`.
+    async fn turns(
+        &mut self,
+        since: Time,
+        patience: Duration,
+        is_done: impl Fn(&Self, Time) -> bool,
+    ) -> Result<(), Stop> {
+        loop {
+            // An observer whose election cannot be observed ends at once.
+            if let Ok(None) = tokio::time::timeout(TICK, self.observer.next()).await {
+                tokio::time::sleep(TICK).await;
+            }
+            let now = clock::now();
+            self.turn(now)?;
+            if is_done(self, now) {
+                return Ok(());
+            }
+            let waited = now.since(since);
+            if waited >= patience {
+                let doing = self.doing(now);
+                let waited = seconds(waited);
+                self.wrong.push(format!("{doing}, and nobody took over within {waited}"));
+                return Err(Stop::Over);
+            }
+        }
     }
 
     /// Ends all processes, and judges.
@@ -109,42 +213,37 @@ impl Demo {
         self.node.close().await;
         let unwilling = self.processes.end().await;
         self.wrong.extend(unwilling.iter().map(|who| format!("{who} did not end when asked to")));
-        let judge =
-            Judge::of(&self.workdir.work()).map_err(|error| unreadable(&self.workdir, &error))?;
+        let judge = &mut self.judge;
+        let read = self.lines.read(|line| drop(judge.read(line)));
+        read.map_err(|error| unreadable(&self.workdir, &error))?;
+        if !self.lines.rest().is_empty() {
+            self.judge.read(self.lines.rest());
+        }
         let kept = self.settings.keep.then(|| self.workdir.path().to_owned());
-        Ok(Summary { elapsed, judge, tally: self.tally, wrong: self.wrong, kept })
+        let Self { judge, failovers, wrong, .. } = self;
+        Ok(Summary { elapsed, judge, failovers, wrong, kept })
     }
 
-    /// Handles one tick: reaps and restarts processes, reads the file, and carries out the script.
-    fn turn(&mut self) -> Result<(), Failure> {
-        let now = clock::now();
+    /// Reaps and restarts processes, and reads the file.
+    fn turn(&mut self, now: Time) -> Result<(), Stop> {
         for departed in self.processes.reap(&self.workdir) {
-            let news = News::Departed(&departed);
+            let news = News::departed(&departed);
             if !departed.returns {
-                self.fail(news.text());
+                self.wrong.push(news.text.clone());
             }
-            self.tell(&news);
+            self.tell(news)?;
         }
         self.processes.restart(&self.workdir, now)?;
         self.look();
         self.read()?;
-        match self.script.step(now, self.judge.current()) {
-            None => {}
-            Some(Act::Strike(strike)) => self.strike(strike)?,
-            Some(Act::Mend(strike)) => {
-                self.processes.mend(&self.workdir, &strike.victim)?;
-                self.tell(&News::Mended(&strike));
-            }
-            Some(Act::End) => self.over = true,
-            Some(Act::Overdue(waited)) => {
-                let waited = words::seconds(waited);
-                self.fail(format!("{}, and nobody took over within {waited}", self.doing(now)));
-            }
+        // A failover is waited for.
+        let is_over = self.struck.is_none() && self.end.is_some_and(|end| now >= end);
+        if is_over || !self.wrong.is_empty() || self.judge.flaw_count > 0 {
+            return Err(Stop::Over);
         }
-        if now.since(self.status_at) >= STATUS && !self.over {
+        if now.since(self.status_at) >= STATUS {
             self.status_at = now;
-            let text = self.status(now);
-            self.tell(&News::Status(text));
+            self.tell(News::status(&self.status(now)))?;
         }
         Ok(())
     }
@@ -161,71 +260,58 @@ impl Demo {
     }
 
     fn leader(&self) -> Option<LeaderView> {
-        self.observer.as_ref()?.latest()?.leader().cloned()
+        self.observer.latest()?.leader().cloned()
     }
 
     /// Reads the lines that leaders wrote since the last call.
-    fn read(&mut self) -> Result<(), Failure> {
+    fn read(&mut self) -> Result<(), Stop> {
         let judge = &mut self.judge;
         let mut changes = Vec::new();
         let read = self.lines.read(|line| {
             if let Some(before) = judge.read(line) {
-                changes.extend(judge.current().cloned().map(|next| (before, next)));
+                changes.extend(judge.current.clone().map(|next| (before, next)));
             }
         });
         read.map_err(|error| unreadable(&self.workdir, &error))?;
-        for (before, next) in changes {
-            self.succession(before, &next);
-        }
-        if self.judge.flaw_count() > 0 {
-            self.over = true;
-        }
-        Ok(())
+        changes.into_iter().try_for_each(|(before, next)| self.succession(before, &next))
     }
 
-    fn succession(&mut self, before: Option<Leadership>, next: &Leadership) {
-        let struck = self.script.succeeded(clock::now(), next.fence);
-        let Some(before) = before else {
-            self.tell(&News::Leads(next));
-            return;
-        };
-        let struck = struck.map(|(strike, at)| (strike.fault, at));
+    fn succession(&mut self, before: Option<Leadership>, next: &Leadership) -> Result<(), Stop> {
+        let struck = self.struck.take();
+        let Some(before) = before else { return self.tell(News::leads(next)) };
         let held = self.leases.get(&before.fence).copied().unwrap_or(Time::ZERO);
         let failover = Failover::new(struck, before, held, next);
         // Only a resigning leader may have a successor before its lease is over.
         let crashed = matches!(failover.fault, Some(Fault::Kill | Fault::Stop));
         if crashed && next.first < failover.from.until {
-            let early = words::seconds(failover.from.until.since(next.first));
+            let early = seconds(failover.from.until.since(next.first));
             let to = &next.id;
             let from = &failover.from.id;
-            self.fail(format!("{to} led {early} before the lease of {from} was over"));
+            self.wrong.push(format!("{to} led {early} before the lease of {from} was over"));
         }
-        self.tell(&News::Failover(&failover));
-        self.tally.add(&failover);
+        let news = News::failover(&failover);
+        self.failovers.push(failover);
+        self.tell(news)
     }
 
-    fn strike(&mut self, strike: Strike) -> Result<(), Failure> {
+    /// Does this fault, and returns its time.
+    fn strike(&mut self, strike: &Strike) -> Result<Time, Stop> {
         let at = clock::now();
-        match strike.fault {
-            Fault::Resign => self.processes.resign(&self.workdir, &strike.victim)?,
-            Fault::Kill => self.processes.kill(&strike.victim),
-            Fault::Stop => self.processes.stop(&strike.victim),
+        let Strike { fault, victim, .. } = strike;
+        match fault {
+            Fault::Resign => self.processes.resign(&self.workdir, victim)?,
+            Fault::Kill => self.processes.kill(victim),
+            Fault::Stop => self.processes.stop(victim),
         }
-        self.script.struck(strike.clone(), at);
-        self.tell(&News::Struck(&strike));
-        Ok(())
-    }
-
-    fn fail(&mut self, what: String) {
-        self.wrong.push(what);
-        self.over = true;
+        self.struck = Some((*fault, at));
+        self.step = Step::Struck(strike.clone());
+        self.tell(News::fault(strike))?;
+        Ok(at)
     }
 
     /// Prints news. A reader that has left ends the demo, as in `tenure demo | head -3`.
-    fn tell(&mut self, news: &News<'_>) {
-        if self.reporter.tell(news).is_err() {
-            self.over = true;
-        }
+    fn tell(&self, news: News) -> Result<(), Stop> {
+        self.reporter.tell(news).map_err(|_| Stop::Over)
     }
 
     /// Describes the present state in one line.
@@ -237,20 +323,20 @@ impl Demo {
             }
             _ => "nobody leads".to_owned(),
         };
-        format!("{leader}; {} lines of work; {}", self.judge.lines(), self.doing(now))
+        format!("{leader}; {} lines of work; {}", self.judge.lines, self.doing(now))
     }
 
     /// Describes the present or the next step, for people.
     fn doing(&self, now: Time) -> String {
-        match self.script.phase() {
-            Phase::Opening { .. } => "the nodes start, and the candidates campaign".to_owned(),
-            Phase::Pause { until } => {
+        match &self.step {
+            Step::Opening => "the nodes start, and the candidates campaign".to_owned(),
+            Step::Pause { until, next } => {
                 let left = until.since(now).as_secs_f64();
-                format!("{} comes in {left:.1} s", self.script.next().name())
+                format!("{} comes in {left:.1} s", next.name())
             }
-            Phase::Struck { strike, .. } => words::struck(strike),
-            Phase::TakenOver { strike, .. } => words::taken_over(strike),
-            Phase::Closing => "no time is left for another failover".to_owned(),
+            Step::Struck(strike) => strike.under_way(),
+            Step::TakenOver(strike) => strike.taken_over(),
+            Step::Closing => "no time is left for another failover".to_owned(),
         }
     }
 }
@@ -268,14 +354,6 @@ fn observe(workdir: &WorkDir) -> Result<(Node, Observer), Failure> {
     let election = node.election(ELECTION).map_err(|error| bug(&error))?;
     let observer = election.observe_every(OBSERVE);
     Ok((node, observer))
-}
-
-/// Resolves at the next change; with `true` when no more will come.
-async fn changed(observer: &mut Option<Observer>) -> bool {
-    match observer {
-        Some(observer) => observer.next().await.is_none(),
-        None => std::future::pending().await,
-    }
 }
 
 fn unreadable(workdir: &WorkDir, error: &io::Error) -> Failure {

@@ -6,18 +6,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::failover::{Failover, Spread};
+use super::fault::Fault;
 use super::judge::Judge;
-use super::news::millis;
-use super::script::Fault;
-use super::tally::{Spread, Tally};
-use super::words::seconds;
+use super::news::{millis, seconds};
 use crate::exit::Exit;
 use crate::failure::{Failure, one_line};
 
 pub(super) struct Summary {
     pub(super) elapsed: Duration,
     pub(super) judge: Judge,
-    pub(super) tally: Tally,
+    pub(super) failovers: Vec<Failover>,
     /// Faults that the file does not show.
     pub(super) wrong: Vec<String>,
     /// The directory, if the user keeps it.
@@ -38,14 +37,35 @@ impl Summary {
         Failure::new(Exit::Wrong, what, fix)
     }
 
+    fn after(&self, fault: Fault) -> impl Iterator<Item = &Failover> {
+        self.failovers.iter().filter(move |failover| failover.fault == Some(fault))
+    }
+
+    fn took(&self, fault: Fault) -> Option<Spread> {
+        Spread::of(self.after(fault).filter_map(|failover| failover.took))
+    }
+
+    fn idle(&self, fault: Fault) -> Option<Spread> {
+        Spread::of(self.after(fault).map(|failover| failover.idle))
+    }
+
+    fn beyond(&self, fault: Fault) -> Option<Spread> {
+        Spread::of(self.after(fault).filter_map(Failover::beyond))
+    }
+
+    /// Number of leases that leaders lost without a fault.
+    fn unprovoked(&self) -> u64 {
+        self.failovers.iter().filter(|failover| failover.fault.is_none()).count() as u64
+    }
+
     fn everything_wrong(&self) -> Vec<String> {
         let mut all = self.wrong.clone();
-        all.extend_from_slice(self.judge.flaws());
-        let more = self.judge.flaw_count() - self.judge.flaws().len() as u64;
+        all.extend_from_slice(&self.judge.flaws);
+        let more = self.judge.flaw_count - self.judge.flaws.len() as u64;
         if more > 0 {
             all.push(format!("{more} more of this kind"));
         }
-        if self.judge.leaderships() == 0 {
+        if self.judge.leaderships == 0 {
             all.push(format!("no candidate led within {}", seconds(self.elapsed)));
         }
         all
@@ -54,13 +74,12 @@ impl Summary {
     pub(super) fn object(&self) -> Value {
         let wrong = self.everything_wrong();
         let failovers = Fault::ALL.map(|fault| {
-            let toll = self.tally.toll(fault);
             json!({
                 "fault": fault.key(),
-                "count": toll.took.count,
-                "took_ms": spread(&toll.took),
-                "idle_ms": spread(&toll.idle),
-                "beyond_lease_ms": spread(&toll.beyond),
+                "count": self.after(fault).count(),
+                "took_ms": object(self.took(fault)),
+                "idle_ms": object(self.idle(fault)),
+                "beyond_lease_ms": object(self.beyond(fault)),
             })
         });
         json!({
@@ -68,10 +87,10 @@ impl Summary {
             "ok": wrong.is_empty(),
             "wrong": wrong,
             "elapsed_ms": millis(self.elapsed),
-            "leaderships": self.judge.leaderships(),
-            "lines": self.judge.lines(),
+            "leaderships": self.judge.leaderships,
+            "lines": self.judge.lines,
             "failovers": failovers,
-            "unprovoked": self.tally.unprovoked(),
+            "unprovoked": self.unprovoked(),
             "kept": self.kept.as_ref().map(|path| path.display().to_string()),
         })
     }
@@ -79,12 +98,12 @@ impl Summary {
     pub(super) fn text(&self) -> String {
         let mut text = format!(
             "\n{} in {:.1} s, {} of work\n",
-            counted(self.judge.leaderships(), "leadership"),
+            counted(self.judge.leaderships, "leadership"),
             self.elapsed.as_secs_f64(),
-            counted(self.judge.lines(), "line"),
+            counted(self.judge.lines, "line"),
         );
         text += &self.failovers();
-        match self.tally.unprovoked() {
+        match self.unprovoked() {
             0 => {}
             count => {
                 let _ = writeln!(
@@ -118,23 +137,18 @@ right: fences only grow; no older leader wrote after a newer one, none after the
                 "{fault:8} {times:>6}  {least:>6} {mean:>6} {most:>6}  {idle:>6}   {expected}\n"
             )
         };
-        let done = Fault::ALL.into_iter().filter(|fault| self.tally.toll(*fault).took.count > 0);
-        let mut rows: Vec<String> = done
-            .map(|fault| {
-                let toll = self.tally.toll(fault);
-                let Spread { count, least, most, .. } = toll.took;
-                let expected = match fault {
-                    Fault::Resign => "round trip + process start".to_owned(),
-                    Fault::Kill | Fault::Stop => {
-                        format!("rest of the lease (+ {} s)", figure(toll.beyond.most))
-                    }
-                };
-                let [least, mean, most, idle] =
-                    [least, toll.took.mean(), most, toll.idle.mean()].map(figure);
-                let times = count.to_string();
-                row([fault.name(), &times, &least, &mean, &most, &idle, &expected])
-            })
-            .collect();
+        let line = |fault: Fault| {
+            let took = self.took(fault)?;
+            let expected = match self.beyond(fault) {
+                Some(beyond) => format!("rest of the lease (+ {} s)", figure(beyond.most)),
+                None => "round trip + process start".to_owned(),
+            };
+            let [least, mean, most, idle] =
+                [took.least, took.mean, took.most, self.idle(fault)?.mean].map(figure);
+            let times = self.after(fault).count().to_string();
+            Some(row([fault.name(), &times, &least, &mean, &most, &idle, &expected]))
+        };
+        let mut rows: Vec<String> = Fault::ALL.into_iter().filter_map(line).collect();
         if rows.is_empty() {
             return "no failover was measured: there was no time for one\n".to_owned();
         }
@@ -152,15 +166,9 @@ fn figure(span: Duration) -> String {
     format!("{:.3}", span.as_secs_f64())
 }
 
-fn spread(spread: &Spread) -> Value {
-    match spread.count {
-        0 => Value::Null,
-        _ => json!({
-            "least": millis(spread.least),
-            "mean": millis(spread.mean()),
-            "most": millis(spread.most),
-        }),
-    }
+fn object(spread: Option<Spread>) -> Option<Value> {
+    let Spread { least, mean, most } = spread?;
+    Some(json!({"least": millis(least), "mean": millis(mean), "most": millis(most)}))
 }
 
 #[cfg(test)]
@@ -168,7 +176,6 @@ mod tests {
     use tenure::Time;
 
     use super::super::judge::Leadership;
-    use super::super::tally::Failover;
     use super::*;
 
     fn at(millis: u64) -> Time {
@@ -177,18 +184,17 @@ mod tests {
 
     fn led(fence: u64, id: &str, first: u64, last: u64) -> Leadership {
         let (first, last, until) = (at(first), at(last), at(last + 500));
-        Leadership { fence, id: id.into(), pid: 7, first, last, until, lines: 9 }
+        Leadership { fence, id: id.into(), pid: 7, first, last, until }
     }
 
     fn summary(lines: &[&str], wrong: &[&str]) -> Summary {
         let mut judge = Judge::default();
-        let mut tally = Tally::default();
         lines.iter().for_each(|line| drop(judge.read(line.as_bytes())));
         let ann = led(1, "ann", 0, 1_000);
         let ben = led(2, "ben", 1_530, 1_530);
-        tally.add(&Failover::new(Some((Fault::Kill, at(1_010))), ann, at(1_500), &ben));
+        let failovers = vec![Failover::new(Some((Fault::Kill, at(1_010))), ann, at(1_500), &ben)];
         let wrong = wrong.iter().map(ToString::to_string).collect();
-        Summary { elapsed: Duration::from_secs(12), judge, tally, wrong, kept: None }
+        Summary { elapsed: Duration::from_secs(12), judge, failovers, wrong, kept: None }
     }
 
     const GOOD: [&str; 2] = ["10 1 ann 7 90", "20 2 ben 8 90"];

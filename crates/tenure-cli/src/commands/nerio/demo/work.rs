@@ -2,14 +2,10 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use tenure::Time;
-
-/// The longest line; longer input counts as two broken lines.
-const LINE_MAX: usize = 256;
-const CHUNK: usize = 16 * 1024;
 
 /// A line that a leader's worker writes many times a second: `boottime_ns fence id pid until_ns`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -50,36 +46,24 @@ impl fmt::Display for Line {
 
 /// Reads the lines of a growing file.
 pub(super) struct Lines {
-    file: File,
+    file: BufReader<File>,
     begun: Vec<u8>,
 }
 
 impl Lines {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: File::open(path)?, begun: Vec::new() })
+        Ok(Self { file: BufReader::new(File::open(path)?), begun: Vec::new() })
     }
 
     /// Passes each new line to `each`, without its end.
     pub(super) fn read(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<()> {
-        let mut chunk = [0; CHUNK];
-        loop {
-            let read = match self.file.read(&mut chunk) {
-                Ok(0) => return Ok(()),
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            for byte in &chunk[..read] {
-                match byte {
-                    b'\n' => each(&std::mem::take(&mut self.begun)),
-                    _ if self.begun.len() == LINE_MAX => {
-                        each(&std::mem::take(&mut self.begun));
-                        self.begun.push(*byte);
-                    }
-                    _ => self.begun.push(*byte),
-                }
+        while self.file.read_until(b'\n', &mut self.begun)? > 0 {
+            if let Some(line) = self.begun.strip_suffix(b"\n") {
+                each(line);
+                self.begun.clear();
             }
         }
+        Ok(())
     }
 
     /// The bytes after the last line end: none, unless a writer stopped halfway.
@@ -126,8 +110,5 @@ mod tests {
         file.write_all(b"o\n\n").unwrap();
         assert_eq!(read(&mut lines), ["two", ""]);
         assert_eq!(lines.rest(), b"");
-        file.write_all(&[b'x'; LINE_MAX + 1]).unwrap();
-        assert_eq!(read(&mut lines), ["x".repeat(LINE_MAX)]);
-        assert_eq!(lines.rest(), b"x");
     }
 }

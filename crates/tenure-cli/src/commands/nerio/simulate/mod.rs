@@ -26,7 +26,6 @@ use crate::invocation::nerio::simulate::{HTML, SimulateSettings, unanswerable};
 use crate::output;
 use crate::settings::{Context, Origins};
 
-/// An answer with its context.
 struct Report {
     answer: Answer,
     /// Duration of the simulation.
@@ -35,7 +34,6 @@ struct Report {
     again: String,
 }
 
-/// Simulates, and prints the answer.
 pub(in crate::commands) fn run(
     settings: &SimulateSettings,
     context: &Context,

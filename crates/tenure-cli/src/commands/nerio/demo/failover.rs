@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use tenure::Time;
 
+use super::fault::Fault;
 use super::judge::Leadership;
-use super::script::Fault;
 
-/// A change of leaders.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Failover {
     /// The fault of the leader before; `None` if it lost its lease by itself.
@@ -54,65 +53,22 @@ impl Failover {
     }
 }
 
-/// Minimum, mean and maximum of durations, in constant memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// Minimum, mean and maximum of durations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Spread {
-    pub(super) count: u32,
     pub(super) least: Duration,
+    pub(super) mean: Duration,
     pub(super) most: Duration,
-    sum: Duration,
 }
 
 impl Spread {
-    fn add(&mut self, span: Duration) {
-        self.least = if self.count == 0 { span } else { self.least.min(span) };
-        self.most = self.most.max(span);
-        self.sum += span;
-        self.count += 1;
-    }
-
-    pub(super) fn mean(&self) -> Duration {
-        self.sum / self.count.max(1)
-    }
-}
-
-/// The failovers after one kind of fault.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Toll {
-    /// Spans of failovers.
-    pub(super) took: Spread,
-    /// Spans without work.
-    pub(super) idle: Spread,
-    /// Spans beyond the rest of the lease.
-    pub(super) beyond: Spread,
-}
-
-#[derive(Default)]
-pub(super) struct Tally {
-    tolls: [Toll; Fault::ALL.len()],
-    unprovoked: u64,
-}
-
-impl Tally {
-    pub(super) fn add(&mut self, failover: &Failover) {
-        match failover.fault {
-            Some(fault) => {
-                let toll = &mut self.tolls[fault as usize];
-                failover.took.into_iter().for_each(|span| toll.took.add(span));
-                failover.beyond().into_iter().for_each(|span| toll.beyond.add(span));
-                toll.idle.add(failover.idle);
-            }
-            None => self.unprovoked += 1,
-        }
-    }
-
-    pub(super) fn toll(&self, fault: Fault) -> &Toll {
-        &self.tolls[fault as usize]
-    }
-
-    /// Number of leases that leaders lost without a fault.
-    pub(super) fn unprovoked(&self) -> u64 {
-        self.unprovoked
+    /// The spread of these spans; `None` without any.
+    pub(super) fn of(spans: impl Iterator<Item = Duration>) -> Option<Self> {
+        let spans: Vec<_> = spans.collect();
+        let least = *spans.iter().min()?;
+        let most = *spans.iter().max()?;
+        let mean = spans.iter().sum::<Duration>() / u32::try_from(spans.len()).ok()?;
+        Some(Self { least, mean, most })
     }
 }
 
@@ -128,7 +84,7 @@ mod tests {
         let first = at(first);
         let last = at(last);
         let until = at(until);
-        Leadership { fence, id: "ann".into(), pid: 1, first, last, until, lines: 1 }
+        Leadership { fence, id: "ann".into(), pid: 1, first, last, until }
     }
 
     fn ms(millis: u64) -> Duration {
@@ -148,18 +104,10 @@ mod tests {
     }
 
     #[test]
-    fn spreads_are_kept_by_fault() {
-        let mut tally = Tally::default();
-        for nth in 0..100 {
-            let fault = (nth != 99).then_some((Fault::Stop, at(1_000)));
-            let to = led(2, 2_000 + nth, 2_000, 9_000);
-            tally.add(&Failover::new(fault, led(1, 0, 1_500, 2_000), at(0), &to));
-        }
-        let toll = tally.toll(Fault::Stop);
-        assert_eq!((toll.took.count, toll.took.least, toll.took.most), (99, ms(1_000), ms(1_098)));
-        assert_eq!((toll.took.mean(), toll.idle.least), (ms(1_049), ms(500)));
-        assert_eq!((toll.beyond.least, toll.beyond.most), (ms(0), ms(98)));
-        assert_eq!(tally.toll(Fault::Kill), &Toll::default());
-        assert_eq!(tally.unprovoked(), 1);
+    fn spans_have_least_mean_and_most() {
+        let spread = Spread::of((0..99).map(|nth| ms(1_000 + nth)));
+        let [least, mean, most] = [1_000, 1_049, 1_098].map(ms);
+        assert_eq!(spread, Some(Spread { least, mean, most }));
+        assert_eq!(Spread::of([].into_iter()), None);
     }
 }
