@@ -4,11 +4,11 @@
 //! | file | |
 //! |---|---|
 //! | `state.rs` | `Etcd`: its parts, and the calls into them |
-//! | `keys.rs` | keys that confirm a renewal, or move to another lease |
+//! | `key_choice.rs` | keys that confirm a renewal, or move to another lease |
 //! | `input.rs` | the contract: inputs, deadlines |
 
 mod input;
-mod keys;
+mod key_choice;
 mod state;
 
 pub use self::state::Etcd;

@@ -1,9 +1,9 @@
 //! The handling of each answer to a session's calls.
 
-use super::event::SessionEvent;
 use super::grant::{Grant, GrantOutcome};
-use super::keys::pair;
 use super::lease::{Alive, Lease, OldLease, Renewal, third};
+use super::outcome::SessionEvent;
+use super::own_keys::pair;
 use super::{Session, SessionPhase};
 use crate::etcd::context::Context;
 use crate::etcd::event::{Lost, OwnEvent};

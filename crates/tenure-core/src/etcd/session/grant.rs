@@ -1,6 +1,6 @@
 //! The request for a lease, until the lease is open.
 
-use super::event::SessionEvent;
+use super::outcome::SessionEvent;
 use crate::etcd::context::Context;
 use crate::etcd::key::LeaseId;
 use crate::etcd::message::{CallId, Op, Refusal, Reply};

@@ -5,8 +5,8 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `keys.rs` | keys of this process, as etcd is asked about them |
-//! | `event.rs`, `context.rs` | outcomes of a step; calls about leases, and pauses |
+//! | `own_keys.rs` | keys of this process, as etcd is asked about them |
+//! | `outcome.rs`, `context.rs` | outcomes of a step; calls about leases, and pauses |
 //! | `lease.rs`, `grant.rs`, `retired.rs` | leases that exist, and when each is kept alive; requested leases; leases to be revoked |
 //! | `move_rounds.rs` | rounds in which keys move to another lease |
 //! | `mod.rs` | `Session`: its parts, and the questions that need several of them |
@@ -14,22 +14,22 @@
 
 mod answer;
 mod context;
-mod event;
 mod grant;
-mod keys;
 mod lease;
 mod move_rounds;
 mod moves;
+mod outcome;
+mod own_keys;
 mod retired;
 
 use alloc::vec::Vec;
 
-pub(super) use self::event::{MoveReport, SessionEvent};
 pub(super) use self::grant::Grant;
-pub(super) use self::keys::{FoundKey, OwnKey, PlacedKey};
 pub(super) use self::lease::{Alive, GivenLease, Lease, Renewal};
 use self::lease::{Draws, OldLease, third};
 use self::move_rounds::Shift;
+pub(super) use self::outcome::{MoveReport, SessionEvent};
+pub(super) use self::own_keys::{FoundKey, OwnKey, PlacedKey};
 use self::retired::RetiredLeases;
 use super::config::BACKOFF;
 use super::context::Context;

@@ -9,7 +9,7 @@
 //! | refusals, and when a candidate yields | `refusals.rs` |
 //! | the next request after an instance completed | `renewal.rs` |
 //! | everything that counts members of one epoch | `epoch_answers.rs` |
-//! | a release: when it leaves, what it holds up, when it ends | `release.rs`, `pending.rs` |
+//! | a release: when it leaves, what it holds up, when it ends | `release.rs`, `pending_release.rs` |
 //! | a hand-over to a successor | `transfer.rs` |
 //! | orders to end a leadership | `orders.rs` |
 //! | the reason why a campaign waits | `waits.rs`, `reach.rs` |
@@ -19,7 +19,7 @@
 mod epoch_answers;
 mod instance;
 mod orders;
-mod pending;
+mod pending_release;
 mod reach;
 mod refusals;
 mod release;
@@ -34,7 +34,7 @@ use core::time::Duration;
 use self::epoch_answers::EpochAnswers;
 pub(super) use self::instance::{Answer, SentRequest};
 use self::orders::Orders;
-pub(super) use self::pending::PendingRelease;
+pub(super) use self::pending_release::PendingRelease;
 pub(super) use self::silence::Silence;
 use self::waits::Reported;
 use super::body::{Remainder, Verify};

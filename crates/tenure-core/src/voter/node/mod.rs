@@ -23,11 +23,12 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `round.rs` | a ballot: votes, results, the winner or a tie, which `Voter::count` draws again |
+//! | `ballots.rs` | a ballot: votes, results, the winner or a tie, which `Voter::count` draws again |
 //! | `lease.rs` | this voter's candidacy: a campaign, and a lease that rests on promises |
 //! | `promise.rs` | this voter's promise to endorse no other voter |
-//! | `known.rs`, `founding.rs` | the other voters; the first electorate |
-//! | `watch.rs` | the leader that this voter knows of |
+//! | `known.rs`, `accepted_set.rs` | the other voters; the first electorate |
+//! | `known_leader.rs` | the leader that this voter knows of |
+//! | `known_namesake.rs` | another process with this voter's id |
 //! | `starter.rs`, `free.rs` | when this voter starts a ballot, and whether enough voters are free |
 //! | `memory.rs`, `writes.rs` | the durable state, and whether it is written |
 //! | `beat.rs`, `calls.rs`, `draws.rs` | heartbeats, requests without an answer yet, random numbers |
