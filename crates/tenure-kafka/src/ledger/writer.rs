@@ -1,4 +1,5 @@
-//! Writes records at once, each to the named partition, with neither key nor value.
+//! Writes records at once, each to the named partition, with neither key nor value. Replaces a
+//! producer that is stuck or can never write again.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

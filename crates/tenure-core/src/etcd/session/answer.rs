@@ -1,4 +1,5 @@
-//! The handling of each answer to a session's calls.
+//! The meaning of each answer of etcd for a session's leases: renewed, gone, confirmed in another
+//! term.
 
 use super::grant::{Grant, GrantOutcome};
 use super::lease::{Alive, Lease, OldLease, Renewal, third};

@@ -1,4 +1,5 @@
-//! The request for a lease, until the lease is open.
+//! The request for a lease, until the lease is open. Decides whether a lease may be used whose
+//! granting answer was lost.
 
 use super::outcome::SessionEvent;
 use crate::etcd::context::Context;
