@@ -1,16 +1,11 @@
 //! The leases that carry the elections of a process, from request to revocation.
 //!
-//! Each file below uses only files above it in this table. [`recipe.rs`](super::recipe) says when a
-//! session asks for a lease, and how renewals prove it.
+//! [`recipe.rs`](super::recipe) says when a session asks for a lease, and how renewals prove it.
+//! Each file uses only files further to the left:
 //!
-//! | file | |
-//! |---|---|
-//! | `own_keys.rs` | keys of this process, as etcd is asked about them |
-//! | `outcome.rs`, `context.rs` | outcomes of a step; calls about leases, and pauses |
-//! | `lease.rs`, `grant.rs`, `retired.rs` | leases that exist, and when each is kept alive; requested leases; leases to be revoked |
-//! | `move_rounds.rs` | rounds in which keys move to another lease |
-//! | `mod.rs` | `Session`: its parts, and the questions that need several of them |
-//! | `moves.rs`, `answer.rs` | moves of keys; the handling of each answer |
+//! ```text
+//! own_keys < outcome, context < lease, grant, retired < move_rounds < mod < moves, answer
+//! ```
 
 mod answer;
 mod context;

@@ -1,20 +1,8 @@
 //! The candidate: one for each election of a node, with state `Start`, `E`, `QT`.
 //!
 //! A candidate contends, leads, renews, yields, hands over and gives up; the grantors decide. Its
-//! steps of OQwBD are in [`oqwbd`](super::oqwbd). The files here have the rest:
-//!
-//! | question | file |
-//! |---|---|
-//! | an instance: requests that were sent, and oks that count | `instance.rs` |
-//! | refusals, and when a candidate yields | `refusals.rs` |
-//! | the next request after an instance completed | `renewal.rs` |
-//! | everything that counts members of one epoch | `epoch_answers.rs` |
-//! | a release: when it leaves, what it holds up, when it ends | `release.rs`, `pending_release.rs` |
-//! | a hand-over to a successor | `transfer.rs` |
-//! | orders to end a leadership | `orders.rs` |
-//! | the reason why a campaign waits | `waits.rs`, `reach.rs` |
-//! | the reason why a lease is not renewed, and the time to report it | `renewal.rs`, `waits.rs` |
-//! | members that do not answer the leaders of this node | `silence.rs` |
+//! steps of OQwBD are in [`oqwbd`](super::oqwbd). `ARCHITECTURE.md` lists the files here by their
+//! decisions.
 
 mod epoch_answers;
 mod instance;
