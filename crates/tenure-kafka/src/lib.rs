@@ -5,11 +5,12 @@
 //! format of entries.
 
 mod broker;
+mod client_end;
 mod client_log;
+mod client_settings;
 mod counters;
 mod driver;
 mod explain;
-mod keeper;
 mod ledger;
 mod load;
 mod login;
@@ -19,8 +20,7 @@ mod notice;
 mod options;
 mod property;
 mod roles;
-mod session;
-mod settings;
+mod session_timeout;
 pub mod topic;
 pub mod wire;
 
@@ -35,6 +35,6 @@ pub use notice::Notice;
 pub use options::{CheckedOptions, GroupProtocol, Options, OptionsError, Tls};
 pub use property::{Property, PropertyError, Why};
 pub use roles::{Emerged, Roles};
-pub use session::{Session, SessionError, Unread};
+pub use session_timeout::{Session, SessionError, Unread};
 pub use tenure_core::nele::{Checked, Config, ConfigError, Mode, OwnEvent, Seen};
 pub use tenure_tls::{Identity, Pem, PemError};

@@ -9,7 +9,7 @@ use tenure_core::nele::{OwnEvent, TopicId};
 
 use crate::load::Load;
 use crate::options::GroupProtocol;
-use crate::session::Session;
+use crate::session_timeout::Session;
 
 /// A report about a node, apart from its leaderships.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -10,7 +10,7 @@ use tenure_tls::{Identity, Pem, PemError};
 use crate::broker::Broker;
 use crate::login::{Login, LoginError};
 use crate::property::Property;
-use crate::{explain, settings};
+use crate::{client_settings, explain};
 
 /// The options of a ledger. Checked by [`check`](Self::check); cheap to clone afterwards.
 ///
@@ -120,7 +120,7 @@ impl Options {
             login.password.read()?;
         }
         for (nth, property) in self.properties.iter().enumerate() {
-            settings::take(property).map_err(|code| OptionsError::Property {
+            client_settings::take(property).map_err(|code| OptionsError::Property {
                 nth,
                 why: explain::refused(property.name(), code),
                 unknown: explain::is_unknown(code),

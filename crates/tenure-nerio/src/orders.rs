@@ -20,8 +20,8 @@ use tokio::task::JoinSet;
 
 use crate::asker::{Asker, Outcome};
 use crate::enough_answers::Answers;
-use crate::epoch::{self, AGAIN_MAX, FoundMembers, seats};
 use crate::keys::{Grant, Keys, Right};
+use crate::latest_epoch::{self, AGAIN_MAX, FoundMembers, seats};
 
 /// An order to end one leadership. Repetitions are the same order, which a leader obeys once.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -148,7 +148,7 @@ pub async fn give(
     check(config, keys, &order.election)?;
     let mut again = AGAIN_MAX;
     loop {
-        let found = epoch::find(config, keys, from).await?;
+        let found = latest_epoch::find(config, keys, from).await?;
         let far = found.seats.iter().find(|(member, _)| !is_loopback(&member.address));
         if let (None, Some((member, _))) = (keys, far) {
             return Err(Refusal::Unsealed { member: member.clone() }.into());

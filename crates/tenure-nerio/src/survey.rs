@@ -16,8 +16,8 @@ use tokio::task::JoinSet;
 
 use crate::asker::Asker;
 use crate::enough_answers::Answers;
-use crate::epoch::{self, AGAIN_MAX, FoundMembers};
 use crate::keys::Keys;
+use crate::latest_epoch::{self, AGAIN_MAX, FoundMembers};
 
 /// Maximum number of elections of a survey. A member that names more counts as silent.
 pub(crate) const ELECTIONS_MAX: usize = 100_000;
@@ -487,7 +487,7 @@ where
 {
     let mut again = AGAIN_MAX;
     loop {
-        let FoundMembers { membership, seats } = epoch::find(config, keys, from).await?;
+        let FoundMembers { membership, seats } = latest_epoch::find(config, keys, from).await?;
         let all = ask_seats(&membership, seats, name_servers, &ask).await?;
         if again == 0 || !all.iter().any(|(voice, _)| voice.asker.is_behind()) {
             return Ok((membership, all));
@@ -570,7 +570,7 @@ mod tests {
 
     use super::*;
     use crate::asker::TRIES;
-    use crate::epoch::tests::current;
+    use crate::latest_epoch::tests::current;
 
     fn holder(who: &str, start: u64) -> Holder {
         Holder {

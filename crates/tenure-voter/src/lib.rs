@@ -37,23 +37,23 @@
 mod asker;
 pub mod auth;
 mod client;
+mod connection_room;
 mod counters;
+mod directory_watch;
 mod driver;
 mod incoming;
-mod lookout;
 mod node;
 mod notice;
 mod openapi;
 mod operator;
 mod options;
-mod room;
 mod seeds;
 mod server;
-mod stalled;
 mod state;
 mod tls;
 mod troubles;
 pub mod wire;
+mod write_timeout;
 
 pub use asker::Asker;
 pub use auth::{SecretError, Secrets};

@@ -9,8 +9,8 @@ use tenure::{ElectionName, NodeName, SystemError};
 use tenure_core::voter::{Identity, Memory};
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::directory_watch::{Lookout, TRIAL};
 use crate::incoming::Incoming;
-use crate::lookout::{Lookout, TRIAL};
 
 /// The limit is far above the state with 64 members and the longest names.
 const BYTES_MAX: u64 = 65_536;

@@ -8,7 +8,7 @@
 //! has heard its own claim, renews the lease while it is the best, and publishes a tombstone at the
 //! end.
 //!
-//! Beside this file, `election/` keeps and reports one election, `round.rs`, `peers.rs` and
+//! Beside this file, `election/` keeps and reports one election, `round.rs`, `other_rounds.rs` and
 //! `replies.rs` keep the pings, and `node/` routes packets, connections and commands.
 
 use alloc::vec::Vec;

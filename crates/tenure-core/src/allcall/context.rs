@@ -1,4 +1,5 @@
-//! Borrowed parts that an election needs while its process handles one input. H is `heartbeat`, L
+//! Borrowed parts that an election needs while its process handles one input, and the times at
+//! which a leader stops and others stop believing, by clocks that differ. H is `heartbeat`, L
 //! `lease`, K `max_clock_skew`.
 
 use alloc::vec::Vec;

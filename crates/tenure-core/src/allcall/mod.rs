@@ -267,7 +267,7 @@ mod event;
 mod identity;
 mod message;
 mod node;
-mod peers;
+mod other_rounds;
 mod replies;
 mod round;
 mod words;

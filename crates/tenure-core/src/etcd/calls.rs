@@ -1,4 +1,5 @@
-//! Calls to etcd without an answer yet.
+//! Calls to etcd without an answer yet: when a call is overdue, and which term an answer
+//! establishes.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::time::Duration;

@@ -1,4 +1,5 @@
-//! Other processes, as their own entries describe them: the roles that they stand for and lead.
+//! Other processes, as their own entries describe them: the roles that they stand for and lead, the
+//! grace period that they need, and when a silent one is forgotten.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -1,4 +1,5 @@
-//! A node: at most one grantor, and any number of candidates and observers.
+//! A node: at most one grantor, and any number of candidates and observers. Drops messages that are
+//! for another incarnation, in a member's name without proof, or of another epoch.
 
 mod epochs;
 

@@ -4,10 +4,10 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use super::ballots::Round;
 use super::electorate::Electorate;
 use super::identity::{Leadership, Participant};
 use super::message::ElectionDto;
-use super::round::Round;
 use crate::name::{NodeName, Value};
 use crate::time::Time;
 use crate::waiting::Waiting;

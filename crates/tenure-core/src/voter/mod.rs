@@ -211,27 +211,27 @@
 //! - **R5** A timeout leaves no action overdue.
 //! - **R6** The changes and the messages that one request causes are bounded.
 
+mod accepted_set;
 mod asker;
+mod ballots;
 mod beat;
 mod calls;
 mod config;
 mod draws;
 mod electorate;
 mod event;
-mod founding;
 mod free;
 mod identity;
 mod json;
 mod known;
+mod known_leader;
+mod known_namesake;
 mod lease;
 mod memory;
 mod message;
-mod namesake;
 mod node;
 mod promise;
-mod round;
 mod starter;
-mod watch;
 mod words;
 mod writes;
 

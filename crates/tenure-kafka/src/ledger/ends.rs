@@ -14,9 +14,9 @@ use rdkafka::{Offset, TopicPartitionList};
 use tenure::clock::now;
 use tenure_core::nele::{Cause, Partition, Reading, Report};
 
-use super::context::Context;
+use super::callbacks::Context;
 use super::queue::Queue;
-use super::{rights, topic};
+use super::{rights, topic_watch};
 use crate::explain;
 
 /// An end, or the reason for its absence.
@@ -134,7 +134,7 @@ impl EndQuery {
     fn query_topic(&self) -> Result<(), NoEnd> {
         let Some(queue) = &self.tells_topic else { return Ok(()) };
         let until = now().after(self.within);
-        match topic::query(&self.consumer, &self.topic, until) {
+        match topic_watch::query(&self.consumer, &self.topic, until) {
             Ok((id, partitions)) => {
                 queue.put(Report::Topic { id, partitions });
                 Ok(())

@@ -16,14 +16,14 @@ use tenure_core::nele::{
     Cause, Change, Checked, Membership, Partition, Reading, Rebalance, RebalanceId, Report,
 };
 
-use super::context::{Context, PartitionChange, give_back};
+use super::callbacks::{Context, PartitionChange, give_back};
 use super::ends::{EndQuery, Ends, NoEnd};
 use super::queue::Queue;
 use super::reading::{Readings, is_broken};
 use super::rights::{self, Right, Rights};
-use super::topic::Watch;
+use super::topic_watch::Watch;
 use crate::client_log::LOG;
-use crate::{explain, keeper};
+use crate::{client_end, explain};
 
 /// The longest wait of a poll, and so the longest wait of an order.
 const POLL: Duration = Duration::from_millis(20);
@@ -435,7 +435,7 @@ fn close(consumer: Arc<BaseConsumer<Context>>, mut ends: Ends) {
             drop(consumer.poll(POLL));
         }
     }
-    keeper::end_soon(move || {
+    client_end::end_soon(move || {
         ends.end();
         // The last owner ends the client.
         drop(consumer);

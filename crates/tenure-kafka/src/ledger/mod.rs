@@ -15,7 +15,7 @@
 //! answers a revocation when the protocol says so, and always before `max.poll.interval.ms` is
 //! over; the member polls all the time, and so stays a member.
 
-mod context;
+mod callbacks;
 mod ends;
 mod member;
 mod observer;
@@ -23,7 +23,7 @@ mod pace;
 mod queue;
 mod reading;
 mod rights;
-mod topic;
+mod topic_watch;
 mod writer;
 
 use std::fmt;
@@ -40,12 +40,12 @@ use self::member::{Ask, Member, MemberSetup};
 use self::observer::Observer;
 use self::queue::Queue;
 use self::rights::{Right, Rights};
-use self::topic::Watch;
+use self::topic_watch::Watch;
 use self::writer::Writer;
 use crate::login::LoginError;
 use crate::notice::Notice;
 use crate::options::{CheckedOptions, GroupProtocol};
-use crate::{explain, keeper, settings};
+use crate::{client_end, client_settings, explain};
 
 pub struct Ledger {
     protocol: Checked,
@@ -111,16 +111,16 @@ impl Ledger {
         let queue = Queue::default();
         let name = options.topic.clone();
         let writer = Writer::new(
-            settings::producer(options, &protocol)?,
+            client_settings::producer(options, &protocol)?,
             name.clone(),
             &protocol,
             queue.clone(),
         )?;
-        let reader_config = settings::reader(options, &protocol)?;
+        let reader_config = client_settings::reader(options, &protocol)?;
         let interval = protocol.publish_interval;
         let watch = Watch::start(&reader_config, name.clone(), interval, queue.clone(), notices)?;
         Ok(Self {
-            member_config: settings::member(options, &protocol)?,
+            member_config: client_settings::member(options, &protocol)?,
             reader_config,
             rights: Rights::new(protocol.takeover.max(protocol.max_poll_interval)),
             protocol,
@@ -231,6 +231,6 @@ impl Drop for Ledger {
     fn drop(&mut self) {
         self.ask(Ask::Leave);
         let writer = self.writer.take();
-        keeper::end_soon(|| drop(writer));
+        client_end::end_soon(|| drop(writer));
     }
 }

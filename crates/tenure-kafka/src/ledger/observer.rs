@@ -10,7 +10,7 @@ use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use tenure_core::nele::{Checked, Partition, Reading, Report};
 
-use super::context::Context;
+use super::callbacks::Context;
 use super::ends::{EndQuery, Ends, FoundEnd};
 use super::queue::Queue;
 use super::reading::Readings;

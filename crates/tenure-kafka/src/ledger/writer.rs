@@ -1,4 +1,5 @@
-//! Writes records at once, each to the named partition, with neither key nor value.
+//! Writes records at once, each to the named partition, with neither key nor value. Replaces a
+//! producer that is stuck or can never write again.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,7 @@ use tenure_core::nele::{Config, Entry, EntryNumber, Kind, Partition, Report, Tar
 use super::pace::Pace;
 use super::queue::Queue;
 use crate::client_log::ClientLog;
-use crate::{explain, keeper, wire};
+use crate::{client_end, explain, wire};
 
 /// A producer counts as stuck when a partition has failed for this number of delivery timeouts.
 const STUCK: u32 = 4;
@@ -223,7 +224,7 @@ impl Writer {
         if let Ok(producer) = producer(&self.config, &self.reports) {
             let before = std::mem::replace(&mut self.producer, producer);
             // The drop waits for the producer's records: let no other thread wait.
-            drop(keeper::end(|| drop(before)));
+            drop(client_end::end(|| drop(before)));
         }
     }
 }

@@ -24,8 +24,8 @@ use crate::load::Load;
 use crate::login::LoginError;
 use crate::native::Rights;
 use crate::options::{CheckedOptions, Options};
-use crate::session::{self, Session, SessionError};
-use crate::{explain, native, settings};
+use crate::session_timeout::{self, Session, SessionError};
+use crate::{client_settings, explain, native};
 
 /// The longest wait for the answer to a question.
 pub(crate) const ANSWER: Duration = Duration::from_secs(10);
@@ -175,7 +175,7 @@ struct TopicQuery<'a> {
 
 impl<'a> TopicQuery<'a> {
     fn new(options: &'a CheckedOptions, protocol: &Config) -> Result<Self, TopicError> {
-        let config = settings::client(options, protocol.id.as_str())?;
+        let config = client_settings::client(options, protocol.id.as_str())?;
         let refused = |error: KafkaError| TopicError::Client {
             why: explain::error(&error, None).to_string(),
         };
@@ -296,15 +296,15 @@ impl<'a> TopicQuery<'a> {
         });
         let broker = broker.await.unwrap_or(0);
         let group = protocol.group_id();
-        let [of_broker, of_group] = session::resources(broker, &group);
+        let [of_broker, of_group] = session_timeout::resources(broker, &group);
         let broker = self.times(of_broker).await;
         let group = self.times(of_group).await;
         let find = |times: &[(String, Duration)], name: &str| {
             times.iter().find(|(of, _)| of == name).map(|(_, time)| *time)
         };
-        let broker = session::NAMES.map(|name| find(&broker, name));
-        let group = session::OF_GROUP.map(|name| find(&group, name));
-        session::check(self.options.group_protocol, protocol, broker, group)
+        let broker = session_timeout::NAMES.map(|name| find(&broker, name));
+        let group = session_timeout::OF_GROUP.map(|name| find(&group, name));
+        session_timeout::check(self.options.group_protocol, protocol, broker, group)
     }
 
     /// Reads those settings of a resource whose values are numbers of milliseconds. Leaves out any

@@ -15,8 +15,8 @@ use super::Heard;
 use super::pages::{List, Page};
 use crate::asker::{Asker, Outcome};
 use crate::enough_answers::Answers;
-use crate::epoch::{self, AGAIN_MAX, FoundMembers};
 use crate::keys::Keys;
+use crate::latest_epoch::{self, AGAIN_MAX, FoundMembers};
 
 /// Minimum number of parts of a page that is not the last. A page may also have none, if the
 /// grantor has examined only elections that are over.
@@ -57,7 +57,7 @@ enum Stop {
 
 impl Panel {
     async fn new(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> io::Result<Self> {
-        let FoundMembers { membership, seats } = epoch::find(config, keys, from).await?;
+        let FoundMembers { membership, seats } = latest_epoch::find(config, keys, from).await?;
         let voice = |(nth, (member, asker))| Voice { nth, member, asker, end: None, service: None };
         let voices = seats.into_iter().enumerate().map(voice).collect();
         Ok(Self { membership, voices })

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::*;
 use crate::asker::TRIES;
-use crate::epoch::tests::current;
+use crate::latest_epoch::tests::current;
 use crate::survey;
 
 const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);

@@ -8,8 +8,8 @@ use tenure_core::nerio::{Config, Inc, Instance, Service, State, Who};
 use tokio::net::UdpSocket;
 
 use super::*;
-use crate::epoch::tests::{answer, current};
 use crate::keys::ClusterKey;
+use crate::latest_epoch::tests::{answer, current};
 
 const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 

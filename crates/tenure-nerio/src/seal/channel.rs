@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use x25519_dalek::{PublicKey, StaticSecret};
 
+use super::authority::Authority;
 use super::bytes::{Aead, Channel, Hello};
-use super::rights::Authority;
 use crate::keys::{ApplicationKey, Grant, HeldKeys, KeyId, Keys, Rights, Secret, expand, extract};
 
 /// The gate of all holders of a key, for the process with this public half.

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 
 use tenure_core::{NodeName, Time};
 
+use super::authority::Authority;
 use super::bytes::{self, Channel, Hello};
 use super::channel::{AcceptedKey, accept, answerer, directions, first, gate};
-use super::rights::Authority;
 use super::session::{Session, id};
 use super::window::Window;
 use super::{DropReason, Seal};

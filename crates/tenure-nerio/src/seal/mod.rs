@@ -34,11 +34,11 @@
 //! Other nodes that send without a key get unsealed answers, and no greeting: every host can name
 //! any address.
 
+mod authority;
 mod bytes;
 mod channel;
 mod contact;
 mod greeting;
-mod rights;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -55,10 +55,10 @@ use tenure_core::nerio::wire;
 use tenure_core::{NodeName, Time};
 use x25519_dalek::{PublicKey, StaticSecret};
 
+pub use self::authority::Authority;
 pub(super) use self::bytes::SEALED_MAX;
 use self::bytes::{DATA, HELLO, MAGIC, WELCOME};
 use self::contact::Contacts;
-pub use self::rights::Authority;
 use self::session::{Sessions, id};
 pub use self::unsealed::Unsealed;
 use super::keys::{HeldKeys, KeyId, Keys, Secret, extract};

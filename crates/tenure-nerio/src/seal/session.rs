@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 
 use tenure_core::{NodeName, Time};
 
+use super::authority::Authority;
 use super::bytes::Aead;
-use super::rights::Authority;
 use super::window::Window;
 use crate::keys::KeyId;
 

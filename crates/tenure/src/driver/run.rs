@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::backend::{Backend, NowOf, WordsOf};
 use super::fair::handle_fairly;
-use super::hold::Call;
+use super::loop_thread::Call;
 use super::machine::Machine;
 use super::timer::Timer;
 use crate::clock;

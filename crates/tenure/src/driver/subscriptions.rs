@@ -1,4 +1,4 @@
-//! Observers on the driver's side.
+//! Observers on the driver's side, and the states that they may have missed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The parts of a process: signals, the participant, and a runner for each election.
+//! The parts of a process: signals, the participant, and a runner for each election. Decides when
+//! the other runners end.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;

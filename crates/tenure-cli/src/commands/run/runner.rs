@@ -1,4 +1,6 @@
-//! A runner: it campaigns in one election, with its own CMD, control socket and guard.
+//! The loop of a runner: campaigns in one election again and again, with its own CMD, control
+//! socket and guard. Pauses after a lost candidacy, and after leaderships that were over before CMD
+//! ran.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;

@@ -1,14 +1,10 @@
 //! An election as one process sees it. The [algorithm](super::algorithm) is in a file of its own.
 //!
-//! Each file below uses only files above it in this table.
+//! Each file uses only files further to the left:
 //!
-//! | file | |
-//! |---|---|
-//! | `claims.rs` | claims of others: the time until which each is believed, and which of two leaders gives way |
-//! | `doubts.rs`, `tombstones.rs`, `presence.rs` | leaders that others name; terms that ended early; candidates that are present |
-//! | `campaign.rs` | this process's campaign: its lease, its claim |
-//! | `state.rs` | `Election`: its parts, and the questions that need several of them |
-//! | `precedence.rs`, `view.rs` | the order of candidates that wait, and those that call or answer; reports to the application |
+//! ```text
+//! claims < doubts, tombstones, presence < campaign < state < precedence, view
+//! ```
 
 mod campaign;
 mod claims;

@@ -12,7 +12,7 @@ use crate::allcall::election::Election;
 use crate::allcall::event::{Ignored, OwnEvent};
 use crate::allcall::identity::{Participant, Rank};
 use crate::allcall::message::{Body, Header, Message, PACKET_BYTES_MAX, Packet, Tombstone, bytes};
-use crate::allcall::peers::Peers;
+use crate::allcall::other_rounds::Peers;
 use crate::allcall::replies::Replies;
 use crate::allcall::round::Rounds;
 use crate::allcall::words::{Bus, Effect, Out, emit};

@@ -1,4 +1,5 @@
-//! The handling of each answer to a candidate's calls and watch.
+//! The meaning of each answer of etcd for a candidate: keys found, moved, gone or made late;
+//! refusals; answers that never came.
 
 use alloc::vec::Vec;
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! The value of a candidate's key.
+//! The value of a candidate's key, and when the value must be written again.
 
 use core::time::Duration;
 

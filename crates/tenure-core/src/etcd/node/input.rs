@@ -1,4 +1,5 @@
-//! The contract: inputs, deadlines, and the loss of claims.
+//! The contract: inputs, deadlines, and the loss of claims, also after a restored store or answers
+//! of another cluster.
 
 use alloc::collections::BTreeMap;
 use alloc::string::ToString;

@@ -1,9 +1,10 @@
-//! The handling of each answer to a session's calls.
+//! The meaning of each answer of etcd for a session's leases: renewed, gone, confirmed in another
+//! term.
 
-use super::event::SessionEvent;
 use super::grant::{Grant, GrantOutcome};
-use super::keys::pair;
 use super::lease::{Alive, Lease, OldLease, Renewal, third};
+use super::outcome::SessionEvent;
+use super::own_keys::pair;
 use super::{Session, SessionPhase};
 use crate::etcd::context::Context;
 use crate::etcd::event::{Lost, OwnEvent};

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::event::SessionEvent;
+use super::outcome::SessionEvent;
 use crate::backoff::Backoff;
 use crate::etcd::calls::Asker;
 use crate::etcd::config::BACKOFF;

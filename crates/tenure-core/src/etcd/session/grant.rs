@@ -1,6 +1,7 @@
-//! The request for a lease, until the lease is open.
+//! The request for a lease, until the lease is open. Decides whether a lease may be used whose
+//! granting answer was lost.
 
-use super::event::SessionEvent;
+use super::outcome::SessionEvent;
 use crate::etcd::context::Context;
 use crate::etcd::key::LeaseId;
 use crate::etcd::message::{CallId, Op, Refusal, Reply};

@@ -1,35 +1,30 @@
 //! The leases that carry the elections of a process, from request to revocation.
 //!
-//! Each file below uses only files above it in this table. [`recipe.rs`](super::recipe) says when a
-//! session asks for a lease, and how renewals prove it.
+//! [`recipe.rs`](super::recipe) says when a session asks for a lease, and how renewals prove it.
+//! Each file uses only files further to the left:
 //!
-//! | file | |
-//! |---|---|
-//! | `keys.rs` | keys of this process, as etcd is asked about them |
-//! | `event.rs`, `context.rs` | outcomes of a step; calls about leases, and pauses |
-//! | `lease.rs`, `grant.rs`, `retired.rs` | leases that exist, and when each is kept alive; requested leases; leases to be revoked |
-//! | `move_rounds.rs` | rounds in which keys move to another lease |
-//! | `mod.rs` | `Session`: its parts, and the questions that need several of them |
-//! | `moves.rs`, `answer.rs` | moves of keys; the handling of each answer |
+//! ```text
+//! own_keys < outcome, context < lease, grant, retired < move_rounds < mod < moves, answer
+//! ```
 
 mod answer;
 mod context;
-mod event;
 mod grant;
-mod keys;
 mod lease;
 mod move_rounds;
 mod moves;
+mod outcome;
+mod own_keys;
 mod retired;
 
 use alloc::vec::Vec;
 
-pub(super) use self::event::{MoveReport, SessionEvent};
 pub(super) use self::grant::Grant;
-pub(super) use self::keys::{FoundKey, OwnKey, PlacedKey};
 pub(super) use self::lease::{Alive, GivenLease, Lease, Renewal};
 use self::lease::{Draws, OldLease, third};
 use self::move_rounds::Shift;
+pub(super) use self::outcome::{MoveReport, SessionEvent};
+pub(super) use self::own_keys::{FoundKey, OwnKey, PlacedKey};
 use self::retired::RetiredLeases;
 use super::config::BACKOFF;
 use super::context::Context;

@@ -3,9 +3,9 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::event::{MoveReport, SessionEvent};
-use super::keys::{PlacedKey, pair};
 use super::lease::OldLease;
+use super::outcome::{MoveReport, SessionEvent};
+use super::own_keys::{PlacedKey, pair};
 use super::{Session, SessionPhase};
 use crate::etcd::context::Context;
 use crate::etcd::event::OwnEvent;

@@ -1,4 +1,5 @@
-//! Leases that must be revoked.
+//! Leases that must be revoked, again and again until they are gone, and never before an open grant
+//! is answered.
 
 use alloc::vec::Vec;
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! The contract: inputs and deadlines.
+//! The contract: inputs and deadlines. Notices that this process was stopped.
 
 use alloc::vec::Vec;
 

@@ -1,15 +1,11 @@
 //! A process: a member of a group, with its partitions and its roles.
 //!
-//! Each file below uses only files above it in this table.
+//! Each file uses only files further to the left; [`emergence`](super::emergence) has the protocol:
 //!
-//! | file | |
-//! |---|---|
-//! | `group.rs`, `slots.rs`, `observers.rs`, `troubles.rs` | membership; partitions; observers; reports of troubles |
-//! | `state.rs` | `Nele`: its parts, and the calls into its partitions |
-//! | [`emergence.rs`](super::emergence) | the protocol, from joining the group to leaving it |
-//! | `observed_leaders.rs`, `changes.rs` | leaders, as observers see them; reports of changes |
-//! | `ledger_reports.rs` | reports of the ledger, each to its place |
-//! | `input.rs` | the contract: inputs, deadlines |
+//! ```text
+//! group, slots, observers, troubles < state < emergence < observed_leaders, changes
+//!                                   < ledger_reports < input
+//! ```
 
 mod changes;
 mod group;

@@ -1,4 +1,4 @@
-//! The observers of a process.
+//! The observers of a process, and the time after which a silent ledger counts as deaf.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;

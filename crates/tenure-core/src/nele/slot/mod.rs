@@ -1,12 +1,6 @@
 //! A partition and its roles: their state, for the steps in [how leaders emerge](super::emergence).
 //!
-//! Each file below uses only files above it in this table.
-//!
-//! | file | |
-//! |---|---|
-//! | `claim.rs`, `campaign.rs` | the claim to a partition, and its evidence; a campaign for one role |
-//! | `state.rs` | `Slot`: its parts, and the questions that need several of them |
-//! | `waits.rs` | the reason why a campaign waits |
+//! `waits` uses `state`, and `state` uses `claim` and `campaign`, never the other way.
 
 mod campaign;
 mod claim;

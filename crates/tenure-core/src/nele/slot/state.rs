@@ -1,4 +1,5 @@
-//! `Slot`: its parts, and the questions that need several of them.
+//! `Slot`: its parts, and the questions that need several of them: claims lost on the way, readers
+//! without records, a process that was stopped.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;

@@ -1,25 +1,13 @@
 //! The candidate: one for each election of a node, with state `Start`, `E`, `QT`.
 //!
 //! A candidate contends, leads, renews, yields, hands over and gives up; the grantors decide. Its
-//! steps of OQwBD are in [`oqwbd`](super::oqwbd). The files here have the rest:
-//!
-//! | question | file |
-//! |---|---|
-//! | an instance: requests that were sent, and oks that count | `instance.rs` |
-//! | refusals, and when a candidate yields | `refusals.rs` |
-//! | the next request after an instance completed | `renewal.rs` |
-//! | everything that counts members of one epoch | `epoch_answers.rs` |
-//! | a release: when it leaves, what it holds up, when it ends | `release.rs`, `pending.rs` |
-//! | a hand-over to a successor | `transfer.rs` |
-//! | orders to end a leadership | `orders.rs` |
-//! | the reason why a campaign waits | `waits.rs`, `reach.rs` |
-//! | the reason why a lease is not renewed, and the time to report it | `renewal.rs`, `waits.rs` |
-//! | members that do not answer a candidate, or the leaders of this node | `silence.rs` |
+//! steps of OQwBD are in [`oqwbd`](super::oqwbd). `ARCHITECTURE.md` lists the files here by their
+//! decisions.
 
 mod epoch_answers;
 mod instance;
 mod orders;
-mod pending;
+mod pending_release;
 mod reach;
 mod refusals;
 mod release;
@@ -34,7 +22,7 @@ use core::time::Duration;
 use self::epoch_answers::EpochAnswers;
 pub(super) use self::instance::{Answer, SentRequest};
 use self::orders::Orders;
-pub(super) use self::pending::PendingRelease;
+pub(super) use self::pending_release::PendingRelease;
 pub(super) use self::silence::LeaderSilence;
 use self::waits::Reported;
 use super::body::{Remainder, Verify};

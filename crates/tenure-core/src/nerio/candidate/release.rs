@@ -8,7 +8,7 @@ use super::super::message::Sender;
 use super::super::quorum::MemberSet;
 use super::super::words::{Out, send};
 use super::Candidate;
-use super::pending::PendingRelease;
+use super::pending_release::PendingRelease;
 use crate::time::Time;
 
 impl Candidate {

@@ -1,20 +1,8 @@
 //! The grantor: state `A` and `F` of each election, and the rest of its state.
 //!
-//! Its steps of OQwBD are in [`oqwbd`](super::oqwbd). The files here have the rest:
-//!
-//! | question | file |
-//! |---|---|
-//! | state of one election: the grant, the requests that wait | `election.rs` |
-//! | fences: the highest seen, and the reserve on the disk | `fences.rs` |
-//! | steps from a start to the first grant | `start.rs`; their state is in `phase.rs` |
-//! | what a grantor whose directory was lost asks, and when it may serve again | `lost_memory.rs` |
-//! | first start of a whole cluster | `founding.rs` |
-//! | which memory each member has: what others say, what is written | `members.rs`, `memories.rs` |
-//! | a larger `delta_max` than before | `longer_leases.rs` |
-//! | two processes with one name | `shared_names.rs` |
-//! | records and flushes that fail or hang | `disk.rs`, `writes.rs`, `flush.rs` |
-//! | answers to questions: the leader, names of elections, who waits | `query.rs`, `listing.rs`, `inventory.rs` |
-//! | orders to end a leadership, passed on to its holder | `order.rs` |
+//! Its steps of OQwBD are in [`oqwbd`](super::oqwbd). Here are the checks of a request that hold on
+//! arrival and after waiting, and the bounds on elections and waiting requests. `ARCHITECTURE.md`
+//! lists the other files by their decisions.
 
 mod disk;
 mod election;

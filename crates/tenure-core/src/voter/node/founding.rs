@@ -1,5 +1,5 @@
-//! The founding: a set of voters that all its members have accepted (V2). Also the electorates that
-//! a voter adopts from others.
+//! The rules of the founding: the one set that this voter accepts, and the network, founded once
+//! all members have accepted that set (V2). Also the electorates that a voter adopts from others.
 
 use alloc::vec::Vec;
 

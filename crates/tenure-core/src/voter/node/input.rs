@@ -11,9 +11,9 @@ use crate::standing::Standing;
 use crate::time::{Deadline, Time};
 use crate::voter::calls::OPEN_MAX;
 use crate::voter::event::{Event, Ignored};
+use crate::voter::known_leader::Observation;
 use crate::voter::lease::Campaign;
 use crate::voter::message::{Message, SEEDS_MAX};
-use crate::voter::watch::Observation;
 use crate::voter::words::{Command, Out, Peer, Words, emit};
 use crate::voter::writes::Before;
 

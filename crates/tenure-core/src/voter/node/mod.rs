@@ -1,36 +1,12 @@
 //! The voter: the state machine that the module document describes.
 //!
-//! `protocol.rs` tells the protocol from top to bottom. Each file below calls only files above it
-//! in this table, and the parts of a voter, which do not call each other.
+//! `protocol.rs` tells the protocol from top to bottom. Each file calls only files further to the
+//! left, and the parts of a voter beside this folder, which do not call each other:
 //!
-//! | file | |
-//! |---|---|
-//! | `state.rs` | `Voter`: its parts, and the questions that need several of them |
-//! | `send.rs` | requests, answers, heartbeats, events |
-//! | `namesake.rs` | other processes with the id of this voter |
-//! | `obstacle.rs`, `view.rs` | reports to the application: waits, views |
-//! | `discover.rs` | seeds, lists of others, voters that are dropped |
-//! | `founding.rs`, `change.rs` | the electorate: founded, adopted from others, changed |
-//! | `admission.rs` | the messages of voters that count |
-//! | `promise_rules.rs` | promises: whether a voter may promise, and their worth to a leader |
-//! | `leave.rs` | the end of a ballot or a leadership |
-//! | `available.rs` | leaders that hear each other, in mode `available` |
-//! | `protocol.rs` | from the start of a process to the acknowledgement of a lease |
-//! | `answer.rs`, `request.rs` | the handling of each answer and each request |
-//! | `input.rs` | the contract: inputs, deadlines, writes |
-//!
-//! The parts of a voter outside this folder:
-//!
-//! | file | |
-//! |---|---|
-//! | `round.rs` | a ballot: votes, results, the winner or a tie, which `Voter::count` draws again |
-//! | `lease.rs` | this voter's candidacy: a campaign, and a lease that rests on promises |
-//! | `promise.rs` | this voter's promise to endorse no other voter |
-//! | `known.rs`, `founding.rs` | the other voters; the first electorate |
-//! | `watch.rs` | the leader that this voter knows of |
-//! | `starter.rs`, `free.rs` | when this voter starts a ballot, and whether enough voters are free |
-//! | `memory.rs`, `writes.rs` | the durable state, and whether it is written |
-//! | `beat.rs`, `calls.rs`, `draws.rs` | heartbeats, requests without an answer yet, random numbers |
+//! ```text
+//! state < send < namesake < obstacle, view < discover < founding, change < admission
+//!       < promise_rules < leave < available < protocol < answer, request < input
+//! ```
 
 mod admission;
 mod answer;

@@ -1,4 +1,4 @@
-//! Other processes with the id of this voter (V10).
+//! Looks for another process with the id of this voter, and reports it (V10).
 
 use super::state::Voter;
 use crate::voter::calls::Purpose;

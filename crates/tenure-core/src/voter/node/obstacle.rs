@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 
 use super::state::Voter;
 use crate::name::NodeName;
+use crate::voter::accepted_set::{OtherFounder, first_voters};
 use crate::voter::config::Founding;
 use crate::voter::electorate::{Electorate, Member};
-use crate::voter::founding::{OtherFounder, first_voters};
 use crate::voter::known::Neighbour;
 use crate::voter::message::FirstVoters;
 use crate::waiting::{Obstacle, Waiting};

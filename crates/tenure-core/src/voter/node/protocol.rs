@@ -15,6 +15,7 @@ use core::time::Duration;
 use super::state::Voter;
 use crate::name::NodeName;
 use crate::time::Time;
+use crate::voter::ballots::{Cast, Entry, Outcome, Round};
 use crate::voter::calls::Purpose;
 use crate::voter::electorate::Electorate;
 use crate::voter::event::{Breach, Event, Ignored, OwnEvent};
@@ -25,7 +26,6 @@ use crate::voter::message::{
     AckDto, Answer, Ask, BeatenDto, ElectionDto, Header, HeartbeatDto, LeaseDto, PromiseDto,
     Refusal, StatusDto, VoteDto,
 };
-use crate::voter::round::{Cast, Entry, Outcome, Round};
 use crate::voter::starter::Poll;
 use crate::voter::words::{Effect, Out, Start};
 

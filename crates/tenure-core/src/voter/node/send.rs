@@ -5,9 +5,9 @@ use core::time::Duration;
 
 use super::state::Voter;
 use crate::name::NodeName;
+use crate::voter::accepted_set::first_voters;
 use crate::voter::calls::{Exchange, Purpose};
 use crate::voter::event::{Breach, Event, Ignored, OwnEvent};
-use crate::voter::founding::first_voters;
 use crate::voter::identity::VoterUrl;
 use crate::voter::message::{
     AckDto, Answer, Ask, BeatenDto, Caller, Condition, Header, HeartbeatDto, KNOWN_MAX, LeaderDto,

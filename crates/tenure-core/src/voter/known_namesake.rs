@@ -1,4 +1,4 @@
-//! Another process with the id of this voter (V10).
+//! Signs of another process with the id of this voter (V10), as `node/namesake.rs` finds them.
 
 use core::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The keys of all candidates that confirm a renewal, or move to the lease of a new term.
+//! Chooses, among the keys of all candidates, those that confirm a renewal, and those that move to
+//! the lease of a new term.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::keys::FoundKey;
+use super::own_keys::FoundKey;
 use crate::etcd::event::Lost;
 use crate::etcd::key::LeaseId;
 use crate::etcd::message::{Refusal, Revision};

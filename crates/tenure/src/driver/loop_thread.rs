@@ -1,4 +1,4 @@
-//! The connection of a node and its handles to a running loop.
+//! The thread of a node's loop, and the way of its handles there, also once the loop has ended.
 
 use std::fmt;
 use std::io;

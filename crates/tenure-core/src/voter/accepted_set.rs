@@ -1,4 +1,5 @@
-//! The founding of a network, as one voter sees it: one set of voters that all of them accept (V2).
+//! The state of a founding: the set of first voters that this voter has accepted, and the voters
+//! that oppose it (V2). The rules are in `node/founding.rs`.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::time::Duration;
