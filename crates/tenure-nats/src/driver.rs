@@ -48,12 +48,7 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Records that this server cannot be used, and informs the campaigns that wait.
-    fn is_without(
-        &mut self,
-        server: &str,
-        why: &Arc<str>,
-        campaigns: &mut Campaigns<MayOverlap>,
-    ) {
+    fn is_without(&mut self, server: &str, why: &Arc<str>, campaigns: &mut Campaigns<MayOverlap>) {
         let by: Arc<str> = server.into();
         let obstacles = self.connecting.get_or_insert_with(|| self.silent.clone());
         obstacles.retain(|obstacle| obstacle.by != by);

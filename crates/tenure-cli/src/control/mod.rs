@@ -52,7 +52,10 @@ pub enum Request {
 pub enum Answer {
     /// The request is done; the status follows.
     Done(serde_json::Value),
-    Refused { what: String, fix: String },
+    Refused {
+        what: String,
+        fix: String,
+    },
 }
 
 impl Answer {

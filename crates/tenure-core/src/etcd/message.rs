@@ -188,13 +188,17 @@ pub enum Reply {
     /// Watched keys have changed. Events of one revision come in one answer.
     Changed(Vec<Change>),
     /// The watch has ended: it began before the oldest revision that etcd still has.
-    Compacted { revision: Revision },
+    Compacted {
+        revision: Revision,
+    },
     /// etcd has refused and carried out nothing, except perhaps for [`Refusal::NoSpace`]. A watch
     /// has ended.
     Refused(Refusal),
     /// The outcome is unknown: no answer in time, a lost connection, or an ambiguous error. A watch
     /// has ended.
-    Unknown { why: Arc<str> },
+    Unknown {
+        why: Arc<str>,
+    },
 }
 
 /// The reason why etcd has refused.

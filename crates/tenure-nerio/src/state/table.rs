@@ -16,8 +16,8 @@ use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use tenure::state::{self, BootKey, Damage, Directory, Format, Refusal, StateError};
-use tenure_core::nerio::{GrantRecord, Instance};
 use tenure_core::ElectionName;
+use tenure_core::nerio::{GrantRecord, Instance};
 
 use super::Grants;
 use super::error::{Tear, WriteError};

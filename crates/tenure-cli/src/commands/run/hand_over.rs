@@ -57,7 +57,10 @@ pub(super) enum Next {
     /// The named candidate leads.
     Named,
     /// Another candidate leads, perhaps this runner itself.
-    Other { id: Arc<str>, fence: Option<Fence> },
+    Other {
+        id: Arc<str>,
+        fence: Option<Fence>,
+    },
     Nobody,
 }
 

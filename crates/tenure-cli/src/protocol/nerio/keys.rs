@@ -122,9 +122,8 @@ pub fn check_rights(
     if allowed {
         return check_right(grant, right).map_err(|failure| origins.explain(failure, &NAMES));
     }
-    let what = format!(
-        "the key of the application {application} covers {elections}, and not {wanted}"
-    );
+    let what =
+        format!("the key of the application {application} covers {elections}, and not {wanted}");
     Err(origins.usage(what, fix, &NAMES))
 }
 
