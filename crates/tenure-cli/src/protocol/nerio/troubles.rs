@@ -113,6 +113,7 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
                 | OwnEvent::SpareAgain
                 | OwnEvent::NameShared { .. }
                 | OwnEvent::AddressContested { .. }
+                | OwnEvent::UnreadableDocument { .. }
                 | OwnEvent::Ordered { .. },
             ..
         }
