@@ -439,7 +439,7 @@ fn not_obeyed(order: &Notice, answer: Option<Answer>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use tenure::Fence;
-    use tenure_core::nerio::{Inc, Who};
+    use tenure_core::nerio::{Config, Inc, Member, Who};
 
     use super::*;
 
@@ -465,8 +465,11 @@ mod tests {
         let candidates = granted.iter().map(one).collect();
         let asked = Time::ZERO;
         let at = Time::ZERO;
+        let member = Member::new("a", "127.0.0.1:1").unwrap();
+        let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
+        let membership = config.membership().clone();
         let members = Vec::new();
-        AllCandidates { members, leader, candidates, asked, at, quorum: true }
+        AllCandidates { membership, members, leader, candidates, asked, at, quorum: true }
     }
 
     #[test]
