@@ -230,6 +230,7 @@ impl Default for Text {
 }
 
 impl Default for Value {
+    /// The empty value.
     fn default() -> Self {
         Self(None)
     }

@@ -102,11 +102,11 @@ impl Readings {
                     read.next = Some(*end);
                 }
             }
-            Report::Records { partition, reading, records } => {
-                if self.of(*partition).reading == Some(*reading) {
-                    for record in records {
-                        self.reads(*partition, record, at, config);
-                    }
+            Report::Records { partition, reading, records }
+                if self.of(*partition).reading == Some(*reading) =>
+            {
+                for record in records {
+                    self.reads(*partition, record, at, config);
                 }
             }
             _ => {}

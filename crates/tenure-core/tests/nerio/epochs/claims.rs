@@ -201,7 +201,7 @@ impl World {
     fn step(&mut self, kind: u8, one: usize, other: usize) {
         let member = one % self.grantors.len();
         let after = [None, None, Some(election(0)), Some(election(1))][other / 4 % 4].clone();
-        let part = other / 16 % 2 == 0;
+        let part = (other / 16).is_multiple_of(2);
         match (kind, one.checked_rem(self.letters.len())) {
             (0..=2, _) => self.units += 1 + one as u64 % 3,
             (3..=6, _) => self.answer(member, other % 3, after, part),

@@ -115,7 +115,8 @@ fn faulty_document_is_refused() {
         change(&mut document);
         check(&document).unwrap_err().to_string()
     };
-    let cases: &[(fn(&mut Document), &str)] = &[
+    type Change = fn(&mut Document);
+    let cases: &[(Change, &str)] = &[
         (
             |d| d.cluster = "test".parse().unwrap(),
             "the document is of cluster test, and this node is of prod",
