@@ -1,7 +1,8 @@
 //! Epochs of a cluster, section 10.6.
 //!
 //! An epoch is a membership with a number, and a [document](Document) describes it. A node begins
-//! with the membership of its settings. A node without a grantor goes on in the epoch that a member
+//! with the membership of its settings. A grantor [writes it down](super::Record::Identity), and
+//! goes by that from then on, whatever its settings say. A node without a grantor goes on in the epoch that a member
 //! of its list [names](Current), once it has [read](DocumentReader) the document, so its list may
 //! be incomplete or old.
 //!
