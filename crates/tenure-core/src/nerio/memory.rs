@@ -177,7 +177,9 @@ impl Durable {
                 next.instance = *instance;
                 next.boot = next.boot.max(*boot);
                 next.delta_max = next.delta_max.max(Some(*delta_max));
-                enters.iter().for_each(|document| next.standing.enter(document));
+                if let Some(document) = enters {
+                    next.standing.enter(document);
+                }
             }
             Record::Entered { document, floor } => {
                 next.standing.enter(document);

@@ -223,6 +223,13 @@ mod tests {
         assert_eq!(sample.with(&old), Some(sample.clone()));
         assert_eq!(sample.with(&Record::Reserve { high: Fence::new(1) }), Some(sample.clone()));
 
+        let high = Record::Reserve { high: Fence::NONE };
+        let entered = Record::Entered { document: document(), floor: Fence::NONE };
+        let begun = Durable::begin(INSTANCE, false);
+        let one = begun.with(&high).unwrap().with(&entered);
+        assert_eq!(one, begun.with(&entered).unwrap().with(&high), "the order means nothing");
+        assert_eq!(one.as_ref().unwrap().with(&entered), one);
+
         let lost = Durable { reserve: None, ..sample };
         assert_eq!(lost.with(&old).unwrap().reserve, None);
         let read = lost.with(&Record::Reserve { high: Fence::NONE }).unwrap();
