@@ -119,6 +119,10 @@ impl<T: Transport> Wire<T> {
         if let Some(error) = this.records.damage.take() {
             this.notice(Notice::GrantsDamaged { error });
         }
+        let entered = start.memory.as_ref().and_then(|memory| memory.membership.as_ref());
+        if let Some(entered) = entered {
+            this.notice_if(epochs::other_line(&this.config, entered));
+        }
         let here = this.transport.local_address();
         let listed = this.config.members.iter().find(|member| member.name == *name);
         let member = listed.map(|member| member.address.clone());

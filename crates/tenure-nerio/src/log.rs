@@ -79,6 +79,7 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
         Notice::DiskFailed { .. }
         | Notice::DiskHangs { .. }
         | Notice::ListensElsewhere { .. }
+        | Notice::OtherLine { .. }
         | Notice::Resolved { .. }
         | Notice::LedBefore { .. }
         | Notice::Quarantined { .. }

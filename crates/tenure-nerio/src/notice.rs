@@ -97,6 +97,16 @@ pub enum Notice {
         /// Host and port of this grantor in the list.
         member: HostPort,
     },
+    /// The settings of this grantor differ from the members that its state directory names. The
+    /// directory counts. Reported once, at the start.
+    OtherLine {
+        /// Members that the settings lack.
+        missing: Vec<NodeName>,
+        /// Names in the settings that are no members.
+        more: Vec<NodeName>,
+        /// Whether the settings have another quorum system.
+        quorums: bool,
+    },
     /// The name of a member's host gives no address. The node looks the name up again after 1 to
     /// 10 s.
     Unresolved {
@@ -201,6 +211,7 @@ impl fmt::Display for Notice {
                 list(differing)
             ),
             Self::QuorumMayAgree => f.write_str("a quorum of members may agree again"),
+            Self::OtherLine { missing, more, quorums } => other_line(missing, more, *quorums, f),
             Self::ListensElsewhere { .. }
             | Self::Unresolved { .. }
             | Self::Resolved { .. }
@@ -232,6 +243,22 @@ impl fmt::Display for Notice {
             }
         }
     }
+}
+
+fn other_line(
+    missing: &[NodeName],
+    more: &[NodeName],
+    quorums: bool,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    f.write_str(
+        "the members in the state directory of this node count, and its settings differ: ",
+    )?;
+    let lacks = (!missing.is_empty()).then(|| format!("members lacks {}", list(missing)));
+    let has = (!more.is_empty()).then(|| format!("members has {} in addition", list(more)));
+    let other = quorums.then(|| "quorums is another system".to_owned());
+    let all: Vec<_> = [lacks, has, other].into_iter().flatten().collect();
+    write!(f, "{}; correct the settings", all.join(", "))
 }
 
 fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -337,6 +364,24 @@ mod tests {
     use tenure_core::Fence;
 
     use super::*;
+
+    #[test]
+    fn other_line_says_what_differs() {
+        let names = |text: &str| -> Vec<NodeName> {
+            text.split_whitespace().map(|name| name.parse().unwrap()).collect()
+        };
+        let told = |missing: &str, more: &str, quorums| {
+            let (missing, more) = (names(missing), names(more));
+            let told = Notice::OtherLine { missing, more, quorums }.to_string();
+            let begin = "the members in the state directory of this node count, and its settings \
+                         differ: ";
+            told.strip_prefix(begin).unwrap().to_owned()
+        };
+        assert_eq!(told("c", "", false), "members lacks c; correct the settings");
+        let all = "members lacks b, c, members has d in addition, quorums is another system; \
+                   correct the settings";
+        assert_eq!(told("b c", "d", true), all);
+    }
 
     /// A process that only asks has a name of no member.
     #[test]

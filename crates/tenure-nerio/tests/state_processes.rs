@@ -36,7 +36,7 @@ fn open(path: &Path, opening: Opening) -> Result<(StateDir, Recovered), MemoryEr
 fn identity(recovered: &Recovered) -> Record {
     let instance = recovered.durable.instance;
     let boot = Boot(recovered.durable.boot.0 + 1);
-    Record::Identity { instance, boot, delta_max: Duration::from_secs(10) }
+    Record::Identity { instance, boot, delta_max: Duration::from_secs(10), enters: None }
 }
 
 fn grant(election: &str, number: u64) -> GrantRecord {

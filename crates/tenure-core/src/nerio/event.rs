@@ -158,7 +158,8 @@ pub enum OwnEvent {
     },
     /// The memberships of the epochs for which this node takes messages, at most four; the first is
     /// that of its candidates. Emitted when they change. A node begins with the
-    /// [membership](super::Checked::membership) of its settings.
+    /// [membership](super::Checked::membership) of its settings; a start on a memory that names
+    /// another membership emits that one.
     Epochs(Vec<Arc<Membership>>),
     /// The document of a member is of another cluster, or was made with another ρ: this node and
     /// that member never work together. Emitted each time the member names that document's epoch.

@@ -1,11 +1,15 @@
 //! The memory of a restarted grantor, by the same rules in state directories, simulators and tests.
 
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::config::Checked;
+use super::epoch::{Document, DocumentError, Membership, Origin, Vote};
 use super::identity::{Boot, Instance};
 use super::record::{GrantRecord, Record};
 use super::roster::Entry;
@@ -26,6 +30,12 @@ pub struct Memory {
     pub kept: Kept,
     /// Memory of each member, as far as it was written down.
     pub roster: Vec<(NodeName, Entry)>,
+    /// The epoch that the memory has entered; `None` if the grantor takes the members of its
+    /// settings.
+    pub membership: Option<Arc<Membership>>,
+    /// Whether the grantor enters the epoch of its settings with this start: the memory has
+    /// promised something, or is declared new, and names no epoch yet.
+    pub enters: bool,
 }
 
 /// The trustworthy part of a grantor's memory.
@@ -52,8 +62,65 @@ pub struct Durable {
     pub delta_max: Option<Duration>,
     /// `H`; `None` if this memory was lost, and the fences have not been read from the others yet.
     pub reserve: Option<Fence>,
+    pub standing: EpochStanding,
+    /// Longest time for which a lease of an earlier epoch may last after the entry into the present
+    /// one. Zero: no change of members is carried out yet.
+    pub inherited: Duration,
     /// Memory of each member, by name.
     pub roster: Vec<(NodeName, Entry)>,
+}
+
+/// The epoch of a memory (section 10.6), and its vote there. Votes are not cast yet.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum EpochStanding {
+    /// The memory has entered no epoch.
+    Blank {
+        /// Begin of the memory in milliseconds since 1970, by the clock of its machine.
+        wall: u64,
+        vote: Vote<Document>,
+    },
+    /// The memory has entered the epoch of this document.
+    Member {
+        document: Arc<Document>,
+        /// Whether the grantor may grant in this epoch.
+        opened: bool,
+        vote: Vote<Document>,
+    },
+}
+
+/// The number stands for the rest: a search through all states hashes a memory for each state.
+impl Hash for EpochStanding {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.document().map(|document| document.number).hash(state);
+    }
+}
+
+impl EpochStanding {
+    /// The standing of a memory that begins.
+    #[must_use]
+    pub const fn blank(instance: Instance) -> Self {
+        Self::Blank { wall: instance.born(), vote: Vote::NONE }
+    }
+
+    /// The document of the entered epoch.
+    #[must_use]
+    pub const fn document(&self) -> Option<&Arc<Document>> {
+        match self {
+            Self::Blank { .. } => None,
+            Self::Member { document, .. } => Some(document),
+        }
+    }
+
+    /// Enters the epoch of `document`, unless the memory has entered this epoch or a later one.
+    fn enter(&mut self, document: &Arc<Document>) {
+        if self.document().is_some_and(|own| own.number >= document.number) {
+            return;
+        }
+        // The members of an upgraded epoch grant already.
+        let is_open = document.origin == Origin::Upgraded;
+        let opened = is_open || matches!(self, Self::Member { opened: true, .. });
+        *self = Self::Member { document: Arc::clone(document), opened, vote: Vote::NONE };
+    }
 }
 
 impl Durable {
@@ -61,7 +128,16 @@ impl Durable {
     #[must_use]
     pub fn begin(instance: Instance, first: bool) -> Self {
         let reserve = first.then_some(Fence::NONE);
-        Self { instance, boot: Boot(0), delta_max: None, reserve, roster: Vec::new() }
+        let (standing, inherited) = (EpochStanding::blank(instance), Duration::ZERO);
+        let (boot, delta_max, roster) = (Boot(0), None, Vec::new());
+        Self { instance, boot, delta_max, reserve, standing, inherited, roster }
+    }
+
+    /// Whether the memory has promised anything, or takes part in a founding. Such a memory of an
+    /// earlier version is in the epoch of its node's settings, which it does not name.
+    fn is_of_member(&self) -> bool {
+        let is_own = |entry: &Entry| entry.founder && entry.instance == self.instance;
+        self.reserve.is_some() || self.roster.iter().any(|(_, entry)| is_own(entry))
     }
 
     /// This memory after a recovery: an operator declares that more memories are lost than the
@@ -76,6 +152,9 @@ impl Durable {
             let later = if is_later { None } else { begun.after(self.instance) };
             (next.instance, next.boot) = (later.unwrap_or(begun), Boot(0));
             next.delta_max = self.delta_max.max(Some(delta_max));
+            if next.standing.document().is_none() {
+                next.standing = EpochStanding::blank(next.instance);
+            }
         }
         next.reserve = self.reserve.max(Some(floor));
         next
@@ -94,10 +173,17 @@ impl Durable {
     pub fn with(&self, record: &Record) -> Option<Self> {
         let mut next = self.clone();
         match record {
-            Record::Identity { instance, boot, delta_max } => {
+            Record::Identity { instance, boot, delta_max, enters } => {
                 next.instance = *instance;
                 next.boot = next.boot.max(*boot);
                 next.delta_max = next.delta_max.max(Some(*delta_max));
+                if let Some(document) = enters {
+                    next.standing.enter(document);
+                }
+            }
+            Record::Entered { document, floor } => {
+                next.standing.enter(document);
+                next.reserve = next.reserve.max(Some(*floor));
             }
             Record::Reserve { high } => next.reserve = next.reserve.max(Some(*high)),
             Record::Roster(members) => members.iter().for_each(|(name, entry)| {
@@ -115,23 +201,36 @@ impl Durable {
 impl Memory {
     /// The memory for a start on this directory. `first` is an operator's declaration of the
     /// cluster's very first start, believed of an empty directory only; `grants` are all grants of
-    /// this boot of the machine, if complete.
-    #[must_use]
-    pub fn found(durable: &Durable, first: bool, grants: Option<Vec<GrantRecord>>) -> Self {
+    /// this boot of the machine, if complete. An error if the memory is in an epoch that does not
+    /// fit the settings.
+    pub fn found(
+        durable: &Durable,
+        config: &Checked,
+        first: bool,
+        grants: Option<Vec<GrantRecord>>,
+    ) -> Result<Self, DocumentError> {
+        let document = durable.standing.document();
+        let membership = match document {
+            Some(document) => Some(Membership::read(Arc::clone(document), config)?),
+            None => None,
+        };
+        let enters = document.is_none() && durable.is_of_member();
         let kept = match (first, durable.reserve, grants) {
             (true, Some(_), _) => Kept::New,
             (_, None, _) => Kept::Nothing,
             (false, Some(_), Some(grants)) => Kept::Grants(grants),
             (false, Some(_), None) => Kept::Reserve,
         };
-        Self {
+        Ok(Self {
             instance: durable.instance,
             boot: durable.boot,
             delta_max: durable.delta_max.unwrap_or_default(),
             reserve: durable.reserve.unwrap_or(Fence::NONE),
             kept,
             roster: durable.roster.clone(),
-        }
+            membership,
+            enters,
+        })
     }
 }
 
@@ -175,7 +274,10 @@ impl Remembered {
             Record::Forget(election) => {
                 self.grants.as_mut().and_then(|grants| grants.remove(&election));
             }
-            Record::Identity { .. } | Record::Reserve { .. } | Record::Roster(_) => {}
+            Record::Identity { .. }
+            | Record::Entered { .. }
+            | Record::Reserve { .. }
+            | Record::Roster(_) => {}
         }
     }
 
@@ -198,13 +300,17 @@ impl Remembered {
         self.grants = None;
     }
 
-    /// The memory of the next start. A declared first start is not believed of a memory with
-    /// fences.
-    #[must_use]
-    pub fn memory(&self) -> Memory {
+    /// Turns the directory into one of an earlier version, which names no epoch.
+    pub fn forget_epoch(&mut self) {
+        self.durable.standing = EpochStanding::blank(self.durable.instance);
+    }
+
+    /// The memory of the next start with these settings. A declared first start is not believed of
+    /// a memory with fences. An error if the memory is in an epoch that does not fit the settings.
+    pub fn memory(&self, config: &Checked) -> Result<Memory, DocumentError> {
         let first = self.first && !self.written;
         let grants = self.grants.as_ref().map(|grants| grants.values().cloned().collect());
-        Memory::found(&self.durable, first, grants)
+        Memory::found(&self.durable, config, first, grants)
     }
 
     /// The part that outlives the machine.

@@ -254,6 +254,8 @@
 //!         reserve: Fence::NONE,
 //!         kept: Kept::New,
 //!         roster: Vec::new(),
+//!         membership: None,
+//!         enters: true,
 //!     };
 //!     let start = Start { inc: Inc(n as u128), seed: 1, memory: Some(memory) };
 //!     queue.push_back((n, Input::Start(start)));
@@ -336,7 +338,7 @@ pub use inventory::{
     CandidateHere, Candidates, CandidatesHere, ElectionHere, Elections, ElectionsHere, HolderHere,
     Which,
 };
-pub use memory::{Durable, Kept, Memory, Remembered};
+pub use memory::{Durable, EpochStanding, Kept, Memory, Remembered};
 pub use message::*;
 pub use named_leader::{LiveGrant, leadership};
 pub use node::Nerio;

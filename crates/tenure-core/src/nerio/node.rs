@@ -105,6 +105,13 @@ impl Nerio {
         self.context.who.inc = start.inc;
         self.context.draw = Draw::new(start.seed);
         if let Some(memory) = start.memory {
+            if let Some(entered) = &memory.membership {
+                // The members count that the memory names, whatever the settings say now.
+                if entered.id() != self.context.membership.id() {
+                    emit(out, None, OwnEvent::Epochs(alloc::vec![Arc::clone(entered)]));
+                }
+                self.context.membership = Arc::clone(entered);
+            }
             let Context { config, membership, who, .. } = &self.context;
             let (config, membership) = (config.clone(), Arc::clone(membership));
             let mut grantor = Grantor::new(config, membership, who.name.clone());

@@ -1,6 +1,7 @@
 //! Records of a grantor, and the failures that each must survive.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::SocketAddr;
@@ -8,6 +9,7 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::epoch::Document;
 use super::identity::{Boot, Instance, Stamp, Who};
 use super::roster::Entry;
 use crate::fence::Fence;
@@ -23,13 +25,22 @@ pub enum Record {
         boot: Boot,
         /// Largest lease length ever allowed here, for which a restart waits.
         delta_max: Duration,
+        /// Document of the epoch that the grantor enters with this start.
+        enters: Option<Arc<Document>>,
+    },
+    /// Must survive the machine: the grantor has entered the epoch of this document, and grants
+    /// nothing there before the record is durable.
+    Entered {
+        document: Arc<Document>,
+        /// Fence at which a restart begins, like that of a [`Reserve`](Self::Reserve).
+        floor: Fence,
     },
     /// Must survive the machine: no fence above `high` leaves this grantor before the record is
     /// durable, and a restart begins at `high`.
     ///
-    /// After a loss of memory, the first reserve shows that the fences have been read from the
-    /// others. The grantor must not write a reserve earlier: until one is durable, every start
-    /// finds the memory lost.
+    /// After a loss of memory, the first reserve, which comes with the [entry](Self::Entered) into
+    /// an epoch, shows that the fences have been read from the others. The grantor must not write a
+    /// reserve earlier: until one is durable, every start finds the memory lost.
     Reserve {
         /// Highest fence that may be accepted.
         high: Fence,
@@ -90,8 +101,12 @@ impl From<GrantRecord> for Record {
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Identity { instance, boot, delta_max } => {
+            // The members that a start enters are those of the settings.
+            Self::Identity { instance, boot, delta_max, .. } => {
                 write!(f, "identity {instance} {boot:?} delta_max {delta_max:?}")
+            }
+            Self::Entered { document, floor } => {
+                write!(f, "entered epoch {} reserve {floor}", document.number)
             }
             Self::Reserve { high } => write!(f, "reserve {high}"),
             Self::Roster(members) => {

@@ -82,6 +82,8 @@ impl Subject for NerioSubject {
             reserve: Fence::NONE,
             kept: Kept::New,
             roster: Vec::new(),
+            membership: None,
+            enters: true,
         });
         Start { inc: who(node).inc, seed: node as u64, memory }
     }

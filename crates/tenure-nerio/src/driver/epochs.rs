@@ -4,13 +4,31 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tenure_core::nerio::wire::Messages;
-use tenure_core::nerio::{Current, DocumentError, EpochId, Membership, Message, Sender, ToAsker};
+use tenure_core::nerio::{
+    Checked, Current, DocumentError, EpochId, Membership, Message, Sender, ToAsker,
+};
 use tenure_core::{NodeName, Time};
 
 use super::Wire;
 use crate::agreement::OtherSender;
+use crate::notice::Notice;
 use crate::seal::Authority;
 use crate::transport::Transport;
+
+/// The difference between the settings and the members of a state directory.
+pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notice> {
+    let line = config.membership();
+    if line.id() == entered.id() {
+        return None;
+    }
+    let without = |one: &Membership, other: &Membership| {
+        let is_new = |name: &&NodeName| other.position(name).is_none();
+        one.names().iter().filter(is_new).cloned().collect()
+    };
+    let (missing, more) = (without(entered, line), without(line, entered));
+    let quorums = line.document().quorums != entered.document().quorums;
+    Some(Notice::OtherLine { missing, more, quorums })
+}
 
 impl<T: Transport> Wire<T> {
     /// The members that this node's candidates ask.

@@ -6,7 +6,7 @@
 //!
 //! | file | holds | outlives | written |
 //! |---|---|---|---|
-//! | `identity` | owner, instance, boots, δ_max, reserve, memories | the machine | whole, flushed |
+//! | `identity` | owner, instance, boots, δ_max, reserve, epoch, memories | the machine | whole, flushed |
 //! | `grants` | the grant of each election | the process | one slot, not flushed |
 //!
 //! # What a start finds
@@ -15,7 +15,7 @@
 //! - [`Memory::Lost`]: an empty directory. The memory was lost, or the cluster is new: the grantor
 //!   asks the others. They write down that the member has another instance. Then the grantor waits
 //!   for all leases to end and reads the fences from the others, or founds the cluster with them.
-//!   The first durable [`Record::Reserve`] shows that this is done; until then every start finds
+//!   The first durable [`Record::Entered`] shows that this is done; until then every start finds
 //!   the memory lost.
 //! - [`Memory::Kept`]: everything, and the grants if they were made in this boot of the machine and
 //!   in this time namespace, and their table is intact. If not, the grantor waits for all leases to
@@ -45,7 +45,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure::state::{BootKey, Directory, Layout, Opening};
-use tenure_core::nerio::{self, Durable, GrantRecord, Instance, Record};
+use tenure_core::nerio::{self, Checked, DocumentError, Durable, GrantRecord, Instance, Record};
 use tenure_core::{ClusterName, Fence, NodeName};
 
 use self::durable::{IDENTITY, Identity, Shared};
@@ -78,16 +78,16 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// The memory with which the core begins.
-    #[must_use]
-    pub fn into_core(self) -> nerio::Memory {
+    /// The memory with which the core begins with these settings. An error if the memory is in an
+    /// epoch that does not fit the settings.
+    pub fn into_core(self, config: &Checked) -> Result<nerio::Memory, DocumentError> {
         let (first, grants) = match self.memory {
             Memory::Fresh => (true, None),
             Memory::Lost => (false, None),
             Memory::Kept { grants: Grants::SameBoot(grants), .. } => (false, Some(grants)),
             Memory::Kept { .. } => (false, None),
         };
-        nerio::Memory::found(&self.durable, first, grants)
+        nerio::Memory::found(&self.durable, config, first, grants)
     }
 }
 
@@ -166,7 +166,7 @@ impl StateDir {
         grantor: &Grantor,
         boot: &BootKey,
     ) -> Result<(Self, Recovered), MemoryError> {
-        let identity = match IDENTITY.read(&directory)? {
+        let identity = match Identity::read(&directory)? {
             Some(identity) => check(&directory, opening, grantor, identity)?,
             None => {
                 check_empty(&directory, opening)?;
@@ -199,9 +199,10 @@ impl StateDir {
         match record {
             Record::Grant(grant) => self.table.grant(directory, grant),
             Record::Forget(election) => self.table.forget(directory, election),
-            Record::Identity { .. } | Record::Reserve { .. } | Record::Roster(_) => {
-                self.shared.flush(record)
-            }
+            Record::Identity { .. }
+            | Record::Entered { .. }
+            | Record::Reserve { .. }
+            | Record::Roster(_) => self.shared.flush(record),
         }
     }
 
@@ -231,10 +232,9 @@ impl StateDir {
 }
 
 impl Flusher {
-    /// Writes a [`Record::Identity`], [`Record::Reserve`] or [`Record::Roster`] and returns when it
-    /// is durable: after some milliseconds, or as long as the disk takes. Flushes of several
-    /// threads follow one another; their order means nothing, because nothing in an identity ever
-    /// goes back.
+    /// Writes a record that is no grant and returns when it is durable: after some milliseconds, or
+    /// as long as the disk takes. Flushes of several threads follow one another; their order means
+    /// nothing, because nothing in an identity ever goes back.
     ///
     /// After an error the next start finds either the state before or the requested one; neither
     /// promises less than the durable state before.

@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, OFlags};
 use tempfile::TempDir;
 use tenure::state::{self, Disk, Format, Linux, StateError};
 
-use tenure_core::nerio::{Boot, Instance, Remembered};
+use tenure_core::nerio::{Boot, Checked, Config, Document, Entry, Instance, Remembered};
 
 use super::slot::tests::grant;
 use super::slot::{PAIR, SLOT};
@@ -77,10 +77,21 @@ pub(super) fn grantor(node: &str) -> Grantor {
     Grantor { cluster: ClusterName::new("c").unwrap(), node: NodeName::new(node).unwrap() }
 }
 
+/// The settings of a cluster of one.
+fn config() -> Checked {
+    let members = tenure_core::nerio::members("a=127.0.0.1:7101").unwrap();
+    Config::new(ClusterName::new("c").unwrap(), members).check().unwrap()
+}
+
+/// The epoch of these settings.
+fn document() -> Arc<Document> {
+    Arc::new(Document::of_line(&config()))
+}
+
 pub(super) fn identity(recovered: &Recovered, seconds: u64) -> Record {
     let instance = recovered.durable.instance;
     let boot = Boot(recovered.durable.boot.0 + 1);
-    Record::Identity { instance, boot, delta_max: Duration::from_secs(seconds) }
+    Record::Identity { instance, boot, delta_max: Duration::from_secs(seconds), enters: None }
 }
 
 pub(super) fn reserve(number: u64) -> Record {
@@ -382,9 +393,11 @@ fn changed_identity_is_refused() {
 fn other_format_is_refused() {
     let world = World::new();
     drop(world.first());
-    for (name, format) in [(GRANTS, table::FORMAT), (IDENTITY.name, IDENTITY.format)] {
+    // Format 3 of the identity is read.
+    let formats = [(GRANTS, table::FORMAT, 1), (IDENTITY.name, IDENTITY.format, 2)];
+    for (name, format, before) in formats {
         let path = world.path().join(name);
-        for found in [format.number + 1, format.number - 1] {
+        for found in [format.number + 1, before] {
             let bytes = Format { number: found, ..format }.seal(b"whatever it is");
             fs::write(&path, &bytes).unwrap();
             assert_eq!(
@@ -397,6 +410,58 @@ fn other_format_is_refused() {
                 )
             );
             assert_eq!(fs::read(&path).unwrap(), bytes);
+        }
+    }
+}
+
+/// A directory of format 3 is believed as before. Its first write names the members of the
+/// settings, if it has promised anything among them.
+#[test]
+fn format_3_is_rewritten() {
+    type Mark = fn(&Recovered) -> Record;
+    let own_mark: Mark = |found| {
+        let entry = Entry { instance: found.durable.instance, founder: true };
+        Record::Roster(vec![(NodeName::new("a").unwrap(), entry)])
+    };
+    let other_mark: Mark = |_| {
+        let entry = Entry { instance: Instance::new(1, 2), founder: true };
+        Record::Roster(vec![(NodeName::new("b").unwrap(), entry)])
+    };
+    let kinds = [
+        ("new", Opening::New, other_mark, true),
+        ("kept", Opening::New, other_mark, true),
+        ("lost", Opening::Existing, other_mark, false),
+        ("founder", Opening::Existing, own_mark, true),
+    ];
+    for (kind, opening, mark, is_member) in kinds {
+        let world = World::new();
+        let (mut state, found) = world.start("boot 1", opening);
+        state.write(&mark(&found)).unwrap();
+        if kind == "kept" {
+            state.write(&grant_record("billing", 1)).unwrap();
+        }
+        drop(state);
+        let path = world.path().join(IDENTITY.name);
+        let before = IDENTITY.decode(&fs::read(&path).unwrap()).unwrap();
+        replace(&path, &before.in_format_3());
+
+        let (mut state, found) = world.open("boot 1", Opening::Existing).unwrap();
+        assert_eq!(found.durable, before.durable, "{kind}");
+        let memory = found.clone().into_core(&config()).unwrap();
+        assert_eq!((memory.enters, memory.membership), (is_member, None), "{kind}");
+        let enters = is_member.then(document);
+        let Record::Identity { instance, boot, delta_max, .. } = identity(&found, 10) else {
+            panic!("{kind}");
+        };
+        let record = Record::Identity { instance, boot, delta_max, enters: enters.clone() };
+        state.write(&record).unwrap();
+        drop(state);
+
+        let after = IDENTITY.decode(&fs::read(&path).unwrap()).unwrap().durable;
+        assert_eq!(after.standing.document(), enters.as_ref(), "{kind}");
+        assert_eq!((after.reserve, after.roster), (before.durable.reserve, before.durable.roster));
+        if kind == "kept" {
+            assert_eq!(world.known("boot 1"), Grants::SameBoot(vec![grant("billing", 1)]));
         }
     }
 }
@@ -715,8 +780,9 @@ fn directory_matches_core_model() {
                 expected = Remembered::new(recovered.durable.instance, first);
             }
             expected.first = first;
-            assert_eq!(recovered.clone().into_core(), expected.memory(), "start {start}");
-            *kinds.entry(std::mem::discriminant(&expected.memory().kept)).or_insert(0) += 1;
+            let memory = expected.memory(&config()).unwrap();
+            assert_eq!(recovered.clone().into_core(&config()).unwrap(), memory, "start {start}");
+            *kinds.entry(std::mem::discriminant(&memory.kept)).or_insert(0) += 1;
             if below(8) == 0 {
                 continue;
             }
@@ -729,9 +795,14 @@ fn directory_matches_core_model() {
             let mut may_grant = recovered.durable.reserve.is_some();
             for _ in 0..below(6) {
                 let election = format!("e{}", below(3));
-                match below(4) {
+                match below(5) {
                     0 => {
                         write(reserve(below(1 << 20)));
+                        may_grant = true;
+                    }
+                    4 => {
+                        let floor = Fence::new(below(1 << 20));
+                        write(Record::Entered { document: document(), floor });
                         may_grant = true;
                     }
                     1 if may_grant => write(Record::Forget(election.parse().unwrap())),

@@ -138,6 +138,7 @@ impl Service {
             Notice::Mismatch { .. }
             | Notice::Unresolved { .. }
             | Notice::ListensElsewhere { .. }
+            | Notice::OtherLine { .. }
             | Notice::Key { .. }
             | Notice::GrantsDamaged { .. }
             | Notice::AtOneAddress { .. }

@@ -1,9 +1,10 @@
 //! Epochs of a cluster, section 10.6.
 //!
 //! An epoch is a membership with a number, and a [document](Document) describes it. A node begins
-//! with the membership of its settings. A node without a grantor goes on in the epoch that a member
-//! of its list [names](Current), once it has [read](DocumentReader) the document, so its list may
-//! be incomplete or old.
+//! with the membership of its settings. A grantor [writes it down](super::Record::Identity), and
+//! goes by that from then on, whatever its settings say. A node without a grantor goes on in the
+//! epoch that a member of its list [names](Current), once it has [read](DocumentReader) the
+//! document, so its list may be incomplete or old.
 //!
 //! The members of an epoch decide its successor by [proposals](Proposer) and durable
 //! [votes](Vote). A member of the successor enters it with an [inheritance](Inheritance): the

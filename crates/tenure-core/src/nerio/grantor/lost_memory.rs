@@ -211,10 +211,7 @@ impl Grantor {
         for state in self.elections.values_mut() {
             state.raise_fence(self.fences.floor());
         }
-        // The first reserve records that the read is done: until it is durable, every start reads
-        // again.
-        let flush = self.reserve(now, self.fences.floor(), out);
-        self.phase = Phase::Storing { flush };
+        self.store(now, out);
     }
 
     /// Lets a member with an empty directory first ask whether it could serve, and only then ask

@@ -83,6 +83,8 @@ pub(super) struct Grantor {
     /// Whether the grantor's memory was lost or is new, and no member relies on the present one
     /// yet.
     joins: bool,
+    /// Whether this start writes down the members of the settings as those of the memory.
+    enters: bool,
     /// Whether the grantor reports its memory as soon as it serves.
     says_memory: bool,
     /// Whether the grantor asks members to write its memory down: it does so once enough members
@@ -123,6 +125,7 @@ impl Grantor {
             started: Time::ZERO,
             leader_until: Time::ZERO,
             joins: false,
+            enters: false,
             says_memory: false,
             records: false,
             recorded: None,

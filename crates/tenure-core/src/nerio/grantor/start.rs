@@ -32,6 +32,7 @@ impl Grantor {
         self.fences = Fences::new(memory.reserve);
         self.memories = Memories::new(Roster::of(&self.membership, &memory.roster));
         self.joins = memory.kept == Kept::Nothing;
+        self.enters = memory.enters;
         // Before a very first start no member has seen another memory.
         self.says_memory = memory.kept != Kept::New;
         let read = if self.joins { Read::Fences } else { Read::Nothing };
@@ -78,7 +79,9 @@ impl Grantor {
         self.phase = Phase::Opening { flush, quarantine, read };
     }
 
-    /// Writes down this grantor's identity, and that it may give leases up to `delta_max`.
+    /// Writes down this grantor's identity, and that it may give leases up to `delta_max`. The
+    /// members of the settings are written with it where the memory names none: what it has
+    /// promised, it has promised among them.
     pub(super) fn write_identity(
         &mut self,
         now: Time,
@@ -87,7 +90,8 @@ impl Grantor {
     ) -> Flush {
         let flush = self.begin_flush(now);
         let (instance, boot) = (self.instance, self.boot);
-        let identity = Record::Identity { instance, boot, delta_max };
+        let enters = self.membership.record().filter(|_| self.enters);
+        let identity = Record::Identity { instance, boot, delta_max, enters };
         out.push(Effect::Flush(flush.ticket, identity));
         flush
     }
@@ -147,8 +151,7 @@ impl Grantor {
             }
             Phase::Reading { again, .. } if now >= again => self.read_fences(now, out),
             Phase::Unstored { at } if now >= at => {
-                let flush = self.reserve(now, self.fences.floor(), out);
-                self.phase = Phase::Storing { flush };
+                self.store(now, out);
             }
             Phase::Unwritten { at, quarantine, read } if now >= at => {
                 self.write_boot(now, quarantine, read, out);
@@ -179,9 +182,24 @@ impl Grantor {
 
     pub(super) fn reserve(&mut self, now: Time, highest: Fence, out: &mut Out) -> Flush {
         let flush = self.begin_flush(now);
-        let record = self.fences.reserve_above(highest, flush, self.writes.any_now());
-        out.push(Effect::Flush(flush.ticket, record));
+        let high = self.fences.reserve_above(highest, flush, self.writes.any_now());
+        out.push(Effect::Flush(flush.ticket, Record::Reserve { high }));
         flush
+    }
+
+    /// Writes down that the fences were read, and with them the members among which they were. The
+    /// first reserve records that the read is done: until it is durable, every start reads again.
+    pub(super) fn store(&mut self, now: Time, out: &mut Out) {
+        let flush = self.begin_flush(now);
+        let behind = self.writes.any_now();
+        let floor = self.fences.reserve_above(self.fences.floor(), flush, behind);
+        let record = match self.membership.record() {
+            Some(document) => Record::Entered { document, floor },
+            // Each start takes the members of the settings.
+            None => Record::Reserve { high: floor },
+        };
+        out.push(Effect::Flush(flush.ticket, record));
+        self.phase = Phase::Storing { flush };
     }
 
     pub(super) fn longest(&self) -> Duration {
