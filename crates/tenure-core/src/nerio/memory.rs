@@ -9,12 +9,13 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::config::Checked;
-use super::epoch::{Document, DocumentError, Membership, Origin, Vote};
+use super::epoch::{Document, DocumentError, EpochId, Membership, Origin, Vote};
 use super::identity::{Boot, Instance};
 use super::record::{GrantRecord, Record};
 use super::roster::Entry;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};
+use crate::time::Time;
 
 /// The memory of a grantor at its start.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -36,6 +37,14 @@ pub struct Memory {
     /// Whether the grantor enters the epoch of its settings with this start: the memory has
     /// promised something, or is declared new, and names no epoch yet.
     pub enters: bool,
+    /// Its vote on the successor of that epoch.
+    pub vote: Vote<Arc<Membership>>,
+    /// Longest time for which a lease of an earlier epoch may last, counted from a start after
+    /// another boot of the machine.
+    pub inherited: Duration,
+    /// The latest end of a lease of an earlier epoch, on the clock of this boot. Counts with
+    /// [`Kept::Grants`] only: an election without a record may be held until then.
+    pub rests_until: Time,
 }
 
 /// The trustworthy part of a grantor's memory.
@@ -52,6 +61,17 @@ pub enum Kept {
     Nothing,
 }
 
+/// All grants of this boot of the machine.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct GrantTable {
+    /// Epoch of the last [`Record::Table`]; `None` if none was written, in an epoch 0.
+    pub epoch: Option<EpochId>,
+    /// Instant of that record, before which leases of earlier epochs may last.
+    pub until: Time,
+    /// One for each election.
+    pub grants: Vec<GrantRecord>,
+}
+
 /// The part of a memory that outlives the machine. No field ever goes back, so the order in which
 /// records reach the disk means nothing.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -64,13 +84,13 @@ pub struct Durable {
     pub reserve: Option<Fence>,
     pub standing: EpochStanding,
     /// Longest time for which a lease of an earlier epoch may last after the entry into the present
-    /// one. Zero: no change of members is carried out yet.
+    /// one; zero once all of them have ended.
     pub inherited: Duration,
     /// Memory of each member, by name.
     pub roster: Vec<(NodeName, Entry)>,
 }
 
-/// The epoch of a memory (section 10.6), and its vote there. Votes are not cast yet.
+/// The epoch of a memory (section 10.6), and its vote there.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum EpochStanding {
     /// The memory has entered no epoch.
@@ -88,10 +108,13 @@ pub enum EpochStanding {
     },
 }
 
-/// The number stands for the rest: a search through all states hashes a memory for each state.
+/// Numbers stand for documents: a search through all states hashes a memory for each state.
 impl Hash for EpochStanding {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.document().map(|document| document.number).hash(state);
+        let Vote { promised, accepted } = self.vote();
+        let accepted = accepted.as_ref().map(|(ballot, document)| (*ballot, document.number));
+        let number = self.document().map(|document| document.number);
+        (number, promised, accepted).hash(state);
     }
 }
 
@@ -111,15 +134,46 @@ impl EpochStanding {
         }
     }
 
+    /// The vote of the memory in its epoch.
+    #[must_use]
+    pub const fn vote(&self) -> &Vote<Document> {
+        match self {
+            Self::Blank { vote, .. } | Self::Member { vote, .. } => vote,
+        }
+    }
+
     /// Enters the epoch of `document`, unless the memory has entered this epoch or a later one.
-    fn enter(&mut self, document: &Arc<Document>) {
+    /// True if it enters.
+    fn enter(&mut self, document: &Arc<Document>, vote: Vote<Document>) -> bool {
         if self.document().is_some_and(|own| own.number >= document.number) {
-            return;
+            return false;
         }
         // The members of an upgraded epoch grant already.
         let is_open = document.origin == Origin::Upgraded;
         let opened = is_open || matches!(self, Self::Member { opened: true, .. });
-        *self = Self::Member { document: Arc::clone(document), opened, vote: Vote::NONE };
+        *self = Self::Member { document: Arc::clone(document), opened, vote };
+        true
+    }
+
+    /// The vote, with a successor that is ready for use.
+    fn read_vote(&self, config: &Checked) -> Result<Vote<Arc<Membership>>, DocumentError> {
+        let Vote { promised, accepted } = self.vote().clone();
+        let accepted = match accepted {
+            Some((ballot, document)) => {
+                Some((ballot, Membership::read(Arc::new(document), config)?))
+            }
+            None => None,
+        };
+        Ok(Vote { promised, accepted })
+    }
+
+    /// Adds a vote in this epoch.
+    fn add(&mut self, epoch: EpochId, record: &Vote<Document>) {
+        if let Self::Member { document, vote, .. } = self
+            && document.id() == epoch
+        {
+            vote.merge(record);
+        }
     }
 }
 
@@ -178,12 +232,22 @@ impl Durable {
                 next.boot = next.boot.max(*boot);
                 next.delta_max = next.delta_max.max(Some(*delta_max));
                 if let Some(document) = enters {
-                    next.standing.enter(document);
+                    next.standing.enter(document, Vote::NONE);
                 }
             }
-            Record::Entered { document, floor } => {
-                next.standing.enter(document);
+            Record::Entered { document, floor, inherited, votes } => {
+                let vote = if *votes { Vote::NONE } else { Vote::BARRED };
+                if next.standing.enter(document, vote) {
+                    next.inherited = *inherited;
+                }
                 next.reserve = next.reserve.max(Some(*floor));
+            }
+            Record::Vote { epoch, vote } => next.standing.add(*epoch, vote),
+            Record::Settled { epoch } => {
+                let document = next.standing.document();
+                if document.is_some_and(|document| document.id() == *epoch) {
+                    next.inherited = Duration::ZERO;
+                }
             }
             Record::Reserve { high } => next.reserve = next.reserve.max(Some(*high)),
             Record::Roster(members) => members.iter().for_each(|(name, entry)| {
@@ -192,13 +256,31 @@ impl Durable {
                     None => next.roster.push((name.clone(), *entry)),
                 }
             }),
-            Record::Grant(_) | Record::Forget(_) => return None,
+            Record::Grant(_) | Record::Forget(_) | Record::Table { .. } => return None,
         }
         Some(next)
     }
 }
 
 impl Memory {
+    /// A memory that has written nothing down and names no epoch.
+    #[must_use]
+    pub fn begin(instance: Instance, kept: Kept) -> Self {
+        Self {
+            instance,
+            boot: Boot(0),
+            delta_max: Duration::ZERO,
+            reserve: Fence::NONE,
+            enters: kept == Kept::New,
+            kept,
+            roster: Vec::new(),
+            membership: None,
+            vote: Vote::NONE,
+            inherited: Duration::ZERO,
+            rests_until: Time::ZERO,
+        }
+    }
+
     /// The memory for a start on this directory. `first` is an operator's declaration of the
     /// cluster's very first start, believed of an empty directory only; `grants` are all grants of
     /// this boot of the machine, if complete. An error if the memory is in an epoch that does not
@@ -207,8 +289,11 @@ impl Memory {
         durable: &Durable,
         config: &Checked,
         first: bool,
-        grants: Option<Vec<GrantRecord>>,
+        grants: Option<GrantTable>,
     ) -> Result<Self, DocumentError> {
+        let grants = grants.filter(|table| table.is_of(&durable.standing));
+        let rests_until = grants.as_ref().map_or(Time::ZERO, |table| table.until);
+        let grants = grants.map(|table| table.grants);
         let document = durable.standing.document();
         let membership = match document {
             Some(document) => Some(Membership::read(Arc::clone(document), config)?),
@@ -230,7 +315,21 @@ impl Memory {
             roster: durable.roster.clone(),
             membership,
             enters,
+            vote: durable.standing.read_vote(config)?,
+            inherited: durable.inherited,
+            rests_until,
         })
+    }
+}
+
+impl GrantTable {
+    /// Whether the grants were made in the epoch of this standing.
+    fn is_of(&self, standing: &EpochStanding) -> bool {
+        let document = standing.document();
+        match self.epoch {
+            None => document.is_none_or(|document| document.number == 0),
+            Some(epoch) => document.is_some_and(|document| document.id() == epoch),
+        }
     }
 }
 
@@ -247,13 +346,16 @@ pub struct Remembered {
     /// Grants of this boot of the machine; `None` before the first, if earlier grants cannot be
     /// trusted.
     grants: Option<BTreeMap<ElectionName, GrantRecord>>,
+    /// Epoch and instant of the last [`Record::Table`] of this boot.
+    table: (Option<EpochId>, Time),
 }
 
 impl Remembered {
     /// An empty directory, with the memory that the next start begins.
     #[must_use]
     pub fn new(instance: Instance, first: bool) -> Self {
-        Self { durable: Durable::begin(instance, first), written: false, first, grants: None }
+        let (durable, table) = (Durable::begin(instance, first), (None, Time::ZERO));
+        Self { durable, written: false, first, grants: None, table }
     }
 
     /// Writes a record.
@@ -274,8 +376,14 @@ impl Remembered {
             Record::Forget(election) => {
                 self.grants.as_mut().and_then(|grants| grants.remove(&election));
             }
+            Record::Table { epoch, until } => {
+                self.table = (Some(epoch), until);
+                self.grants = Some(BTreeMap::new());
+            }
             Record::Identity { .. }
             | Record::Entered { .. }
+            | Record::Vote { .. }
+            | Record::Settled { .. }
             | Record::Reserve { .. }
             | Record::Roster(_) => {}
         }
@@ -298,6 +406,7 @@ impl Remembered {
     /// Forgets the grants: the machine was started anew, or the table of grants is damaged.
     pub fn forget_grants(&mut self) {
         self.grants = None;
+        self.table.1 = Time::ZERO;
     }
 
     /// Turns the directory into one of an earlier version, which names no epoch.
@@ -309,7 +418,11 @@ impl Remembered {
     /// a memory with fences. An error if the memory is in an epoch that does not fit the settings.
     pub fn memory(&self, config: &Checked) -> Result<Memory, DocumentError> {
         let first = self.first && !self.written;
-        let grants = self.grants.as_ref().map(|grants| grants.values().cloned().collect());
+        let (epoch, until) = self.table;
+        let table = |grants: &BTreeMap<_, GrantRecord>| {
+            GrantTable { epoch, until, grants: grants.values().cloned().collect() }
+        };
+        let grants = self.grants.as_ref().map(table);
         Memory::found(&self.durable, config, first, grants)
     }
 

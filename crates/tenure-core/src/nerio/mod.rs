@@ -110,6 +110,12 @@
 //! | [`FenceRead`], [`FenceSeen`] | grantor, grantor | | a bound on all fences seen and leases given |
 //! | [`Where`], [`Current`] | any sender, grantor | 10.6 | the epoch that the grantor has entered |
 //! | [`DocumentRead`], [`DocumentPart`] | any sender, grantor | 10.6 | a part of the document of that epoch |
+//! | [`Prepare`], [`Promise`] | proposer, grantor | 10.6 | a ballot, and the successor accepted before it |
+//! | [`ReadyRead`], [`Ready`] | proposer, seat of a successor | 10.6 | whether the node can serve in it |
+//! | [`Accept`], [`Accepted`] | proposer, grantor | 10.6 | the ballot and the successor: the grantor is wedged |
+//! | [`Decided`] | grantor, grantors and holders | 10.6 | the epoch that follows |
+//! | [`RestsRead`], [`Rests`] | grantor that enters an epoch, grantor | 10.6 | the leases that may last, a page of them |
+//! | [`Change`], [`Changed`] | operator, grantor | 10.6 | the change of one member, and how far it is |
 //!
 //! A message has the type of its recipient: [`ToGrantor`], [`ToCandidate`], or [`ToAsker`] for the
 //! answer to a question. [`wire`] has the format.
@@ -226,13 +232,11 @@
 //! ```
 //! use std::collections::VecDeque;
 //! use std::net::SocketAddr;
-//! use std::time::Duration;
 //!
 //! use tenure_core::nerio::{
-//!     Boot, Command, Config, Effect, Inc, Instance, Kept, Member, Memory, Nerio, Recipient,
-//!     Sender, Start,
+//!     Command, Config, Effect, Inc, Instance, Kept, Member, Memory, Nerio, Recipient, Sender, Start,
 //! };
-//! use tenure_core::{Fence, Input, Protocol, Time};
+//! use tenure_core::{Input, Protocol, Time};
 //!
 //! let names = ["a", "b", "c"];
 //! let address = |n: usize| SocketAddr::from(([127, 0, 0, 1], 7101 + n as u16));
@@ -247,16 +251,7 @@
 //! let now = Time::from_nanos(1_000_000_000);
 //! let mut queue = VecDeque::new();
 //! for n in 0..3 {
-//!     let memory = Memory {
-//!         instance: Instance(n as u128),
-//!         boot: Boot(0),
-//!         delta_max: Duration::ZERO,
-//!         reserve: Fence::NONE,
-//!         kept: Kept::New,
-//!         roster: Vec::new(),
-//!         membership: None,
-//!         enters: true,
-//!     };
+//!     let memory = Memory::begin(Instance(n as u128), Kept::New);
 //!     let start = Start { inc: Inc(n as u128), seed: 1, memory: Some(memory) };
 //!     queue.push_back((n, Input::Start(start)));
 //! }
@@ -329,8 +324,10 @@ pub use config::{
     Checked, Config, ConfigError, HostPort, HostPortError, Limits, Member, MemberError, members,
 };
 pub use epoch::{
-    Current, Document, DocumentError, DocumentPart, DocumentRead, DocumentReader, EpochId,
-    Membership, Origin, ReadOutcome, Seat, Where,
+    Accept, Accepted, Change, ChangeError, ChangePhase, ChangeState, Changed, Current, Decided,
+    Document, DocumentError, DocumentPart, DocumentRead, DocumentReader, EpochId, Membership,
+    Missing, NoVote, Origin, Prepare, Promise, PromiseOutcome, ReadOutcome, Ready, ReadyRead, Rests,
+    RestsRead, Seat, SeatChange, Unready, Voter, VoterState, Where,
 };
 pub use event::{Event, Ignored, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};
@@ -338,7 +335,7 @@ pub use inventory::{
     CandidateHere, Candidates, CandidatesHere, ElectionHere, Elections, ElectionsHere, HolderHere,
     Which,
 };
-pub use memory::{Durable, EpochStanding, Kept, Memory, Remembered};
+pub use memory::{Durable, EpochStanding, GrantTable, Kept, Memory, Remembered};
 pub use message::*;
 pub use named_leader::{LiveGrant, leadership};
 pub use node::Nerio;

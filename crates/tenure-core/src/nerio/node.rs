@@ -210,6 +210,11 @@ impl Nerio {
             | ToAsker::Ordered(_) => ignore(out, None, Ignored::Unasked),
             ToAsker::Current(current) => self.on_current(now, from, &current, out),
             ToAsker::DocumentPart(part) => self.on_document_part(now, from, &part, out),
+            ToAsker::Promise(_)
+            | ToAsker::Accepted(_)
+            | ToAsker::Rests(_)
+            | ToAsker::Ready(_)
+            | ToAsker::Changed(_) => ignore(out, None, Ignored::Unasked),
         }
     }
 

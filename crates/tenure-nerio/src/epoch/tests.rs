@@ -21,6 +21,7 @@ pub(crate) fn current(membership: &Membership, asker: Inc, start: Time) -> Messa
         founding: membership.founding(),
         before: membership.document().before,
         instance: Instance(1),
+        entered: true,
         service: Service::Serving,
         length: 0,
     })

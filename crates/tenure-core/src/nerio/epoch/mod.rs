@@ -10,8 +10,11 @@
 //! [votes](Vote). A member of the successor enters it with an [inheritance](Inheritance): the
 //! leases of the epoch before that may not be over. No node uses these three yet.
 
+mod ballots;
+mod change;
 mod document;
 mod id;
+mod inquiry;
 mod learning;
 mod membership;
 mod proposer;
@@ -20,12 +23,19 @@ mod transfer;
 mod vote;
 mod whereabouts;
 
+pub use ballots::{
+    Accept, Accepted, Decided, Prepare, Promise, PromiseOutcome, Ready, ReadyRead, Unready, Voter,
+};
+pub use change::{
+    Change, ChangeError, ChangePhase, ChangeState, Changed, Missing, NoVote, SeatChange,
+};
 pub use document::{Document, DocumentError, Origin, Seat};
 pub use id::EpochId;
+pub use inquiry::{Rests, RestsRead, VoterState};
 pub(in crate::nerio) use learning::{EpochNews, Learning};
 pub use membership::Membership;
 pub use proposer::{Phase, Proposer};
-pub use rests::{HeldRest, Inheritance, Page, RestBounds, Source};
+pub use rests::{HeldRest, Inheritance, Page, RestBounds, Rival, RivalHolder, Source};
 pub use transfer::{DocumentPart, DocumentRead, DocumentReader, ReadOutcome};
 pub use vote::{Ballot, Vote};
 pub use whereabouts::{Current, Where};

@@ -12,6 +12,13 @@
 //!   and c accept T by it, and both are decided.
 //! - 2.1.3: *A promise bars earlier ballots.* P has promises of a and b, then Q those of b and c,
 //!   which accept T: decided. The accept of P arrives at a and b late, and S is decided too.
+//! - 2.1.3: *A member accepts one successor by a ballot.* A proposer that sends S and T under one
+//!   ballot would have both decided.
+//! - 2.1.1: *A ballot is not far above the promised one.* One message with the last ballot would
+//!   bar all others for ever.
+//! - 2.1.3: *A memory that may have forgotten a vote casts none.* b and c promise ballot 5 of P.
+//!   The directory of c is lost; c reads the fences of the others and serves again. a and c promise
+//!   ballot 4 of Q and accept T: decided. The accept of P arrives at b and c, and S is decided too.
 //! - 2.1.3: *A vote on a disk never goes back.* Of five members a, b and c accept S: decided. The
 //!   disk of c holds an earlier vote, as two records were written in another order. Then c, d and e
 //!   promise the next ballot and accept T.
@@ -36,6 +43,17 @@ pub struct Ballot {
 impl Ballot {
     /// Before every ballot of a proposer.
     pub const NONE: Self = Self { counter: 0, inc: Inc(0) };
+    /// After every ballot of a proposer.
+    const LAST: Self = Self { counter: u64::MAX, inc: Inc(u128::MAX) };
+    /// Largest distance of a ballot from the promised one. The counters of honest proposers grow by
+    /// one with each refusal.
+    const REACH: u64 = 1 << 20;
+
+    /// Whether the ballot is so far above `promised` that a member must ignore it.
+    #[must_use]
+    pub const fn is_too_far(self, promised: Self) -> bool {
+        self.counter > promised.counter.saturating_add(Self::REACH)
+    }
 
     /// The first ballot of this incarnation after `self`, or `None` when the counters are used up.
     #[must_use]
@@ -65,6 +83,15 @@ pub struct Vote<D> {
 impl<D> Vote<D> {
     /// The vote of a member that has just entered its epoch.
     pub const NONE: Self = Self { promised: Ballot::NONE, accepted: None };
+    /// The vote of a memory that was lost in its epoch, and may have voted before: no ballot is
+    /// above its promise.
+    pub const BARRED: Self = Self { promised: Ballot::LAST, accepted: None };
+
+    /// Whether the member casts no vote in its epoch.
+    #[must_use]
+    pub fn is_barred(&self) -> bool {
+        self.promised == Ballot::LAST
+    }
 
     /// Promises to accept no ballot before `ballot`; false if the member promised a later one.
     ///
@@ -77,15 +104,6 @@ impl<D> Vote<D> {
         promises
     }
 
-    /// Accepts `successor` by `ballot`; false if the member promised a later one.
-    pub fn accept(&mut self, ballot: Ballot, successor: D) -> bool {
-        let accepts = ballot >= self.promised;
-        if accepts {
-            *self = Self { promised: ballot, accepted: Some((ballot, successor)) };
-        }
-        accepts
-    }
-
     /// Whether the member is wedged: it grants nothing in its epoch any more (section 10.6).
     #[must_use]
     pub const fn is_wedged(&self) -> bool {
@@ -94,6 +112,19 @@ impl<D> Vote<D> {
 
     fn accepted_by(&self) -> Option<Ballot> {
         self.accepted.as_ref().map(|(ballot, _)| *ballot)
+    }
+}
+
+impl<D: PartialEq> Vote<D> {
+    /// Accepts `successor` by `ballot`; false if the member promised a later one, or accepted
+    /// another successor by this one.
+    pub fn accept(&mut self, ballot: Ballot, successor: D) -> bool {
+        let is_other = |(by, accepted): &(Ballot, D)| *by == ballot && *accepted != successor;
+        let accepts = ballot >= self.promised && !self.accepted.as_ref().is_some_and(is_other);
+        if accepts {
+            *self = Self { promised: ballot, accepted: Some((ballot, successor)) };
+        }
+        accepts
     }
 }
 

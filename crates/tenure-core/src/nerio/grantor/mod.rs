@@ -85,6 +85,8 @@ pub(super) struct Grantor {
     joins: bool,
     /// Whether this start writes down the members of the settings as those of the memory.
     enters: bool,
+    /// Whether the memory has entered no epoch.
+    blank: bool,
     /// Whether the grantor reports its memory as soon as it serves.
     says_memory: bool,
     /// Whether the grantor asks members to write its memory down: it does so once enough members
@@ -126,6 +128,7 @@ impl Grantor {
             leader_until: Time::ZERO,
             joins: false,
             enters: false,
+            blank: true,
             says_memory: false,
             records: false,
             recorded: None,
@@ -169,6 +172,12 @@ impl Grantor {
             ToGrantor::FenceRead(read) => self.on_fence_read(now, from, &read, out),
             ToGrantor::Where(asked) => self.say_epoch(now, from, asked.start, out),
             ToGrantor::DocumentRead(read) => self.on_document_read(from, &read, out),
+            ToGrantor::Prepare(_)
+            | ToGrantor::Accept(_)
+            | ToGrantor::RestsRead(_)
+            | ToGrantor::Decided(_)
+            | ToGrantor::ReadyRead(_)
+            | ToGrantor::Change(_) => emit(out, None, OwnEvent::Ignored(Ignored::NoVote)),
         }
     }
 

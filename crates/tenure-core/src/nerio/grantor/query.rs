@@ -24,6 +24,7 @@ impl Grantor {
             founding: self.membership.founding(),
             before: document.before,
             instance: self.instance,
+            entered: !self.blank,
             service: self.service(now),
             length: u32::try_from(wire::length(document)).unwrap_or(u32::MAX),
         };

@@ -33,6 +33,7 @@ impl Grantor {
         self.memories = Memories::new(Roster::of(&self.membership, &memory.roster));
         self.joins = memory.kept == Kept::Nothing;
         self.enters = memory.enters;
+        self.blank = memory.membership.is_none() && !memory.enters;
         // Before a very first start no member has seen another memory.
         self.says_memory = memory.kept != Kept::New;
         let read = if self.joins { Read::Fences } else { Read::Nothing };
@@ -124,6 +125,7 @@ impl Grantor {
             Phase::Storing { flush } if flush.ticket == flushed => {
                 self.fences.settled(flushed, written);
                 if written {
+                    self.blank = false;
                     self.serve(now, out);
                 } else {
                     self.phase = Phase::Unstored { at: now.after(REWRITE) };
@@ -194,7 +196,11 @@ impl Grantor {
         let behind = self.writes.any_now();
         let floor = self.fences.reserve_above(self.fences.floor(), flush, behind);
         let record = match self.membership.record() {
-            Some(document) => Record::Entered { document, floor },
+            Some(document) => {
+                // Another memory than a founder's may have voted here, and forgotten it.
+                let (inherited, votes) = (Duration::ZERO, self.is_founder());
+                Record::Entered { document, floor, inherited, votes }
+            }
             // Each start takes the members of the settings.
             None => Record::Reserve { high: floor },
         };

@@ -92,6 +92,7 @@ fn datagram_is_told_epoch_once() {
         founding: membership.id().digest,
         before: EpochId::NONE,
         instance: s.instance("a"),
+        entered: true,
         service: Service::Serving,
         length: shown(&effects)[0].length,
     };
@@ -194,6 +195,7 @@ fn current(s: &Story, who: &str, document: &Document) -> Current {
         founding: if epoch.number == 0 { epoch.digest } else { document.founding },
         before: document.before,
         instance: Instance(1),
+        entered: true,
         service: Service::Serving,
         length: 0,
     }
