@@ -106,7 +106,7 @@ pub const ANOTHER: &str = "another name is another election";
 
 pub fn rights(text: &str) -> Result<Rights, Refusal> {
     text.parse().map_err(|error: RightsError| {
-        Refusal::new(error.to_string(), "list some of contend, ask, resign, with commas between")
+        Refusal::new(error.to_string(), "list some of contend, ask, resign, members, with commas between")
     })
 }
 

@@ -160,8 +160,8 @@ crate::settings! {
     RIGHTS: Rights = "rights" "LIST" Text, ONE_CALL, Text("contend,ask"), GENERAL,
         parse::rights, plain,
         "The rights of the key: contend (lead), ask (see leaders and candidates), resign (make \
-         leaders on other machines resign or hand over). A key with ask alone never lets a process \
-         lead";
+         leaders on other machines resign or hand over), members (change the members of the \
+         cluster). A key with ask alone never lets a process lead";
     OUT: PathBuf = "out" "FILE" Text, ONE_CALL, Nothing, OUTPUT,
         parse::path, path,
         "Write the key to this new file, readable only by its owner, instead of printing it";
