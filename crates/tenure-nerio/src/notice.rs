@@ -17,6 +17,8 @@ pub enum Forgot {
     OtherBoot,
     /// The grants: their table is of an earlier memory, which was lost.
     OtherMemory,
+    /// The grants: their table is of the members before a change.
+    OtherEpoch,
     /// The grants, if there were any: there is no table of them, as before the first grant.
     NoTable,
     /// The grants: their table is damaged, as [`Notice::GrantsDamaged`] says.
@@ -31,6 +33,7 @@ impl Forgot {
         match memory {
             Memory::Kept { grants: Grants::OtherBoot, .. } => Self::OtherBoot,
             Memory::Kept { grants: Grants::OtherMemory, .. } => Self::OtherMemory,
+            Memory::Kept { grants: Grants::OtherEpoch, .. } => Self::OtherEpoch,
             Memory::Kept { grants: Grants::Torn(_), .. } => Self::Damaged,
             Memory::Kept { grants: Grants::Missing | Grants::SameBoot(_), .. } => Self::NoTable,
             Memory::Fresh | Memory::Lost => Self::Everything,
@@ -45,6 +48,10 @@ impl fmt::Display for Forgot {
                 "its grants are of another boot of its machine, or of another time namespace"
             }
             Self::OtherMemory => "its grants are of a memory before this one, which was lost",
+            Self::OtherEpoch => {
+                "its grants are of the members before a change, and the process ended while it \
+                 entered that change"
+            }
             Self::NoTable => {
                 "there is no table of its grants: it had granted nothing yet, or an operator \
                  removed it"
@@ -340,7 +347,11 @@ fn mismatch(
 fn quarantined(until: Time, forgot: Forgot, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let left = until.since(tenure::clock::now());
     let longer = match forgot {
-        Forgot::OtherBoot | Forgot::OtherMemory | Forgot::NoTable | Forgot::Damaged => "",
+        Forgot::OtherBoot
+        | Forgot::OtherMemory
+        | Forgot::OtherEpoch
+        | Forgot::NoTable
+        | Forgot::Damaged => "",
         Forgot::Everything => ", longer if another node has a larger lease-max",
     };
     write!(f, "granting nothing for {left:.1?}{longer}, until every lease has ended: {forgot}")
@@ -420,6 +431,7 @@ mod tests {
         assert_eq!(said(Grants::Torn(tear)), "the table of its grants is damaged");
         assert!(said(Grants::OtherBoot).contains("another boot"));
         assert!(said(Grants::OtherMemory).contains("a memory before this one"));
+        assert!(said(Grants::OtherEpoch).contains("the members before a change"));
         assert!(Forgot::of(&Memory::Lost).to_string().contains("remembers nothing"));
     }
 }

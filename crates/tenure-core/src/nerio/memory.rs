@@ -134,6 +134,22 @@ impl EpochStanding {
         }
     }
 
+    /// The epoch that a table of grants names if it begins now; `None` in an epoch 0.
+    #[must_use]
+    pub fn table_epoch(&self) -> Option<EpochId> {
+        self.document().filter(|document| document.number > 0).map(|document| document.id())
+    }
+
+    /// Whether a table that names this epoch has grants of the epoch of the memory.
+    #[must_use]
+    pub fn has_table_of(&self, epoch: Option<EpochId>) -> bool {
+        let document = self.document();
+        match epoch {
+            None => document.is_none_or(|document| document.number == 0),
+            Some(epoch) => document.is_some_and(|document| document.id() == epoch),
+        }
+    }
+
     /// The vote of the memory in its epoch.
     #[must_use]
     pub const fn vote(&self) -> &Vote<Document> {
@@ -291,7 +307,7 @@ impl Memory {
         first: bool,
         grants: Option<GrantTable>,
     ) -> Result<Self, DocumentError> {
-        let grants = grants.filter(|table| table.is_of(&durable.standing));
+        let grants = grants.filter(|table| durable.standing.has_table_of(table.epoch));
         let rests_until = grants.as_ref().map_or(Time::ZERO, |table| table.until);
         let grants = grants.map(|table| table.grants);
         let document = durable.standing.document();
@@ -319,17 +335,6 @@ impl Memory {
             inherited: durable.inherited,
             rests_until,
         })
-    }
-}
-
-impl GrantTable {
-    /// Whether the grants were made in the epoch of this standing.
-    fn is_of(&self, standing: &EpochStanding) -> bool {
-        let document = standing.document();
-        match self.epoch {
-            None => document.is_none_or(|document| document.number == 0),
-            Some(epoch) => document.is_some_and(|document| document.id() == epoch),
-        }
     }
 }
 
@@ -367,6 +372,7 @@ impl Remembered {
         match record {
             // The first grant shows that the leases before it have ended.
             Record::Grant(grant) => {
+                self.begin_grants();
                 let grants = self.grants.get_or_insert_default();
                 match grants.get_mut(&grant.election) {
                     Some(kept) => *kept = *grant,
@@ -398,9 +404,19 @@ impl Remembered {
         (self.written, self.first) = (true, false);
     }
 
-    /// Notes that this boot of the machine has granted, even if the grant is forgotten.
+    /// Notes that this boot of the machine has granted, even if the grant is forgotten. The first
+    /// grant after a wait begins a table of the present epoch.
     pub fn begin_grants(&mut self) {
-        self.grants.get_or_insert_default();
+        if self.kept_grants().is_none() {
+            self.grants = Some(BTreeMap::new());
+            self.table = (self.durable.standing.table_epoch(), Time::ZERO);
+        }
+    }
+
+    /// The grants that the next start of this boot of the machine would find.
+    fn kept_grants(&self) -> Option<&BTreeMap<ElectionName, GrantRecord>> {
+        let is_of_epoch = self.durable.standing.has_table_of(self.table.0);
+        self.grants.as_ref().filter(|_| is_of_epoch)
     }
 
     /// Forgets the grants: the machine was started anew, or the table of grants is damaged.
@@ -441,12 +457,12 @@ impl Remembered {
     /// The grant of an election, if the next start of this boot of the machine would find it.
     #[must_use]
     pub fn grant(&self, election: &ElectionName) -> Option<&GrantRecord> {
-        self.grants.as_ref()?.get(election)
+        self.kept_grants()?.get(election)
     }
 
     /// The number of grants that a start would find; `None` if it must wait for all leases to end.
     #[must_use]
     pub fn grants(&self) -> Option<usize> {
-        self.grants.as_ref().map(BTreeMap::len)
+        self.kept_grants().map(BTreeMap::len)
     }
 }

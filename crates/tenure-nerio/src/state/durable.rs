@@ -1,5 +1,5 @@
 //! The identity file, which must survive the machine: the memory, its boots, δ_max, the reserve of
-//! fences, the members of its epoch, and their memories.
+//! fences, the members of its epoch, its vote on the next ones, and the memories of the members.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -165,6 +165,11 @@ mod tests {
         Arc::new(nerio::Document::of_line(&config))
     }
 
+    /// The entry into the epoch of that cluster.
+    fn entered(floor: Fence) -> Record {
+        Record::Entered { document: document(), floor, inherited: Duration::ZERO, votes: true }
+    }
+
     fn hex(bytes: &[u8]) -> String {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -184,7 +189,7 @@ mod tests {
         assert_eq!(IDENTITY.decode(&bytes).unwrap(), sample());
 
         let high = Fence::new(1 << 20);
-        let entered = Record::Entered { document: document(), floor: high };
+        let entered = entered(high);
         let durable = sample().durable.with(&entered).unwrap();
         let identity = Identity { durable, ..sample() };
         let bytes = IDENTITY.encode(&identity);
@@ -224,7 +229,7 @@ mod tests {
         assert_eq!(sample.with(&Record::Reserve { high: Fence::new(1) }), Some(sample.clone()));
 
         let high = Record::Reserve { high: Fence::NONE };
-        let entered = Record::Entered { document: document(), floor: Fence::NONE };
+        let entered = entered(Fence::NONE);
         let begun = Durable::begin(INSTANCE, false);
         let one = begun.with(&high).unwrap().with(&entered);
         assert_eq!(one, begun.with(&entered).unwrap().with(&high), "the order means nothing");

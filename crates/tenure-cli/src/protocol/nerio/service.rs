@@ -122,9 +122,11 @@ impl Service {
             Notice::Quarantined { forgot, .. } => {
                 self.enter("quarantine");
                 let longer = match forgot {
-                    Forgot::OtherBoot | Forgot::OtherMemory | Forgot::NoTable | Forgot::Damaged => {
-                        ""
-                    }
+                    Forgot::OtherBoot
+                    | Forgot::OtherMemory
+                    | Forgot::OtherEpoch
+                    | Forgot::NoTable
+                    | Forgot::Damaged => "",
                     Forgot::Everything => ", and longer ones of nodes with a larger lease-max",
                 };
                 self.waits =
