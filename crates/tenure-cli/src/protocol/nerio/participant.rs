@@ -159,6 +159,8 @@ pub(super) const fn one_word(service: nerio::Service) -> &'static str {
         nerio::Service::Failing => "failing",
         nerio::Service::Starting => "starting",
         nerio::Service::Replaced => "replaced",
+        nerio::Service::Wedged => "wedged",
+        nerio::Service::Removed => "removed",
     }
 }
 
@@ -169,7 +171,10 @@ pub(super) fn in_words(member: &NodeName, service: nerio::Service) -> String {
 
 /// The remedy for an answering member that neither time nor its peers mend.
 pub(super) fn cure(member: &NodeName, service: nerio::Service) -> Option<String> {
-    let lasts = matches!(service, nerio::Service::Failing | nerio::Service::Replaced);
+    let lasts = matches!(
+        service,
+        nerio::Service::Failing | nerio::Service::Replaced | nerio::Service::Removed
+    );
     lasts.then(|| Unsafe::NotServing { member: member.clone(), service }.fix())
 }
 

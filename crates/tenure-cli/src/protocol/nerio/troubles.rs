@@ -215,6 +215,10 @@ pub(super) async fn nobody(
             Service::Replaced => {
                 why.push(format!("{name} has an old state directory"));
             }
+            Service::Wedged => {
+                why.push(format!("{name} grants nothing until it has entered another epoch"));
+            }
+            Service::Removed => why.push(format!("{name} is no member any more")),
             Service::Failing => {
                 failing = true;
                 why.push(format!("{name} cannot write its state directory"));
