@@ -11,7 +11,7 @@ use tenure::driver::random;
 use tenure_core::nerio::wire::{Envelope, Messages, Packer, open};
 use tenure_core::nerio::{
     Checked, Document, DocumentReader, EpochId, Inc, List, Member, Membership, Message, Query,
-    ReadOutcome, State, ToAsker, Where, Who,
+    ReadOutcome, Service, State, ToAsker, Where, Who,
 };
 use tenure_core::{ElectionName, NodeName};
 use tokio::net::UdpSocket;
@@ -44,6 +44,8 @@ pub(crate) struct Whereabouts {
     pub(crate) epoch: EpochId,
     /// Digest of the document of epoch 0.
     pub(crate) founding: u64,
+    /// Whether the member grants leases in that epoch, as far as it says so.
+    pub(crate) serves: bool,
 }
 
 pub(crate) struct Asker {
@@ -123,12 +125,13 @@ impl Asker {
     pub(crate) async fn whereabouts(&mut self, to: &Member) -> Option<Whereabouts> {
         let (start, asker) = (clock::now(), self.who.inc);
         let (epoch, founding) = (self.membership.id(), self.membership.founding());
-        let own = Whereabouts { epoch, founding };
+        let own = Whereabouts { epoch, founding, serves: false };
         let read = |message| match message {
             Message::Asker(ToAsker::Current(current))
                 if (current.asker, current.start) == (asker, start) =>
             {
-                Some(Whereabouts { epoch: current.epoch, founding: current.founding })
+                let serves = current.entered && current.service == Service::Serving;
+                Some(Whereabouts { epoch: current.epoch, founding: current.founding, serves })
             }
             Message::Asker(ToAsker::Listed(_)) => Some(own),
             _ => None,
@@ -428,5 +431,8 @@ impl Asker {
 
 /// Whether an answer is not bound to an epoch.
 const fn is_free(message: &Message) -> bool {
-    matches!(message, Message::Asker(ToAsker::Current(_) | ToAsker::DocumentPart(_)))
+    matches!(
+        message,
+        Message::Asker(ToAsker::Current(_) | ToAsker::DocumentPart(_) | ToAsker::Changed(_))
+    )
 }

@@ -156,6 +156,12 @@ pub enum ChangeError {
          when it is decided"
     )]
     Begun,
+    /// The driver refuses a question that no key seals.
+    #[error(
+        "the cluster has no keys, and without keys members change only where all of them, old and \
+         new, are on loopback: give the cluster keys (`tenure keys new`)"
+    )]
+    Unsealed,
 }
 
 /// The reason why a member takes no part in decisions.
