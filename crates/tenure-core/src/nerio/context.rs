@@ -10,6 +10,7 @@ use super::identity::{Inc, Who};
 use super::round_trips::RoundTrips;
 use crate::draw::Draw;
 use crate::name::NodeName;
+use crate::time::Time;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Context {
@@ -19,6 +20,9 @@ pub(super) struct Context {
     /// Whether a member has confirmed this membership. Before, it is only that of the settings,
     /// whose list may be incomplete or old.
     pub(super) confirmed: bool,
+    /// The membership before the last change of epochs, and the time until which candidates still
+    /// release there: their leases have ended then.
+    pub(super) before: Option<(Arc<Membership>, Time)>,
     pub(super) who: Who,
     pub(super) draw: Draw,
     pub(super) trips: RoundTrips,
@@ -31,7 +35,12 @@ impl Context {
         let membership = Arc::clone(config.membership());
         let who = Who { name, inc: Inc(0) };
         let (draw, trips, silence) = (Draw::new(0), RoundTrips::default(), Silence::default());
-        Self { config, membership, confirmed: false, who, draw, trips, silence }
+        Self { config, membership, confirmed: false, before: None, who, draw, trips, silence }
+    }
+
+    /// The membership before this one, while leases from there may last.
+    pub(super) fn before(&self, now: Time) -> Option<&Arc<Membership>> {
+        self.before.as_ref().filter(|(_, until)| now < *until).map(|(before, _)| before)
     }
 
     pub(super) fn round_trip(&self) -> Duration {

@@ -156,10 +156,11 @@ pub enum OwnEvent {
         holder: SocketAddr,
         other: SocketAddr,
     },
-    /// The memberships of the epochs for which this node takes messages, at most four; the first is
-    /// that of its candidates. Emitted when they change. A node begins with the
-    /// [membership](super::Checked::membership) of its settings; a start on a memory that names
-    /// another membership emits that one.
+    /// The memberships of the epochs of this node, at most four; the first is that of its
+    /// candidates. The others are the one before it, that of its grantor, and one that is proposed
+    /// or decided. Emitted when they change, before all other effects of an input. A node begins
+    /// with the [membership](super::Checked::membership) of its settings; a start on a memory that
+    /// names another membership emits that one.
     Epochs(Vec<Arc<Membership>>),
     /// An operator has asked this grantor for a change of members, and it begins.
     Changing {

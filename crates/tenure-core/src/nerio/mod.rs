@@ -5,7 +5,8 @@
 //! leaders have an order that every recipient can compute, however late they arrive.
 //!
 //! Source: van Renesse, Schneider, Gehrke, *Nerio: Leader Election and Edict Ordering* (arXiv
-//! 1109.5111), below "the paper". Built here: sections 1 to 3, 6, 7, 8, 10.1, 10.2, 10.4 and 10.5.
+//! 1109.5111), below "the paper". Built here: sections 1 to 3, 6, 7, 8, 10.1, 10.2 and
+//! 10.4 to 10.6.
 //! The rest is [listed below](#not-built-yet). The file `oqwbd.rs` has the steps of sections 3 and
 //! 6 in the paper's order.
 //!
@@ -42,6 +43,11 @@
 //! - Participants that lie can break anything. Oks count only from a member's own address, and one
 //!   incarnation speaks from one address: that stops accidents, and forgers that cannot fake
 //!   addresses. Against other forgers use an authenticated transport.
+//! - Members that hold the cluster's key can break anything, too: one of them may name any later
+//!   epoch to nodes that know no other member.
+//! - A grantor that lost its memory in the first epoch of an upgraded cluster, and came back by
+//!   reading the fences of others, has no vote on the next epoch: replace it. With too few votes
+//!   left the members cannot be changed.
 //! - The cluster stands still after *two of three* grantors lost their state directories at the
 //!   same time: each waits to read the fences of a quorum of the others, until an operator decides.
 //! - Succession is not fair. Candidates go by [priority](crate::Command::Campaign) and by a hash,
@@ -71,6 +77,16 @@
 //!          │   a release ≥ gs     │
 //!          └──────────────────────┘
 //!              and the first of those who wait is granted in the same step
+//!
+//!  a member of an epoch:
+//!
+//!            accepts the members          the next epoch is          answers of enough
+//!            of the next epoch            decided, and names it      members, written
+//!  serving ───────────────────> wedged ──────────────────────> joining ─────────────> serving
+//!     │                            │ decided, and does not name it               (next epoch)
+//!     │ the same, without          └──────────────────────> removed
+//!     │ a vote of its own                                       ^
+//!     └─────────────────────────────────────────────────────────┘
 //! ```
 //!
 //! # Candidate
@@ -136,6 +152,9 @@
 //! | a larger δ_max | (1 + ρ)·δ_max | leases forgotten by others have ended, too |
 //! | a forgotten election | F + (1 + ρ)·δ_max | messages still on their way have lapsed |
 //! | a lost part of a document | as a lost renewal, five times | the next message of a member names the epoch again |
+//! | a question for the next epoch | R + [0, R), doubling with each refused ballot, ≤ 30 s | two proposers at once bar each other |
+//! | a wedged grantor's own proposal | 4R, R more for each position, + [0, R) | the proposer may have died |
+//! | a question for the rests of leases | 20, 50, 100 ms, then R | a leader waits to renew |
 //! | a failed write | 1 s | the record is written again, with or without requests |
 //!
 //! Where `d` is a high percentile of measured round trips.
@@ -165,6 +184,14 @@
 //!   of a verification's promise, and no attempt begins in between.
 //! - **I10** A timeout does everything that is due.
 //! - **I11** No ok leaves before the grant it confirms is written.
+//! - **I12** A wedge never ends (section 10.6): a grantor that has accepted the members of another
+//!   epoch grants nothing in its own, whatever becomes of its process.
+//! - **I13** A grantor enters an epoch by answers that it received itself: of a quorum that accepted
+//!   this epoch by one ballot, or of a member that has entered it.
+//! - **I14** A grant waits for the rests of all other holders of earlier epochs, and lasts as long
+//!   as that of its own holder.
+//! - **I15** Leases of earlier epochs are waited for over restarts.
+//! - **I16** Oks count together if they are of one epoch, each from the memory that it names.
 //!
 //! I1 to I4 and I6 give equation 14 (a claim implies grants of a quorum), and with equation 7
 //! (quorums meet, proved by [`Quorums`]) Leader Uniqueness.
@@ -214,6 +241,11 @@
 //!   its members from then on. Once a member has confirmed the membership, the node takes only a
 //!   later epoch of the same cluster. Claims survive the change, answers do not: oks of one epoch
 //!   count together.
+//! - *Epochs*: the members of an epoch decide its successor by single-decree Paxos. A grantor that
+//!   accepts is wedged at once, where the paper waits for its grants to end: it names the rest of
+//!   each grant to the members of the next epoch, which keep other candidates out for so long. So a
+//!   leader leads on over a change of members, with its fence. A change adds, removes or replaces
+//!   one member.
 //!
 //! # Not built yet
 //!
@@ -221,7 +253,6 @@
 //! |---|---|
 //! | 4, bounded skew | step 6.1 and `E`: both go through [`Drift`], the one place of `1 ± ρ` |
 //! | 9, the ring; 10.3, weak leaders | kinds 14 and 15 of [`wire`]; a third machine in the node |
-//! | 10.6, epochs | another [`Membership`] in [`Nerio`]; [`EdictTimestamp::epoch`] |
 //! | clock breach | every ok carries `T_q`: compared by the candidate, a reason to refuse |
 //! | supervised release | kind 13 of [`wire`]; a grant ended by another than its holder |
 //!

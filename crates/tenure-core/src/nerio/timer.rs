@@ -43,7 +43,7 @@ impl Timer {
             Self::WriteMemories => "writing again which memories there are",
             Self::SayMemory => "saying again which memory it has",
             Self::GrantEnd => "a grant or a waiting request ends",
-            Self::WriteVote => "writing its vote again",
+            Self::WriteVote => "writing its vote, or its entry into an epoch, again",
             Self::Propose => "asking again for the next epoch",
             Self::AskRests => "asking again for the rests of leases",
             Self::RestsOver => "the leases of the epoch before have ended",

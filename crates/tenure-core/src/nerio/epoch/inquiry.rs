@@ -37,8 +37,8 @@ pub struct Rests {
 /// The reason why a member may answer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum VoterState {
-    /// The member accepted `into` by `ballot`, and grants nothing any more in the epoch before.
-    Wedged { ballot: Ballot, into: EpochId },
+    /// The member accepted `into` by `ballot` in `epoch`, and grants nothing any more there.
+    Wedged { epoch: EpochId, ballot: Ballot, into: EpochId },
     /// The member has entered the epoch, and answers for all of the epoch before.
     Entered,
 }
@@ -60,7 +60,7 @@ impl fmt::Display for Rests {
         let Self { into, state, bounds, after, rests, more, .. } = self;
         write!(f, "rests into epoch {}", into.number)?;
         match state {
-            VoterState::Wedged { ballot, into } => {
+            VoterState::Wedged { ballot, into, .. } => {
                 write!(f, " wedged for {} ballot {ballot}", into.number)?;
             }
             VoterState::Entered => f.write_str(" entered")?,

@@ -8,7 +8,8 @@
 //!
 //! The members of an epoch decide its successor by [proposals](Proposer) and durable
 //! [votes](Vote). A member of the successor enters it with an [inheritance](Inheritance): the
-//! leases of the epoch before that may not be over. No node uses these three yet.
+//! leases of the epoch before that may not be over. The grantor's files `votes.rs`, `proposals.rs`
+//! and `joining.rs` put these three to use.
 
 mod ballots;
 mod change;
@@ -22,6 +23,7 @@ mod rests;
 mod transfer;
 mod vote;
 mod whereabouts;
+mod witnesses;
 
 pub use ballots::{
     Accept, Accepted, Decided, Prepare, Promise, PromiseOutcome, Ready, ReadyRead, Unready, Voter,
@@ -39,3 +41,4 @@ pub use rests::{HeldRest, Inheritance, Page, RestBounds, Rival, RivalHolder, Sou
 pub use transfer::{DocumentPart, DocumentRead, DocumentReader, ReadOutcome};
 pub use vote::{Ballot, Vote};
 pub use whereabouts::{Current, Where};
+pub(in crate::nerio) use witnesses::Witnesses;

@@ -58,6 +58,9 @@ use crate::fence::Fence;
 use crate::name::ElectionName;
 use crate::time::Time;
 
+/// Most ballots whose acceptances are kept: the latest.
+const BALLOTS_MAX: usize = 64;
+
 /// The member that answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Source {
@@ -260,6 +263,9 @@ impl Inheritance {
         {
             let members = self.accepted.entry(ballot).or_default();
             *members = members.with(member);
+            if self.accepted.len() > BALLOTS_MAX {
+                self.accepted.pop_first();
+            }
         }
         let known = self.answers.entry(source.by()).or_insert(new);
         known.bound = known.bound.min(bound);
@@ -303,6 +309,12 @@ impl Inheritance {
         let without = MemberSet::EMPTY.with(member);
         self.accepted.values_mut().for_each(|members| *members = members.minus(without));
         self.held.values_mut().for_each(|held| held.retain(|held| held.from != from));
+    }
+
+    /// Whether an answer of this member has come.
+    #[must_use]
+    pub fn has_heard(&self, source: Source) -> bool {
+        self.answers.contains_key(&source.by())
     }
 
     /// The election after which the next page of this answer begins; `None` when the answer is

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use core::time::Duration;
 
+use super::super::epoch::Vote;
 use super::super::event::OwnEvent;
 use super::super::identity::Boot;
 use super::super::memory::{Kept, Memory};
@@ -16,6 +17,7 @@ use super::flush::{Flush, REWRITE};
 use super::longer_leases::{Raise, Stage};
 use super::memories::Memories;
 use super::phase::{Phase, Read};
+use super::votes::Votes;
 use crate::contract::Ticket;
 use crate::fence::Fence;
 use crate::time::Time;
@@ -34,17 +36,27 @@ impl Grantor {
         self.joins = memory.kept == Kept::Nothing;
         self.enters = memory.enters;
         self.blank = memory.membership.is_none() && !memory.enters;
-        // Before a very first start no member has seen another memory.
-        self.says_memory = memory.kept != Kept::New;
+        // Before a very first start no member has seen another memory. Later epochs name the
+        // memories of their members.
+        self.says_memory = memory.kept != Kept::New && self.is_upgraded();
         let read = if self.joins { Read::Fences } else { Read::Nothing };
         // A grantor that asks others counts its wait from the instant at which enough members have
         // written down its memory.
         let forgets = memory.kept == Kept::Reserve;
-        let quarantine = forgets.then(|| self.ended(self.delta_max));
+        let inherited = now.after(memory.inherited);
+        let quarantine = forgets.then(|| self.ended(self.delta_max).max(inherited));
+        self.needs_table = forgets && !self.is_upgraded();
+        self.votes = Votes::new(memory.vote);
+        if let Some((_, next)) = &self.votes.vote.accepted {
+            emit(out, None, OwnEvent::Wedged { next: next.id().number });
+        }
+        self.await_decision(now);
         if let Kept::Grants(grants) = memory.kept {
+            self.inherited.until = memory.rests_until;
             for record in grants {
                 let election = record.election.clone();
                 self.fences.note(record.fence_seen);
+                self.last_finish = self.last_finish.max(record.finish);
                 let state = Box::new(ElectionState::restore(record));
                 self.elections.insert(election.clone(), state);
                 self.schedule(&election);
@@ -126,6 +138,10 @@ impl Grantor {
                 self.fences.settled(flushed, written);
                 if written {
                     self.blank = false;
+                    if !self.is_founder() {
+                        // A memory that was lost may have voted here.
+                        self.votes = Votes::new(Vote::BARRED);
+                    }
                     self.serve(now, out);
                 } else {
                     self.phase = Phase::Unstored { at: now.after(REWRITE) };
@@ -139,6 +155,9 @@ impl Grantor {
         }
         self.raise_flushed(now, flushed, written, out);
         self.memories_flushed(now, flushed, written, out);
+        self.vote_flushed(now, flushed, written, out);
+        // Last, because an entry ends with a record, whose failure drops every effect after it.
+        self.entry_flushed(now, flushed, written, out);
     }
 
     pub(super) fn on_incarnation_due(&mut self, now: Time, out: &mut Out) {
@@ -166,13 +185,20 @@ impl Grantor {
         self.phase = Phase::Serving;
         self.serving_since = now;
         self.joins = false;
-        emit(out, None, OwnEvent::Serving);
+        if !self.is_wedged() {
+            emit(out, None, OwnEvent::Serving);
+        }
         self.tell_raise(out);
         self.reserve_if_short(now, self.fences.floor(), out);
         if self.says_memory {
             self.say_memory(now, out);
         } else {
             self.begin_to_say_memory(now);
+        }
+        if core::mem::take(&mut self.needs_table) {
+            // The wait covered the leases of earlier epochs as well.
+            let (epoch, until) = (self.membership.id(), Time::ZERO);
+            out.push(Effect::Persist(Record::Table { epoch, until }));
         }
     }
 

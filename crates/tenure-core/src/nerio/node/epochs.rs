@@ -2,14 +2,17 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use super::super::epoch::{
-    Current, Document, DocumentError, DocumentPart, EpochId, EpochNews, Membership, ReadOutcome,
+    Current, Decided, Document, DocumentError, DocumentPart, EpochId, EpochNews, Membership,
+    ReadOutcome,
 };
 use super::super::event::{Ignored, OwnEvent};
+use super::super::grantor::Grantor;
 use super::super::identity::Inc;
 use super::super::message::Sender;
-use super::super::words::{Out, emit};
+use super::super::words::{Effect, Out, emit};
 use super::{Nerio, ignore};
 use crate::time::Time;
 
@@ -23,11 +26,18 @@ impl Nerio {
         current: &Current,
         out: &mut Out,
     ) {
+        if !self.is_meant(current.asker, out) {
+            return;
+        }
+        // The candidates beside a grantor follow it.
+        if let Some(grantor) = &mut self.grantor {
+            return grantor.on_current(now, from, current, out);
+        }
         if self.member(from).is_none() {
             return ignore(out, None, Ignored::NotAMember);
         }
-        if !self.is_meant(current.asker, out) {
-            return;
+        if !current.entered {
+            return ignore(out, None, Ignored::Unasked);
         }
         if current.epoch == self.context.membership.id() {
             self.context.confirmed = true;
@@ -36,7 +46,31 @@ impl Nerio {
         if self.learning.reads(epoch) || !self.wants(epoch, current.founding) {
             return ignore(out, None, Ignored::Unasked);
         }
-        let news = EpochNews::of(from, current);
+        self.learn(now, EpochNews::of(from, current), epoch, out);
+    }
+
+    /// Handles the news that an epoch is decided, at a node without a grantor: that of a member of
+    /// the epoch before it.
+    pub(super) fn on_decided(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        decided: &Decided,
+        out: &mut Out,
+    ) {
+        if self.member(from).is_none() {
+            return ignore(out, None, Ignored::NotAMember);
+        }
+        let (epoch, founding) = (decided.successor, self.context.membership.founding());
+        if self.learning.reads(epoch) || epoch.number <= self.context.membership.id().number {
+            return ignore(out, None, Ignored::Unasked);
+        }
+        let (by, address) = (from.who.name.clone(), from.address);
+        self.learn(now, EpochNews { by, address, founding }, epoch, out);
+    }
+
+    /// Reads the document of an epoch from the member that named it.
+    fn learn(&mut self, now: Time, news: EpochNews, epoch: EpochId, out: &mut Out) {
         if let Some(error) = self.learning.refusal(epoch).cloned() {
             return misfit(news, error, out);
         }
@@ -44,15 +78,14 @@ impl Nerio {
         self.read_on(now, out);
     }
 
-    /// Whether candidates and observers go on in this epoch. Only a grantor can tell whether it has
-    /// entered an epoch, so the candidates beside it stay in its epoch.
+    /// Whether candidates and observers go on in this epoch, at a node without a grantor.
     fn wants(&self, epoch: EpochId, founding: u64) -> bool {
         let own = &self.context.membership;
         let is_later = founding == own.founding() && epoch.number > own.id().number;
-        self.grantor.is_none() && epoch != own.id() && (is_later || !self.context.confirmed)
+        epoch != own.id() && (is_later || !self.context.confirmed)
     }
 
-    fn is_meant(&self, asker: Inc, out: &mut Out) -> bool {
+    pub(super) fn is_meant(&self, asker: Inc, out: &mut Out) -> bool {
         let is_meant = asker == self.context.who.inc;
         if !is_meant {
             ignore(out, None, Ignored::OtherIncarnation);
@@ -80,11 +113,17 @@ impl Nerio {
         part: &DocumentPart,
         out: &mut Out,
     ) {
-        if self.member(from).is_none() {
-            return ignore(out, None, Ignored::NotAMember);
-        }
         if !self.is_meant(part.asker, out) {
             return;
+        }
+        if let Some(grantor) = &mut self.grantor {
+            if !grantor.on_document_part(now, from, part, out) {
+                ignore(out, None, Ignored::Unasked);
+            }
+            return;
+        }
+        if self.member(from).is_none() {
+            return ignore(out, None, Ignored::NotAMember);
         }
         match self.learning.on_part(part) {
             None | Some((_, ReadOutcome::Unexpected)) => ignore(out, None, Ignored::Unasked),
@@ -113,13 +152,53 @@ impl Nerio {
         }
     }
 
-    /// Candidates and observers go on in the epoch of `membership`. The driver learns first where
-    /// its members are.
+    /// Lets the candidates and observers beside a grantor follow it to the latest epoch that it
+    /// knows, and reports the epochs before all other effects of this input: the driver learns
+    /// first where their members are.
+    pub(super) fn follow(&mut self, now: Time, begin: usize, out: &mut Out) {
+        if let Some(grantor) = &mut self.grantor
+            && grantor.take_news()
+        {
+            let latest = Arc::clone(grantor.latest());
+            self.is_news = true;
+            if latest.id().number > self.context.membership.id().number {
+                self.switch(now, latest, out);
+            }
+        }
+        if core::mem::take(&mut self.is_news) {
+            let epochs = self.epochs(now);
+            let ids: Vec<_> = epochs.iter().map(|one| one.id()).collect();
+            if ids != self.told_epochs {
+                self.told_epochs = ids;
+                let event = OwnEvent::Epochs(epochs).into();
+                out.insert(begin, Effect::Emit { election: None, event });
+            }
+        }
+    }
+
+    /// The epochs from whose members messages may come: that of the candidates, the one before it,
+    /// and those of the grantor.
+    fn epochs(&self, now: Time) -> Vec<Arc<Membership>> {
+        let own = [Some(&self.context.membership), self.context.before(now)];
+        let grantor = self.grantor.iter().flat_map(Grantor::epochs);
+        let mut all: Vec<Arc<Membership>> = Vec::new();
+        for one in own.into_iter().flatten().chain(grantor) {
+            if all.iter().all(|other| other.id() != one.id()) {
+                all.push(Arc::clone(one));
+            }
+        }
+        all
+    }
+
+    /// Candidates and observers go on in the epoch of `membership`.
     fn switch(&mut self, now: Time, membership: Arc<Membership>, out: &mut Out) {
-        emit(out, None, OwnEvent::Epochs(alloc::vec![Arc::clone(&membership)]));
+        self.is_news = true;
         let Self { context, candidates, candidates_due, observers, observers_due, .. } = self;
         context.silence.switch(&context.membership, &membership);
-        context.membership = membership;
+        let before = core::mem::replace(&mut context.membership, membership);
+        let longest = context.config.lease.max(context.config.lease_first());
+        let drift = context.config.drift;
+        context.before = Some((before, now.after(drift.stretch(drift.stretch(longest)))));
         context.confirmed = true;
         candidates.retain(|candidate| {
             candidate.switch(now, context, out);

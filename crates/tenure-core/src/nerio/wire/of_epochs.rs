@@ -59,7 +59,7 @@ fn rests() -> Message {
         asker: ASKER,
         into: EPOCH,
         voter: voter(),
-        state: VoterState::Wedged { ballot: BALLOT, into: EPOCH },
+        state: VoterState::Wedged { epoch: EPOCH, ballot: BALLOT, into: EPOCH },
         bounds: RestBounds {
             rest: Duration::MAX,
             unknown: Duration::MAX,

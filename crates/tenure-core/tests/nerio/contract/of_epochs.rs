@@ -57,7 +57,8 @@ fn rests(rng: &mut Rng) -> Rests {
         start: time(rng),
         rest: span(rng),
     };
-    let wedged = VoterState::Wedged { ballot: ballot(rng), into: some_epoch(rng) };
+    let (epoch, ballot, into) = (some_epoch(rng), ballot(rng), some_epoch(rng));
+    let wedged = VoterState::Wedged { epoch, ballot, into };
     Rests {
         asker: asker(rng),
         into: some_epoch(rng),

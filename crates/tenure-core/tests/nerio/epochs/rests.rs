@@ -1,6 +1,10 @@
 //! Rests that a member inherits, from answers that a test makes up: members are a, b, c at 0, 1, 2.
 
-use tenure_core::nerio::epoch::{EpochId, HeldRest, Inheritance, Page, RestBounds, Source};
+use std::sync::Arc;
+
+use tenure_core::nerio::epoch::{
+    EpochId, HeldRest, Inheritance, Membership, Page, RestBounds, Source,
+};
 use tenure_core::nerio::{Instance, Who};
 use tenure_core::{ElectionName, Fence, Time};
 
@@ -154,7 +158,7 @@ fn entered_member_answers_for_all() {
 /// 2.3.1 (b): a member that has entered needs no document of the epoch before.
 #[test]
 fn entered_member_answers_without_document() {
-    let mut inheritance = Inheritance::begin(None, into(), 100);
+    let mut inheritance = Inheritance::begin(None::<Arc<Membership>>, into(), 100);
     inheritance.header(at(10), wedged(0), bounds(0, 0));
     assert!(!inheritance.is_enough() && inheritance.bound() == Time::MAX);
     inheritance.page(at(10), ENTERED, bounds(30, 0), whole(&[held(x(), "p", 30)]));
