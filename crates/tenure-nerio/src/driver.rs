@@ -236,7 +236,10 @@ impl<T: Transport> Wire<T> {
         } else if by.is_none_or(|by| by.may_say(&message)) {
             self.counters.messages += 1;
             if let Message::Asker(ToAsker::Current(current)) = &message {
-                self.on_current(now, from, current, machine.core.is_confirmed());
+                let core = &machine.core;
+                let judges =
+                    if core.is_blank() { !current.entered } else { core.is_confirmed() };
+                self.on_current(now, from, current, judges);
             }
             let early = self.first_start.hears(now, from, &message);
             self.notice_if(early);

@@ -103,6 +103,13 @@ impl Nerio {
         self.context.confirmed
     }
 
+    /// Whether its grantor has entered no epoch: its settings count until the members let it in, or
+    /// the cluster is founded.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.grantor.as_ref().is_some_and(Grantor::is_blank)
+    }
+
     /// The state of its grantor; `None` without a grantor.
     #[must_use]
     pub fn service(&self, now: Time) -> Option<Service> {

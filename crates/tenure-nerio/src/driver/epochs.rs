@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tenure_core::nerio::wire::Messages;
 use tenure_core::nerio::{
-    Checked, Current, DocumentError, EpochId, Membership, Message, Sender, ToAsker,
+    Checked, Current, DocumentError, EpochId, Membership, Message, Sender, ToAsker, ToGrantor,
 };
 use tenure_core::{NodeName, Time};
 
@@ -28,6 +28,11 @@ pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notic
     let (missing, more) = (without(entered, line), without(line, entered));
     let quorums = line.document().quorums != entered.document().quorums;
     Some(Notice::OtherLine { missing, more, quorums })
+}
+
+/// Whether the message is that of a grantor with an empty directory, or with a lost one.
+fn is_of_blank(message: Message) -> bool {
+    matches!(message, Message::Grantor(ToGrantor::FenceRead(_)))
 }
 
 impl<T: Transport> Wire<T> {
@@ -67,8 +72,8 @@ impl<T: Transport> Wire<T> {
     }
 
     /// Whether messages for an epoch that this node does not know reach the core, which answers
-    /// questions with this node's epoch. Reports a member that is in another epoch 0 and has not
-    /// shown its epoch, and a stranger that stays in one.
+    /// questions with this node's epoch. Reports a member that is in the epoch 0 of another cluster
+    /// and has not shown its epoch, and a stranger that stays in one.
     pub(super) fn hears_other_epoch(
         &mut self,
         now: Time,
@@ -82,8 +87,14 @@ impl<T: Transport> Wire<T> {
         let is_current = |message| matches!(message, Message::Asker(ToAsker::Current(_)));
         let shows = hears && messages.clone().flatten().any(is_current);
         let is_judged = !shows && !self.agreement.has_shown(now, &from.who.name);
-        if is_judged && from.epoch.number == 0 {
+        let is_other = from.epoch.digest != self.membership().founding();
+        if is_judged && is_other && from.epoch.number == 0 {
             let is_member = from.proved && self.membership().position(&from.who.name).is_some();
+            let is_changed = self.membership().id().number > 0;
+            // A node with an empty directory is in the epoch of its settings until it is let in.
+            if (is_changed || !is_member) && messages.clone().flatten().any(is_of_blank) {
+                return hears;
+            }
             if is_member || self.agreement.is_lasting_stranger(now, from.address) {
                 self.on_mismatch(now, from, from.epoch.digest);
             }
@@ -92,14 +103,15 @@ impl<T: Transport> Wire<T> {
     }
 
     /// Handles the epoch that a sender shows. A sender in this cluster may be in an earlier or a
-    /// later epoch. Until a member has confirmed this node's membership (`is_confirmed`), the core
-    /// reads the document of the sender, which may be of this cluster although the lists differ.
+    /// later epoch. A sender with another epoch 0 is reported if this node `judges`: as long as no
+    /// member has confirmed this node's membership, the core reads the document of the sender,
+    /// which may be of this cluster although the lists differ.
     pub(super) fn on_current(
         &mut self,
         now: Time,
         from: &Sender,
         current: &Current,
-        is_confirmed: bool,
+        judges: bool,
     ) {
         let Some(membership) = self.memberships.first() else { return };
         if from.proved {
@@ -109,7 +121,7 @@ impl<T: Transport> Wire<T> {
             if from.proved {
                 self.agrees(from);
             }
-        } else if is_confirmed {
+        } else if judges {
             self.on_mismatch(now, from, current.founding);
         }
     }
