@@ -311,10 +311,15 @@ impl Course<'_> {
         let worker = self.known.worker.as_ref().map(|worker| worker.name.clone());
         seats.sort_by_key(|(member, _)| Some(&member.name) != worker.as_ref());
         let (mut else_only, mut differing) = (Vec::new(), Vec::new());
-        self.known.silent.clear();
-        self.known.denied = None;
+        let (mut silent, mut denied) = (Vec::new(), None);
         for (member, mut asker) in seats {
-            let Some(said) = self.ask(&mut asker, &member).await else { return Round::Over };
+            let Some(said) = self.ask(&mut asker, &member).await else {
+                // The round before has more answers, if there was one.
+                if self.known.silent.is_empty() {
+                    self.known.silent = silent;
+                }
+                return Round::Over;
+            };
             let by = member.name;
             match said {
                 Said::State(ChangeState::Done { epoch } | ChangeState::Superseded { epoch }) => {
@@ -322,18 +327,19 @@ impl Course<'_> {
                 }
                 Said::State(ChangeState::Cancelled) => return Round::Cancelled(by),
                 Said::State(ChangeState::Refused(why)) if asks_another(&why) => {
-                    self.known.denied.get_or_insert((by, why));
+                    denied.get_or_insert((by, why));
                 }
                 Said::State(ChangeState::Refused(why)) => return Round::Denied(by, why),
                 Said::State(ChangeState::Working { .. }) => {}
                 Said::Silent => {
                     self.has_begun = true;
-                    self.known.silent.push(by);
+                    silent.push(by);
                 }
                 Said::ElseOnly => else_only.push(by),
                 Said::Differs => differing.push(by),
             }
         }
+        (self.known.silent, self.known.denied) = (silent, denied);
         Round::Nobody { else_only, differing }
     }
 

@@ -237,8 +237,7 @@ impl<T: Transport> Wire<T> {
             self.counters.messages += 1;
             if let Message::Asker(ToAsker::Current(current)) = &message {
                 let core = &machine.core;
-                let judges =
-                    if core.is_blank() { !current.entered } else { core.is_confirmed() };
+                let judges = if core.is_blank() { !current.entered } else { core.is_confirmed() };
                 self.on_current(now, from, current, judges);
             }
             let early = self.first_start.hears(now, from, &message);

@@ -31,7 +31,9 @@ use self::signals::beside_orphans;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{self, Failure, quoted};
-use crate::invocation::ask::{AskSettings, ChangeMembersSettings, TellSettings, TransferSettings};
+use crate::invocation::ask::{
+    AskSettings, ChangeCommand, ChangeMembersSettings, TellSettings, TransferSettings,
+};
 use crate::invocation::nerio::ask::{CandidatesSettings, VerifySettings, elections};
 use crate::invocation::nerio::demo::DemoSettings;
 use crate::invocation::nerio::keys::{IssueKeySettings, NewKeySettings};
@@ -43,7 +45,7 @@ use crate::invocation::nerio::recover::RecoverSettings;
 use crate::invocation::nerio::simulate::SimulateSettings;
 use crate::invocation::run::RunSettings;
 use crate::invocation::{self, Invocation, Reading, ask};
-use crate::protocol::{self, Layers, MemberChange, Registry};
+use crate::protocol::{self, Layers, Registry};
 use crate::settings::Context;
 use crate::settings::table::REMOTE;
 use crate::stderr;
@@ -57,7 +59,7 @@ struct Command {
 }
 
 /// All commands but `completions`, which prints a text.
-static ALL: [Command; 21] = [
+static ALL: [Command; 23] = [
     Command {
         words: "run",
         read: |layers| {
@@ -144,10 +146,18 @@ static ALL: [Command; 21] = [
     },
     Command { words: "members", read: list_members },
     Command { words: "members show", read: list_members },
-    Command { words: "members add", read: |layers| change_members(layers, MemberChange::Add) },
+    Command { words: "members add", read: |layers| change_members(layers, ChangeCommand::Add) },
     Command {
         words: "members remove",
-        read: |layers| change_members(layers, MemberChange::Remove),
+        read: |layers| change_members(layers, ChangeCommand::Remove),
+    },
+    Command {
+        words: "members replace",
+        read: |layers| change_members(layers, ChangeCommand::Replace),
+    },
+    Command {
+        words: "members cancel",
+        read: |layers| change_members(layers, ChangeCommand::Cancel),
     },
     Command {
         words: "resign",
@@ -213,11 +223,8 @@ fn list_members(layers: &mut Layers<'_>) -> Result<Work, Failure> {
     Ok(work(|context| members::run(backend, context)))
 }
 
-fn change_members(
-    layers: &mut Layers<'_>,
-    change: fn(tenure::NodeName) -> MemberChange,
-) -> Result<Work, Failure> {
-    let settings = ChangeMembersSettings::read(layers, change)?;
+fn change_members(layers: &mut Layers<'_>, command: ChangeCommand) -> Result<Work, Failure> {
+    let settings = ChangeMembersSettings::read(layers, command)?;
     Ok(work(|context| members::change(settings, context)))
 }
 

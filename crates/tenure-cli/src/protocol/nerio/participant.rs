@@ -18,13 +18,13 @@ use super::keys::{KeyFile, NAMES, follow, warn_if_open};
 use super::service::worth_a_look;
 use super::too_long;
 use super::troubles::{self, DifferingMembers, Nobody, NoticeReporter};
-use super::{Cluster, Reaction, Seat, Service, lists, orders};
+use super::{Cluster, Reaction, Seat, Service, changes, lists, orders};
 use crate::control::{Call, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{
-    AnyElection, AskMode, Backend, Later, Member, MemberRequests, Members, MembersEpoch,
-    Participant, StartedParticipant,
+    AnyElection, AskMode, Backend, Later, MadeChange, Member, MemberChange, MemberRequests,
+    Members, MembersEpoch, Participant, StartedParticipant,
 };
 use crate::settings::Origins;
 
@@ -33,6 +33,8 @@ use crate::settings::Origins;
 pub(crate) struct Grantors {
     pub(super) cluster: Cluster,
     pub(super) seat: Option<Seat>,
+    /// Quorum system of the new members, if a change of members names one.
+    pub(super) new_quorums: Option<String>,
 }
 
 impl Backend for Grantors {
@@ -110,6 +112,19 @@ impl Grantors {
 impl MemberRequests for Grantors {
     fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {
         Box::pin(members(&self.cluster, origins))
+    }
+
+    fn check_change(&self, change: &MemberChange, origins: &Origins) -> Result<(), Failure> {
+        changes::check(self, change, origins)
+    }
+
+    fn change_members<'a>(
+        &'a self,
+        change: MemberChange,
+        limit: Option<Duration>,
+        origins: &'a Origins,
+    ) -> Later<'a, Result<MadeChange, Failure>> {
+        Box::pin(changes::change(self, change, limit, origins))
     }
 }
 
