@@ -10,7 +10,7 @@ use tenure::clock;
 use tenure::driver::random;
 use tenure_core::nerio::wire::{Envelope, Messages, Packer, open};
 use tenure_core::nerio::{
-    Checked, Document, DocumentReader, EpochId, Inc, List, Member, Membership, Message, Query,
+    Checked, Current, Document, DocumentReader, EpochId, Inc, List, Member, Membership, Message, Query,
     ReadOutcome, Service, State, ToAsker, Where, Who,
 };
 use tenure_core::{ElectionName, NodeName};
@@ -44,6 +44,9 @@ pub(crate) struct Whereabouts {
     pub(crate) epoch: EpochId,
     /// Digest of the document of epoch 0.
     pub(crate) founding: u64,
+    /// Whether the member has entered that epoch. A node with an empty directory names the epoch
+    /// of its settings instead.
+    pub(crate) entered: bool,
     /// Whether the member grants leases in that epoch, as far as it says so.
     pub(crate) serves: bool,
 }
@@ -125,13 +128,14 @@ impl Asker {
     pub(crate) async fn whereabouts(&mut self, to: &Member) -> Option<Whereabouts> {
         let (start, asker) = (clock::now(), self.who.inc);
         let (epoch, founding) = (self.membership.id(), self.membership.founding());
-        let own = Whereabouts { epoch, founding, serves: false };
+        let own = Whereabouts { epoch, founding, entered: true, serves: false };
         let read = |message| match message {
             Message::Asker(ToAsker::Current(current))
                 if (current.asker, current.start) == (asker, start) =>
             {
-                let serves = current.entered && current.service == Service::Serving;
-                Some(Whereabouts { epoch: current.epoch, founding: current.founding, serves })
+                let Current { epoch, founding, entered, service, .. } = current;
+                let serves = service == Service::Serving;
+                Some(Whereabouts { epoch, founding, entered, serves })
             }
             Message::Asker(ToAsker::Listed(_)) => Some(own),
             _ => None,
@@ -354,6 +358,8 @@ impl Asker {
             _ => None,
         });
         let theirs = match shown {
+            // A node that waits to be let in has no cluster yet.
+            Some(current) if !current.entered && own.number > 0 => return,
             Some(current) => {
                 let is_later = current.epoch.number > own.number;
                 self.is_behind |= is_later && current.founding == founding;

@@ -307,7 +307,8 @@ impl Course<'_> {
 
     /// Asks one member after the other, that which has begun the change first.
     async fn ask_all(&mut self, found: FoundMembers) -> Round {
-        let mut seats = found.seats;
+        let FoundMembers { membership, mut seats } = found;
+        let epoch = membership.id().number;
         let worker = self.known.worker.as_ref().map(|worker| worker.name.clone());
         seats.sort_by_key(|(member, _)| Some(&member.name) != worker.as_ref());
         let (mut else_only, mut differing) = (Vec::new(), Vec::new());
@@ -326,7 +327,7 @@ impl Course<'_> {
                     return Round::Decided(epoch);
                 }
                 Said::State(ChangeState::Cancelled) => return Round::Cancelled(by),
-                Said::State(ChangeState::Refused(why)) if asks_another(&why) => {
+                Said::State(ChangeState::Refused(why)) if asks_another(&why, epoch) => {
                     denied.get_or_insert((by, why));
                 }
                 Said::State(ChangeState::Refused(why)) => return Round::Denied(by, why),
@@ -416,7 +417,7 @@ impl Course<'_> {
         }
         match (ended, refused) {
             (Some(by), _) => Ok(Done::Cancelled { by }),
-            (None, Some((by, why))) if !asks_another(&why) => {
+            (None, Some((by, why))) if !asks_another(&why, 0) => {
                 Err(ChangeFailure::Denied { by, why })
             }
             (None, refused) => {
@@ -452,9 +453,14 @@ impl Course<'_> {
     }
 }
 
-/// Whether another member may carry out what this one refuses.
-const fn asks_another(why: &ChangeError) -> bool {
-    matches!(why, ChangeError::Outside | ChangeError::NoVote { .. })
+/// Whether another member may carry out what this one refuses: it has no vote, or is late in
+/// entering the epoch with this number.
+const fn asks_another(why: &ChangeError, epoch: u64) -> bool {
+    match why {
+        ChangeError::Outside | ChangeError::NoVote { .. } => true,
+        ChangeError::Deciding { next, .. } => *next <= epoch,
+        _ => false,
+    }
 }
 
 async fn one(asker: &mut Asker, member: &Member, change: &Change) -> Said {

@@ -3,7 +3,7 @@
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
 use tenure_core::nerio::{
     Config, Current, Document, DocumentPart, DocumentRead, Inc, Instance, Message, Origin, Service,
-    ToGrantor, Who,
+    ToAsker, ToGrantor, Who,
 };
 use tenure_core::{Drift, Time};
 use tokio::net::UdpSocket;
@@ -93,6 +93,26 @@ pub(crate) async fn answer(socket: UdpSocket, membership: &Membership) {
     }
 }
 
+/// Answers at `socket` as node b, which has entered no epoch, for ever.
+async fn answer_blank(socket: UdpSocket, line: &Membership) {
+    let who = Who { name: "b".parse().unwrap(), inc: Inc(8) };
+    let packer = Packer::new(&Envelope { epoch: line.id(), who });
+    let mut buffer = [0; DATAGRAM_MAX];
+    loop {
+        let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
+        let (envelope, mut messages) = open(&buffer[..length]).unwrap();
+        let Some(Ok(Message::Grantor(ToGrantor::Where(asked)))) = messages.next() else {
+            continue;
+        };
+        let told = current(line, envelope.who.inc, asked.start);
+        let Message::Asker(ToAsker::Current(told)) = told else { unreachable!() };
+        let mut datagram = packer.start();
+        let told = Message::from(Current { entered: false, ..told });
+        assert!(packer.push(&mut datagram, &told));
+        socket.send_to(&datagram, from).await.unwrap();
+    }
+}
+
 async fn find_at(config: &Checked, socket: UdpSocket, membership: &Membership) -> FoundMembers {
     tokio::select! {
         found = find(config, None, FROM) => found.unwrap(),
@@ -132,11 +152,32 @@ async fn other_drift_differs() {
     assert!(asker.differs(&member.name));
 }
 
+/// A node that waits to be let in names the epoch of its settings, which may be those of this
+/// process.
+#[tokio::test]
+async fn blank_names_no_epoch() {
+    let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
+    let [a, b] = [0, 1].map(|nth| sockets[nth].local_addr().unwrap());
+    let config = config(vec![member("a", a), member("b", b)], "0.001");
+    let line = Arc::clone(config.membership());
+    let document = changed(&config, vec![member("a", a), member("b", b), far("c")]);
+    let later = Membership::read(Arc::new(document), &config).unwrap();
+    let [at_a, at_b] = sockets;
+    let found = tokio::select! {
+        found = find(&config, None, FROM) => found.unwrap(),
+        () = answer(at_a, &later) => unreachable!("it answers for ever"),
+        () = answer_blank(at_b, &line) => unreachable!("it answers for ever"),
+    };
+    assert_eq!(found.membership, later);
+    let differs = |(member, asker): &(Member, Asker)| asker.differs(&member.name);
+    assert!(!found.seats.iter().any(differs));
+}
+
 #[test]
 fn own_cluster_comes_first() {
     let at = |(number, founding): &(u64, u64)| {
         let epoch = EpochId { number: *number, digest: 7 };
-        Whereabouts { epoch, founding: *founding, serves: true }
+        Whereabouts { epoch, founding: *founding, entered: true, serves: true }
     };
     let of = |named: &[(u64, u64)]| foundings(1, &named.iter().map(at).collect::<Vec<_>>());
     assert_eq!(of(&[(3, 2), (3, 2), (0, 1)]), [1], "a member of it answers");

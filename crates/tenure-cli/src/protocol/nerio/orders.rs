@@ -445,7 +445,7 @@ fn not_obeyed(order: &Notice, answer: Option<Answer>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use tenure::Fence;
-    use tenure_core::nerio::{Inc, Who};
+    use tenure_core::nerio::{Config, Inc, Who};
 
     use super::*;
 
@@ -472,7 +472,10 @@ mod tests {
         let asked = Time::ZERO;
         let at = Time::ZERO;
         let members = Vec::new();
-        AllCandidates { members, leader, candidates, asked, at, quorum: true }
+        let listed = vec![Member::at("a".parse().unwrap(), ([127, 0, 0, 1], 7101).into())];
+        let config = Config::new("x".parse().unwrap(), listed).check().unwrap();
+        let membership = config.membership().clone();
+        AllCandidates { membership, members, leader, candidates, asked, at, quorum: true }
     }
 
     #[test]
