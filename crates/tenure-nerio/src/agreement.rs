@@ -5,7 +5,12 @@
 //! as differing if its datagrams are for an epoch 0 that this node does not know.
 //!
 //! Another members list alone is no difference: a node that is no member learns the epoch of the
-//! members from them, and differs only if the document of that epoch does not fit.
+//! members from them. The node differs from a member whose document does not fit, and from a member
+//! that stays alone in another cluster.
+//!
+//! Members that differ may leave no quorum of the members list. The node reports that once a quorum
+//! has confirmed the list; before, the list may be old, and the node reports only a list whose
+//! members all differ.
 //!
 //! A single datagram proves little, because every host can send one. A member counts as differing
 //! after two differing datagrams, some time apart, without an agreeing datagram in between.
@@ -26,8 +31,8 @@ use crate::notice::Notice;
 const LASTING: Duration = Duration::from_secs(1);
 /// Time for which a member that has shown its epoch is not judged by the ids of its datagrams.
 const SHOWN: Duration = Duration::from_secs(10);
-/// Most strangers with another configuration that are remembered.
-const STRANGERS_MAX: usize = 64;
+/// Most senders in another epoch 0 that are remembered.
+const ELSEWHERE_MAX: usize = 64;
 
 #[derive(Debug, Default)]
 pub(crate) struct Agreement {
@@ -35,9 +40,11 @@ pub(crate) struct Agreement {
     differing: BTreeMap<NodeName, Difference>,
     /// Members that have shown their epoch, and when they last did.
     shown: BTreeMap<NodeName, Time>,
-    /// Addresses of strangers that send for another epoch 0: first and last such datagram.
-    strangers: BTreeMap<SocketAddr, (Time, Time)>,
+    /// Addresses that send for another epoch 0, or show one: first and last such datagram.
+    elsewhere: BTreeMap<SocketAddr, (Time, Time)>,
     hopeless: bool,
+    /// Whether a quorum has confirmed this node's membership, as the core says.
+    pub(crate) is_confirmed: bool,
 }
 
 #[derive(Debug)]
@@ -71,8 +78,20 @@ impl Agreement {
     ) -> Option<Notice> {
         self.differing.remove(member)?;
         log::mismatch_is_over(repeats, member);
-        let possible = membership.quorums().is_possible(self.lasting(membership));
-        (self.hopeless && possible).then(|| {
+        self.hopes_again(membership)
+    }
+
+    /// Goes on with the members of another epoch, which no quorum has confirmed yet.
+    pub(crate) fn switch(&mut self, membership: &Membership) -> Option<Notice> {
+        self.differing.retain(|name, _| membership.position(name).is_some());
+        self.shown.retain(|name, _| membership.position(name).is_some());
+        self.is_confirmed = false;
+        self.hopes_again(membership)
+    }
+
+    fn hopes_again(&mut self, membership: &Membership) -> Option<Notice> {
+        let is_news = self.hopeless && !self.is_hopeless(membership);
+        is_news.then(|| {
             self.hopeless = false;
             Notice::QuorumMayAgree
         })
@@ -90,23 +109,24 @@ impl Agreement {
         self.shown.get(member).is_some_and(|at| now.since(*at) < SHOWN)
     }
 
-    /// Notes a datagram for another epoch 0 from a stranger at `address`. True if such datagrams
-    /// have come for some time: a stranger with another list learns this node's epoch soon.
-    pub(crate) fn is_lasting_stranger(&mut self, now: Time, address: SocketAddr) -> bool {
-        if self.strangers.len() == STRANGERS_MAX && !self.strangers.contains_key(&address) {
-            let oldest = self.strangers.iter().min_by_key(|(_, (_, last))| *last);
+    /// Notes a datagram from `address` that is for another epoch 0, or shows one. True if such
+    /// datagrams have come for some time: a stranger with another list learns this node's epoch
+    /// soon, and a node with another list learns that of its members.
+    pub(crate) fn stays_elsewhere(&mut self, now: Time, address: SocketAddr) -> bool {
+        if self.elsewhere.len() == ELSEWHERE_MAX && !self.elsewhere.contains_key(&address) {
+            let oldest = self.elsewhere.iter().min_by_key(|(_, (_, last))| *last);
             if let Some(oldest) = oldest.map(|(address, _)| *address) {
-                self.strangers.remove(&oldest);
+                self.elsewhere.remove(&oldest);
             }
         }
-        let (since, last) = self.strangers.entry(address).or_insert((now, now));
+        let (since, last) = self.elsewhere.entry(address).or_insert((now, now));
         *last = now;
         now.since(*since) >= LASTING
     }
 
     /// Notes a datagram of this configuration from `address`.
     pub(crate) fn fits(&mut self, address: SocketAddr) {
-        self.strangers.remove(&address);
+        self.elsewhere.remove(&address);
     }
 
     /// Notes a datagram of another configuration.
@@ -128,7 +148,7 @@ impl Agreement {
         }
         let ours = membership.founding();
         let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours, why }];
-        if !self.hopeless && !membership.quorums().is_possible(self.lasting(membership)) {
+        if !self.hopeless && self.is_hopeless(membership) {
             self.hopeless = true;
             notices.extend(self.disagreement(membership));
         }
@@ -153,6 +173,17 @@ impl Agreement {
             let why = "it runs with another configuration".into();
             Some(Obstacle { by: silent.into(), label: "other-configuration", why })
         })
+    }
+
+    /// Whether the members that differ leave no quorum. A list that is not confirmed may be old, so
+    /// that any member on it may lead to the others: then all must differ.
+    fn is_hopeless(&self, membership: &Membership) -> bool {
+        let differing = self.lasting(membership);
+        if self.is_confirmed {
+            !membership.quorums().is_possible(differing)
+        } else {
+            differing == membership.everyone()
+        }
     }
 
     /// The members that differ; other nodes of these names count for nothing.
@@ -192,9 +223,16 @@ mod tests {
     use super::*;
 
     fn membership() -> Arc<Membership> {
-        let members = members("a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103").unwrap();
-        let config = Config::new("x".parse().unwrap(), members).check().unwrap();
-        Arc::clone(config.membership())
+        membership_of("a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103")
+    }
+
+    fn membership_of(list: &str) -> Arc<Membership> {
+        let config = Config::new("x".parse().unwrap(), members(list).unwrap());
+        Arc::clone(config.check().unwrap().membership())
+    }
+
+    fn confirmed() -> Agreement {
+        Agreement { is_confirmed: true, ..Agreement::default() }
     }
 
     fn at(millis: u64) -> Time {
@@ -217,7 +255,7 @@ mod tests {
 
     #[test]
     fn single_datagram_changes_nothing() {
-        let mut agreement = Agreement::default();
+        let mut agreement = confirmed();
         for port in [7_101, 7_102, 7_103] {
             let notices = differs(&mut agreement, 1, port);
             assert!(notices.len() == 1 && !hopeless(&notices), "{notices:?}");
@@ -226,7 +264,7 @@ mod tests {
 
     #[test]
     fn strangers_never_count() {
-        let mut agreement = Agreement::default();
+        let mut agreement = confirmed();
         for millis in (0..10_000).step_by(100) {
             for port in [1, 2, 3] {
                 assert!(!hopeless(&differs(&mut agreement, millis, port)));
@@ -237,7 +275,7 @@ mod tests {
 
     #[test]
     fn possible_quorum_is_enough() {
-        let mut agreement = Agreement::default();
+        let mut agreement = confirmed();
         for millis in (0..10_000).step_by(100) {
             assert!(!hopeless(&differs(&mut agreement, millis, 7_102)), "a and c may agree");
         }
@@ -253,6 +291,23 @@ mod tests {
         let c = NodeName::new("c").unwrap();
         assert_eq!(agreement.agrees(&c, &membership(), &mut repeats), Some(Notice::QuorumMayAgree));
         assert_eq!(agreement.agrees(&c, &membership(), &mut repeats), None);
+    }
+
+    /// Members b and c of an old list are of another cluster now, and a leads to d and e.
+    #[test]
+    fn unconfirmed_list_is_no_reason_to_give_up() {
+        let mut agreement = Agreement::default();
+        for millis in [0, 1_000, 2_000] {
+            for port in [7_102, 7_103] {
+                assert!(!hopeless(&differs(&mut agreement, millis, port)));
+            }
+        }
+        differs(&mut agreement, 2_000, 7_101);
+        assert!(hopeless(&differs(&mut agreement, 3_000, 7_101)), "all differ");
+        let next = membership_of("a=127.0.0.1:7101,d=127.0.0.1:7104,e=127.0.0.1:7105");
+        assert_eq!(agreement.switch(&next), Some(Notice::QuorumMayAgree));
+        assert_eq!(agreement.disagreement(&next), None);
+        assert_eq!(agreement.differing.keys().map(NodeName::as_str).collect::<Vec<_>>(), ["a"]);
     }
 
     #[test]
@@ -272,16 +327,16 @@ mod tests {
         let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         for millis in (0..10_000).step_by(500) {
             // It asks for another epoch once, and then knows better.
-            assert!(!agreement.is_lasting_stranger(at(millis), address(7)));
+            assert!(!agreement.stays_elsewhere(at(millis), address(7)));
             agreement.fits(address(7));
         }
         let lasts = (0..3_000).step_by(500);
-        let lasts = lasts.map(|millis| agreement.is_lasting_stranger(at(millis), address(8)));
+        let lasts = lasts.map(|millis| agreement.stays_elsewhere(at(millis), address(8)));
         assert_eq!(lasts.collect::<Vec<_>>(), [false, false, true, true, true, true]);
         for port in 1_000..2_000 {
-            assert!(!agreement.is_lasting_stranger(at(3_000), address(port)));
+            assert!(!agreement.stays_elsewhere(at(3_000), address(port)));
         }
-        assert!(agreement.strangers.len() <= STRANGERS_MAX);
+        assert!(agreement.elsewhere.len() <= ELSEWHERE_MAX);
     }
 
     #[test]

@@ -181,6 +181,7 @@ impl<T: Transport> Wire<T> {
         machine: &mut Machine<Self>,
     ) {
         self.counters.received += 1;
+        self.agreement.is_confirmed = machine.core.is_confirmed();
         let (datagram, shown) = match self.transport.open(now, address, datagram) {
             Ok(Some(incoming)) => (incoming.plain, incoming.shown),
             Ok(None) => return,
@@ -236,9 +237,7 @@ impl<T: Transport> Wire<T> {
         } else if by.is_none_or(|by| by.may_say(&message)) {
             self.counters.messages += 1;
             if let Message::Asker(ToAsker::Current(current)) = &message {
-                let core = &machine.core;
-                let judges = if core.is_blank() { !current.entered } else { core.is_confirmed() };
-                self.on_current(now, from, current, judges);
+                self.on_current(now, from, current);
             }
             let early = self.first_start.hears(now, from, &message);
             self.notice_if(early);
@@ -377,7 +376,7 @@ impl<T: Transport> Wire<T> {
             OwnEvent::Ignored(reason) => self.counters.ignore_for(reason.label()),
             OwnEvent::Epochs(memberships) => self.on_epochs(memberships),
             OwnEvent::OtherDocument { by, address, founding, error } => {
-                self.on_other_document(by, address, founding, &error);
+                self.on_other_document(by, address, founding, error.as_deref());
             }
             event => {
                 if event == OwnEvent::DiskMended {

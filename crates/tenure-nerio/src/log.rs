@@ -107,6 +107,7 @@ fn lasting_event(
         OwnEvent::NameShared { other, .. } => Some(("shared", format!("{} {other}", election?))),
         OwnEvent::OldMemory { member, by } => Some(("old memory", format!("{member} {by}"))),
         OwnEvent::OtherDocument { by, .. } => Some(("other document", by.to_string())),
+        OwnEvent::UnreadableDocument { by, .. } => Some(("unreadable document", by.to_string())),
         // The core emits each of these once.
         OwnEvent::Stamped { .. }
         | OwnEvent::Held { .. }

@@ -3,9 +3,9 @@
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use super::candidate::Silence;
+use super::candidate::LeaderSilence;
 use super::config::Checked;
-use super::epoch::Membership;
+use super::epoch::{Confirmation, Membership};
 use super::identity::{Inc, Who};
 use super::round_trips::RoundTrips;
 use crate::draw::Draw;
@@ -17,16 +17,15 @@ pub(super) struct Context {
     pub(super) config: Checked,
     /// The members that candidates and observers ask.
     pub(super) membership: Arc<Membership>,
-    /// Whether a member has confirmed this membership. Before, it is only that of the settings,
-    /// whose list may be incomplete or old.
-    pub(super) confirmed: bool,
+    /// Whether these members have confirmed the membership.
+    pub(super) confirmation: Confirmation,
     /// The membership before the last change of epochs, and the time until which candidates still
     /// release there: their leases have ended then.
     pub(super) before: Option<(Arc<Membership>, Time)>,
     pub(super) who: Who,
     pub(super) draw: Draw,
     pub(super) trips: RoundTrips,
-    pub(super) silence: Silence,
+    pub(super) silence: LeaderSilence,
 }
 
 impl Context {
@@ -34,8 +33,9 @@ impl Context {
     pub(super) fn new(config: Checked, name: NodeName) -> Self {
         let membership = Arc::clone(config.membership());
         let who = Who { name, inc: Inc(0) };
-        let (draw, trips, silence) = (Draw::new(0), RoundTrips::default(), Silence::default());
-        Self { config, membership, confirmed: false, before: None, who, draw, trips, silence }
+        let (draw, silence) = (Draw::new(0), LeaderSilence::default());
+        let (confirmation, trips) = (Confirmation::default(), RoundTrips::default());
+        Self { config, membership, confirmation, before: None, who, draw, trips, silence }
     }
 
     /// The membership before this one, while leases from there may last.

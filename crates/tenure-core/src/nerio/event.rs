@@ -195,14 +195,22 @@ pub enum OwnEvent {
         epoch: u64,
         members: Vec<NodeName>,
     },
-    /// The document of a member is of another cluster, or was made with another ρ: this node and
-    /// that member never work together. Emitted each time the member names that document's epoch.
+    /// A member is in another cluster, to which this node does not go: the document does not fit
+    /// the settings, or the node's own members do not agree with that member. Emitted each time the
+    /// member names the epoch.
     OtherDocument {
         by: NodeName,
         address: SocketAddr,
         /// Digest of the document of epoch 0, as the member gave it.
         founding: u64,
-        error: Box<DocumentError>,
+        /// The reason why the document does not fit, if the node has read a document that does not.
+        error: Option<Box<DocumentError>>,
+    },
+    /// A member names an epoch whose document it does not send, or sends damaged or too long.
+    /// Emitted after each attempt to read that document.
+    UnreadableDocument {
+        by: NodeName,
+        address: SocketAddr,
     },
     Ignored(Ignored),
 }
@@ -313,6 +321,11 @@ impl OwnEvent {
                 "{grantor} says that another process, at {other}, uses this candidate's name for \
                  {election}: end one of them, or give it another name"
             ),
+            (Self::UnreadableDocument { by, address }, _) => write!(
+                f,
+                "{by} at {address} does not show its members list: look at the way there, or give \
+                 this process the version of {by}"
+            ),
             (Self::Ordered { .. }, Some(election)) => write!(f, "{election}: {self}"),
             (Self::Removed { epoch, members }, _) => write!(
                 f,
@@ -335,6 +348,15 @@ impl OwnEvent {
         })
     }
 }
+
+const FOUNDED: &str = "founds the cluster: the directories of all members are empty. If there was \
+                       one before, its fences are below those of this one";
+const REPLACED: &str = "the other members know a later state directory of this node, so it grants \
+                        no more. If an old directory was put back here: stop this node, move that \
+                        directory away, and start it with the later one, or, if that is gone, with \
+                        an empty one. If another process runs under this name with the later one: \
+                        stop this one for good, or that one, and start this one with an empty \
+                        directory";
 
 impl fmt::Display for OwnEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -375,17 +397,8 @@ impl fmt::Display for OwnEvent {
             Self::RecoveryWaits { whole, silent, empty, strange } => {
                 recovery_waits(whole, silent, empty, strange, f)
             }
-            Self::Founded => f.write_str(
-                "founds the cluster: the directories of all members are empty. If there was one \
-                 before, its fences are below those of this one",
-            ),
-            Self::Replaced => f.write_str(
-                "the other members know a later state directory of this node, so it grants no \
-                 more. If an old directory was put back here: stop this node, move that directory \
-                 away, and start it with the later one, or, if that is gone, with an empty one. If \
-                 another process runs under this name with the later one: stop this one for good, \
-                 or that one, and start this one with an empty directory",
-            ),
+            Self::Founded => f.write_str(FOUNDED),
+            Self::Replaced => f.write_str(REPLACED),
             Self::OldMemory { member, by } => write!(
                 f,
                 "what {member} grants does not count: {by} knows a later state directory of it. If \
@@ -424,9 +437,11 @@ impl fmt::Display for OwnEvent {
             Self::Removed { epoch, members } => {
                 write!(f, "no member of epoch {epoch}: {}", List(members, ", "))
             }
-            Self::OtherDocument { by, error, .. } => {
+            Self::OtherDocument { by, error: Some(error), .. } => {
                 write!(f, "{by} has another document: {error}")
             }
+            Self::OtherDocument { by, error: None, .. } => write!(f, "{by} is in another cluster"),
+            Self::UnreadableDocument { by, .. } => write!(f, "cannot read the document of {by}"),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }
     }

@@ -151,7 +151,7 @@
 //! | quarantine | (1 + ρ)·δ_max, own or read | every forgotten lease has ended |
 //! | a larger δ_max | (1 + ρ)·δ_max | leases forgotten by others have ended, too |
 //! | a forgotten election | F + (1 + ρ)·δ_max | messages still on their way have lapsed |
-//! | a lost part of a document | as a lost renewal, five times | the next message of a member names the epoch again |
+//! | a lost part of a document | as a lost renewal, five times | later messages of members name the epoch again |
 //! | a question for the next epoch | R + [0, R), doubling with each refused ballot, ≤ 30 s | two proposers at once bar each other |
 //! | a wedged grantor's own proposal | 4R, R more for each position, + [0, R) | the proposer may have died |
 //! | a question for the rests of leases | 20, 50, 100 ms, then R | a leader waits to renew |
@@ -236,9 +236,11 @@
 //!   the order names. The holder reports the order, once, if it leads with that fence; the
 //!   application ends the leadership or goes on. An order never ends a later leadership.
 //! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
-//! - *Documents*: a node without a grantor needs one name of a member. A member that is asked for
-//!   another epoch says in which epoch it is; the node reads the document of that epoch, and asks
-//!   its members from then on. Once a member has confirmed the membership, the node takes only a
+//! - *Documents*: a node without a grantor needs no complete list of members. A member that is
+//!   asked for another epoch says in which epoch it is; the node reads the document of that epoch.
+//!   A single member may be a stray one, so the node asks the members of the document only once
+//!   so many members name its cluster that the others on the list are no quorum. A list of one
+//!   name needs one member. Once a quorum has answered in the node's epoch, the node takes only a
 //!   later epoch of the same cluster. Claims survive the change, answers do not: oks of one epoch
 //!   count together.
 //! - *Epochs*: the members of an epoch decide its successor by single-decree Paxos. A grantor that

@@ -96,18 +96,11 @@ impl Nerio {
         &self.context.membership
     }
 
-    /// Whether a member has confirmed [these members](Self::membership). Before, they are only
-    /// those of the settings. The members of a node with a grantor need no confirmation.
+    /// Whether a quorum has confirmed [these members](Self::membership). Before, the list of the
+    /// settings may be wrong. The members of a node with a grantor need no confirmation.
     #[must_use]
     pub const fn is_confirmed(&self) -> bool {
-        self.context.confirmed
-    }
-
-    /// Whether its grantor has entered no epoch: its settings count until the members let it in, or
-    /// the cluster is founded.
-    #[must_use]
-    pub fn is_blank(&self) -> bool {
-        self.grantor.as_ref().is_some_and(Grantor::is_blank)
+        self.context.confirmation.is_confirmed()
     }
 
     /// The state of its grantor; `None` without a grantor.
@@ -129,7 +122,7 @@ impl Nerio {
             let mut grantor = Grantor::new(config, membership, who.clone(), *draw);
             grantor.on_start(now, memory, out);
             self.grantor = Some(grantor);
-            self.context.confirmed = true;
+            self.context.confirmation.confirm();
             self.is_news = true;
         }
     }
@@ -304,7 +297,7 @@ impl Nerio {
 
     /// The member whose answer is for this incarnation. Another incarnation of the same name may
     /// have used the same Start, with another fence and another lease. The answer is bound to the
-    /// epoch of this node, and so confirms that epoch.
+    /// epoch of this node, and so is a word for that epoch.
     fn answering(
         &mut self,
         from: &Sender,
@@ -320,7 +313,7 @@ impl Nerio {
             ignore(out, Some(election.clone()), Ignored::OtherIncarnation);
             return None;
         }
-        self.context.confirmed = true;
+        self.context.confirmation.answers(member, &self.context.membership);
         Some(member)
     }
 

@@ -164,7 +164,9 @@ impl Observer {
             // answers to the next question.
             (None, Some(View::Leader(LeaderView { until: Some(until), .. })))
                 if now < *until
-                    && (is_won || self.has_switched(now, context) || self.are_free(now, context)) =>
+                    && (is_won
+                        || self.has_switched(now, context)
+                        || self.are_free(now, context)) =>
             {
                 return;
             }

@@ -96,9 +96,9 @@ impl Candidate {
                 continue;
             }
             if leading {
-                context.silence.asked(member, now);
+                context.silence.members.asked(member, now);
             } else {
-                campaign.answers.reach.asked(member, now);
+                campaign.answers.reach.silence.asked(member, now);
             }
             send(out, context.membership.to(member), request.clone());
         }
@@ -307,7 +307,7 @@ impl Candidate {
         context: &mut Context,
         out: &mut Out,
     ) {
-        context.silence.answered(member, granted.start);
+        context.silence.members.answered(member, granted.start);
         self.hear_fence(granted.seen);
         self.run_due(now, context, out);
         let Some(campaign) = &mut self.campaign else {

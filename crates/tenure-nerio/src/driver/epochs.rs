@@ -95,40 +95,28 @@ impl<T: Transport> Wire<T> {
             if (is_changed || !is_member) && messages.clone().flatten().any(is_of_blank) {
                 return hears;
             }
-            if is_member || self.agreement.is_lasting_stranger(now, from.address) {
+            if is_member || self.agreement.stays_elsewhere(now, from.address) {
                 self.on_mismatch(now, from, from.epoch.digest);
             }
         }
         hears
     }
 
-    /// Handles the epoch that a sender shows. A sender in this cluster may be in an earlier or a
-    /// later epoch. A sender with another epoch 0 is reported if this node `judges`: as long as no
-    /// member has confirmed this node's membership, the core reads the document of the sender,
-    /// which may be of this cluster although the lists differ.
-    pub(super) fn on_current(
-        &mut self,
-        now: Time,
-        from: &Sender,
-        current: &Current,
-        judges: bool,
-    ) {
-        let Some(membership) = self.memberships.first() else { return };
-        if from.proved {
-            self.agreement.shows(now, &from.who.name, membership);
-        }
+    /// Handles the epoch that a sender shows. A member in this cluster may be in an earlier or a
+    /// later epoch.
+    pub(super) fn on_current(&mut self, now: Time, from: &Sender, current: &Current) {
+        let Some(membership) = self.memberships.first().filter(|_| from.proved) else { return };
+        self.agreement.shows(now, &from.who.name, membership);
         if current.founding == membership.founding() {
-            if from.proved {
-                self.agrees(from);
-            }
-        } else if judges {
-            self.on_mismatch(now, from, current.founding);
+            self.agrees(from);
         }
     }
 
     /// Candidates and observers ask the members of the first epoch from now on.
     pub(super) fn on_epochs(&mut self, memberships: Vec<Arc<Membership>>) {
         self.places.know(&memberships);
+        let notice = memberships.first().and_then(|first| self.agreement.switch(first));
+        self.notice_if(notice);
         self.memberships = memberships;
         self.members_moved();
     }
@@ -140,17 +128,23 @@ impl<T: Transport> Wire<T> {
         self.on_other(now, OtherSender { name, address, proved, digest, why: None });
     }
 
-    /// Reports a member whose document does not fit this node.
+    /// Reports a member of another cluster. Until a quorum has confirmed this node's membership,
+    /// members may move the node to a cluster that fits: then only a member that stays there is
+    /// reported.
     pub(super) fn on_other_document(
         &mut self,
         by: NodeName,
         address: SocketAddr,
         founding: u64,
-        error: &DocumentError,
+        error: Option<&DocumentError>,
     ) {
-        let why = Some(error.to_string());
-        let sender = OtherSender { name: by, address, proved: true, digest: founding, why };
-        self.on_other(tenure::clock::now(), sender);
+        let now = tenure::clock::now();
+        let is_final = error.is_some() || self.agreement.is_confirmed;
+        if is_final || self.agreement.stays_elsewhere(now, address) {
+            let why = error.map(ToString::to_string);
+            let sender = OtherSender { name: by, address, proved: true, digest: founding, why };
+            self.on_other(now, sender);
+        }
     }
 
     fn on_other(&mut self, now: Time, sender: OtherSender) {

@@ -14,7 +14,7 @@
 //! | orders to end a leadership | `orders.rs` |
 //! | the reason why a campaign waits | `waits.rs`, `reach.rs` |
 //! | the reason why a lease is not renewed, and the time to report it | `renewal.rs`, `waits.rs` |
-//! | members that do not answer the leaders of this node | `silence.rs` |
+//! | members that do not answer a candidate, or the leaders of this node | `silence.rs` |
 
 mod epoch_answers;
 mod instance;
@@ -35,7 +35,7 @@ use self::epoch_answers::EpochAnswers;
 pub(super) use self::instance::{Answer, SentRequest};
 use self::orders::Orders;
 pub(super) use self::pending::PendingRelease;
-pub(super) use self::silence::Silence;
+pub(super) use self::silence::LeaderSilence;
 use self::waits::Reported;
 use super::body::{Remainder, Verify};
 use super::config::Checked;
@@ -292,7 +292,7 @@ impl Candidate {
     /// when grantors that answer at once have answered the request before.
     fn say_what_it_waits_for(&mut self, now: Time, context: &Context, out: &mut Out) {
         let Some(campaign) = &self.campaign else { return };
-        let silent = campaign.answers.reach.silent(now, context.config.parked_for());
+        let silent = campaign.answers.reach.silence.silent(now, context.config.parked_for());
         let waiting = campaign.answers.hindrances.waiting(silent, &context.membership);
         if let Some(waiting) = waiting {
             self.say(now, waiting, context, out);

@@ -5,13 +5,13 @@ use core::time::Duration;
 
 use super::super::by_member::ByMember;
 use super::super::quorum::MemberSet;
+use super::silence::Silence;
 use crate::time::Time;
 
 /// Reachability of each member, beyond its grants and refusals.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Reach {
-    /// First Start that a member has left unanswered.
-    unanswered: ByMember<Time>,
+    pub(in crate::nerio) silence: Silence,
     /// Members whose last answer was that they can grant to no candidate, or not to this one.
     unable: MemberSet,
     /// Highest Start that each member has answered.
@@ -21,13 +21,9 @@ pub(in crate::nerio) struct Reach {
 impl Reach {
     /// Drops all answers so far and keeps the allocation: a leader calls this at each renewal.
     pub(in crate::nerio) fn forget(&mut self) {
-        self.unanswered = ByMember::default();
+        self.silence = Silence::default();
         self.unable = MemberSet::EMPTY;
         self.latest.clear();
-    }
-
-    pub(in crate::nerio) fn asked(&mut self, member: usize, start: Time) {
-        self.unanswered.get_or_insert(member, start);
     }
 
     /// Whether the answer of `member` to the request of `start` is newer than its answers before.
@@ -43,21 +39,13 @@ impl Reach {
     /// Notes that `member` answered the request of `start`, and whether the member was `able` to
     /// grant or park the request.
     pub(in crate::nerio) fn answered(&mut self, member: usize, start: Time, able: bool) {
-        if self.unanswered.get(member).is_some_and(|since| *since <= start) {
-            self.unanswered.remove(member);
-        }
+        self.silence.answered(member, start);
         let this = MemberSet::EMPTY.with(member);
         self.unable = if able { self.unable.minus(this) } else { self.unable.or(this) };
     }
 
-    /// The members that have not answered for `patience`.
-    pub(in crate::nerio) fn silent(&self, now: Time, patience: Duration) -> MemberSet {
-        let silent = self.unanswered.iter().filter(|(_, since)| now.since(*since) >= patience);
-        silent.map(|(member, _)| *member).collect()
-    }
-
     /// The members not worth waiting for: silent for `patience`, or unable.
     pub(in crate::nerio) fn lost(&self, now: Time, patience: Duration) -> MemberSet {
-        self.silent(now, patience).or(self.unable)
+        self.silence.silent(now, patience).or(self.unable)
     }
 }

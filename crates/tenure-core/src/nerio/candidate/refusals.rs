@@ -23,7 +23,7 @@ impl Candidate {
         context: &mut Context,
         out: &mut Out,
     ) {
-        context.silence.answered(member, refused.start);
+        context.silence.members.answered(member, refused.start);
         self.hear_fence(refused.seen);
         self.run_due(now, context, out);
         let Some(campaign) = &mut self.campaign else {

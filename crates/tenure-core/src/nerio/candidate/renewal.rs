@@ -55,7 +55,7 @@ impl Candidate {
             // A member that has answered no request since the renewal was due is silent.
             let patience = config.overdue_after().saturating_sub(config.renew_after());
             let patience = patience.min(config.parked_for()).max(retry);
-            let silent = context.silence.silent(now, patience);
+            let silent = context.silence.members.silent(now, patience);
             let waiting = campaign.answers.hindrances.waiting(silent, &context.membership);
             if let Some(waiting) = waiting {
                 self.say(now, waiting, context, out);

@@ -1,4 +1,4 @@
-//! The members that leave the requests of this node's leaders unanswered.
+//! The members that leave requests unanswered.
 
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
@@ -11,50 +11,58 @@ use super::super::quorum::MemberSet;
 use crate::name::NodeName;
 use crate::time::Time;
 
-/// Silence of members, as all leaders of a node see it: a member that answers in one election is
-/// not silent in another.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+/// The first request that each member has left unanswered.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Silence {
-    /// First Start of a leader's request that a member has left unanswered.
-    unanswered: ByMember<Time>,
-    /// Members of the last [`OwnEvent::NoSpare`]; none if a spare member is left.
-    told: Vec<NodeName>,
-}
-
-/// Silence decides only what is reported: a search through all states, which compares their hashes,
-/// need not distinguish it.
-impl Hash for Silence {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
+    /// Start of that request.
+    since: ByMember<Time>,
 }
 
 impl Silence {
     pub(in crate::nerio) fn asked(&mut self, member: usize, start: Time) {
-        self.unanswered.get_or_insert(member, start);
+        self.since.get_or_insert(member, start);
     }
 
-    /// `member` answered the request of `start`, whatever it said.
+    /// Notes that `member` answered the request of `start`, whatever it said.
     pub(in crate::nerio) fn answered(&mut self, member: usize, start: Time) {
-        if self.unanswered.get(member).is_some_and(|since| *since <= start) {
-            self.unanswered.remove(member);
+        if self.since.get(member).is_some_and(|since| *since <= start) {
+            self.since.remove(member);
         }
     }
 
     /// The members that have not answered for `patience`.
     pub(in crate::nerio) fn silent(&self, now: Time, patience: Duration) -> MemberSet {
-        let silent = self.unanswered.iter().filter(|(_, since)| now.since(*since) >= patience);
+        let silent = self.since.iter().filter(|(_, since)| now.since(*since) >= patience);
         silent.map(|(member, _)| *member).collect()
     }
+}
 
+/// Silence of members as all leaders of a node see it: a member that answers in one election is not
+/// silent in another.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(in crate::nerio) struct LeaderSilence {
+    pub(in crate::nerio) members: Silence,
+    /// Members of the last [`OwnEvent::NoSpare`]; none if a spare member is left.
+    told: Vec<NodeName>,
+}
+
+/// This silence decides only what is reported: a search through all states, which compares their
+/// hashes, need not distinguish it.
+impl Hash for LeaderSilence {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl LeaderSilence {
     /// Goes on in another epoch, in which members have other positions: members of both epochs
     /// stay silent.
     pub(in crate::nerio) fn switch(&mut self, before: &Membership, membership: &Membership) {
-        let mut unanswered = ByMember::default();
-        for (member, since) in self.unanswered.iter() {
+        let mut since = ByMember::default();
+        for (member, start) in self.members.since.iter() {
             if let Some(member) = membership.position(before.name(*member)) {
-                unanswered.insert(member, *since);
+                since.insert(member, *start);
             }
         }
-        self.unanswered = unanswered;
+        self.members = Silence { since };
     }
 
     /// The report, if it has changed, of whether one more silent member ends the leaderships of
@@ -66,7 +74,7 @@ impl Silence {
         membership: &Membership,
     ) -> Option<OwnEvent> {
         let quorums = membership.quorums();
-        let silent = self.silent(now, lease);
+        let silent = self.members.silent(now, lease);
         if !quorums.is_possible(silent) {
             // No renewal completes, and the leader reports that.
             return None;
@@ -81,7 +89,7 @@ impl Silence {
         if told.is_empty() {
             return Some(OwnEvent::SpareAgain);
         }
-        let members = self.unanswered.iter().filter(|(member, _)| silent.contains(*member));
+        let members = self.members.since.iter().filter(|(member, _)| silent.contains(*member));
         let since = members.map(|(_, since)| *since).max().unwrap_or(now);
         Some(OwnEvent::NoSpare { silent: told, since })
     }
@@ -108,14 +116,14 @@ mod tests {
     fn silence_survives_switch() {
         let (before, next) = (membership(["b", "c", "d"]), membership(["c", "d", "e"]));
         let (at, lease) = (Time::from_nanos, Duration::from_nanos(10));
-        let mut silence = Silence::default();
-        silence.asked(1, at(1));
+        let mut silence = LeaderSilence::default();
+        silence.members.asked(1, at(1));
         let c: Vec<NodeName> = [NodeName::new("c").unwrap()].into();
         let told = OwnEvent::NoSpare { silent: c, since: at(1) };
         assert_eq!(silence.news(at(11), lease, &before), Some(told));
         silence.switch(&before, &next);
         assert_eq!(silence.news(at(12), lease, &next), None, "no repetition");
-        silence.answered(0, at(12));
+        silence.members.answered(0, at(12));
         assert_eq!(silence.news(at(13), lease, &next), Some(OwnEvent::SpareAgain));
     }
 }

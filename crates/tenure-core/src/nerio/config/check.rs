@@ -1,13 +1,12 @@
 //! The rules by which settings must fit together.
 
 use alloc::sync::Arc;
-use core::net::{IpAddr, Ipv4Addr};
 use core::ops::Deref;
 use core::time::Duration;
 
 use super::super::epoch::{Document, Membership};
 use super::super::quorum::Quorums;
-use super::{Config, ConfigError, HostPort, Limits};
+use super::{Config, ConfigError, Limits};
 use crate::bounds::{Bounds, NANOSECOND};
 use crate::timing::{LeaseBounds, LeaseTiming};
 
@@ -72,7 +71,7 @@ impl Config {
             return Err(ConfigError::TooManyMembers { count, max });
         }
         for (nth, member) in self.members.iter().enumerate() {
-            if !is_one_process(&member.address) {
+            if !member.address.is_one_process() {
                 let (name, address) = (member.name.clone(), member.address.clone());
                 return Err(ConfigError::Unreachable { name, address });
             }
@@ -139,13 +138,4 @@ impl Config {
         Bounds::at_least("limit on names", 1).check(names)?;
         Ok(())
     }
-}
-
-/// Whether datagrams to `address` reach one process and no others.
-fn is_one_process(address: &HostPort) -> bool {
-    let Some(ip) = address.literal().map(|address| address.ip().to_canonical()) else {
-        return address.port() != 0;
-    };
-    let is_broadcast = ip == IpAddr::V4(Ipv4Addr::BROADCAST);
-    address.port() != 0 && !ip.is_unspecified() && !ip.is_multicast() && !is_broadcast
 }

@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use core::fmt;
-use core::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -71,6 +71,15 @@ impl HostPort {
             Host::Ip(address) => address.port(),
             Host::Name(_, port) => *port,
         }
+    }
+
+    /// Whether datagrams to the address reach one process and no others.
+    pub(in crate::nerio) fn is_one_process(&self) -> bool {
+        let Some(ip) = self.literal().map(|address| address.ip().to_canonical()) else {
+            return self.port() != 0;
+        };
+        let is_broadcast = ip == IpAddr::V4(Ipv4Addr::BROADCAST);
+        self.port() != 0 && !ip.is_unspecified() && !ip.is_multicast() && !is_broadcast
     }
 
     /// Whether two spellings mean one host and port, of an IP address or of a name.

@@ -11,7 +11,7 @@
 //! 5. the quorum system as a text of names, and the floor.
 //!
 //! An upgraded document has the digest of the [settings](super::super::Checked::digest) instead, so
-//! that nodes of earlier versions share it.
+//! that nodes of earlier versions share it. The digest of settings covers no hosts.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -57,7 +57,8 @@ pub struct Seat {
     /// Memory of the member. Only seats of an [upgraded](Origin::Upgraded) document have none.
     pub instance: Option<Instance>,
     /// Hosts at which nodes look for a member that their settings do not name, at most
-    /// [`Seat::HOSTS_MAX`].
+    /// [`Seat::HOSTS_MAX`]. In an upgraded document the sender chooses them, as no digest covers
+    /// them.
     pub hosts: Vec<HostPort>,
 }
 
@@ -87,6 +88,8 @@ pub enum DocumentError {
     Founding,
     #[error("only a founding or a recovery sets a floor of fences")]
     Floor,
+    #[error("the floor of fences is {floor}; at most {max} is allowed")]
+    FloorTooHigh { floor: Fence, max: Fence },
     #[error("the document has {count} seats; it must have 1 to {max}")]
     Seats { count: usize, max: usize },
     #[error("seat {name} does not come after the seat before it, by name")]
@@ -97,6 +100,8 @@ pub enum DocumentError {
     Instance { name: NodeName },
     #[error("seat {name} has {count} hosts; at most {max} are allowed")]
     Hosts { name: NodeName, count: usize, max: usize },
+    #[error("seat {name} has the host {host}, at which no single process can be reached")]
+    Unreachable { name: NodeName, host: HostPort },
     #[error("the document takes {bytes} bytes; at most {max} are allowed")]
     TooLong { bytes: usize, max: usize },
     #[error(transparent)]
@@ -115,6 +120,8 @@ impl Document {
     pub const BYTES_MAX: usize = 8_192;
     /// The highest number: a recovery skips a thousand numbers.
     pub const NUMBER_MAX: u64 = 1 << 52;
+    /// The highest floor: the last number that is exact in JSON.
+    pub const FLOOR_MAX: Fence = Fence::new((1 << 53) - 1);
 
     /// The document of epoch 0 that these settings describe.
     #[must_use]
@@ -227,6 +234,9 @@ impl Document {
         if !sets_floor && self.floor != Fence::NONE {
             return Err(DocumentError::Floor);
         }
+        if self.floor > Self::FLOOR_MAX {
+            return Err(DocumentError::FloorTooHigh { floor: self.floor, max: Self::FLOOR_MAX });
+        }
         Ok(())
     }
 
@@ -251,6 +261,9 @@ impl Document {
             let (count, max) = (seat.hosts.len(), Seat::HOSTS_MAX);
             if count > max {
                 return Err(DocumentError::Hosts { name, count, max });
+            }
+            if let Some(host) = seat.hosts.iter().find(|host| !host.is_one_process()) {
+                return Err(DocumentError::Unreachable { name, host: host.clone() });
             }
         }
         Ok(())

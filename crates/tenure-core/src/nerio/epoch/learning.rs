@@ -1,27 +1,45 @@
 //! The way of a node to the document of an epoch that a member has named.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
+use super::super::event::OwnEvent;
 use super::super::message::Sender;
-use super::super::words::{Out, To, send};
-use super::{Current, DocumentError, DocumentPart, DocumentReader, EpochId, ReadOutcome};
+use super::super::words::{Out, To, emit, send};
+use super::{
+    Current, DocumentError, DocumentPart, DocumentReader, EpochId, Membership, ReadOutcome,
+};
 use crate::name::NodeName;
 use crate::time::Time;
 
 /// Most questions for one part.
 const TRIES_MAX: u8 = 5;
-/// Most refused documents that a node remembers.
-const REFUSED_MAX: usize = 4;
+/// Most verdicts that a node remembers.
+const VERDICTS_MAX: usize = 4;
+/// Number of times that a node hears of an unreadable document before it reads that one again.
+const SKIPS: u8 = 3;
 
-/// The document that a node reads, and those that it has refused.
+/// The document that a node reads, and verdicts on earlier ones.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Learning {
     reading: Option<Reading>,
-    /// Documents that do not fit the settings, the oldest first. The node does not read them again,
-    /// so that they delay no other document.
-    refused: Vec<(EpochId, DocumentError)>,
+    /// The oldest first. With a verdict the node does not read a document again, so that a useless
+    /// document delays no other one, however near the member is that names it.
+    verdicts: Vec<(EpochId, Verdict)>,
+}
+
+/// The result of an attempt to read a document.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(in crate::nerio) enum Verdict {
+    /// The node may enter the epoch when the members move it there.
+    Fits(Arc<Membership>),
+    /// The document does not fit the settings.
+    Misfit(DocumentError),
+    /// A member did not send the document, or the document is damaged or too long. Another member
+    /// may send a better one: the node reads it again after so many more messages that name it.
+    Unreadable { skips: u8 },
 }
 
 /// A document that a node reads from a member.
@@ -58,16 +76,38 @@ impl Learning {
         reads.is_some_and(|number| number >= epoch.number)
     }
 
-    /// The reason why the node refused the document of this epoch, if it did.
-    pub(in crate::nerio) fn refusal(&self, epoch: EpochId) -> Option<&DocumentError> {
-        self.refused.iter().find(|(refused, _)| *refused == epoch).map(|(_, error)| error)
+    /// The verdict on the document of this epoch, which a message has named; `None` if the node
+    /// reads that document.
+    pub(in crate::nerio) fn verdict(&mut self, epoch: EpochId) -> Option<Verdict> {
+        let (_, verdict) = self.verdicts.iter_mut().find(|(of, _)| *of == epoch)?;
+        if let Verdict::Unreadable { skips } = verdict {
+            *skips = skips.checked_sub(1)?;
+        }
+        Some(verdict.clone())
     }
 
-    pub(in crate::nerio) fn refuse(&mut self, epoch: EpochId, error: DocumentError) {
-        if self.refused.len() == REFUSED_MAX {
-            self.refused.remove(0);
+    /// Whether the document of this epoch does not fit the settings.
+    pub(in crate::nerio) fn is_misfit(&self, epoch: EpochId) -> bool {
+        let is_it = |(of, verdict): &(EpochId, Verdict)| {
+            *of == epoch && matches!(verdict, Verdict::Misfit(_))
+        };
+        self.verdicts.iter().any(is_it)
+    }
+
+    /// Remembers the verdict on the document of `epoch`.
+    pub(in crate::nerio) fn judge(&mut self, epoch: EpochId, verdict: Verdict) {
+        self.verdicts.retain(|(of, _)| *of != epoch);
+        if self.verdicts.len() == VERDICTS_MAX {
+            self.verdicts.remove(0);
         }
-        self.refused.push((epoch, error));
+        self.verdicts.push((epoch, verdict));
+    }
+
+    /// Reports that the document of `epoch` cannot be read.
+    pub(in crate::nerio) fn fail(&mut self, by: EpochNews, epoch: EpochId, out: &mut Out) {
+        self.judge(epoch, Verdict::Unreadable { skips: SKIPS });
+        let EpochNews { by, address, .. } = by;
+        emit(out, None, OwnEvent::UnreadableDocument { by, address });
     }
 
     /// Begins to read the document of `epoch` from the member that named it.
@@ -83,7 +123,7 @@ impl Learning {
     }
 
     /// Asks for the next part, in an envelope of the asker's epoch `own`. Gives up when the member
-    /// has left the question unanswered too often; the next news of an epoch begins anew.
+    /// has left the question unanswered too often.
     pub(in crate::nerio) fn ask(
         &mut self,
         now: Time,
@@ -91,14 +131,14 @@ impl Learning {
         retry: Duration,
         out: &mut Out,
     ) {
-        let Some(reading) = self.reading.as_mut().filter(|reading| reading.tries < TRIES_MAX)
-        else {
-            self.reading = None;
-            return;
-        };
+        let Some(mut reading) = self.reading.take() else { return };
+        if reading.tries == TRIES_MAX {
+            return self.fail(reading.by, reading.reader.epoch(), out);
+        }
         reading.tries += 1;
         reading.again = now.after(retry);
         send(out, To::at(own, reading.by.address), reading.reader.question(now));
+        self.reading = Some(reading);
     }
 
     /// Takes a part; `None` if the node reads no document. Ends the reading with its last part.

@@ -3,8 +3,8 @@
 //! An epoch is a membership with a number, and a [document](Document) describes it. A node begins
 //! with the membership of its settings. A grantor [writes it down](super::Record::Identity), and
 //! goes by that from then on, whatever its settings say. A node without a grantor goes on in the
-//! epoch that a member of its list [names](Current), once it has [read](DocumentReader) the
-//! document, so its list may be incomplete or old.
+//! epoch that members of its list [name](Current), once it has [read](DocumentReader) the document,
+//! so its list may be incomplete or old. A quorum then confirms the epoch.
 //!
 //! The members of an epoch decide its successor by [proposals](Proposer) and durable
 //! [votes](Vote). A member of the successor enters it with an [inheritance](Inheritance): the
@@ -13,6 +13,7 @@
 
 mod ballots;
 mod change;
+mod confirmation;
 mod document;
 mod id;
 mod inquiry;
@@ -31,10 +32,11 @@ pub use ballots::{
 pub use change::{
     Change, ChangeError, ChangePhase, ChangeState, Changed, Missing, NoVote, SeatChange,
 };
+pub(in crate::nerio) use confirmation::Confirmation;
 pub use document::{Document, DocumentError, Origin, Seat};
 pub use id::EpochId;
 pub use inquiry::{Rests, RestsRead, VoterState};
-pub(in crate::nerio) use learning::{EpochNews, Learning};
+pub(in crate::nerio) use learning::{EpochNews, Learning, Verdict};
 pub use membership::Membership;
 pub use proposer::{Phase, Proposer};
 pub use rests::{HeldRest, Inheritance, Page, RestBounds, Rival, RivalHolder, Source};

@@ -128,12 +128,12 @@ pub struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Whether the elections ascend, and come after that of the question.
+    /// Whether the elections ascend, beginning after that of the page before. A page that goes back
+    /// would be asked for again and again.
     fn ascends(&self) -> bool {
-        let elections = self.rests.iter().map(|rest| &rest.election);
-        let first = elections.clone().next();
-        let begins = first.is_none_or(|first| self.after.is_none_or(|after| after < first));
-        begins && elections.is_sorted()
+        let elections = || self.rests.iter().map(|rest| &rest.election);
+        let is_next = |first: &ElectionName| self.after.is_none_or(|after| after < first);
+        elections().next().is_none_or(is_next) && elections().is_sorted()
     }
 }
 
@@ -274,7 +274,7 @@ impl Inheritance {
     }
 
     /// Takes a page of an answer that was received `at`, with the bounds that came with it. A page
-    /// that does not follow the pages before it teaches only its bounds.
+    /// that does not follow the pages before it, or goes back, teaches only its bounds.
     pub fn page(&mut self, at: Time, source: Source, bounds: RestBounds, page: Page<'_>) {
         self.header(at, source, bounds);
         let from = source.by();

@@ -10,12 +10,12 @@
 //!
 //! - 2.1.1: *Ballots of two proposers differ.* P and Q both use ballot 1: a and b accept S by it, b
 //!   and c accept T by it, and both are decided.
+//! - 2.1.1: *A member accepts one successor by a ballot.* A copy of P's process uses ballot 1, too:
+//!   a and b accept S, then b and c accept T, and both are decided.
+//! - 2.1.1: *A ballot skips few counters.* a, b and c promise the last counter, which some faulty
+//!   process sent. No later ballot exists, and the epoch never ends.
 //! - 2.1.3: *A promise bars earlier ballots.* P has promises of a and b, then Q those of b and c,
 //!   which accept T: decided. The accept of P arrives at a and b late, and S is decided too.
-//! - 2.1.3: *A member accepts one successor by a ballot.* A proposer that sends S and T under one
-//!   ballot would have both decided.
-//! - 2.1.1: *A ballot is not far above the promised one.* One message with the last ballot would
-//!   bar all others for ever.
 //! - 2.1.3: *A memory that may have forgotten a vote casts none.* b and c promise ballot 5 of P.
 //!   The directory of c is lost; c reads the fences of the others and serves again. a and c promise
 //!   ballot 4 of Q and accept T: decided. The accept of P arrives at b and c, and S is decided too.
@@ -45,14 +45,14 @@ impl Ballot {
     pub const NONE: Self = Self { counter: 0, inc: Inc(0) };
     /// After every ballot of a proposer.
     const LAST: Self = Self { counter: u64::MAX, inc: Inc(u128::MAX) };
-    /// Largest distance of a ballot from the promised one. The counters of honest proposers grow by
-    /// one with each refusal.
-    const REACH: u64 = 1 << 20;
+    /// Most counters by which a member's promise grows at once. Proposers would need a million
+    /// attempts to come so far ahead of a member.
+    pub const STEP_MAX: u64 = 1 << 20;
 
     /// Whether the ballot is so far above `promised` that a member must ignore it.
     #[must_use]
     pub const fn is_too_far(self, promised: Self) -> bool {
-        self.counter > promised.counter.saturating_add(Self::REACH)
+        self.counter > promised.counter.saturating_add(Self::STEP_MAX)
     }
 
     /// The first ballot of this incarnation after `self`, or `None` when the counters are used up.
@@ -93,15 +93,20 @@ impl<D> Vote<D> {
         self.promised == Ballot::LAST
     }
 
-    /// Promises to accept no ballot before `ballot`; false if the member promised a later one.
+    /// Promises to accept no ballot before `ballot`; false if the member promised a later one, or
+    /// one too far below.
     ///
     /// A repeated question for the promised ballot is promised again, as the answer may be lost.
     pub fn promise(&mut self, ballot: Ballot) -> bool {
-        let promises = ballot >= self.promised;
+        let promises = self.allows(ballot);
         if promises {
             self.promised = ballot;
         }
         promises
+    }
+
+    fn allows(&self, ballot: Ballot) -> bool {
+        ballot >= self.promised && !ballot.is_too_far(self.promised)
     }
 
     /// Whether the member is wedged: it grants nothing in its epoch any more (section 10.6).
@@ -116,11 +121,12 @@ impl<D> Vote<D> {
 }
 
 impl<D: PartialEq> Vote<D> {
-    /// Accepts `successor` by `ballot`; false if the member promised a later one, or accepted
-    /// another successor by this one.
+    /// Accepts `successor` by `ballot`; false if the member may not promise that ballot, or has
+    /// accepted another successor by it.
     pub fn accept(&mut self, ballot: Ballot, successor: D) -> bool {
-        let is_other = |(by, accepted): &(Ballot, D)| *by == ballot && *accepted != successor;
-        let accepts = ballot >= self.promised && !self.accepted.as_ref().is_some_and(is_other);
+        let known = self.accepted.as_ref().filter(|(by, _)| *by == ballot);
+        let is_first = known.is_none_or(|(_, known)| *known == successor);
+        let accepts = is_first && self.allows(ballot);
         if accepts {
             *self = Self { promised: ballot, accepted: Some((ballot, successor)) };
         }

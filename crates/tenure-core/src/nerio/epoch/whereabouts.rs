@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::body::Service;
 use super::super::identity::{Inc, Instance};
-use super::EpochId;
+use super::{Document, EpochId};
 use crate::time::Time;
 
 /// A question for the epoch that a member has entered.
@@ -36,6 +36,13 @@ pub struct Current {
     pub service: Service,
     /// Bytes of the document.
     pub length: u32,
+}
+
+impl Current {
+    /// Whether the document is short enough for a datagram's parts and for a disk.
+    pub(in crate::nerio) fn is_readable(&self) -> bool {
+        usize::try_from(self.length).is_ok_and(|bytes| bytes <= Document::BYTES_MAX)
+    }
 }
 
 impl fmt::Display for Where {

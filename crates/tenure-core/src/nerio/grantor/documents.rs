@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::super::epoch::{
-    Document, DocumentPart, EpochId, EpochNews, Learning, Membership, ReadOutcome,
+    Document, DocumentPart, EpochId, EpochNews, Learning, Membership, ReadOutcome, Verdict,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::message::{Sender, ToGrantor};
@@ -80,7 +80,7 @@ impl Grantor {
 
     /// Whether the document of this epoch was read, and does not fit the settings.
     pub(super) fn is_unfit(&self, epoch: EpochId) -> bool {
-        self.documents.learning.refusal(epoch).is_some()
+        self.documents.learning.is_misfit(epoch)
     }
 
     /// Asks for the next part, or gives up: the next message that names the epoch begins anew.
@@ -114,8 +114,9 @@ impl Grantor {
                 emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
             }
             Some((_, ReadOutcome::Unfinished)) => self.read_on(now, out),
-            Some((_, ReadOutcome::Unusable)) => {
+            Some((news, ReadOutcome::Unusable)) => {
                 (self.documents.reading, self.documents.waiting) = (None, None);
+                self.documents.learning.fail(news, part.epoch, out);
             }
             Some((news, ReadOutcome::Finished(document))) => {
                 self.on_document(now, news, *document, out);
@@ -137,9 +138,9 @@ impl Grantor {
                 }
             }
             Err(error) => {
-                self.documents.learning.refuse(id, error.clone());
+                self.documents.learning.judge(id, Verdict::Misfit(error.clone()));
                 let EpochNews { by, address, founding } = news;
-                let error = Box::new(error);
+                let error = Some(Box::new(error));
                 emit(out, None, OwnEvent::OtherDocument { by, address, founding, error });
             }
         }

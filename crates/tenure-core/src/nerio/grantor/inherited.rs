@@ -67,8 +67,13 @@ pub(in crate::nerio) struct Inherited {
 }
 
 impl Heritage {
-    pub(super) fn new(into: Arc<Membership>, rests_max: usize) -> Self {
-        let inheritance = Inheritance::begin(None::<Arc<Membership>>, into.id(), rests_max);
+    /// No answer yet; `before` is the epoch before `into`, if its document is at hand.
+    pub(super) fn new(
+        before: Option<Arc<Membership>>,
+        into: Arc<Membership>,
+        rests_max: usize,
+    ) -> Self {
+        let inheritance = Inheritance::begin(before, into.id(), rests_max);
         let (witnesses, told) = (Witnesses::default(), Vec::new());
         Self { into, inheritance, witnesses, again: Time::ZERO, tries: 0, told }
     }
@@ -398,6 +403,7 @@ impl Grantor {
         rests: &Rests,
         out: &mut Out,
     ) {
+        self.seek_before(now, from, rests, out);
         let joining = self.joining.as_mut().map(|joining| &mut joining.heritage);
         let is_joining = joining.as_ref().is_some_and(|one| one.into.id() == rests.into);
         let heritage = match is_joining {

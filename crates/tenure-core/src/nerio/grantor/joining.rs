@@ -49,16 +49,11 @@ const PAUSES: [Duration; 3] =
     [Duration::from_millis(20), Duration::from_millis(50), Duration::from_millis(100)];
 /// Repetitions after which members that have not answered are reported.
 const PATIENCE: u32 = 6;
-/// Questions between two attempts to read the document of the epoch before. A member that has
-/// entered answers without it, and may be the only one.
-const REREAD: u32 = 8;
 
 /// The epoch that a grantor enters.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Joining {
     pub(super) heritage: Heritage,
-    /// Sender that named the epoch; `None` if this grantor proposed it.
-    by: Option<Sender>,
     stage: Stage,
 }
 
@@ -112,8 +107,16 @@ impl Grantor {
         out: &mut Out,
     ) {
         self.find(now, from, current, out);
-        let is_ours = self.blank || current.founding == self.membership.founding();
-        if !from.proved || !current.entered || !is_ours {
+        if !from.proved || !current.entered {
+            return;
+        }
+        if !self.blank && current.founding != self.membership.founding() {
+            let is_member = self.membership.position(&from.who.name).is_some();
+            let (by, address) = (from.who.name.clone(), from.address);
+            let (founding, error) = (current.founding, None);
+            if is_member {
+                emit(out, None, OwnEvent::OtherDocument { by, address, founding, error });
+            }
             return;
         }
         let Current { epoch, before, .. } = *current;
@@ -141,7 +144,7 @@ impl Grantor {
         if !self.blank && into.founding() != self.membership.founding() {
             return emit(out, None, OwnEvent::Ignored(Ignored::OtherEpoch));
         }
-        self.join(now, Some(from), into, ballot, out);
+        self.join(now, into, ballot, out);
     }
 
     /// Whether an epoch is later than each that this grantor has entered or left.
@@ -155,7 +158,6 @@ impl Grantor {
     pub(super) fn join(
         &mut self,
         now: Time,
-        by: Option<&Sender>,
         into: Arc<Membership>,
         told: Option<Ballot>,
         out: &mut Out,
@@ -187,30 +189,27 @@ impl Grantor {
         if !is_named {
             return self.leave(into, out);
         }
-        let mut heritage = Heritage::new(into, self.config.limits.elections);
+        let before = self.membership_of(into.document().before);
+        let mut heritage = Heritage::new(before, into, self.config.limits.elections);
         if let Some(ballot) = told {
             heritage.inheritance.told(ballot);
         }
-        self.joining = Some(Joining { heritage, by: by.cloned(), stage: Stage::Asking });
-        self.seek_before(now, out);
+        self.joining = Some(Joining { heritage, stage: Stage::Asking });
         self.ask_rests(now, out);
         self.hear_itself(now, out);
     }
 
-    /// Finds the document of the epoch before, or reads it from the sender that named the epoch.
-    fn seek_before(&mut self, now: Time, out: &mut Out) {
-        let Some(Joining { heritage, by, .. }) = &self.joining else { return };
-        if heritage.inheritance.before().is_some() {
-            return;
-        }
-        let (by, before) = (by.clone(), heritage.into.document().before);
-        let is_due = heritage.tries % REREAD == 0;
-        let known = match by.filter(|_| is_due) {
-            Some(by) => self.need(now, &by, before, None, out),
-            None => self.membership_of(before),
+    /// Reads the document of the epoch before from a member that is wedged there. A member that has
+    /// entered answers without that document, and may be the only one that is left.
+    pub(super) fn seek_before(&mut self, now: Time, from: &Sender, rests: &Rests, out: &mut Out) {
+        let Some(Joining { heritage, .. }) = &self.joining else { return };
+        let before = heritage.into.document().before;
+        let is_wedged_there = match rests.state {
+            VoterState::Wedged { epoch, .. } => epoch == before,
+            VoterState::Entered => false,
         };
-        if let (Some(before), Some(joining)) = (known, &mut self.joining) {
-            joining.heritage.inheritance.learn_before(before);
+        if from.proved && is_wedged_there && heritage.inheritance.before().is_none() {
+            self.need(now, from, before, None, out);
         }
     }
 
@@ -423,7 +422,6 @@ impl Grantor {
                 }
                 Stage::Asking if now >= joining.heritage.again => {
                     let is_heard = joining.heritage.has_heard(&self.who.name);
-                    self.seek_before(now, out);
                     self.ask_rests(now, out);
                     match is_heard {
                         true => self.try_to_enter(now, out),

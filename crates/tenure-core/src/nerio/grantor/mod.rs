@@ -264,11 +264,6 @@ impl Grantor {
         all.fold(None, Deadline::first)
     }
 
-    /// Whether the memory has entered no epoch.
-    pub(super) const fn is_blank(&self) -> bool {
-        self.blank
-    }
-
     /// Questions for documents, and for the memories of new members.
     fn asking_due(&self) -> [Option<Deadline>; 2] {
         let document = self.documents.due().map(|at| Timer::ReadDocument.at(at));

@@ -271,7 +271,7 @@ impl Grantor {
         for name in names.into_iter().filter(|name| **name != self.who.name) {
             send(out, self.to(name), decided.clone());
         }
-        self.join(now, None, into, Some(ballot), out);
+        self.join(now, into, Some(ballot), out);
     }
 
     /// Ends the running proposal, because this epoch is decided.

@@ -4,9 +4,10 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::super::context::Context;
 use super::super::epoch::{
-    Current, Decided, Document, DocumentError, DocumentPart, EpochId, EpochNews, Membership,
-    ReadOutcome,
+    Confirmation, Current, Decided, Document, DocumentError, DocumentPart, EpochId, EpochNews,
+    Membership, ReadOutcome, Verdict,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::grantor::Grantor;
@@ -17,8 +18,8 @@ use super::{Nerio, ignore};
 use crate::time::Time;
 
 impl Nerio {
-    /// Handles the epoch that a member has entered: reads its document if the epoch is that of a
-    /// later membership, or of any while this node only has its settings.
+    /// Handles the epoch that a member has entered: reads its document if the epoch may be the one
+    /// in which candidates and observers go on.
     pub(super) fn on_current(
         &mut self,
         now: Time,
@@ -33,20 +34,27 @@ impl Nerio {
         if let Some(grantor) = &mut self.grantor {
             return grantor.on_current(now, from, current, out);
         }
-        if self.member(from).is_none() {
+        let Some(member) = self.member(from) else {
             return ignore(out, None, Ignored::NotAMember);
-        }
+        };
         if !current.entered {
             return ignore(out, None, Ignored::Unasked);
         }
-        if current.epoch == self.context.membership.id() {
-            self.context.confirmed = true;
-        }
-        let epoch = current.epoch;
-        if self.learning.reads(epoch) || !self.wants(epoch, current.founding) {
+        let Context { membership, confirmation, .. } = &mut self.context;
+        let (epoch, founding) = (current.epoch, current.founding);
+        if epoch == membership.id() {
+            confirmation.answers(member, membership);
             return ignore(out, None, Ignored::Unasked);
         }
-        self.learn(now, EpochNews::of(from, current), epoch, out);
+        let is_other = founding != membership.founding();
+        if is_other {
+            confirmation.names(member, founding);
+        }
+        let news = EpochNews::of(from, current);
+        if is_other && !self.wants(epoch, founding) {
+            return differs(news, None, out);
+        }
+        self.learn(now, news, epoch, current.is_readable(), out);
     }
 
     /// Handles the news that an epoch is decided, at a node without a grantor: that of a member of
@@ -61,28 +69,52 @@ impl Nerio {
         if self.member(from).is_none() {
             return ignore(out, None, Ignored::NotAMember);
         }
-        let (epoch, founding) = (decided.successor, self.context.membership.founding());
-        if self.learning.reads(epoch) || epoch.number <= self.context.membership.id().number {
+        let (by, address) = (from.who.name.clone(), from.address);
+        let founding = self.context.membership.founding();
+        let news = EpochNews { by, address, founding };
+        self.learn(now, news, decided.successor, true, out);
+    }
+
+    /// Goes on in an epoch that a member has named, or reads its document first.
+    fn learn(
+        &mut self,
+        now: Time,
+        news: EpochNews,
+        epoch: EpochId,
+        is_readable: bool,
+        out: &mut Out,
+    ) {
+        if !self.wants(epoch, news.founding) || self.learning.reads(epoch) {
             return ignore(out, None, Ignored::Unasked);
         }
-        let (by, address) = (from.who.name.clone(), from.address);
-        self.learn(now, EpochNews { by, address, founding }, epoch, out);
-    }
-
-    /// Reads the document of an epoch from the member that named it.
-    fn learn(&mut self, now: Time, news: EpochNews, epoch: EpochId, out: &mut Out) {
-        if let Some(error) = self.learning.refusal(epoch).cloned() {
-            return misfit(news, error, out);
+        match self.learning.verdict(epoch) {
+            Some(Verdict::Fits(membership)) if self.may_enter(&membership) => {
+                self.switch(now, membership, out);
+            }
+            Some(Verdict::Fits(_)) => differs(news, None, out),
+            Some(Verdict::Misfit(error)) => differs(news, Some(error), out),
+            Some(Verdict::Unreadable { .. }) => ignore(out, None, Ignored::Unasked),
+            None if !is_readable => self.learning.fail(news, epoch, out),
+            None => {
+                self.learning.begin(now, news, epoch);
+                self.read_on(now, out);
+            }
         }
-        self.learning.begin(now, news, epoch);
-        self.read_on(now, out);
     }
 
-    /// Whether candidates and observers go on in this epoch, at a node without a grantor.
+    /// Whether this node, which has no grantor, reads the document of an epoch: of a later one, and
+    /// of another cluster while the own epoch is not confirmed. The document also shows why two
+    /// nodes differ.
     fn wants(&self, epoch: EpochId, founding: u64) -> bool {
+        let Context { membership, confirmation, .. } = &self.context;
+        let is_other = founding != membership.founding() && !confirmation.is_confirmed();
+        is_other || self.is_later(epoch, founding)
+    }
+
+    /// Whether an epoch is later than that of candidates and observers, in the same cluster.
+    fn is_later(&self, epoch: EpochId, founding: u64) -> bool {
         let own = &self.context.membership;
-        let is_later = founding == own.founding() && epoch.number > own.id().number;
-        epoch != own.id() && (is_later || !self.context.confirmed)
+        founding == own.founding() && epoch.number > own.id().number
     }
 
     pub(super) fn is_meant(&self, asker: Inc, out: &mut Out) -> bool {
@@ -128,28 +160,34 @@ impl Nerio {
         match self.learning.on_part(part) {
             None | Some((_, ReadOutcome::Unexpected)) => ignore(out, None, Ignored::Unasked),
             Some((_, ReadOutcome::Unfinished)) => self.read_on(now, out),
-            Some((_, ReadOutcome::Unusable)) => {}
+            Some((news, ReadOutcome::Unusable)) => self.learning.fail(news, part.epoch, out),
             Some((news, ReadOutcome::Finished(document))) => {
                 self.on_document(now, news, *document, out);
             }
         }
     }
 
-    /// Enters the epoch of a document that was read, if this node still wants it.
     fn on_document(&mut self, now: Time, news: EpochNews, document: Document, out: &mut Out) {
-        let config = &self.context.config;
-        match document.check(&config.cluster, config.drift) {
-            Ok(quorums) => {
-                let membership = Membership::new(document, quorums);
-                if self.wants(membership.id(), membership.founding()) {
-                    self.switch(now, Arc::new(membership), out);
+        let epoch = document.id();
+        match Membership::read(Arc::new(document), &self.context.config) {
+            Ok(membership) => {
+                self.learning.judge(epoch, Verdict::Fits(Arc::clone(&membership)));
+                if self.may_enter(&membership) {
+                    self.switch(now, membership, out);
                 }
             }
             Err(error) => {
-                self.learning.refuse(document.id(), error.clone());
-                misfit(news, error, out);
+                self.learning.judge(epoch, Verdict::Misfit(error.clone()));
+                differs(news, Some(error), out);
             }
         }
+    }
+
+    /// Whether the epoch of `membership` is a later one, or the members move the node there.
+    fn may_enter(&self, membership: &Membership) -> bool {
+        let Context { membership: own, confirmation, .. } = &self.context;
+        let founding = membership.founding();
+        confirmation.is_outvoted(founding, own) || self.is_later(membership.id(), founding)
     }
 
     /// Lets the candidates and observers beside a grantor follow it to the latest epoch that it
@@ -193,13 +231,17 @@ impl Nerio {
     /// Candidates and observers go on in the epoch of `membership`.
     fn switch(&mut self, now: Time, membership: Arc<Membership>, out: &mut Out) {
         self.is_news = true;
+        let has_grantor = self.grantor.is_some();
         let Self { context, candidates, candidates_due, observers, observers_due, .. } = self;
         context.silence.switch(&context.membership, &membership);
         let before = core::mem::replace(&mut context.membership, membership);
         let longest = context.config.lease.max(context.config.lease_first());
         let drift = context.config.drift;
         context.before = Some((before, now.after(drift.stretch(drift.stretch(longest)))));
-        context.confirmed = true;
+        context.confirmation = Confirmation::default();
+        if has_grantor {
+            context.confirmation.confirm();
+        }
         candidates.retain(|candidate| {
             candidate.switch(now, context, out);
             candidate.book(candidates_due);
@@ -212,9 +254,9 @@ impl Nerio {
     }
 }
 
-/// Reports that a member's document does not fit the settings of this node.
-fn misfit(news: EpochNews, error: DocumentError, out: &mut Out) {
+/// Reports a member of another cluster, and why its document does not fit this node.
+fn differs(news: EpochNews, error: Option<DocumentError>, out: &mut Out) {
     let EpochNews { by, address, founding } = news;
-    let error = Box::new(error);
+    let error = error.map(Box::new);
     emit(out, None, OwnEvent::OtherDocument { by, address, founding, error });
 }

@@ -36,6 +36,30 @@ fn repeated_prepare_is_promised_again() {
     assert!(vote.promise(ballot(2)));
 }
 
+/// 2.1.1: the second proposer is a copy of the first one's process.
+#[test]
+fn ballot_has_one_successor() {
+    let mut vote = Vote::NONE;
+    assert!(vote.accept(ballot(1), 'S') && vote.accept(ballot(1), 'S'), "an answer may be lost");
+    assert!(!vote.accept(ballot(1), 'T'));
+    assert_eq!(vote.accepted, Some((ballot(1), 'S')));
+    assert!(vote.accept(ballot(2), 'T'));
+}
+
+/// 2.1.1: a faulty process sends the last counter.
+#[test]
+fn promise_grows_by_steps() {
+    let mut vote = Vote::NONE;
+    for counter in [u64::MAX, Ballot::STEP_MAX + 1] {
+        assert!(!vote.promise(ballot(counter)) && !vote.accept(ballot(counter), 'S'));
+    }
+    assert_eq!(vote, Vote::NONE);
+    assert!(vote.promise(ballot(Ballot::STEP_MAX)));
+    assert!(vote.accept(ballot(2 * Ballot::STEP_MAX), 'S'));
+    vote.promised.counter = u64::MAX - 1;
+    assert!(vote.promise(ballot(u64::MAX)));
+}
+
 /// 2.1.4
 #[test]
 fn wedge_outlives_later_promises() {

@@ -209,11 +209,20 @@ fn part(s: &Story, who: &str, document: &Document) -> DocumentPart {
 
 /// Member a names an epoch to `who`, and sends its document.
 fn teach(s: &mut Story, who: &'static str, document: &Document) -> Vec<Effect> {
+    teach_by(s, "a", who, document)
+}
+
+fn teach_by(s: &mut Story, by: &str, who: &'static str, document: &Document) -> Vec<Effect> {
     let current = current(s, who, document);
-    let mut effects = s.tell("a", who, current.into());
+    let mut effects = s.tell(by, who, current.into());
     let part = part(s, who, document);
-    effects.extend(s.tell("a", who, part.into()));
+    effects.extend(s.tell(by, who, part.into()));
     effects
+}
+
+/// The report that `who` cannot read the document of `by`.
+fn unreadable(by: &str) -> Event {
+    Event::Own(OwnEvent::UnreadableDocument { by: name(by), address: address(by) })
 }
 
 fn has_switched(effects: &[Effect]) -> bool {
@@ -221,9 +230,8 @@ fn has_switched(effects: &[Effect]) -> bool {
 }
 
 fn reads(s: &Story) -> usize {
-    let is_read = |letter: &&Letter| {
-        matches!(letter.message, Message::Grantor(ToGrantor::DocumentRead(_)))
-    };
+    let is_read =
+        |letter: &&Letter| matches!(letter.message, Message::Grantor(ToGrantor::DocumentRead(_)));
     s.letters.iter().filter(is_read).count()
 }
 
@@ -262,9 +270,8 @@ fn observer_keeps_its_view_over_switch() {
     s.elect("p");
     s.command("r", Command::Observe { every: ms(50) });
     s.run(ms(200));
-    let views = |s: &Story| {
-        s.events("r").iter().filter(|event| matches!(event, Event::View(_))).count()
-    };
+    let views =
+        |s: &Story| s.events("r").iter().filter(|event| matches!(event, Event::View(_))).count();
     let before = views(&s);
     assert!(before > 0);
     let document = successor(&s);
@@ -290,8 +297,9 @@ fn lost_part_is_asked_again() {
         s.pass(ms(10));
     }
     assert_eq!(asked, 5, "then it gives up");
-    s.run(ms(500));
-    assert!(s.leads("p"), "the next answer of a member begins anew");
+    assert!(s.events("p").contains(&unreadable("a")), "{:?}", s.events("p"));
+    s.run(ms(1_000));
+    assert!(s.leads("p"), "later answers of members begin anew");
 }
 
 #[test]
@@ -318,6 +326,24 @@ fn other_cluster_teaches_nothing() {
     }
 }
 
+/// The digest of an upgraded document does not cover hosts: a forger changes those of b.
+#[test]
+fn host_of_no_process_teaches_nothing() {
+    let document = config(&GRANTORS).check().unwrap().membership().document().clone();
+    for host in ["0.0.0.0:7101", "[ff02::1]:7101", "255.255.255.255:7101", "10.0.0.1:0", "b:0"] {
+        let mut s = Story::new();
+        start_with(&mut s, "p", config(&["a", "c"]));
+        let mut forged = document.clone();
+        forged.seats[1].hosts = vec![host.parse().unwrap()];
+        assert_eq!(forged.id(), document.id());
+        let effects = teach(&mut s, "p", &forged);
+        assert!(!has_switched(&effects), "{host}");
+        let why = format!("seat b has the host {host}, at which no single process can be reached");
+        let told: Vec<_> = emitted(&effects).iter().map(ToString::to_string).collect();
+        assert_eq!(told, [format!("a has another document: {why}")]);
+    }
+}
+
 /// A member of another cluster, however fast its answers are, keeps no other member from teaching.
 #[test]
 fn misfit_delays_no_other_document() {
@@ -328,9 +354,47 @@ fn misfit_delays_no_other_document() {
     let other = other.check().unwrap().membership().document().clone();
     assert!(!has_switched(&teach(&mut s, "p", &other)));
     let again = s.tell("a", "p", current(&s, "p", &other).into());
-    assert!(matches!(&emitted(&again)[..], [Event::Own(OwnEvent::OtherDocument { .. })]));
+    let is_refused = |event: &Event| match event {
+        Event::Own(OwnEvent::OtherDocument { error, .. }) => error.is_some(),
+        _ => false,
+    };
+    assert!(emitted(&again).iter().all(is_refused), "{again:?}");
     assert_eq!(again.len(), 1, "it is not read again");
     let document = s.config.membership().document().clone();
+    assert!(has_switched(&teach(&mut s, "p", &document)));
+}
+
+/// The answers of a, which names a damaged document, always come first.
+#[test]
+fn unreadable_document_delays_no_other() {
+    let mut s = Story::new();
+    start_with(&mut s, "p", config(&["a", "b"]));
+    let damaged = successor(&s);
+    let first = current(&s, "p", &damaged);
+    assert_eq!(sent(&s.tell("a", "p", first.clone().into())).count(), 1);
+    let mut part = part(&s, "p", &damaged);
+    part.bytes[0] ^= 1;
+    assert_eq!(emitted(&s.tell("a", "p", part.into())), [unreadable("a")]);
+    assert_eq!(emitted(&s.tell("a", "p", first.into())), [ignored_for(Ignored::Unasked)]);
+    let document = s.config.membership().document().clone();
+    assert!(has_switched(&teach_by(&mut s, "b", "p", &document)));
+}
+
+/// The first answer says that the document is too long, which is wrong.
+#[test]
+fn unreadable_document_is_read_again() {
+    let mut s = Story::new();
+    start_with(&mut s, "p", config(&["a", "b"]));
+    let document = s.config.membership().document().clone();
+    let length = Document::BYTES_MAX as u32 + 1;
+    let long = Current { length, ..current(&s, "p", &document) };
+    let effects = s.tell("a", "p", long.into());
+    assert_eq!(emitted(&effects), [unreadable("a")]);
+    assert_eq!(effects.len(), 1, "it asks for no part");
+    for _ in 0..3 {
+        let effects = s.tell("a", "p", current(&s, "p", &document).into());
+        assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
+    }
     assert!(has_switched(&teach(&mut s, "p", &document)));
 }
 
@@ -354,20 +418,75 @@ fn stranger_teaches_nothing() {
     assert!(has_switched(&teach(&mut s, "p", &document)));
 }
 
-/// A member with another list is no reason to leave an epoch in which other members answer.
+/// The report that `by` is in the cluster of this epoch 0.
+fn differs(by: &str, other: &Document) -> Event {
+    let (by, address, founding) = (name(by), address(by), other.id().digest);
+    Event::Own(OwnEvent::OtherDocument { by, address, founding, error: None })
+}
+
+/// Member c has an empty directory and a list of its own, by which it elects p alone, while a and b
+/// elect q.
 #[test]
-fn answer_confirms_the_line() {
+fn stray_member_moves_no_candidate() {
+    let mut s = Story::new();
+    let stray = config(&["c"]).check().unwrap().membership().document().clone();
+    assert!(!has_switched(&teach_by(&mut s, "c", "p", &stray)));
+    let again = s.tell("c", "p", current(&s, "p", &stray).into());
+    assert_eq!(emitted(&again), [differs("c", &stray)]);
+    assert_eq!(again.len(), 1, "the document is known");
+    s.elect("q");
+    s.campaign("p");
+    s.run(ms(300));
+    assert_eq!(s.leader(), Some("q"));
+    assert_eq!(s.actors["p"].core.membership(), &**s.config.membership());
+}
+
+/// Two of three leave no quorum, but each is a cluster by itself.
+#[test]
+fn strays_that_differ_move_no_candidate() {
+    let mut s = Story::new();
+    for stray in ["b", "c"] {
+        let document = config(&[stray]).check().unwrap().membership().document().clone();
+        assert!(!has_switched(&teach_by(&mut s, stray, "p", &document)), "{stray}");
+    }
+    let both = config(&["b", "c"]).check().unwrap().membership().document().clone();
+    assert!(!has_switched(&teach_by(&mut s, "b", "p", &both)));
+    assert!(has_switched(&s.tell("c", "p", current(&s, "p", &both).into())), "now they agree");
+}
+
+/// Member c has the old list of p, and answers first.
+#[test]
+fn answer_of_stray_confirms_nothing() {
+    let mut s = Story::new();
+    start_with(&mut s, "p", config(&["a", "b", "c", "d"]));
+    let line = s.actors["p"].core.membership().document().clone();
+    s.tell("c", "p", current(&s, "p", &line).into());
+    let document = s.config.membership().document().clone();
+    assert!(!has_switched(&teach(&mut s, "p", &document)), "a may be the stray member");
+    assert!(has_switched(&s.tell("b", "p", current(&s, "p", &document).into())));
+    assert!(!s.actors["p"].core.is_confirmed());
+    s.elect("p");
+    assert!(s.actors["p"].core.is_confirmed());
+}
+
+/// Members with another list are no reason to leave an epoch in which a quorum has answered.
+#[test]
+fn quorum_confirms_the_line() {
     let mut s = Story::new();
     let other = config(&["a", "x"]).check().unwrap().membership().document().clone();
     s.campaign("p");
     assert_eq!(sent(&s.tell("a", "p", current(&s, "p", &other).into())).count(), 1);
-    s.deliver("p", "b");
-    s.deliver("b", "p");
+    for grantor in ["b", "c"] {
+        s.deliver("p", grantor);
+        s.deliver(grantor, "p");
+    }
     let effects = s.tell("a", "p", part(&s, "p", &other).into());
-    assert!(!has_switched(&effects), "it was confirmed in between");
-    let effects = s.tell("a", "p", current(&s, "p", &other).into());
-    assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
-    assert_eq!(effects.len(), 1);
+    assert!(!has_switched(&effects), "the line was confirmed in between");
+    for grantor in GRANTORS {
+        let effects = s.tell(grantor, "p", current(&s, "p", &other).into());
+        assert_eq!(emitted(&effects), [differs(grantor, &other)]);
+        assert_eq!(effects.len(), 1);
+    }
 }
 
 #[test]
@@ -413,15 +532,6 @@ fn release_goes_to_both_epochs() {
     for grantor in GRANTORS {
         assert_eq!(s.holder(grantor), None);
     }
-}
-
-/// Only the grantor of a node can tell which epoch it has entered.
-#[test]
-fn member_stays_in_its_epoch() {
-    let mut s = Story::new();
-    let document = successor(&s);
-    let effects = s.tell("b", "a", current(&s, "a", &document).into());
-    assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
 }
 
 /// The epoch that the directory of a member has entered.

@@ -100,6 +100,15 @@ fn document_survives_its_encoding() {
 }
 
 #[test]
+fn floor_is_exact_in_json() {
+    let recovered = |floor| Document { origin: Origin::Recovered, floor, ..changed() };
+    assert!(check(&recovered(Document::FLOOR_MAX)).is_ok());
+    let refused = check(&recovered(Fence::new(1 << 53))).unwrap_err().to_string();
+    let why = "the floor of fences is 9007199254740992; at most 9007199254740991 is allowed";
+    assert_eq!(refused, why);
+}
+
+#[test]
 fn faulty_document_is_refused() {
     let refused = |change: fn(&mut Document)| -> String {
         let mut document = changed();

@@ -1,0 +1,65 @@
+//! The words of members about the epoch of a node without a grantor.
+//!
+//! The node begins with the epoch of its settings, whose list may be incomplete or old, and any
+//! single member may be a stray one: an operator gave it an empty directory and another list. So
+//! neither one answer confirms an epoch, nor does one member move the node to another cluster.
+//!
+//! - *A quorum confirms.* A node and the stray member c have an old list. If the answer of c
+//!   confirmed the epoch of that list, the node would ignore all other members for ever.
+//! - *Members that agree on another epoch 0, and leave no quorum here, move the node.* The stray
+//!   member c is a cluster by itself. If its word sufficed, the node would lead by c alone, beside
+//!   a leader of a and b. Two stray members do not agree if each is a cluster by itself.
+
+use super::super::by_member::ByMember;
+use super::super::quorum::MemberSet;
+use super::Membership;
+
+/// The state of confirmation of one epoch. Each epoch begins with an empty one.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(in crate::nerio) struct Confirmation {
+    is_confirmed: bool,
+    /// Members that have answered in the epoch.
+    answered: MemberSet,
+    /// Members that have named another epoch 0 since, with its digest.
+    elsewhere: ByMember<u64>,
+}
+
+impl Confirmation {
+    /// Whether a quorum has confirmed the epoch.
+    pub(in crate::nerio) const fn is_confirmed(&self) -> bool {
+        self.is_confirmed
+    }
+
+    /// Notes that the epoch is confirmed, and forgets the words of members.
+    pub(in crate::nerio) fn confirm(&mut self) {
+        *self = Self { is_confirmed: true, ..Self::default() };
+    }
+
+    /// Notes that `member` answers in the epoch, which is that of `membership`.
+    pub(in crate::nerio) fn answers(&mut self, member: usize, membership: &Membership) {
+        if self.is_confirmed {
+            return;
+        }
+        self.elsewhere.remove(member);
+        self.answered = self.answered.with(member);
+        if membership.quorums().is_quorum(self.answered) {
+            self.confirm();
+        }
+    }
+
+    /// Notes that `member` names another epoch 0, with this digest.
+    pub(in crate::nerio) fn names(&mut self, member: usize, founding: u64) {
+        if !self.is_confirmed {
+            self.answered = self.answered.minus(MemberSet::EMPTY.with(member));
+            self.elsewhere.insert(member, founding);
+        }
+    }
+
+    /// Whether the members that name this epoch 0 leave no quorum of `membership` to confirm the
+    /// epoch. Nothing outvotes a confirmed epoch.
+    pub(in crate::nerio) fn is_outvoted(&self, founding: u64, membership: &Membership) -> bool {
+        let named = self.elsewhere.iter().filter(|(_, named)| *named == founding);
+        let members: MemberSet = named.map(|(member, _)| *member).collect();
+        !membership.quorums().is_possible(members)
+    }
+}
