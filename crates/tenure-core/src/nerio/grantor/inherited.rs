@@ -36,6 +36,7 @@ use super::super::wire;
 use super::super::words::{Effect, Out, emit, send};
 use super::Grantor;
 use super::election::{ElectionState, ParkedRequest};
+use super::joining::Joining;
 use super::phase::Phase;
 use crate::name::{ElectionName, NodeName, Value};
 use crate::time::Time;
@@ -109,7 +110,7 @@ impl Heritage {
 
     /// The members of both epochs but `own`, each once.
     pub(super) fn others(&self, own: &NodeName) -> Vec<NodeName> {
-        let before = self.inheritance.before().map_or(&[][..], |before| before.names());
+        let before = self.inheritance.before().into_iter().flat_map(|before| before.names());
         let mut all: Vec<_> = self.into.names().iter().chain(before).cloned().collect();
         all.sort_unstable();
         all.dedup();
@@ -117,16 +118,16 @@ impl Heritage {
         all
     }
 
-    /// Takes an answer; false if it does not count. Before the grantor has entered, answers of
-    /// replaced memories that counted are forgotten (T10).
+    /// Takes an answer; false if it does not count. Unless the answers so far are enough for good,
+    /// those of replaced memories are forgotten (T10).
     pub(super) fn hear(
         &mut self,
         now: Time,
         name: &NodeName,
         rests: &Rests,
-        has_entered: bool,
+        is_final: bool,
     ) -> bool {
-        let Some(source) = self.source(name, rests, has_entered) else { return false };
+        let Some(source) = self.source(name, rests, is_final) else { return false };
         let short = |rest: Duration| rest.min(REST_MAX);
         let RestBounds { rest, unknown, floor } = rests.bounds;
         let bounds = RestBounds { rest: short(rest), unknown: short(unknown), floor };
@@ -137,7 +138,7 @@ impl Heritage {
         true
     }
 
-    fn source(&mut self, name: &NodeName, rests: &Rests, has_entered: bool) -> Option<Source> {
+    fn source(&mut self, name: &NodeName, rests: &Rests, is_final: bool) -> Option<Source> {
         let voter = &rests.voter;
         match rests.state {
             VoterState::Entered => {
@@ -150,7 +151,7 @@ impl Heritage {
                 let before = Arc::clone(before);
                 let member = before.position(name)?;
                 let denied = self.witnesses.hear(&before, member, voter)?;
-                for other in denied.iter().filter(|_| !has_entered) {
+                for other in denied.iter().filter(|_| !is_final) {
                     self.inheritance.forget(other);
                 }
                 Some(Source::Wedged { member, ballot, into })
@@ -404,14 +405,17 @@ impl Grantor {
         out: &mut Out,
     ) {
         self.seek_before(now, from, rests, out);
+        let is_asking = self.joining.as_ref().is_some_and(Joining::is_asking);
         let joining = self.joining.as_mut().map(|joining| &mut joining.heritage);
         let is_joining = joining.as_ref().is_some_and(|one| one.into.id() == rests.into);
+        // With the entry on its way to the disk the answers so far are enough for good.
+        let is_final = !is_joining || !is_asking;
         let heritage = match is_joining {
             true => joining,
             false => self.inherited.heritage.as_mut().filter(|one| one.into.id() == rests.into),
         };
         let counts = from.proved
-            && heritage.is_some_and(|one| one.hear(now, &from.who.name, rests, !is_joining));
+            && heritage.is_some_and(|one| one.hear(now, &from.who.name, rests, is_final));
         if !counts {
             return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
         }

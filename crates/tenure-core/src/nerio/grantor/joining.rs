@@ -67,6 +67,11 @@ enum Stage {
 }
 
 impl Joining {
+    /// Whether the answers are not enough yet.
+    pub(super) fn is_asking(&self) -> bool {
+        self.stage == Stage::Asking
+    }
+
     pub(super) const fn flush(&self) -> Option<Flush> {
         match self.stage {
             Stage::Writing(flush) => Some(flush),
