@@ -97,15 +97,18 @@ impl Heritage {
         self.answers(name).into_iter().flatten().any(|source| self.inheritance.has_heard(source))
     }
 
-    /// The next question for this member; `None` when an answer of it is whole.
+    /// The next question for this member; `None` when an answer of it is whole. A member that has
+    /// entered in the meantime begins another answer.
     pub(super) fn question(&self, name: &NodeName) -> Option<RestsRead> {
         let next = |source: Option<Source>| match source {
             Some(source) => self.inheritance.next_page(source),
             None => Some(None),
         };
-        let [wedged, entered] = self.answers(name).map(next);
-        let after = entered?.or(wedged?).cloned();
-        Some(RestsRead { into: self.into.id(), after })
+        let [wedged, entered] = self.answers(name);
+        let (of_wedged, of_entered) = (next(wedged)?, next(entered)?);
+        let has_entered = entered.is_some_and(|source| self.inheritance.has_heard(source));
+        let after = if has_entered { of_entered } else { of_wedged };
+        Some(RestsRead { into: self.into.id(), after: after.cloned() })
     }
 
     /// The members of both epochs but `own`, each once.

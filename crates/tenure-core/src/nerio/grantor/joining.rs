@@ -423,6 +423,7 @@ impl Grantor {
             Some(joining) => match joining.stage {
                 Stage::Unwritten(at) if now >= at => {
                     joining.stage = Stage::Asking;
+                    self.ask_rests(now, out);
                     self.try_to_enter(now, out);
                 }
                 Stage::Asking if now >= joining.heritage.again => {
