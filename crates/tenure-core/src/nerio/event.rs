@@ -415,6 +415,24 @@ impl fmt::Display for OwnEvent {
             Self::AddressContested { who, holder, other } => {
                 write!(f, "{who} speaks from {holder} and from {other}; the first is believed")
             }
+            Self::Epochs(_)
+            | Self::Changing { .. }
+            | Self::Wedged { .. }
+            | Self::Decided { .. }
+            | Self::JoinWaits { .. }
+            | Self::Entered { .. }
+            | Self::Removed { .. }
+            | Self::OtherDocument { .. }
+            | Self::UnreadableDocument { .. } => self.fmt_epoch(f),
+            Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
+        }
+    }
+}
+
+impl OwnEvent {
+    /// Prints an event about epochs.
+    fn fmt_epoch(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::Epochs(all) => {
                 let numbers = all.iter().map(|one| one.id().number).collect::<Vec<_>>();
                 write!(f, "takes messages for epochs {}", List(&numbers, ", "))
@@ -442,7 +460,7 @@ impl fmt::Display for OwnEvent {
             }
             Self::OtherDocument { by, error: None, .. } => write!(f, "{by} is in another cluster"),
             Self::UnreadableDocument { by, .. } => write!(f, "cannot read the document of {by}"),
-            Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
+            _ => Ok(()),
         }
     }
 }

@@ -164,6 +164,9 @@ impl EpochStanding {
         if self.document().is_some_and(|own| own.number >= document.number) {
             return false;
         }
+        // A recovered memory may have voted in the epoch of its settings, but in no later one.
+        let is_barred = matches!(self, Self::Blank { vote, .. } if vote.is_barred());
+        let vote = if is_barred && document.number == 0 { Vote::BARRED } else { vote };
         // The members of an upgraded epoch grant already.
         let is_open = document.origin == Origin::Upgraded;
         let opened = is_open || matches!(self, Self::Member { opened: true, .. });
@@ -223,7 +226,9 @@ impl Durable {
             (next.instance, next.boot) = (later.unwrap_or(begun), Boot(0));
             next.delta_max = self.delta_max.max(Some(delta_max));
             if next.standing.document().is_none() {
-                next.standing = EpochStanding::blank(next.instance);
+                // The lost memory may have voted in the epoch of the settings.
+                let (wall, vote) = (next.instance.born(), Vote::BARRED);
+                next.standing = EpochStanding::Blank { wall, vote };
             }
         }
         next.reserve = self.reserve.max(Some(floor));

@@ -142,8 +142,9 @@ pub enum ChangeError {
          again"
     )]
     QuorumsNeeded,
+    /// The quorums, or the document with them, break a rule.
     #[error("{why}")]
-    Quorums { why: Text },
+    Document { why: Text },
     #[error(
         "the document of the new members takes {bytes} bytes, and a change can carry {max}: use \
          weights for the quorums"

@@ -489,5 +489,5 @@ fn because(error: &dyn core::fmt::Display) -> ChangeError {
     let fits = (0..=WHY_MAX.min(why.len())).rev().find(|at| why.is_char_boundary(*at));
     why.truncate(fits.unwrap_or(0));
     // Cannot fail: errors have no control characters.
-    ChangeError::Quorums { why: Text::new(&why).unwrap_or_default() }
+    ChangeError::Document { why: Text::new(&why).unwrap_or_default() }
 }

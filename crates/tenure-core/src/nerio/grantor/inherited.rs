@@ -36,6 +36,7 @@ use super::super::wire;
 use super::super::words::{Effect, Out, emit, send};
 use super::Grantor;
 use super::election::{ElectionState, ParkedRequest};
+use super::joining::Joining;
 use super::phase::Phase;
 use crate::name::{ElectionName, NodeName, Value};
 use crate::time::Time;
@@ -96,20 +97,23 @@ impl Heritage {
         self.answers(name).into_iter().flatten().any(|source| self.inheritance.has_heard(source))
     }
 
-    /// The next question for this member; `None` when an answer of it is whole.
+    /// The next question for this member; `None` when an answer of it is whole. A member that has
+    /// entered in the meantime begins another answer.
     pub(super) fn question(&self, name: &NodeName) -> Option<RestsRead> {
         let next = |source: Option<Source>| match source {
             Some(source) => self.inheritance.next_page(source),
             None => Some(None),
         };
-        let [wedged, entered] = self.answers(name).map(next);
-        let after = entered?.or(wedged?).cloned();
-        Some(RestsRead { into: self.into.id(), after })
+        let [wedged, entered] = self.answers(name);
+        let (of_wedged, of_entered) = (next(wedged)?, next(entered)?);
+        let has_entered = entered.is_some_and(|source| self.inheritance.has_heard(source));
+        let after = if has_entered { of_entered } else { of_wedged };
+        Some(RestsRead { into: self.into.id(), after: after.cloned() })
     }
 
     /// The members of both epochs but `own`, each once.
     pub(super) fn others(&self, own: &NodeName) -> Vec<NodeName> {
-        let before = self.inheritance.before().map_or(&[][..], |before| before.names());
+        let before = self.inheritance.before().into_iter().flat_map(|before| before.names());
         let mut all: Vec<_> = self.into.names().iter().chain(before).cloned().collect();
         all.sort_unstable();
         all.dedup();
@@ -117,16 +121,16 @@ impl Heritage {
         all
     }
 
-    /// Takes an answer; false if it does not count. Before the grantor has entered, answers of
-    /// replaced memories that counted are forgotten (T10).
+    /// Takes an answer; false if it does not count. Unless the answers so far are enough for good,
+    /// those of replaced memories are forgotten (T10).
     pub(super) fn hear(
         &mut self,
         now: Time,
         name: &NodeName,
         rests: &Rests,
-        has_entered: bool,
+        is_final: bool,
     ) -> bool {
-        let Some(source) = self.source(name, rests, has_entered) else { return false };
+        let Some(source) = self.source(name, rests, is_final) else { return false };
         let short = |rest: Duration| rest.min(REST_MAX);
         let RestBounds { rest, unknown, floor } = rests.bounds;
         let bounds = RestBounds { rest: short(rest), unknown: short(unknown), floor };
@@ -137,7 +141,7 @@ impl Heritage {
         true
     }
 
-    fn source(&mut self, name: &NodeName, rests: &Rests, has_entered: bool) -> Option<Source> {
+    fn source(&mut self, name: &NodeName, rests: &Rests, is_final: bool) -> Option<Source> {
         let voter = &rests.voter;
         match rests.state {
             VoterState::Entered => {
@@ -150,7 +154,7 @@ impl Heritage {
                 let before = Arc::clone(before);
                 let member = before.position(name)?;
                 let denied = self.witnesses.hear(&before, member, voter)?;
-                for other in denied.iter().filter(|_| !has_entered) {
+                for other in denied.iter().filter(|_| !is_final) {
                     self.inheritance.forget(other);
                 }
                 Some(Source::Wedged { member, ballot, into })
@@ -404,14 +408,17 @@ impl Grantor {
         out: &mut Out,
     ) {
         self.seek_before(now, from, rests, out);
+        let is_asking = self.joining.as_ref().is_some_and(Joining::is_asking);
         let joining = self.joining.as_mut().map(|joining| &mut joining.heritage);
         let is_joining = joining.as_ref().is_some_and(|one| one.into.id() == rests.into);
+        // With the entry on its way to the disk the answers so far are enough for good.
+        let is_final = !is_joining || !is_asking;
         let heritage = match is_joining {
             true => joining,
             false => self.inherited.heritage.as_mut().filter(|one| one.into.id() == rests.into),
         };
         let counts = from.proved
-            && heritage.is_some_and(|one| one.hear(now, &from.who.name, rests, !is_joining));
+            && heritage.is_some_and(|one| one.hear(now, &from.who.name, rests, is_final));
         if !counts {
             return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
         }

@@ -67,6 +67,11 @@ enum Stage {
 }
 
 impl Joining {
+    /// Whether the answers are not enough yet.
+    pub(super) fn is_asking(&self) -> bool {
+        self.stage == Stage::Asking
+    }
+
     pub(super) const fn flush(&self) -> Option<Flush> {
         match self.stage {
             Stage::Writing(flush) => Some(flush),
@@ -418,6 +423,7 @@ impl Grantor {
             Some(joining) => match joining.stage {
                 Stage::Unwritten(at) if now >= at => {
                     joining.stage = Stage::Asking;
+                    self.ask_rests(now, out);
                     self.try_to_enter(now, out);
                 }
                 Stage::Asking if now >= joining.heritage.again => {
