@@ -141,7 +141,9 @@ fn denied(by: &NodeName, why: &ChangeError) -> (String, String) {
         }
         ChangeError::Last { .. } => "add another member first: tenure members add",
         ChangeError::Hosts { .. } => "write some of them: tenure members add d=HOST:PORT,HOST:PORT",
-        ChangeError::Quorums { .. } => "give the quorums of the new members with --quorums",
+        ChangeError::Document { .. } => {
+            "correct the quorums (--quorums) or the addresses of the new members"
+        }
         ChangeError::NothingRuns => {
             return (
                 "there is nothing to cancel: no member carries out a change".to_owned(),
