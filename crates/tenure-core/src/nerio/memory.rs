@@ -440,8 +440,10 @@ impl Remembered {
     pub fn memory(&self, config: &Checked) -> Result<Memory, DocumentError> {
         let first = self.first && !self.written;
         let (epoch, until) = self.table;
-        let table = |grants: &BTreeMap<_, GrantRecord>| {
-            GrantTable { epoch, until, grants: grants.values().cloned().collect() }
+        let table = |grants: &BTreeMap<_, GrantRecord>| GrantTable {
+            epoch,
+            until,
+            grants: grants.values().cloned().collect(),
         };
         let grants = self.grants.as_ref().map(table);
         Memory::found(&self.durable, config, first, grants)

@@ -359,8 +359,8 @@ pub use config::{
 pub use epoch::{
     Accept, Accepted, Change, ChangeError, ChangePhase, ChangeState, Changed, Current, Decided,
     Document, DocumentError, DocumentPart, DocumentRead, DocumentReader, EpochId, Membership,
-    Missing, NoVote, Origin, Prepare, Promise, PromiseOutcome, ReadOutcome, Ready, ReadyRead, Rests,
-    RestsRead, Seat, SeatChange, Unready, Voter, VoterState, Where,
+    Missing, NoVote, Origin, Prepare, Promise, PromiseOutcome, ReadOutcome, Ready, ReadyRead,
+    Rests, RestsRead, Seat, SeatChange, Unready, Voter, VoterState, Where,
 };
 pub use event::{Event, Ignored, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};

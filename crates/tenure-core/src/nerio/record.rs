@@ -43,14 +43,9 @@ pub enum Record {
     },
     /// Must survive the machine: the grantor's vote on the successor of this epoch. The grantor
     /// answers a proposer only after the record is durable.
-    Vote {
-        epoch: EpochId,
-        vote: Box<Vote<Document>>,
-    },
+    Vote { epoch: EpochId, vote: Box<Vote<Document>> },
     /// Survives the machine, and need not: all leases of the epochs before this one have ended.
-    Settled {
-        epoch: EpochId,
-    },
+    Settled { epoch: EpochId },
     /// Must survive the machine: no fence above `high` leaves this grantor before the record is
     /// durable, and a restart begins at `high`.
     ///

@@ -239,10 +239,9 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
             )
             .into(),
         ),
-        Refusal::Removed { epoch } => (
-            "removed",
-            alloc::format!("it is no member any more since epoch {epoch}").into(),
-        ),
+        Refusal::Removed { epoch } => {
+            ("removed", alloc::format!("it is no member any more since epoch {epoch}").into())
+        }
         Refusal::Held { .. } | Refusal::Quarantine { .. } | Refusal::Recovering { .. } => {
             ("not-now", alloc::format!("{refusal}").into())
         }

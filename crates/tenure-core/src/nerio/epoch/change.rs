@@ -35,11 +35,19 @@ pub struct Change {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum SeatChange {
     /// A new member: a running node with an empty state directory.
-    Add { name: NodeName, hosts: Vec<HostPort> },
-    Remove { name: NodeName },
+    Add {
+        name: NodeName,
+        hosts: Vec<HostPort>,
+    },
+    Remove {
+        name: NodeName,
+    },
     /// Another state directory of a member: that of the running node with this name which has
     /// entered no epoch, or `instance` if there are two.
-    Replace { name: NodeName, instance: Option<Instance> },
+    Replace {
+        name: NodeName,
+        instance: Option<Instance>,
+    },
     /// No change, but the end of the one that this member carries out.
     Cancel,
 }
@@ -64,9 +72,13 @@ pub enum ChangeState {
         waits_for: Vec<NodeName>,
     },
     /// The new members are decided. Their epoch serves as soon as a quorum of them has entered it.
-    Done { epoch: EpochId },
+    Done {
+        epoch: EpochId,
+    },
     /// Another change was decided instead. Ask again where this one is still wanted.
-    Superseded { epoch: EpochId },
+    Superseded {
+        epoch: EpochId,
+    },
     Cancelled,
     Refused(ChangeError),
 }

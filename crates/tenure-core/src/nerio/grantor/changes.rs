@@ -176,8 +176,7 @@ impl Grantor {
     /// Withdraws the running proposal; false if a member may have accepted it.
     fn withdraw(&mut self) -> bool {
         let running = &mut self.proposals.running;
-        let is_withdrawn =
-            running.as_mut().is_none_or(|proposal| proposal.proposer.cancel());
+        let is_withdrawn = running.as_mut().is_none_or(|proposal| proposal.proposer.cancel());
         if is_withdrawn {
             *running = None;
         }
@@ -388,7 +387,8 @@ impl Grantor {
         let present = self.membership.document();
         let names: Vec<NodeName> = seats.iter().map(|seat| seat.name.clone()).collect();
         let text = quorums.unwrap_or(&present.quorums);
-        let quorums = Quorums::of_document(text.as_str(), &names).map_err(|error| because(&error))?;
+        let quorums =
+            Quorums::of_document(text.as_str(), &names).map_err(|error| because(&error))?;
         let quorums = Text::new(&quorums.canonical(&names)).map_err(|error| because(&error))?;
         let document = Document {
             number: present.number + 1,

@@ -261,8 +261,10 @@ impl Grantor {
         } else if read.into == own {
             Some(VoterState::Entered)
         } else if read.into.number > own.number {
-            accepted.map(|(ballot, next)| {
-                VoterState::Wedged { epoch: own, ballot: *ballot, into: next.id() }
+            accepted.map(|(ballot, next)| VoterState::Wedged {
+                epoch: own,
+                ballot: *ballot,
+                into: next.id(),
             })
         } else {
             None
@@ -387,11 +389,7 @@ impl Grantor {
     }
 
     /// Notes that a candidate gave up its Starts, in every epoch.
-    pub(in crate::nerio) fn released_before(
-        &mut self,
-        by: (&Who, SocketAddr),
-        release: &Release,
-    ) {
+    pub(in crate::nerio) fn released_before(&mut self, by: (&Who, SocketAddr), release: &Release) {
         let Release { election, start, .. } = release;
         if let Some(joining) = &mut self.joining {
             joining.heritage.inheritance.released(election, by, *start);

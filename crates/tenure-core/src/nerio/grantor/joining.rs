@@ -302,10 +302,8 @@ impl Grantor {
 
     /// Enters the epoch once the answers are enough: first on the disk.
     pub(super) fn try_to_enter(&mut self, now: Time, out: &mut Out) {
-        let is_free = matches!(
-            self.phase,
-            Phase::Serving | Phase::Quarantine { .. } | Phase::Reading { .. }
-        );
+        let is_free =
+            matches!(self.phase, Phase::Serving | Phase::Quarantine { .. } | Phase::Reading { .. });
         let Some(joining) = &self.joining else { return };
         let inheritance = &joining.heritage.inheritance;
         if joining.stage != Stage::Asking || !is_free || !inheritance.is_enough() {
@@ -333,9 +331,8 @@ impl Grantor {
         written: bool,
         out: &mut Out,
     ) {
-        let is_its = |joining: &mut Joining| {
-            joining.flush().is_some_and(|flush| flush.ticket == flushed)
-        };
+        let is_its =
+            |joining: &mut Joining| joining.flush().is_some_and(|flush| flush.ticket == flushed);
         match self.joining.take_if(is_its) {
             Some(joining) if written => self.enter(now, joining.heritage, out),
             Some(joining) => {

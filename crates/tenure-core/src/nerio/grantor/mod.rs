@@ -155,12 +155,7 @@ struct Listing {
 }
 
 impl Grantor {
-    pub(super) fn new(
-        config: Checked,
-        membership: Arc<Membership>,
-        who: Who,
-        draw: Draw,
-    ) -> Self {
+    pub(super) fn new(config: Checked, membership: Arc<Membership>, who: Who, draw: Draw) -> Self {
         Self {
             delta_max: config.delta_max,
             raise: None,

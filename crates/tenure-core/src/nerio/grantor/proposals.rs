@@ -17,8 +17,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::super::epoch::{
-    Accept, Accepted, Ballot, ChangeState, Decided, EpochId, Membership, Phase, Prepare,
-    Promise, PromiseOutcome, Proposer, Ready, ReadyRead, Unready, Voter, Witnesses,
+    Accept, Accepted, Ballot, ChangeState, Decided, EpochId, Membership, Phase, Prepare, Promise,
+    PromiseOutcome, Proposer, Ready, ReadyRead, Unready, Voter, Witnesses,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::message::{Message, Sender, ToGrantor};

@@ -95,10 +95,8 @@ impl Grantor {
     /// Whether the grantor has entered its epoch and written its start down, so that it can answer
     /// for what it has granted, or has waited out.
     pub(super) const fn is_awake(&self) -> bool {
-        let phase = matches!(
-            self.phase,
-            Phase::Serving | Phase::Quarantine { read: Read::Nothing, .. }
-        );
+        let phase =
+            matches!(self.phase, Phase::Serving | Phase::Quarantine { read: Read::Nothing, .. });
         phase && !self.blank
     }
 

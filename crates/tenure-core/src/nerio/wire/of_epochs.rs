@@ -7,9 +7,9 @@ use core::time::Duration;
 
 use super::super::config::Config;
 use super::super::epoch::{
-    Accept, Accepted, Ballot, Change, ChangeError, ChangeState, Changed, Decided, EpochId, HeldRest,
-    Missing, Prepare, Promise, PromiseOutcome, Ready, ReadyRead, RestBounds, Rests, RestsRead,
-    SeatChange, Unready, Voter, VoterState,
+    Accept, Accepted, Ballot, Change, ChangeError, ChangeState, Changed, Decided, EpochId,
+    HeldRest, Missing, Prepare, Promise, PromiseOutcome, Ready, ReadyRead, RestBounds, Rests,
+    RestsRead, SeatChange, Unready, Voter, VoterState,
 };
 use super::super::identity::{Inc, Instance, Mark, Who};
 use super::super::message::Message;

@@ -14,8 +14,8 @@ use tenure_core::Fence;
 use tenure_core::nerio::epoch::Ballot;
 use tenure_core::nerio::{
     Accept, Change, ChangeState, Changed, Decided, Document, DocumentPart, Effect, EpochId, Event,
-    HostPort, Inc, Instance, Message, Origin, OwnEvent, Prepare, Promise, Request, Rests, RestsRead,
-    Seat, SeatChange, Sender, ToAsker, Where,
+    HostPort, Inc, Instance, Message, Origin, OwnEvent, Prepare, Promise, Request, Rests,
+    RestsRead, Seat, SeatChange, Sender, ToAsker, Where,
 };
 
 use crate::story::*;
