@@ -10,8 +10,8 @@ use tenure::clock;
 use tenure::driver::random;
 use tenure_core::nerio::wire::{Envelope, Messages, Packer, open};
 use tenure_core::nerio::{
-    Checked, Current, Document, DocumentReader, EpochId, Inc, List, Member, Membership, Message, Query,
-    ReadOutcome, Service, State, ToAsker, Where, Who,
+    Checked, Current, Document, DocumentReader, EpochId, Inc, List, Member, Membership, Message,
+    Query, ReadOutcome, Service, State, ToAsker, Where, Who,
 };
 use tenure_core::{ElectionName, NodeName};
 use tokio::net::UdpSocket;
