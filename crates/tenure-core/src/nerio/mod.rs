@@ -186,8 +186,8 @@
 //! - **I11** No ok leaves before the grant it confirms is written.
 //! - **I12** A wedge never ends (section 10.6): a grantor that has accepted the members of another
 //!   epoch grants nothing in its own, whatever becomes of its process.
-//! - **I13** A grantor enters an epoch by answers that it received itself: of a quorum that accepted
-//!   this epoch by one ballot, or of a member that has entered it.
+//! - **I13** A grantor enters an epoch by answers that it received itself: of a quorum that
+//!   accepted this epoch by one ballot, or of a member that has entered it.
 //! - **I14** A grant waits for the rests of all other holders of earlier epochs, and lasts as long
 //!   as that of its own holder.
 //! - **I15** Leases of earlier epochs are waited for over restarts.

@@ -213,11 +213,11 @@ fn observer_names_leader_over_change() {
 fn epochs_name_the_one_before() {
     let s = grown();
     let epochs = |who: &str| -> Vec<u64> {
-        let ids = |event: &Event| match event {
-            Event::Own(OwnEvent::Epochs(all)) => Some(all.iter().map(|one| one.id().number)),
-            _ => None,
+        let ids = |event: &Event| -> Option<Vec<u64>> {
+            let Event::Own(OwnEvent::Epochs(all)) = event else { return None };
+            Some(all.iter().map(|one| one.id().number).collect())
         };
-        s.events(who).iter().filter_map(ids).last().unwrap().collect()
+        s.events(who).iter().filter_map(ids).last().unwrap()
     };
     assert_eq!(epochs("p"), [1, 0]);
     assert_eq!(epochs("a"), [1, 0]);
