@@ -15,12 +15,13 @@ pub enum Exit {
     /// The arguments, variables or file are unusable; nothing was started.
     Usage,
     Vacant,
-    /// No quorum could be asked, so the leader is unknown.
+    /// No quorum could be asked, so the leader is unknown; or the outcome of a change of members
+    /// is.
     Unknown,
     /// `run --once`: the leadership was lost before CMD ended.
     Lost,
-    /// The process refuses: it does not lead or wait, another process has its name, or a permission
-    /// is missing.
+    /// The process refuses: it does not lead or wait, another process has its name, a permission is
+    /// missing, or the members refuse a change.
     Refused,
     /// `run --once --try`: the candidate was not elected within that span. CMD may end with the
     /// same code.
@@ -100,10 +101,11 @@ Exit codes:
     2  the settings are wrong, or do not fit the service or the nodes; CMD has not run, or has
        ended
     3  vacant: nobody leads
-    4  unknown: no quorum could be asked, or a leader may exist that was not heard
+    4  unknown: no quorum could be asked, a leader may exist that was not heard, or the time for a
+       change of members is over
     5  leadership lost (run --once)
     6  refused: the process does not lead or does not wait, has no permission, another process
-       has its name, or other processes have different timing settings
+       has its name, other processes have different timing settings, or the members refuse a change
     7  not elected in time (run --once --try): CMD has not run
    69  the runner or the node does not answer, or the leader still leads after an order over the
        network to step down

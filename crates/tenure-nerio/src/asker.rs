@@ -10,8 +10,8 @@ use tenure::clock;
 use tenure::driver::random;
 use tenure_core::nerio::wire::{Envelope, Messages, Packer, open};
 use tenure_core::nerio::{
-    Checked, Document, DocumentReader, EpochId, Inc, List, Member, Membership, Message, Query,
-    ReadOutcome, State, ToAsker, Where, Who,
+    Checked, Current, Document, DocumentReader, EpochId, Inc, List, Member, Membership, Message,
+    Query, ReadOutcome, Service, State, ToAsker, Where, Who,
 };
 use tenure_core::{ElectionName, NodeName};
 use tokio::net::UdpSocket;
@@ -44,6 +44,11 @@ pub(crate) struct Whereabouts {
     pub(crate) epoch: EpochId,
     /// Digest of the document of epoch 0.
     pub(crate) founding: u64,
+    /// Whether the member has entered that epoch. A node with an empty directory names the epoch
+    /// of its settings instead.
+    pub(crate) entered: bool,
+    /// Whether the member grants leases in that epoch, as far as it says so.
+    pub(crate) serves: bool,
 }
 
 pub(crate) struct Asker {
@@ -123,12 +128,14 @@ impl Asker {
     pub(crate) async fn whereabouts(&mut self, to: &Member) -> Option<Whereabouts> {
         let (start, asker) = (clock::now(), self.who.inc);
         let (epoch, founding) = (self.membership.id(), self.membership.founding());
-        let own = Whereabouts { epoch, founding };
+        let own = Whereabouts { epoch, founding, entered: true, serves: false };
         let read = |message| match message {
             Message::Asker(ToAsker::Current(current))
                 if (current.asker, current.start) == (asker, start) =>
             {
-                Some(Whereabouts { epoch: current.epoch, founding: current.founding })
+                let Current { epoch, founding, entered, service, .. } = current;
+                let serves = service == Service::Serving;
+                Some(Whereabouts { epoch, founding, entered, serves })
             }
             Message::Asker(ToAsker::Listed(_)) => Some(own),
             _ => None,
@@ -351,6 +358,8 @@ impl Asker {
             _ => None,
         });
         let theirs = match shown {
+            // A node that waits to be let in has no cluster yet.
+            Some(current) if !current.entered && own.number > 0 => return,
             Some(current) => {
                 let is_later = current.epoch.number > own.number;
                 self.is_behind |= is_later && current.founding == founding;
@@ -428,5 +437,8 @@ impl Asker {
 
 /// Whether an answer is not bound to an epoch.
 const fn is_free(message: &Message) -> bool {
-    matches!(message, Message::Asker(ToAsker::Current(_) | ToAsker::DocumentPart(_)))
+    matches!(
+        message,
+        Message::Asker(ToAsker::Current(_) | ToAsker::DocumentPart(_) | ToAsker::Changed(_))
+    )
 }

@@ -15,13 +15,15 @@ use tenure::driver::{Backend, Machine, Repeats};
 use tenure::{AtMostOne, clock};
 use tenure_core::nerio::wire::{Dropped, Envelope, open, recipient};
 use tenure_core::nerio::{
-    Checked, Command, Extra, Inc, List, Membership, Message, Nerio, Order, Ordered, OwnEvent,
-    Passed, Question, QuorumTimestamp, Record, Sender, Start, To, ToAsker, ToGrantor, Who,
+    ChangeError, ChangeState, Changed, Checked, Command, Extra, Inc, List, Membership, Message,
+    Nerio, Order, Ordered, OwnEvent, Passed, Question, QuorumTimestamp, Record, Sender, Start, To,
+    ToAsker, ToGrantor, Who,
 };
 use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
 use tokio::sync::broadcast;
 
 use crate::agreement::Agreement;
+use crate::changes::has_near_hosts;
 use crate::counters::Counters;
 use crate::edicts::Source;
 use crate::first_start::FirstStart;
@@ -118,6 +120,10 @@ impl<T: Transport> Wire<T> {
         };
         if let Some(error) = this.records.damage.take() {
             this.notice(Notice::GrantsDamaged { error });
+        }
+        let entered = start.memory.as_ref().and_then(|memory| memory.membership.as_ref());
+        if let Some(entered) = entered {
+            this.notice_if(epochs::other_line(&this.config, entered));
         }
         let here = this.transport.local_address();
         let listed = this.config.members.iter().find(|member| member.name == *name);
@@ -226,10 +232,8 @@ impl<T: Transport> Wire<T> {
         message: Message,
         machine: &mut Machine<Self>,
     ) {
-        let is_unsealed_order =
-            by.is_none() && is_order(&message) && self.number(from.epoch).is_some();
-        if is_unsealed_order && !obeys_unsealed(&self.config, &self.memberships, from.address) {
-            self.refuse_order(from, message);
+        if by.is_none() && self.is_unsafe_unsealed(from, &message) {
+            self.refuse_unsealed(from, message);
         } else if by.is_none_or(|by| by.may_say(&message)) {
             self.counters.messages += 1;
             if let Message::Asker(ToAsker::Current(current)) = &message {
@@ -245,16 +249,34 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    fn refuse_order(&mut self, from: &Sender, message: Message) {
-        self.counters.drop_for("unsealed_order");
-        let Message::Grantor(ToGrantor::Order(Order { election, start, .. })) = message else {
-            return;
-        };
+    /// Whether the unsealed message ends leaderships or changes members, and anybody could send it.
+    fn is_unsafe_unsealed(&self, from: &Sender, message: &Message) -> bool {
+        let obeys = || obeys_unsealed(&self.config, &self.memberships, from.address);
+        match message {
+            Message::Grantor(ToGrantor::Change(change)) => {
+                !(has_near_hosts(&change.what) && obeys())
+            }
+            // Orders for other epochs do not count.
+            order => is_order(order) && self.number(from.epoch).is_some() && !obeys(),
+        }
+    }
+
+    fn refuse_unsealed(&mut self, from: &Sender, message: Message) {
         let asker = from.who.inc;
-        self.send(
-            from.into(),
-            Message::from(Ordered { election, asker, start, passed: Passed::Unsealed }),
-        );
+        let answer = match message {
+            Message::Grantor(ToGrantor::Order(Order { election, start, .. })) => {
+                self.counters.drop_for("unsealed_order");
+                Message::from(Ordered { election, asker, start, passed: Passed::Unsealed })
+            }
+            Message::Grantor(ToGrantor::Change(change)) => {
+                self.counters.drop_for("unsealed_change");
+                let state = ChangeState::Refused(ChangeError::Unsealed);
+                let (start, number) = (change.start, change.number);
+                Message::from(Changed { asker, start, number, state })
+            }
+            _ => return self.counters.drop_for("unsealed_order"),
+        };
+        self.send(from.into(), answer);
     }
 
     /// The authority of an envelope's sender, if the sender may use that name.

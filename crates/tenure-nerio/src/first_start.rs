@@ -66,14 +66,7 @@ mod tests {
     }
 
     fn start(kept: Kept) -> FirstStart {
-        let memory = Memory {
-            instance: Instance(1),
-            boot: Boot(0),
-            delta_max: LEASE,
-            reserve: Fence::NONE,
-            kept,
-            roster: Vec::new(),
-        };
+        let memory = Memory { delta_max: LEASE, ..Memory::begin(Instance(1), kept) };
         FirstStart::of(at(0), Some(&memory))
     }
 

@@ -67,7 +67,9 @@ pub(crate) async fn find(
             None => (Asker::new(config, keys, from).await?, None),
         };
         asker.enter(&membership);
-        if at.is_some_and(|at| at.founding != membership.founding()) {
+        let is_other = |at: Whereabouts| at.founding != membership.founding();
+        let has_cluster = |at: Whereabouts| at.entered || membership.id().number == 0;
+        if at.is_some_and(|at| is_other(at) && has_cluster(at)) {
             asker.note_differing(&member.name);
         }
         found.push((member, asker));
@@ -110,7 +112,11 @@ fn is_enough(all: &[Listed], count: usize) -> bool {
 /// settings.
 async fn latest(config: &Checked, listed: &mut [Listed]) -> Arc<Membership> {
     let own = config.membership();
-    let named: Vec<_> = listed.iter().filter_map(|listed| listed.at).collect();
+    let mut named: Vec<_> = listed.iter().filter_map(|listed| listed.at).collect();
+    // In a cluster that is being founded no member has entered an epoch.
+    if named.iter().any(|at| at.entered) {
+        named.retain(|at| at.entered);
+    }
     for founding in foundings(own.founding(), &named) {
         let of_it = named.iter().filter(|at| at.founding == founding);
         let Some(epoch) = of_it.map(|at| at.epoch).max() else { continue };

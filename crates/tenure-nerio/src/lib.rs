@@ -94,6 +94,7 @@
 
 mod agreement;
 mod asker;
+pub mod changes;
 mod counters;
 mod driver;
 mod edict_gate;

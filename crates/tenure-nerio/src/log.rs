@@ -31,7 +31,11 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
                 OwnEvent::Serving
                 | OwnEvent::Raised { .. }
                 | OwnEvent::DiskMended
-                | OwnEvent::SpareAgain,
+                | OwnEvent::SpareAgain
+                | OwnEvent::Changing { .. }
+                | OwnEvent::Wedged { .. }
+                | OwnEvent::Decided { .. }
+                | OwnEvent::Entered { .. },
             ..
         }
         | Notice::Resolved { .. } => tracing::info!(target: NOTICES, "{notice}"),
@@ -79,6 +83,7 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
         Notice::DiskFailed { .. }
         | Notice::DiskHangs { .. }
         | Notice::ListensElsewhere { .. }
+        | Notice::OtherLine { .. }
         | Notice::Resolved { .. }
         | Notice::LedBefore { .. }
         | Notice::Quarantined { .. }
@@ -125,6 +130,12 @@ fn lasting_event(
         | OwnEvent::DiskHangs { .. }
         | OwnEvent::DiskMended
         | OwnEvent::Epochs(_)
+        | OwnEvent::Changing { .. }
+        | OwnEvent::Wedged { .. }
+        | OwnEvent::Decided { .. }
+        | OwnEvent::JoinWaits { .. }
+        | OwnEvent::Entered { .. }
+        | OwnEvent::Removed { .. }
         | OwnEvent::Ignored(_) => None,
     }
 }

@@ -271,7 +271,7 @@ impl Builder {
                 let cluster = config.cluster.clone();
                 let node = name.clone();
                 let grantor = Grantor { cluster, node };
-                let (records, flushed, memory) = Records::open(storage, &grantor)?;
+                let (records, flushed, memory) = Records::open(storage, &grantor, &config)?;
                 (records, flushed, Some(memory))
             }
             None => {

@@ -17,6 +17,8 @@ pub enum Forgot {
     OtherBoot,
     /// The grants: their table is of an earlier memory, which was lost.
     OtherMemory,
+    /// The grants: their table is of the members before a change.
+    OtherEpoch,
     /// The grants, if there were any: there is no table of them, as before the first grant.
     NoTable,
     /// The grants: their table is damaged, as [`Notice::GrantsDamaged`] says.
@@ -31,6 +33,7 @@ impl Forgot {
         match memory {
             Memory::Kept { grants: Grants::OtherBoot, .. } => Self::OtherBoot,
             Memory::Kept { grants: Grants::OtherMemory, .. } => Self::OtherMemory,
+            Memory::Kept { grants: Grants::OtherEpoch, .. } => Self::OtherEpoch,
             Memory::Kept { grants: Grants::Torn(_), .. } => Self::Damaged,
             Memory::Kept { grants: Grants::Missing | Grants::SameBoot(_), .. } => Self::NoTable,
             Memory::Fresh | Memory::Lost => Self::Everything,
@@ -45,6 +48,10 @@ impl fmt::Display for Forgot {
                 "its grants are of another boot of its machine, or of another time namespace"
             }
             Self::OtherMemory => "its grants are of a memory before this one, which was lost",
+            Self::OtherEpoch => {
+                "its grants are of the members before a change, and the process ended while it \
+                 entered that change"
+            }
             Self::NoTable => {
                 "there is no table of its grants: it had granted nothing yet, or an operator \
                  removed it"
@@ -96,6 +103,16 @@ pub enum Notice {
         here: SocketAddr,
         /// Host and port of this grantor in the list.
         member: HostPort,
+    },
+    /// The settings of this grantor differ from the members that its state directory names. The
+    /// directory counts. Reported once, at the start.
+    OtherLine {
+        /// Members that the settings lack.
+        missing: Vec<NodeName>,
+        /// Names in the settings that are no members.
+        more: Vec<NodeName>,
+        /// Whether the settings have another quorum system.
+        quorums: bool,
     },
     /// The name of a member's host gives no address. The node looks the name up again after 1 to
     /// 10 s.
@@ -201,6 +218,7 @@ impl fmt::Display for Notice {
                 list(differing)
             ),
             Self::QuorumMayAgree => f.write_str("a quorum of members may agree again"),
+            Self::OtherLine { missing, more, quorums } => other_line(missing, more, *quorums, f),
             Self::ListensElsewhere { .. }
             | Self::Unresolved { .. }
             | Self::Resolved { .. }
@@ -232,6 +250,22 @@ impl fmt::Display for Notice {
             }
         }
     }
+}
+
+fn other_line(
+    missing: &[NodeName],
+    more: &[NodeName],
+    quorums: bool,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    f.write_str(
+        "the members in the state directory of this node count, and its settings differ: ",
+    )?;
+    let lacks = (!missing.is_empty()).then(|| format!("members lacks {}", list(missing)));
+    let has = (!more.is_empty()).then(|| format!("members has {} in addition", list(more)));
+    let other = quorums.then(|| "quorums is another system".to_owned());
+    let all: Vec<_> = [lacks, has, other].into_iter().flatten().collect();
+    write!(f, "{}; correct the settings", all.join(", "))
 }
 
 fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -313,7 +347,11 @@ fn mismatch(
 fn quarantined(until: Time, forgot: Forgot, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let left = until.since(tenure::clock::now());
     let longer = match forgot {
-        Forgot::OtherBoot | Forgot::OtherMemory | Forgot::NoTable | Forgot::Damaged => "",
+        Forgot::OtherBoot
+        | Forgot::OtherMemory
+        | Forgot::OtherEpoch
+        | Forgot::NoTable
+        | Forgot::Damaged => "",
         Forgot::Everything => ", longer if another node has a larger lease-max",
     };
     write!(f, "granting nothing for {left:.1?}{longer}, until every lease has ended: {forgot}")
@@ -337,6 +375,24 @@ mod tests {
     use tenure_core::Fence;
 
     use super::*;
+
+    #[test]
+    fn other_line_says_what_differs() {
+        let names = |text: &str| -> Vec<NodeName> {
+            text.split_whitespace().map(|name| name.parse().unwrap()).collect()
+        };
+        let told = |missing: &str, more: &str, quorums| {
+            let (missing, more) = (names(missing), names(more));
+            let told = Notice::OtherLine { missing, more, quorums }.to_string();
+            let begin = "the members in the state directory of this node count, and its settings \
+                         differ: ";
+            told.strip_prefix(begin).unwrap().to_owned()
+        };
+        assert_eq!(told("c", "", false), "members lacks c; correct the settings");
+        let all = "members lacks b, c, members has d in addition, quorums is another system; \
+                   correct the settings";
+        assert_eq!(told("b c", "d", true), all);
+    }
 
     /// A process that only asks has a name of no member.
     #[test]
@@ -375,6 +431,7 @@ mod tests {
         assert_eq!(said(Grants::Torn(tear)), "the table of its grants is damaged");
         assert!(said(Grants::OtherBoot).contains("another boot"));
         assert!(said(Grants::OtherMemory).contains("a memory before this one"));
+        assert!(said(Grants::OtherEpoch).contains("the members before a change"));
         assert!(Forgot::of(&Memory::Lost).to_string().contains("remembers nothing"));
     }
 }

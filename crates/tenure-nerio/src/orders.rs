@@ -87,7 +87,7 @@ impl Order {
 }
 
 /// Whether the host is an address of this machine alone; a name may lead anywhere.
-fn is_loopback(host: &HostPort) -> bool {
+pub(crate) fn is_loopback(host: &HostPort) -> bool {
     host.literal().is_some_and(|address| address.ip().is_loopback())
 }
 

@@ -1,7 +1,7 @@
 //! The storage of a grantor, and the path of its records to the storage.
 
 use std::convert::Infallible;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use tenure::clock;
 use tenure::state::Opening;
 use tenure::state::WriteError::Lost;
-use tenure_core::nerio::{Memory, Record, Remembered};
+use tenure_core::nerio::{Checked, DocumentError, Memory, Record, Remembered};
 use tenure_core::{Ticket, Time};
 use tokio::sync::mpsc as channel;
 
@@ -74,10 +74,11 @@ pub(crate) struct Records {
 pub(crate) type FlushAnswers = channel::UnboundedReceiver<(Ticket, Result<(), WriteError>)>;
 
 impl Records {
-    /// Opens the storage of `grantor`, and returns its memory.
+    /// Opens the storage of `grantor`, and returns its memory for a start with these settings.
     pub(crate) fn open(
         storage: &Storage,
         grantor: &Grantor,
+        config: &Checked,
     ) -> Result<(Self, FlushAnswers, Memory), MemoryError> {
         let (flushed, answers) = channel::unbounded_channel();
         match storage {
@@ -100,11 +101,14 @@ impl Records {
                     asked: Time::ZERO,
                     written: None,
                 };
-                Ok((records, answers, recovered.into_core()))
+                let memory = recovered.into_core(config);
+                let memory = memory.map_err(|why| other_document(path, why))?;
+                Ok((records, answers, memory))
             }
             Storage::Memory { opening } => {
                 let instance = state::durable::new_instance(clock::wall())?;
-                let memory = Remembered::new(instance, *opening == Opening::New).memory();
+                let memory = Remembered::new(instance, *opening == Opening::New).memory(config);
+                let memory = memory.map_err(|why| other_document("memory".as_ref(), why))?;
                 Ok((Self::nowhere(flushed), answers, memory))
             }
         }
@@ -178,6 +182,10 @@ impl Records {
             let _ = self.flushed.send((ticket, Err(WriteError::NoThread)));
         }
     }
+}
+
+fn other_document(path: &Path, why: DocumentError) -> MemoryError {
+    MemoryError::OtherDocument { path: path.to_owned(), why }
 }
 
 impl Drop for Records {
@@ -333,7 +341,14 @@ fn flush_all(
 mod tests {
     use std::fs;
 
+    use tenure_core::nerio::Config;
+
     use super::*;
+
+    fn config() -> Checked {
+        let members = tenure_core::nerio::members("a=127.0.0.1:7101").unwrap();
+        Config::new("c".parse().unwrap(), members).check().unwrap()
+    }
 
     /// A grantor that waits for old leases may write nothing else for that long.
     #[test]
@@ -345,7 +360,7 @@ mod tests {
         let node = "a".parse().unwrap();
         let grantor = Grantor { cluster, node };
         let storage = Storage::Directory { path: path.clone(), opening: Opening::New };
-        let (records, mut answers, _) = Records::open(&storage, &grantor).unwrap();
+        let (records, mut answers, _) = Records::open(&storage, &grantor, &config()).unwrap();
         let mut told = || {
             let give_up = clock::now().after(Duration::from_secs(60));
             loop {
@@ -377,7 +392,8 @@ mod tests {
         let node = "a".parse().unwrap();
         let grantor = Grantor { cluster, node };
         let open = |opening| {
-            Records::open(&Storage::Directory { path: path.clone(), opening }, &grantor).unwrap()
+            let storage = Storage::Directory { path: path.clone(), opening };
+            Records::open(&storage, &grantor, &config()).unwrap()
         };
         let grants = path.join("grants");
         for harm in [true, false] {
@@ -418,7 +434,7 @@ mod tests {
         let node = "a".parse().unwrap();
         let storage = Storage::Directory { path: path.clone(), opening: Opening::New };
         let (mut records, _answers, _) =
-            Records::open(&storage, &Grantor { cluster, node }).unwrap();
+            Records::open(&storage, &Grantor { cluster, node }, &config()).unwrap();
         let record = state::tests::grant_record("billing", 1);
         records.persist(&record).unwrap();
         fs::remove_file(path.join(".held")).unwrap();

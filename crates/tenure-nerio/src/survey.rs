@@ -162,6 +162,14 @@ impl Unsafe {
                      and start it with the later one, or, if that is gone, with an empty one; if \
                      two processes are {member}, stop the one with the old directory"
                 ),
+                Service::Removed => format!(
+                    "stop {member}, and leave it out of members; or, to have it let in again, \
+                     move its state directory away, start it, and add it (tenure members add)"
+                ),
+                Service::Wedged => format!(
+                    "wait: that takes milliseconds; if it lasts, start the members that are down: \
+                     the log of {member} says which it waits for"
+                ),
                 Service::Starting => {
                     format!(
                         "wait: that takes milliseconds; if it lasts, look at the disk of {member}"
@@ -249,6 +257,10 @@ impl fmt::Display for Activity {
             Service::Replaced => {
                 f.write_str("has an old state directory: the other members know a later one")
             }
+            Service::Wedged => {
+                f.write_str("grants nothing until it has entered an epoch of other members")
+            }
+            Service::Removed => f.write_str("is no member any more"),
         }
     }
 }

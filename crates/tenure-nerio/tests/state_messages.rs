@@ -29,11 +29,10 @@ fn refusal(parent: &TempDir, path: &Path, opening: Opening) -> String {
 fn used(parent: &TempDir) -> PathBuf {
     let path = parent.path().join("a");
     let (mut state, recovered) = open(&path, Opening::New).unwrap();
+    let instance = recovered.durable.instance;
     let boot = Boot(recovered.durable.boot.0 + 1);
     let delta_max = std::time::Duration::from_secs(10);
-    state
-        .write(&Record::Identity { instance: recovered.durable.instance, boot, delta_max })
-        .unwrap();
+    state.write(&Record::Identity { instance, boot, delta_max, enters: None }).unwrap();
     path
 }
 

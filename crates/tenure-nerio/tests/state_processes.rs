@@ -18,8 +18,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 use tenure::state::{Opening, StateError};
-use tenure_core::nerio::Tenancy;
-use tenure_core::nerio::{Boot, GrantRecord, Inc, Record, Stamp, Who};
+use tenure_core::nerio::{Boot, GrantRecord, GrantTable, Inc, Record, Stamp, Tenancy, Who};
 use tenure_core::{Fence, NodeName, Time, Value};
 use tenure_nerio::state::{Grantor, Grants, Memory, MemoryError, Recovered, StateDir};
 use tenure_supervise::take_signals;
@@ -36,7 +35,7 @@ fn open(path: &Path, opening: Opening) -> Result<(StateDir, Recovered), MemoryEr
 fn identity(recovered: &Recovered) -> Record {
     let instance = recovered.durable.instance;
     let boot = Boot(recovered.durable.boot.0 + 1);
-    Record::Identity { instance, boot, delta_max: Duration::from_secs(10) }
+    Record::Identity { instance, boot, delta_max: Duration::from_secs(10), enters: None }
 }
 
 fn grant(election: &str, number: u64) -> GrantRecord {
@@ -257,9 +256,10 @@ fn killed_writer_forgets_nothing() {
         drop(other);
 
         let (_state, recovered) = open(&path, Opening::Existing).unwrap();
-        let Memory::Kept { reserve, grants: Grants::SameBoot(grants) } = recovered.memory else {
+        let Memory::Kept { reserve, grants: Grants::SameBoot(table) } = recovered.memory else {
             panic!("round {round}: {}", recovered.memory);
         };
+        let grants = table.grants;
         assert!(reserve.number() >= reserved, "{reserve} {reserved}");
         let known = |model: &BTreeMap<_, _>| model.values().cloned().collect::<Vec<_>>();
         if grants != known(&model) {
@@ -322,6 +322,11 @@ fn restart(state: StateDir) -> (StateDir, Fence, Grants) {
     }
 }
 
+/// Grants that are found in an epoch 0.
+fn same_boot(grants: Vec<GrantRecord>) -> Grants {
+    Grants::SameBoot(GrantTable { grants, ..GrantTable::default() })
+}
+
 fn billing(number: u64) -> Record {
     grant("billing", number).into()
 }
@@ -363,7 +368,7 @@ fn no_room_within_an_entry(mut state: StateDir) -> StateDir {
         refused(&mut state, &billing(2), "grants");
         limit(None);
         let (restarted, _, grants) = restart(state);
-        assert_eq!(grants, Grants::SameBoot(vec![grant("billing", 1)]), "cut {cut}");
+        assert_eq!(grants, same_boot(vec![grant("billing", 1)]), "cut {cut}");
         state = restarted;
     }
     // The next write goes there again, and not over the valid entry, which would be cut here.
@@ -373,7 +378,7 @@ fn no_room_within_an_entry(mut state: StateDir) -> StateDir {
     state.write(&billing(3)).unwrap();
     limit(None);
     let (state, _, grants) = restart(state);
-    assert_eq!(grants, Grants::SameBoot(vec![grant("billing", 3)]));
+    assert_eq!(grants, same_boot(vec![grant("billing", 3)]));
     println!("> cut");
     state
 }
@@ -388,7 +393,7 @@ fn no_room_for_another_election(mut state: StateDir) -> StateDir {
     refused(&mut state, &one_more, "grants");
     state.write(&billing(5)).unwrap();
     let (mut state, _, grants) = restart(state);
-    let Grants::SameBoot(grants) = grants else { panic!("{grants}") };
+    let Grants::SameBoot(GrantTable { grants, .. }) = grants else { panic!("{grants}") };
     assert_eq!((grants.len(), &grants[0]), (64, &grant("billing", 5)));
     limit(None);
     state.write(&one_more).unwrap();
@@ -405,7 +410,7 @@ fn no_room_for_the_identity(mut state: StateDir) {
     assert_eq!(reserve, Fence::NONE);
     state.write(&record).unwrap();
     let (_state, reserve, grants) = restart(state);
-    let Grants::SameBoot(grants) = grants else { panic!("{grants}") };
+    let Grants::SameBoot(GrantTable { grants, .. }) = grants else { panic!("{grants}") };
     assert_eq!((reserve, grants.len()), (Fence::new(9), 65));
     println!("> identity");
 }

@@ -1,12 +1,13 @@
-//! `tenure members`: lists the members, with the state of each.
+//! `tenure members`: lists the members, with the state of each, and changes them.
 
 use serde_json::{Value, json};
+use tenure::NodeName;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::ask::ChangeMembersSettings;
 use crate::output;
-use crate::protocol::{Backend, Member, MemberChange, Members, MembersEpoch};
+use crate::protocol::{Backend, MadeChange, Member, MemberChange, Members, MembersEpoch};
 use crate::settings::Context;
 
 pub(super) async fn run(backend: Box<dyn Backend>, context: Context) -> Result<Exit, Failure> {
@@ -48,19 +49,27 @@ pub(super) async fn change(
     settings: ChangeMembersSettings,
     context: Context,
 ) -> Result<Exit, Failure> {
-    let ChangeMembersSettings { backend, change } = settings;
-    backend.change_members(change.clone(), &context.origins).await?;
-    let (name, done) = match change {
-        MemberChange::Add(name) => (name, "added"),
-        MemberChange::Remove(name) => (name, "removed"),
-    };
-    let text = if context.json {
-        json!({"name": name.as_str(), "change": done}).to_string()
-    } else {
-        format!("{name} {done}")
-    };
+    let ChangeMembersSettings { backend, change, limit } = settings;
+    let made = backend.change_members(change.clone(), limit, &context.origins).await?;
+    let text = if context.json { change_object(&change, made) } else { change_line(&change, made) };
     output::print(&format!("{text}\n"))?;
     Ok(Exit::Done)
+}
+
+fn change_object(change: &MemberChange, made: MadeChange) -> String {
+    let mut told = json!({"name": change.name().map(NodeName::as_str), "change": change.done()});
+    if let Some(epoch) = made.epoch {
+        told["epoch"] = epoch.into();
+    }
+    told.to_string()
+}
+
+fn change_line(change: &MemberChange, made: MadeChange) -> String {
+    let epoch = made.epoch.map(|epoch| format!(", in epoch {epoch}")).unwrap_or_default();
+    match change.name() {
+        Some(name) => format!("{name} {}{epoch}", change.done()),
+        None => "the change is cancelled".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -86,5 +95,18 @@ mod tests {
         let none = Members { epoch: None, ..at(0) };
         let told: Value = serde_json::from_str(&object(&none)).unwrap();
         assert!(told.get("epoch").is_none(), "{told}");
+    }
+
+    #[test]
+    fn change_is_printed_with_its_epoch() {
+        let remove = MemberChange::Remove("c".parse().unwrap());
+        let (voters, nodes) = (MadeChange::default(), MadeChange { epoch: Some(3) });
+        assert_eq!(change_line(&remove, voters), "c removed");
+        assert_eq!(change_line(&remove, nodes), "c removed, in epoch 3");
+        assert_eq!(change_line(&MemberChange::Cancel, voters), "the change is cancelled");
+        assert_eq!(change_object(&remove, voters), r#"{"change":"removed","name":"c"}"#);
+        assert_eq!(change_object(&remove, nodes), r#"{"change":"removed","epoch":3,"name":"c"}"#);
+        let cancelled = change_object(&MemberChange::Cancel, voters);
+        assert_eq!(cancelled, r#"{"change":"cancelled","name":null}"#);
     }
 }

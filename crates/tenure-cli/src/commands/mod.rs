@@ -31,7 +31,9 @@ use self::signals::beside_orphans;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{self, Failure, quoted};
-use crate::invocation::ask::{AskSettings, ChangeMembersSettings, TellSettings, TransferSettings};
+use crate::invocation::ask::{
+    AskSettings, ChangeCommand, ChangeMembersSettings, TellSettings, TransferSettings,
+};
 use crate::invocation::nerio::ask::{CandidatesSettings, VerifySettings, elections};
 use crate::invocation::nerio::demo::DemoSettings;
 use crate::invocation::nerio::keys::{IssueKeySettings, NewKeySettings};
@@ -43,7 +45,7 @@ use crate::invocation::nerio::recover::RecoverSettings;
 use crate::invocation::nerio::simulate::SimulateSettings;
 use crate::invocation::run::RunSettings;
 use crate::invocation::{self, Invocation, Reading, ask};
-use crate::protocol::{self, Layers, MemberChange, Registry};
+use crate::protocol::{self, Layers, Registry};
 use crate::settings::Context;
 use crate::settings::table::REMOTE;
 use crate::stderr;
@@ -61,7 +63,7 @@ const fn row(words: &'static str, read: fn(&mut Layers<'_>) -> Result<Work, Fail
 }
 
 /// All commands but `completions`, which prints a text.
-static ALL: [Command; 21] = [
+static ALL: [Command; 23] = [
     row("run", |layers| work(RunSettings::read(layers)?, run::run, stay)),
     row("node", |layers| {
         let settings = NodeSettings::read(layers)?;
@@ -91,8 +93,10 @@ static ALL: [Command; 21] = [
     }),
     row("members", |layers| work(ask::members(layers)?, members::run, block_on)),
     row("members show", |layers| work(ask::members(layers)?, members::run, block_on)),
-    row("members add", |layers| change_members(layers, MemberChange::Add)),
-    row("members remove", |layers| change_members(layers, MemberChange::Remove)),
+    row("members add", |layers| change_members(layers, ChangeCommand::Add)),
+    row("members remove", |layers| change_members(layers, ChangeCommand::Remove)),
+    row("members replace", |layers| change_members(layers, ChangeCommand::Replace)),
+    row("members cancel", |layers| change_members(layers, ChangeCommand::Cancel)),
     row("resign", |layers| {
         if is_elsewhere(layers)? {
             work(OrderSettings::resign(layers)?, nerio::order::run, block_on)
@@ -114,11 +118,8 @@ static ALL: [Command; 21] = [
     row("simulate", |layers| at_once(SimulateSettings::read(layers)?, nerio::simulate::run)),
 ];
 
-fn change_members(
-    layers: &mut Layers<'_>,
-    change: fn(tenure::NodeName) -> MemberChange,
-) -> Result<Work, Failure> {
-    work(ChangeMembersSettings::read(layers, change)?, members::change, block_on)
+fn change_members(layers: &mut Layers<'_>, command: ChangeCommand) -> Result<Work, Failure> {
+    work(ChangeMembersSettings::read(layers, command)?, members::change, block_on)
 }
 
 /// The work of a command whose future `carry_out` runs.

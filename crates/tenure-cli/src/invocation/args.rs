@@ -15,7 +15,7 @@ use crate::settings::{Default, Spec, parse};
 
 /// The name of the arguments after `--`.
 pub const COMMAND: &str = "CMD";
-/// The argument of `members add` and `members remove`.
+/// The argument of `members add`, `remove` and `replace`.
 pub const MEMBER: &str = "member";
 /// The argument of `completions`.
 pub const SHELL: &str = "SHELL";
@@ -162,48 +162,90 @@ fn candidates(registry: Registry) -> Command {
 
 fn members(registry: Registry) -> Command {
     let shows = |protocol: &Protocol| protocol.can.members;
-    let changes = |protocol: &Protocol| protocol.can.change_members;
     let own = [&ELECTION.spec, &PROTOCOL.spec];
     let show = |name| {
         with_settings_of(registry, shows, Command::new(name), &own)
             .about("Print the members, and the state of each")
             .after_help(
-                "Prints the nodes of the members list. Where members can be added and removed, \
-                 prints all known voters, with and without a vote. Ends with 4 when fewer members \
-                 serve than a quorum needs.\n\n\
+                "Prints all members: of Nerio also the nodes of the members list that are none, of \
+                 voters also those that have no vote. Ends with 4 when fewer members serve than a \
+                 quorum needs.\n\n\
                  Example:\n  tenure members --config tenure.toml",
             )
     };
-    let able = registry.0.iter().find(|protocol| changes(protocol));
-    let protocol = able.map(|one| format!(" --protocol {}", one.name)).unwrap_or_default();
-    let change = |name, about: &'static str, more: &str| {
-        with_settings_of(registry, changes, Command::new(name), &own)
-            .about(about)
-            .arg(
-                Arg::new(MEMBER)
-                    .help("The name of the member")
-                    .value_name("NAME")
-                    .value_parser(OsStringValueParser::new()),
-            )
-            .after_help(format!(
-                "The leader makes the change. {more} Ends with 3 when nobody leads, and 6 when the \
-                 leader refuses.\n\n\
-                 Example:\n  tenure members {name} west{protocol} --config tenure.toml"
-            ))
-    };
     show("members").args_conflicts_with_subcommands(true).subcommands([
         show("show"),
-        change(
+        change_members(
+            registry,
             "add",
-            "Give a vote to a running node that has none",
-            "Remove a member that lost its state directory, then add it with the new one.",
+            Some("NAME[=HOST:PORT,…]"),
+            "Add a member: a running node with an empty state directory, or a voter",
+            "The node must run already, with an empty state directory, without --new, and with \
+             these members in its list. Its addresses are those at which others look for it. A \
+             voter has none here, and a voter that lost its state directory is removed first, \
+             then added with the new one.",
+            "d=10.0.0.4:7101",
         ),
-        change(
+        change_members(
+            registry,
             "remove",
-            "Take a member's vote away",
-            "A leader is never removed: make it resign first, with tenure resign.",
+            Some("NAME"),
+            "Remove a member",
+            "Stop the node afterwards. A leading voter is never removed: make it resign first, \
+             with tenure resign.",
+            "c",
+        ),
+        change_members(
+            registry,
+            "replace",
+            Some("NAME"),
+            "Give a member's place to the running node with this name and an empty directory",
+            "For a member whose machine or state directory is lost: start a node with the name of \
+             the member and an empty state directory, without --new. Voters are removed and added \
+             instead.",
+            "c",
+        ),
+        change_members(
+            registry,
+            "cancel",
+            None,
+            "End the change that the members carry out, as long as none has accepted it",
+            "Voters have no such changes.",
+            "",
         ),
     ])
+}
+
+/// A command below `members` that changes one, with this argument.
+fn change_members(
+    registry: Registry,
+    name: &'static str,
+    argument: Option<&'static str>,
+    about: &'static str,
+    more: &str,
+    example: &str,
+) -> Command {
+    let changes = |protocol: &Protocol| protocol.can.change_members;
+    let own = [&ELECTION.spec, &PROTOCOL.spec, &TIMEOUT.spec];
+    let argument = argument.map(|value| {
+        Arg::new(MEMBER)
+            .help("The name of the member")
+            .value_name(value)
+            .value_parser(OsStringValueParser::new())
+    });
+    let example = if example.is_empty() { String::new() } else { format!(" {example}") };
+    with_settings_of(registry, changes, Command::new(name), &own)
+        .about(about)
+        .args(argument)
+        .after_help(format!(
+            "{more} With Nerio one member carries the change out, and a leader leads on over it. \
+             Give --key-file with a key that has the right members, and --quorums where the \
+             quorums of the new members are no majority (a grid by its rows: grid:a+b,c+d). With \
+             voters the leader makes the change.\n\n\
+             Ends with 0 when a quorum of the new members serves, 3 when no voter leads, 4 when \
+             the outcome is unknown after --timeout, 6 when the change is refused.\n\n\
+             Example:\n  tenure members {name}{example} --config tenure.toml --key-file op.key"
+        ))
 }
 
 fn resign(registry: Registry) -> Command {

@@ -9,8 +9,8 @@ use tenure_core::{ElectionName, NodeName};
 use crate::args;
 use crate::control::{self, Realm};
 use crate::failure::{Failure, quoted};
-use crate::protocol::{Backend, Layers, MemberChange, Protocol, Purpose, Realms, whole};
-use crate::settings::{Origin, parse, table};
+use crate::protocol::{Backend, Layers, MemberChange, NewMember, Protocol, Purpose, Realms, whole};
+use crate::settings::{Origin, Refusal, parse, table};
 
 /// The checked settings of `tenure leader` and `observe`.
 #[derive(Debug)]
@@ -41,42 +41,73 @@ pub fn members(layers: &mut Layers<'_>) -> Result<Box<dyn Backend>, Failure> {
     protocol.backend(layers, Purpose::Members(election.as_ref()))
 }
 
-/// The checked settings of `tenure members add` and `members remove`.
+/// The commands below `tenure members` that change a member.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChangeCommand {
+    Add,
+    Remove,
+    Replace,
+    Cancel,
+}
+
+/// The checked settings of a command that changes a member.
 #[derive(Debug)]
 pub struct ChangeMembersSettings {
     pub backend: Box<dyn Backend>,
     pub change: MemberChange,
+    /// The longest time for the change; `None` for that of the protocol.
+    pub limit: Option<Duration>,
 }
 
 impl ChangeMembersSettings {
-    pub fn read(
-        layers: &mut Layers<'_>,
-        change: fn(NodeName) -> MemberChange,
-    ) -> Result<Self, Failure> {
+    pub fn read(layers: &mut Layers<'_>, command: ChangeCommand) -> Result<Self, Failure> {
         let protocol = layers.protocol()?;
-        let fix = if protocol.can.members {
-            "the members of a running cluster cannot change"
-        } else {
-            "candidates come and go as they like"
-        };
+        let fix = "candidates come and go as they like";
         let can = protocol.can.change_members;
         supported(layers, "a change of members", protocol, can, fix)?;
         let election = layers.optional(&table::ELECTION)?;
-        let backend = protocol.backend(layers, Purpose::Members(election.as_ref()))?;
-        Ok(Self { backend, change: change(member(layers)?) })
+        let backend = protocol.backend(layers, Purpose::ChangeMembers(election.as_ref()))?;
+        let change = match command {
+            ChangeCommand::Add => MemberChange::Add(new_member(layers)?),
+            ChangeCommand::Remove => MemberChange::Remove(member(layers)?),
+            ChangeCommand::Replace => MemberChange::Replace(member(layers)?),
+            ChangeCommand::Cancel => MemberChange::Cancel,
+        };
+        let limit = layers.optional(&table::TIMEOUT)?;
+        backend.check_change(&change, &layers.origins)?;
+        Ok(Self { backend, change, limit })
     }
 }
 
-fn member(layers: &Layers<'_>) -> Result<NodeName, Failure> {
-    let Some(text) = layers.flags().get_one::<OsString>(args::MEMBER) else {
-        return Err(Failure::usage("no member is named", "write the name after the command")
-            .origin(Origin::Argument("NAME")));
-    };
-    let text = text.to_string_lossy();
-    parse::node(&text).map_err(|refusal| {
-        Failure::usage(format!("member {}: {}", quoted(&text), refusal.what), refusal.fix)
+/// The text after the command.
+fn member_text(layers: &Layers<'_>) -> Result<String, Failure> {
+    let text = layers.flags().get_one::<OsString>(args::MEMBER);
+    text.map(|text| text.to_string_lossy().into_owned()).ok_or_else(|| {
+        Failure::usage("no member is named", "write the name after the command")
             .origin(Origin::Argument("NAME"))
     })
+}
+
+fn member(layers: &Layers<'_>) -> Result<NodeName, Failure> {
+    let text = member_text(layers)?;
+    parse::node(&text).map_err(|refusal| not_a_member(&text, refusal))
+}
+
+/// `NAME`, or `NAME=HOST:PORT,HOST:PORT`.
+fn new_member(layers: &Layers<'_>) -> Result<NewMember, Failure> {
+    let text = member_text(layers)?;
+    let (name, hosts) = match text.split_once('=') {
+        Some((name, hosts)) => (name, parse::hosts(hosts)),
+        None => (&*text, Ok(Vec::new())),
+    };
+    let name = parse::node(name).map_err(|refusal| not_a_member(&text, refusal))?;
+    let hosts = hosts.map_err(|refusal| not_a_member(&text, refusal))?;
+    Ok(NewMember { name, hosts })
+}
+
+fn not_a_member(text: &str, refusal: Refusal) -> Failure {
+    Failure::usage(format!("member {}: {}", quoted(text), refusal.what), refusal.fix)
+        .origin(Origin::Argument("NAME"))
 }
 
 /// Refuses a command that the protocol does not have.

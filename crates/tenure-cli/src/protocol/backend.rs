@@ -10,7 +10,7 @@ use tenure::{
 use tokio::sync::{mpsc, watch};
 
 use super::later::{Later, at_once};
-use super::members::{MemberChange, Members};
+use super::members::{MadeChange, MemberChange, Members};
 use super::roles::{Part, RoleHolder};
 use crate::control::Call;
 use crate::exit::Exit;
@@ -79,12 +79,20 @@ pub trait Backend: Debug {
         at_once(Err(unsupported("members")))
     }
 
-    /// Adds or removes a member, if the protocol [`can`](super::Protocol::can) do that.
+    /// Refuses a change that the protocol cannot make with these settings, before any member is
+    /// asked.
+    fn check_change(&self, _: &MemberChange, _: &Origins) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Changes a member, if the protocol [`can`](super::Protocol::can) do that. `None` takes the
+    /// protocol's own limit of time.
     fn change_members<'a>(
         &'a self,
         _: MemberChange,
+        _: Option<Duration>,
         _: &'a Origins,
-    ) -> Later<'a, Result<(), Failure>> {
+    ) -> Later<'a, Result<MadeChange, Failure>> {
         at_once(Err(unsupported("changes of members")))
     }
 }

@@ -1,13 +1,58 @@
 //! The members of a protocol with a list of members.
 
 use tenure::NodeName;
+use tenure_core::nerio::HostPort;
 
 use crate::failure::Failure;
 
+/// A change of one member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MemberChange {
-    Add(NodeName),
+    Add(NewMember),
     Remove(NodeName),
+    /// Another state directory for a member: that of the running node with this name.
+    Replace(NodeName),
+    /// The end of the change that runs.
+    Cancel,
+}
+
+/// A node that is to be a member.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewMember {
+    pub name: NodeName,
+    /// Addresses at which others look for it; none where members tell their own.
+    pub hosts: Vec<HostPort>,
+}
+
+/// A change that was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MadeChange {
+    /// Number of the epoch that has the change, of protocols with epochs.
+    pub epoch: Option<u64>,
+}
+
+impl MemberChange {
+    /// The member that changes; `None` for [`Cancel`](Self::Cancel).
+    #[must_use]
+    pub const fn name(&self) -> Option<&NodeName> {
+        match self {
+            Self::Add(NewMember { name, .. }) | Self::Remove(name) | Self::Replace(name) => {
+                Some(name)
+            }
+            Self::Cancel => None,
+        }
+    }
+
+    /// The change that was made, one word for programs.
+    #[must_use]
+    pub const fn done(&self) -> &'static str {
+        match self {
+            Self::Add(_) => "added",
+            Self::Remove(_) => "removed",
+            Self::Replace(_) => "replaced",
+            Self::Cancel => "cancelled",
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -50,7 +50,7 @@ pub use self::backend::{
 };
 pub use self::later::{Later, at_once};
 pub use self::layers::{Layers, Realms};
-pub use self::members::{Member, MemberChange, Members, MembersEpoch};
+pub use self::members::{MadeChange, Member, MemberChange, Members, MembersEpoch, NewMember};
 pub use self::registry::Registry;
 pub(crate) use self::registry::default;
 #[cfg(test)]
@@ -169,6 +169,8 @@ pub enum Purpose<'a> {
     Ask(&'a ElectionName),
     /// Ask the members for their state; of this election if it has members of its own.
     Members(Option<&'a ElectionName>),
+    /// Change the members; of this election if it has members of its own.
+    ChangeMembers(Option<&'a ElectionName>),
     /// Order the leader of this election to step down.
     Order(&'a ElectionName),
     /// List the elections that may be asked about.
@@ -182,7 +184,7 @@ impl<'a> Purpose<'a> {
             Self::Campaign(election) | Self::Ask(election) | Self::Order(election) => {
                 Some(election)
             }
-            Self::Members(_) | Self::Elections => None,
+            Self::Members(_) | Self::ChangeMembers(_) | Self::Elections => None,
         }
     }
 }

@@ -77,6 +77,15 @@ pub fn node(text: &str) -> Result<NodeName, Refusal> {
     NodeName::new(text).map_err(|error| refused(&error, NodeName::MAX_BYTES))
 }
 
+/// Hosts and ports with commas between them.
+pub fn hosts(text: &str) -> Result<Vec<HostPort>, Refusal> {
+    let host = |text: &str| {
+        let host = text.trim().parse::<HostPort>();
+        host.map_err(|error| Refusal::new(error.to_string(), HostPortError::FIX))
+    };
+    text.split(',').map(host).collect()
+}
+
 pub fn nodes(text: &str) -> Result<Vec<NodeName>, Refusal> {
     text.split(',').map(|name| node(name.trim())).collect()
 }
@@ -105,9 +114,8 @@ pub fn elections(text: &str) -> Result<Elections, Refusal> {
 pub const ANOTHER: &str = "another name is another election";
 
 pub fn rights(text: &str) -> Result<Rights, Refusal> {
-    text.parse().map_err(|error: RightsError| {
-        Refusal::new(error.to_string(), "list some of contend, ask, resign, with commas between")
-    })
+    let fix = "list some of contend, ask, resign, members, with commas between";
+    text.parse().map_err(|error: RightsError| Refusal::new(error.to_string(), fix))
 }
 
 /// The value that a candidate shows to others.

@@ -98,10 +98,11 @@ crate::settings! {
         parse::switch, plain,
         "Reach the process through the members, over the network, instead of by its control \
          socket on this machine";
-    TIMEOUT: Duration = "timeout" "DURATION" Text, ONE_CALL, Text("1m 30s"), GENERAL,
-        parse::positive_duration, span,
+    TIMEOUT: Duration = "timeout" "DURATION" Text, ONE_CALL,
+        Follows("1m 30s for a leader, 30s for a change of members, 10s for one of voters"),
+        GENERAL, parse::positive_duration, span,
         "With --remote: how long the leader may take to step down. If transfer has --wait, that \
-         time counts instead";
+         time counts instead. With members add, remove and replace: how long the change may take";
     WAIT: Duration = "wait" "DURATION" Text, ONE_CALL, Nothing, GENERAL,
         parse::duration, span,
         "How long to wait; the last answers may take a second longer. The text below says what \
@@ -160,8 +161,8 @@ crate::settings! {
     RIGHTS: Rights = "rights" "LIST" Text, ONE_CALL, Text("contend,ask"), GENERAL,
         parse::rights, plain,
         "The rights of the key: contend (lead), ask (see leaders and candidates), resign (make \
-         leaders on other machines resign or hand over). A key with ask alone never lets a process \
-         lead";
+         leaders on other machines resign or hand over), members (change the members of the \
+         cluster). A key with ask alone never lets a process lead";
     OUT: PathBuf = "out" "FILE" Text, ONE_CALL, Nothing, OUTPUT,
         parse::path, path,
         "Write the key to this new file, readable only by its owner, instead of printing it";

@@ -105,6 +105,17 @@ pub enum Refusal {
     Starting,
     /// A later memory of this member has replaced the memory of this process.
     Replaced,
+    /// This grantor has accepted the members of the next epoch, and grants nothing until it has
+    /// entered it.
+    Wedged {
+        /// Number of that epoch.
+        next: u64,
+    },
+    /// This grantor is no member of the present epoch.
+    Removed {
+        /// Number of that epoch.
+        epoch: u64,
+    },
 }
 
 /// `refused` (section 10.2).
@@ -229,6 +240,11 @@ pub enum Service {
     Starting,
     /// Other members know a later memory of this member. The grantor never grants again.
     Replaced,
+    /// The grantor has accepted the members of the next epoch, and grants nothing until it has
+    /// entered it. Holders that this grantor reports count.
+    Wedged,
+    /// The grantor is no member of the present epoch.
+    Removed,
 }
 
 /// The state of an election at one grantor.
@@ -351,6 +367,8 @@ impl fmt::Display for Refusal {
             Self::Disk => f.write_str("cannot write"),
             Self::Starting => f.write_str("starting"),
             Self::Replaced => f.write_str("replaced by a later memory"),
+            Self::Wedged { next } => write!(f, "wedged for epoch {next}"),
+            Self::Removed { epoch } => write!(f, "removed in epoch {epoch}"),
         }
     }
 }
@@ -366,6 +384,8 @@ impl fmt::Display for Service {
             Self::Failing => f.write_str("unable to write its state directory"),
             Self::Starting => f.write_str("starting"),
             Self::Replaced => f.write_str("replaced by a later memory"),
+            Self::Wedged => f.write_str("wedged while its members change"),
+            Self::Removed => f.write_str("no member any more"),
         }
     }
 }

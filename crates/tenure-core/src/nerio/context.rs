@@ -10,6 +10,7 @@ use super::identity::{Inc, Who};
 use super::round_trips::RoundTrips;
 use crate::draw::Draw;
 use crate::name::NodeName;
+use crate::time::Time;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Context {
@@ -18,6 +19,9 @@ pub(super) struct Context {
     pub(super) membership: Arc<Membership>,
     /// Whether these members have confirmed the membership.
     pub(super) confirmation: Confirmation,
+    /// The membership before the last change of epochs, and the time until which candidates still
+    /// release there: their leases have ended then.
+    pub(super) before: Option<(Arc<Membership>, Time)>,
     pub(super) who: Who,
     pub(super) draw: Draw,
     pub(super) trips: RoundTrips,
@@ -31,7 +35,12 @@ impl Context {
         let who = Who { name, inc: Inc(0) };
         let (draw, silence) = (Draw::new(0), LeaderSilence::default());
         let (confirmation, trips) = (Confirmation::default(), RoundTrips::default());
-        Self { config, membership, confirmation, who, draw, trips, silence }
+        Self { config, membership, confirmation, before: None, who, draw, trips, silence }
+    }
+
+    /// The membership before this one, while leases from there may last.
+    pub(super) fn before(&self, now: Time) -> Option<&Arc<Membership>> {
+        self.before.as_ref().filter(|(_, until)| now < *until).map(|(before, _)| before)
     }
 
     pub(super) fn round_trip(&self) -> Duration {

@@ -8,7 +8,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::body::{Refusal, fmt_fence};
-use super::epoch::{DocumentError, Membership};
+use super::epoch::{DocumentError, Membership, SeatChange};
 use super::identity::Who;
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
@@ -156,10 +156,45 @@ pub enum OwnEvent {
         holder: SocketAddr,
         other: SocketAddr,
     },
-    /// The memberships of the epochs for which this node takes messages, at most four; the first is
-    /// that of its candidates. Emitted when they change. A node begins with the
-    /// [membership](super::Checked::membership) of its settings.
+    /// The memberships of the epochs of this node, at most four; the first is that of its
+    /// candidates. The others are the one before it, that of its grantor, and one that is proposed
+    /// or decided. Emitted when they change, before all other effects of an input. A node begins
+    /// with the [membership](super::Checked::membership) of its settings; a start on a memory that
+    /// names another membership emits that one.
     Epochs(Vec<Arc<Membership>>),
+    /// An operator has asked this grantor for a change of members, and it begins.
+    Changing {
+        what: SeatChange,
+        by: NodeName,
+        from: SocketAddr,
+    },
+    /// This grantor has accepted the members of the next epoch, and grants nothing until it has
+    /// entered it, whatever becomes of the process.
+    Wedged {
+        /// Number of the epoch.
+        next: u64,
+    },
+    /// The members of this epoch are decided.
+    Decided {
+        epoch: u64,
+        members: Vec<NodeName>,
+    },
+    /// This grantor is a member of a decided epoch, and waits for these members to say which leases
+    /// may last. Emitted when the list changes.
+    JoinWaits {
+        epoch: u64,
+        silent: Vec<NodeName>,
+    },
+    /// This grantor grants in this epoch.
+    Entered {
+        epoch: u64,
+        members: Vec<NodeName>,
+    },
+    /// This grantor is no member of this decided epoch, and grants no more.
+    Removed {
+        epoch: u64,
+        members: Vec<NodeName>,
+    },
     /// A member is in another cluster, to which this node does not go: the document does not fit
     /// the settings, or the node's own members do not agree with that member. Emitted each time the
     /// member names the epoch.
@@ -217,6 +252,11 @@ pub enum Ignored {
     Command,
     /// Message that is meant for another epoch.
     OtherEpoch,
+    /// Answer of another memory than that of the member's seat.
+    OtherMemory,
+    /// Message about the next epoch, at a grantor that has no vote, or with a ballot far above all
+    /// others.
+    NoVote,
 }
 
 impl Ignored {
@@ -237,6 +277,8 @@ impl Ignored {
             Self::OtherIncarnation => "other_incarnation",
             Self::Command => "command",
             Self::OtherEpoch => "epoch",
+            Self::OtherMemory => "other_memory",
+            Self::NoVote => "no_vote",
         }
     }
 }
@@ -285,6 +327,21 @@ impl OwnEvent {
                  this process the version of {by}"
             ),
             (Self::Ordered { .. }, Some(election)) => write!(f, "{election}: {self}"),
+            (Self::Removed { epoch, members }, _) => write!(
+                f,
+                "this node is no member any more: epoch {epoch} has {}. Stop it; or, to have it \
+                 let in again, move its state directory away, start it, and add it (`tenure \
+                 members add`)",
+                List(members, ", ")
+            ),
+            (Self::JoinWaits { epoch, silent }, _) => write!(
+                f,
+                "a member of epoch {epoch}, which it enters when enough members have said which \
+                 leases may last; {} {} not answer: start {}, or look at the way there",
+                List(silent, ", "),
+                if silent.len() == 1 { "does" } else { "do" },
+                if silent.len() == 1 { "it" } else { "them" }
+            ),
             (Self::Granted { to }, Some(election)) => write!(f, "{election} granted to {to}"),
             (Self::Freed { by }, Some(election)) => write!(f, "{election} given up by {by}"),
             _ => write!(f, "{self}"),
@@ -358,16 +415,52 @@ impl fmt::Display for OwnEvent {
             Self::AddressContested { who, holder, other } => {
                 write!(f, "{who} speaks from {holder} and from {other}; the first is believed")
             }
+            Self::Epochs(_)
+            | Self::Changing { .. }
+            | Self::Wedged { .. }
+            | Self::Decided { .. }
+            | Self::JoinWaits { .. }
+            | Self::Entered { .. }
+            | Self::Removed { .. }
+            | Self::OtherDocument { .. }
+            | Self::UnreadableDocument { .. } => self.fmt_epoch(f),
+            Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
+        }
+    }
+}
+
+impl OwnEvent {
+    /// Prints an event about epochs.
+    fn fmt_epoch(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::Epochs(all) => {
                 let numbers = all.iter().map(|one| one.id().number).collect::<Vec<_>>();
                 write!(f, "takes messages for epochs {}", List(&numbers, ", "))
+            }
+            Self::Changing { what, by, from } => {
+                write!(f, "begins a change of members: {what}, for {by} at {from}")
+            }
+            Self::Wedged { next } => {
+                write!(f, "grants nothing until it has entered epoch {next}")
+            }
+            Self::Decided { epoch, members } => {
+                write!(f, "epoch {epoch} is decided: {}", List(members, ", "))
+            }
+            Self::JoinWaits { epoch, silent } => {
+                write!(f, "waits to enter epoch {epoch}: nothing heard of {}", List(silent, ", "))
+            }
+            Self::Entered { epoch, members } => {
+                write!(f, "grants in epoch {epoch}: {}", List(members, ", "))
+            }
+            Self::Removed { epoch, members } => {
+                write!(f, "no member of epoch {epoch}: {}", List(members, ", "))
             }
             Self::OtherDocument { by, error: Some(error), .. } => {
                 write!(f, "{by} has another document: {error}")
             }
             Self::OtherDocument { by, error: None, .. } => write!(f, "{by} is in another cluster"),
             Self::UnreadableDocument { by, .. } => write!(f, "cannot read the document of {by}"),
-            Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
+            _ => Ok(()),
         }
     }
 }

@@ -1,16 +1,21 @@
 //! The memory of a restarted grantor, by the same rules in state directories, simulators and tests.
 
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::config::Checked;
+use super::epoch::{Document, DocumentError, EpochId, Membership, Origin, Vote};
 use super::identity::{Boot, Instance};
 use super::record::{GrantRecord, Record};
 use super::roster::Entry;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};
+use crate::time::Time;
 
 /// The memory of a grantor at its start.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -26,6 +31,20 @@ pub struct Memory {
     pub kept: Kept,
     /// Memory of each member, as far as it was written down.
     pub roster: Vec<(NodeName, Entry)>,
+    /// The epoch that the memory has entered; `None` if the grantor takes the members of its
+    /// settings.
+    pub membership: Option<Arc<Membership>>,
+    /// Whether the grantor enters the epoch of its settings with this start: the memory has
+    /// promised something, or is declared new, and names no epoch yet.
+    pub enters: bool,
+    /// Its vote on the successor of that epoch.
+    pub vote: Vote<Arc<Membership>>,
+    /// Longest time for which a lease of an earlier epoch may last, counted from a start after
+    /// another boot of the machine.
+    pub inherited: Duration,
+    /// The latest end of a lease of an earlier epoch, on the clock of this boot. Counts with
+    /// [`Kept::Grants`] only: an election without a record may be held until then.
+    pub rests_until: Time,
 }
 
 /// The trustworthy part of a grantor's memory.
@@ -42,6 +61,17 @@ pub enum Kept {
     Nothing,
 }
 
+/// All grants of this boot of the machine.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct GrantTable {
+    /// Epoch of the last [`Record::Table`]; `None` if none was written, in an epoch 0.
+    pub epoch: Option<EpochId>,
+    /// Instant of that record, before which leases of earlier epochs may last.
+    pub until: Time,
+    /// One for each election.
+    pub grants: Vec<GrantRecord>,
+}
+
 /// The part of a memory that outlives the machine. No field ever goes back, so the order in which
 /// records reach the disk means nothing.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -52,8 +82,118 @@ pub struct Durable {
     pub delta_max: Option<Duration>,
     /// `H`; `None` if this memory was lost, and the fences have not been read from the others yet.
     pub reserve: Option<Fence>,
+    pub standing: EpochStanding,
+    /// Longest time for which a lease of an earlier epoch may last after the entry into the present
+    /// one; zero once all of them have ended.
+    pub inherited: Duration,
     /// Memory of each member, by name.
     pub roster: Vec<(NodeName, Entry)>,
+}
+
+/// The epoch of a memory (section 10.6), and its vote there.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum EpochStanding {
+    /// The memory has entered no epoch.
+    Blank {
+        /// Begin of the memory in milliseconds since 1970, by the clock of its machine.
+        wall: u64,
+        vote: Vote<Document>,
+    },
+    /// The memory has entered the epoch of this document.
+    Member {
+        document: Arc<Document>,
+        /// Whether the grantor may grant in this epoch.
+        opened: bool,
+        vote: Vote<Document>,
+    },
+}
+
+/// Numbers stand for documents: a search through all states hashes a memory for each state.
+impl Hash for EpochStanding {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Vote { promised, accepted } = self.vote();
+        let accepted = accepted.as_ref().map(|(ballot, document)| (*ballot, document.number));
+        let number = self.document().map(|document| document.number);
+        (number, promised, accepted).hash(state);
+    }
+}
+
+impl EpochStanding {
+    /// The standing of a memory that begins.
+    #[must_use]
+    pub const fn blank(instance: Instance) -> Self {
+        Self::Blank { wall: instance.born(), vote: Vote::NONE }
+    }
+
+    /// The document of the entered epoch.
+    #[must_use]
+    pub const fn document(&self) -> Option<&Arc<Document>> {
+        match self {
+            Self::Blank { .. } => None,
+            Self::Member { document, .. } => Some(document),
+        }
+    }
+
+    /// The epoch that a table of grants names if it begins now; `None` in an epoch 0.
+    #[must_use]
+    pub fn table_epoch(&self) -> Option<EpochId> {
+        self.document().filter(|document| document.number > 0).map(|document| document.id())
+    }
+
+    /// Whether a table that names this epoch has grants of the epoch of the memory.
+    #[must_use]
+    pub fn has_table_of(&self, epoch: Option<EpochId>) -> bool {
+        let document = self.document();
+        match epoch {
+            None => document.is_none_or(|document| document.number == 0),
+            Some(epoch) => document.is_some_and(|document| document.id() == epoch),
+        }
+    }
+
+    /// The vote of the memory in its epoch.
+    #[must_use]
+    pub const fn vote(&self) -> &Vote<Document> {
+        match self {
+            Self::Blank { vote, .. } | Self::Member { vote, .. } => vote,
+        }
+    }
+
+    /// Enters the epoch of `document`, unless the memory has entered this epoch or a later one.
+    /// True if it enters.
+    fn enter(&mut self, document: &Arc<Document>, vote: Vote<Document>) -> bool {
+        if self.document().is_some_and(|own| own.number >= document.number) {
+            return false;
+        }
+        // A recovered memory may have voted in the epoch of its settings, but in no later one.
+        let is_barred = matches!(self, Self::Blank { vote, .. } if vote.is_barred());
+        let vote = if is_barred && document.number == 0 { Vote::BARRED } else { vote };
+        // The members of an upgraded epoch grant already.
+        let is_open = document.origin == Origin::Upgraded;
+        let opened = is_open || matches!(self, Self::Member { opened: true, .. });
+        *self = Self::Member { document: Arc::clone(document), opened, vote };
+        true
+    }
+
+    /// The vote, with a successor that is ready for use.
+    fn read_vote(&self, config: &Checked) -> Result<Vote<Arc<Membership>>, DocumentError> {
+        let Vote { promised, accepted } = self.vote().clone();
+        let accepted = match accepted {
+            Some((ballot, document)) => {
+                Some((ballot, Membership::read(Arc::new(document), config)?))
+            }
+            None => None,
+        };
+        Ok(Vote { promised, accepted })
+    }
+
+    /// Adds a vote in this epoch.
+    fn add(&mut self, epoch: EpochId, record: &Vote<Document>) {
+        if let Self::Member { document, vote, .. } = self
+            && document.id() == epoch
+        {
+            vote.merge(record);
+        }
+    }
 }
 
 impl Durable {
@@ -61,7 +201,16 @@ impl Durable {
     #[must_use]
     pub fn begin(instance: Instance, first: bool) -> Self {
         let reserve = first.then_some(Fence::NONE);
-        Self { instance, boot: Boot(0), delta_max: None, reserve, roster: Vec::new() }
+        let (standing, inherited) = (EpochStanding::blank(instance), Duration::ZERO);
+        let (boot, delta_max, roster) = (Boot(0), None, Vec::new());
+        Self { instance, boot, delta_max, reserve, standing, inherited, roster }
+    }
+
+    /// Whether the memory has promised anything, or takes part in a founding. Such a memory of an
+    /// earlier version is in the epoch of its node's settings, which it does not name.
+    fn is_of_member(&self) -> bool {
+        let is_own = |entry: &Entry| entry.founder && entry.instance == self.instance;
+        self.reserve.is_some() || self.roster.iter().any(|(_, entry)| is_own(entry))
     }
 
     /// This memory after a recovery: an operator declares that more memories are lost than the
@@ -76,6 +225,11 @@ impl Durable {
             let later = if is_later { None } else { begun.after(self.instance) };
             (next.instance, next.boot) = (later.unwrap_or(begun), Boot(0));
             next.delta_max = self.delta_max.max(Some(delta_max));
+            if next.standing.document().is_none() {
+                // The lost memory may have voted in the epoch of the settings.
+                let (wall, vote) = (next.instance.born(), Vote::BARRED);
+                next.standing = EpochStanding::Blank { wall, vote };
+            }
         }
         next.reserve = self.reserve.max(Some(floor));
         next
@@ -94,10 +248,27 @@ impl Durable {
     pub fn with(&self, record: &Record) -> Option<Self> {
         let mut next = self.clone();
         match record {
-            Record::Identity { instance, boot, delta_max } => {
+            Record::Identity { instance, boot, delta_max, enters } => {
                 next.instance = *instance;
                 next.boot = next.boot.max(*boot);
                 next.delta_max = next.delta_max.max(Some(*delta_max));
+                if let Some(document) = enters {
+                    next.standing.enter(document, Vote::NONE);
+                }
+            }
+            Record::Entered { document, floor, inherited, votes } => {
+                let vote = if *votes { Vote::NONE } else { Vote::BARRED };
+                if next.standing.enter(document, vote) {
+                    next.inherited = *inherited;
+                }
+                next.reserve = next.reserve.max(Some(*floor));
+            }
+            Record::Vote { epoch, vote } => next.standing.add(*epoch, vote),
+            Record::Settled { epoch } => {
+                let document = next.standing.document();
+                if document.is_some_and(|document| document.id() == *epoch) {
+                    next.inherited = Duration::ZERO;
+                }
             }
             Record::Reserve { high } => next.reserve = next.reserve.max(Some(*high)),
             Record::Roster(members) => members.iter().for_each(|(name, entry)| {
@@ -106,32 +277,69 @@ impl Durable {
                     None => next.roster.push((name.clone(), *entry)),
                 }
             }),
-            Record::Grant(_) | Record::Forget(_) => return None,
+            Record::Grant(_) | Record::Forget(_) | Record::Table { .. } => return None,
         }
         Some(next)
     }
 }
 
 impl Memory {
+    /// A memory that has written nothing down and names no epoch.
+    #[must_use]
+    pub fn begin(instance: Instance, kept: Kept) -> Self {
+        Self {
+            instance,
+            boot: Boot(0),
+            delta_max: Duration::ZERO,
+            reserve: Fence::NONE,
+            enters: kept == Kept::New,
+            kept,
+            roster: Vec::new(),
+            membership: None,
+            vote: Vote::NONE,
+            inherited: Duration::ZERO,
+            rests_until: Time::ZERO,
+        }
+    }
+
     /// The memory for a start on this directory. `first` is an operator's declaration of the
     /// cluster's very first start, believed of an empty directory only; `grants` are all grants of
-    /// this boot of the machine, if complete.
-    #[must_use]
-    pub fn found(durable: &Durable, first: bool, grants: Option<Vec<GrantRecord>>) -> Self {
+    /// this boot of the machine, if complete. An error if the memory is in an epoch that does not
+    /// fit the settings.
+    pub fn found(
+        durable: &Durable,
+        config: &Checked,
+        first: bool,
+        grants: Option<GrantTable>,
+    ) -> Result<Self, DocumentError> {
+        let grants = grants.filter(|table| durable.standing.has_table_of(table.epoch));
+        let rests_until = grants.as_ref().map_or(Time::ZERO, |table| table.until);
+        let grants = grants.map(|table| table.grants);
+        let document = durable.standing.document();
+        let membership = match document {
+            Some(document) => Some(Membership::read(Arc::clone(document), config)?),
+            None => None,
+        };
+        let enters = document.is_none() && durable.is_of_member();
         let kept = match (first, durable.reserve, grants) {
             (true, Some(_), _) => Kept::New,
             (_, None, _) => Kept::Nothing,
             (false, Some(_), Some(grants)) => Kept::Grants(grants),
             (false, Some(_), None) => Kept::Reserve,
         };
-        Self {
+        Ok(Self {
             instance: durable.instance,
             boot: durable.boot,
             delta_max: durable.delta_max.unwrap_or_default(),
             reserve: durable.reserve.unwrap_or(Fence::NONE),
             kept,
             roster: durable.roster.clone(),
-        }
+            membership,
+            enters,
+            vote: durable.standing.read_vote(config)?,
+            inherited: durable.inherited,
+            rests_until,
+        })
     }
 }
 
@@ -148,13 +356,16 @@ pub struct Remembered {
     /// Grants of this boot of the machine; `None` before the first, if earlier grants cannot be
     /// trusted.
     grants: Option<BTreeMap<ElectionName, GrantRecord>>,
+    /// Epoch and instant of the last [`Record::Table`] of this boot.
+    table: (Option<EpochId>, Time),
 }
 
 impl Remembered {
     /// An empty directory, with the memory that the next start begins.
     #[must_use]
     pub fn new(instance: Instance, first: bool) -> Self {
-        Self { durable: Durable::begin(instance, first), written: false, first, grants: None }
+        let (durable, table) = (Durable::begin(instance, first), (None, Time::ZERO));
+        Self { durable, written: false, first, grants: None, table }
     }
 
     /// Writes a record.
@@ -166,6 +377,7 @@ impl Remembered {
         match record {
             // The first grant shows that the leases before it have ended.
             Record::Grant(grant) => {
+                self.begin_grants();
                 let grants = self.grants.get_or_insert_default();
                 match grants.get_mut(&grant.election) {
                     Some(kept) => *kept = *grant,
@@ -175,7 +387,16 @@ impl Remembered {
             Record::Forget(election) => {
                 self.grants.as_mut().and_then(|grants| grants.remove(&election));
             }
-            Record::Identity { .. } | Record::Reserve { .. } | Record::Roster(_) => {}
+            Record::Table { epoch, until } => {
+                self.table = (Some(epoch), until);
+                self.grants = Some(BTreeMap::new());
+            }
+            Record::Identity { .. }
+            | Record::Entered { .. }
+            | Record::Vote { .. }
+            | Record::Settled { .. }
+            | Record::Reserve { .. }
+            | Record::Roster(_) => {}
         }
     }
 
@@ -188,23 +409,44 @@ impl Remembered {
         (self.written, self.first) = (true, false);
     }
 
-    /// Notes that this boot of the machine has granted, even if the grant is forgotten.
+    /// Notes that this boot of the machine has granted, even if the grant is forgotten. The first
+    /// grant after a wait begins a table of the present epoch.
     pub fn begin_grants(&mut self) {
-        self.grants.get_or_insert_default();
+        if self.kept_grants().is_none() {
+            self.grants = Some(BTreeMap::new());
+            self.table = (self.durable.standing.table_epoch(), Time::ZERO);
+        }
+    }
+
+    /// The grants that the next start of this boot of the machine would find.
+    fn kept_grants(&self) -> Option<&BTreeMap<ElectionName, GrantRecord>> {
+        let is_of_epoch = self.durable.standing.has_table_of(self.table.0);
+        self.grants.as_ref().filter(|_| is_of_epoch)
     }
 
     /// Forgets the grants: the machine was started anew, or the table of grants is damaged.
     pub fn forget_grants(&mut self) {
         self.grants = None;
+        self.table.1 = Time::ZERO;
     }
 
-    /// The memory of the next start. A declared first start is not believed of a memory with
-    /// fences.
-    #[must_use]
-    pub fn memory(&self) -> Memory {
+    /// Turns the directory into one of an earlier version, which names no epoch.
+    pub fn forget_epoch(&mut self) {
+        self.durable.standing = EpochStanding::blank(self.durable.instance);
+    }
+
+    /// The memory of the next start with these settings. A declared first start is not believed of
+    /// a memory with fences. An error if the memory is in an epoch that does not fit the settings.
+    pub fn memory(&self, config: &Checked) -> Result<Memory, DocumentError> {
         let first = self.first && !self.written;
-        let grants = self.grants.as_ref().map(|grants| grants.values().cloned().collect());
-        Memory::found(&self.durable, first, grants)
+        let (epoch, until) = self.table;
+        let table = |grants: &BTreeMap<_, GrantRecord>| GrantTable {
+            epoch,
+            until,
+            grants: grants.values().cloned().collect(),
+        };
+        let grants = self.grants.as_ref().map(table);
+        Memory::found(&self.durable, config, first, grants)
     }
 
     /// The part that outlives the machine.
@@ -222,12 +464,12 @@ impl Remembered {
     /// The grant of an election, if the next start of this boot of the machine would find it.
     #[must_use]
     pub fn grant(&self, election: &ElectionName) -> Option<&GrantRecord> {
-        self.grants.as_ref()?.get(election)
+        self.kept_grants()?.get(election)
     }
 
     /// The number of grants that a start would find; `None` if it must wait for all leases to end.
     #[must_use]
     pub fn grants(&self) -> Option<usize> {
-        self.grants.as_ref().map(BTreeMap::len)
+        self.kept_grants().map(BTreeMap::len)
     }
 }

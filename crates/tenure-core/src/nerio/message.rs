@@ -7,7 +7,10 @@ use super::body::{
     FenceRead, FenceSeen, Granted, Leaving, List, Listed, Query, Refused, Release, Released,
     Remainder, Request, State, Verify, WordAndName, fmt_fence,
 };
-use super::epoch::{Current, DocumentPart, DocumentRead, EpochId, Where};
+use super::epoch::{
+    Accept, Accepted, Change, Changed, Current, Decided, DocumentPart, DocumentRead, EpochId,
+    Prepare, Promise, Ready, ReadyRead, Rests, RestsRead, Where,
+};
 use super::identity::Who;
 use super::inventory::{Candidates, CandidatesHere, Elections, ElectionsHere};
 use super::order::{Order, Ordered, StepDown};
@@ -64,6 +67,18 @@ pub enum ToGrantor {
     Where(Where),
     /// Any sender to grantor: a part of the document of this epoch, please.
     DocumentRead(DocumentRead),
+    /// Proposer to grantor: promise to accept no earlier ballot (section 10.6).
+    Prepare(Prepare),
+    /// Proposer to grantor: accept this successor of your epoch.
+    Accept(Accept),
+    /// Grantor that enters an epoch to grantor: which leases may last?
+    RestsRead(RestsRead),
+    /// Grantor to grantors and holders of grants: the successor of an epoch is decided.
+    Decided(Decided),
+    /// Proposer to a seat of the successor: can you serve in it?
+    ReadyRead(ReadyRead),
+    /// Operator to grantor: change the members.
+    Change(Change),
 }
 
 /// A message for a candidate.
@@ -102,6 +117,16 @@ pub enum ToAsker {
     Current(Current),
     /// Grantor to asker: a part of a document.
     DocumentPart(DocumentPart),
+    /// Grantor to proposer: promised, or not.
+    Promise(Promise),
+    /// Grantor to proposer: accepted.
+    Accepted(Accepted),
+    /// Grantor to asker: the leases that may last, a page of them.
+    Rests(Rests),
+    /// Seat of a successor to proposer: ready, or not.
+    Ready(Ready),
+    /// Grantor to operator: how far the change of members is.
+    Changed(Changed),
 }
 
 /// Each body becomes the message that carries it.
@@ -117,10 +142,10 @@ macro_rules! carried {
 
 carried! {
     Grantor(ToGrantor): Request Release Leaving Query List Elections Candidates Order FenceRead
-        Where DocumentRead;
+        Where DocumentRead Prepare Accept RestsRead Decided ReadyRead Change;
     Candidate(ToCandidate): Granted Refused Released StepDown Verify;
     Asker(ToAsker): Remainder State FenceSeen Listed ElectionsHere CandidatesHere Ordered
-        Current DocumentPart;
+        Current DocumentPart Promise Accepted Rests Ready Changed;
 }
 
 impl Message {
@@ -132,15 +157,32 @@ impl Message {
             Self::Candidate(ToCandidate::Verify(_)) | Self::Asker(ToAsker::Remainder(_)) => {
                 epoch.number == 0
             }
-            Self::Grantor(ToGrantor::Where(_) | ToGrantor::DocumentRead(_))
-            | Self::Asker(ToAsker::Current(_) | ToAsker::DocumentPart(_)) => false,
+            Self::Grantor(
+                ToGrantor::Where(_)
+                | ToGrantor::DocumentRead(_)
+                | ToGrantor::Prepare(_)
+                | ToGrantor::Accept(_)
+                | ToGrantor::RestsRead(_)
+                | ToGrantor::Decided(_)
+                | ToGrantor::ReadyRead(_)
+                | ToGrantor::Change(_),
+            )
+            | Self::Asker(
+                ToAsker::Current(_)
+                | ToAsker::DocumentPart(_)
+                | ToAsker::Promise(_)
+                | ToAsker::Accepted(_)
+                | ToAsker::Rests(_)
+                | ToAsker::Ready(_)
+                | ToAsker::Changed(_),
+            ) => false,
             Self::Grantor(_) | Self::Candidate(_) | Self::Asker(_) => true,
         }
     }
 }
 
 impl ToGrantor {
-    /// The Start that an answer names.
+    /// The Start that an answer names; zero where answers name none.
     pub(super) const fn start(&self) -> Time {
         match self {
             Self::Request(m) => m.start,
@@ -154,6 +196,12 @@ impl ToGrantor {
             Self::FenceRead(m) => m.start,
             Self::Where(m) => m.start,
             Self::DocumentRead(m) => m.start,
+            Self::Change(m) => m.start,
+            Self::Prepare(_)
+            | Self::Accept(_)
+            | Self::RestsRead(_)
+            | Self::Decided(_)
+            | Self::ReadyRead(_) => Time::ZERO,
         }
     }
 }
@@ -193,6 +241,12 @@ impl fmt::Display for ToGrantor {
             Self::FenceRead(m) => write!(f, "fence read start {}", m.start),
             Self::Where(m) => write!(f, "{m}"),
             Self::DocumentRead(m) => write!(f, "{m}"),
+            Self::Prepare(m) => write!(f, "{m}"),
+            Self::Accept(m) => write!(f, "{m}"),
+            Self::RestsRead(m) => write!(f, "{m}"),
+            Self::Decided(m) => write!(f, "{m}"),
+            Self::ReadyRead(m) => write!(f, "{m}"),
+            Self::Change(m) => write!(f, "{m}"),
         }
     }
 }
@@ -253,6 +307,11 @@ impl fmt::Display for ToAsker {
             Self::Ordered(m) => write!(f, "{m}"),
             Self::Current(m) => write!(f, "{m}"),
             Self::DocumentPart(m) => write!(f, "{m}"),
+            Self::Promise(m) => write!(f, "{m}"),
+            Self::Accepted(m) => write!(f, "{m}"),
+            Self::Rests(m) => write!(f, "{m}"),
+            Self::Ready(m) => write!(f, "{m}"),
+            Self::Changed(m) => write!(f, "{m}"),
         }
     }
 }

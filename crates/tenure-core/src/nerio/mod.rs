@@ -5,7 +5,8 @@
 //! leaders have an order that every recipient can compute, however late they arrive.
 //!
 //! Source: van Renesse, Schneider, Gehrke, *Nerio: Leader Election and Edict Ordering* (arXiv
-//! 1109.5111), below "the paper". Built here: sections 1 to 3, 6, 7, 8, 10.1, 10.2, 10.4 and 10.5.
+//! 1109.5111), below "the paper". Built here: sections 1 to 3, 6, 7, 8, 10.1, 10.2 and
+//! 10.4 to 10.6.
 //! The rest is [listed below](#not-built-yet). The file `oqwbd.rs` has the steps of sections 3 and
 //! 6 in the paper's order.
 //!
@@ -42,6 +43,11 @@
 //! - Participants that lie can break anything. Oks count only from a member's own address, and one
 //!   incarnation speaks from one address: that stops accidents, and forgers that cannot fake
 //!   addresses. Against other forgers use an authenticated transport.
+//! - Members that hold the cluster's key can break anything, too: one of them may name any later
+//!   epoch to nodes that know no other member.
+//! - A grantor that lost its memory in the first epoch of an upgraded cluster, and came back by
+//!   reading the fences of others, has no vote on the next epoch: replace it. With too few votes
+//!   left the members cannot be changed.
 //! - The cluster stands still after *two of three* grantors lost their state directories at the
 //!   same time: each waits to read the fences of a quorum of the others, until an operator decides.
 //! - Succession is not fair. Candidates go by [priority](crate::Command::Campaign) and by a hash,
@@ -71,6 +77,16 @@
 //!          │   a release ≥ gs     │
 //!          └──────────────────────┘
 //!              and the first of those who wait is granted in the same step
+//!
+//!  a member of an epoch:
+//!
+//!            accepts the members          the next epoch is          answers of enough
+//!            of the next epoch            decided, and names it      members, written
+//!  serving ───────────────────> wedged ──────────────────────> joining ─────────────> serving
+//!     │                            │ decided, and does not name it               (next epoch)
+//!     │ the same, without          └──────────────────────> removed
+//!     │ a vote of its own                                       ^
+//!     └─────────────────────────────────────────────────────────┘
 //! ```
 //!
 //! # Candidate
@@ -110,6 +126,12 @@
 //! | [`FenceRead`], [`FenceSeen`] | grantor, grantor | | a bound on all fences seen and leases given |
 //! | [`Where`], [`Current`] | any sender, grantor | 10.6 | the epoch that the grantor has entered |
 //! | [`DocumentRead`], [`DocumentPart`] | any sender, grantor | 10.6 | a part of the document of that epoch |
+//! | [`Prepare`], [`Promise`] | proposer, grantor | 10.6 | a ballot, and the successor accepted before it |
+//! | [`ReadyRead`], [`Ready`] | proposer, seat of a successor | 10.6 | whether the node can serve in it |
+//! | [`Accept`], [`Accepted`] | proposer, grantor | 10.6 | the ballot and the successor: the grantor is wedged |
+//! | [`Decided`] | grantor, grantors and holders | 10.6 | the epoch that follows |
+//! | [`RestsRead`], [`Rests`] | grantor that enters an epoch, grantor | 10.6 | the leases that may last, a page of them |
+//! | [`Change`], [`Changed`] | operator, grantor | 10.6 | the change of one member, and how far it is |
 //!
 //! A message has the type of its recipient: [`ToGrantor`], [`ToCandidate`], or [`ToAsker`] for the
 //! answer to a question. [`wire`] has the format.
@@ -130,6 +152,9 @@
 //! | a larger δ_max | (1 + ρ)·δ_max | leases forgotten by others have ended, too |
 //! | a forgotten election | F + (1 + ρ)·δ_max | messages still on their way have lapsed |
 //! | a lost part of a document | as a lost renewal, five times | later messages of members name the epoch again |
+//! | a question for the next epoch | R + [0, R), doubling with each refused ballot, ≤ 30 s | two proposers at once bar each other |
+//! | a wedged grantor's own proposal | 4R, R more for each position, + [0, R) | the proposer may have died |
+//! | a question for the rests of leases | 20, 50, 100 ms, then R | a leader waits to renew |
 //! | a failed write | 1 s | the record is written again, with or without requests |
 //!
 //! Where `d` is a high percentile of measured round trips.
@@ -159,6 +184,14 @@
 //!   of a verification's promise, and no attempt begins in between.
 //! - **I10** A timeout does everything that is due.
 //! - **I11** No ok leaves before the grant it confirms is written.
+//! - **I12** A wedge never ends (section 10.6): a grantor that has accepted the members of another
+//!   epoch grants nothing in its own, whatever becomes of its process.
+//! - **I13** A grantor enters an epoch by answers that it received itself: of a quorum that
+//!   accepted this epoch by one ballot, or of a member that has entered it.
+//! - **I14** A grant waits for the rests of all other holders of earlier epochs, and lasts as long
+//!   as that of its own holder.
+//! - **I15** Leases of earlier epochs are waited for over restarts.
+//! - **I16** Oks count together if they are of one epoch, each from the memory that it names.
 //!
 //! I1 to I4 and I6 give equation 14 (a claim implies grants of a quorum), and with equation 7
 //! (quorums meet, proved by [`Quorums`]) Leader Uniqueness.
@@ -210,6 +243,11 @@
 //!   name needs one member. Once a quorum has answered in the node's epoch, the node takes only a
 //!   later epoch of the same cluster. Claims survive the change, answers do not: oks of one epoch
 //!   count together.
+//! - *Epochs*: the members of an epoch decide its successor by single-decree Paxos. A grantor that
+//!   accepts is wedged at once, where the paper waits for its grants to end: it names the rest of
+//!   each grant to the members of the next epoch, which keep other candidates out for so long. So a
+//!   leader leads on over a change of members, with its fence. A change adds, removes or replaces
+//!   one member.
 //!
 //! # Not built yet
 //!
@@ -217,7 +255,6 @@
 //! |---|---|
 //! | 4, bounded skew | step 6.1 and `E`: both go through [`Drift`], the one place of `1 ± ρ` |
 //! | 9, the ring; 10.3, weak leaders | kinds 14 and 15 of [`wire`]; a third machine in the node |
-//! | 10.6, epochs | another [`Membership`] in [`Nerio`]; [`EdictTimestamp::epoch`] |
 //! | clock breach | every ok carries `T_q`: compared by the candidate, a reason to refuse |
 //! | supervised release | kind 13 of [`wire`]; a grant ended by another than its holder |
 //!
@@ -228,13 +265,11 @@
 //! ```
 //! use std::collections::VecDeque;
 //! use std::net::SocketAddr;
-//! use std::time::Duration;
 //!
 //! use tenure_core::nerio::{
-//!     Boot, Command, Config, Effect, Inc, Instance, Kept, Member, Memory, Nerio, Recipient,
-//!     Sender, Start,
+//!     Command, Config, Effect, Inc, Instance, Kept, Member, Memory, Nerio, Recipient, Sender, Start,
 //! };
-//! use tenure_core::{Fence, Input, Protocol, Time};
+//! use tenure_core::{Input, Protocol, Time};
 //!
 //! let names = ["a", "b", "c"];
 //! let address = |n: usize| SocketAddr::from(([127, 0, 0, 1], 7101 + n as u16));
@@ -249,14 +284,7 @@
 //! let now = Time::from_nanos(1_000_000_000);
 //! let mut queue = VecDeque::new();
 //! for n in 0..3 {
-//!     let memory = Memory {
-//!         instance: Instance(n as u128),
-//!         boot: Boot(0),
-//!         delta_max: Duration::ZERO,
-//!         reserve: Fence::NONE,
-//!         kept: Kept::New,
-//!         roster: Vec::new(),
-//!     };
+//!     let memory = Memory::begin(Instance(n as u128), Kept::New);
 //!     let start = Start { inc: Inc(n as u128), seed: 1, memory: Some(memory) };
 //!     queue.push_back((n, Input::Start(start)));
 //! }
@@ -329,8 +357,10 @@ pub use config::{
     Checked, Config, ConfigError, HostPort, HostPortError, Limits, Member, MemberError, members,
 };
 pub use epoch::{
-    Current, Document, DocumentError, DocumentPart, DocumentRead, DocumentReader, EpochId,
-    Membership, Origin, ReadOutcome, Seat, Where,
+    Accept, Accepted, Change, ChangeError, ChangePhase, ChangeState, Changed, Current, Decided,
+    Document, DocumentError, DocumentPart, DocumentRead, DocumentReader, EpochId, Membership,
+    Missing, NoVote, Origin, Prepare, Promise, PromiseOutcome, ReadOutcome, Ready, ReadyRead,
+    Rests, RestsRead, Seat, SeatChange, Unready, Voter, VoterState, Where,
 };
 pub use event::{Event, Ignored, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};
@@ -338,7 +368,7 @@ pub use inventory::{
     CandidateHere, Candidates, CandidatesHere, ElectionHere, Elections, ElectionsHere, HolderHere,
     Which,
 };
-pub use memory::{Durable, Kept, Memory, Remembered};
+pub use memory::{Durable, EpochStanding, GrantTable, Kept, Memory, Remembered};
 pub use message::*;
 pub use named_leader::{LiveGrant, leadership};
 pub use node::Nerio;

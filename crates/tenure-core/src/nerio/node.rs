@@ -5,18 +5,19 @@ mod epochs;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::body::{Remainder, Service, State, Verify};
+use super::body::{Released, Remainder, Service, State, Verify};
 use super::candidate::Candidate;
 use super::command::{Command, Extra};
 use super::config::Checked;
 use super::context::Context;
-use super::epoch::{Learning, Membership};
+use super::epoch::{EpochId, Learning, Membership};
 use super::event::{Event, Ignored, OwnEvent, Question};
 use super::grantor::Grantor;
-use super::identity::{Inc, Who};
-use super::message::{Message, Sender, ToAsker, ToCandidate};
+use super::identity::{Inc, Instance, Who};
+use super::message::{Message, Sender, ToAsker, ToCandidate, ToGrantor};
 use super::observer::Observer;
 use super::order::StepDown;
 use super::timer::Timer;
@@ -48,6 +49,10 @@ pub struct Nerio {
     /// Last sender that was told this node's epoch, and the time: a datagram with many questions
     /// gets one answer.
     told_epoch: Option<(SocketAddr, Time)>,
+    /// The epochs of the last [`OwnEvent::Epochs`].
+    told_epochs: Vec<EpochId>,
+    /// Whether those may have changed with this input.
+    is_news: bool,
     /// Documents of epochs that candidates and observers do not know.
     learning: Learning,
     now: Time,
@@ -57,6 +62,7 @@ impl Nerio {
     /// A node before its start.
     #[must_use]
     pub fn new(config: Checked, name: NodeName) -> Self {
+        let told_epochs = Vec::from([config.membership().id()]);
         Self {
             context: Context::new(config, name),
             grantor: None,
@@ -66,6 +72,8 @@ impl Nerio {
             observers_due: Deadlines::default(),
             asked: BTreeSet::new(),
             told_epoch: None,
+            told_epochs,
+            is_news: false,
             learning: Learning::default(),
             now: Time::ZERO,
         }
@@ -106,12 +114,17 @@ impl Nerio {
         self.context.who.inc = start.inc;
         self.context.draw = Draw::new(start.seed);
         if let Some(memory) = start.memory {
-            let Context { config, membership, who, .. } = &self.context;
+            if let Some(entered) = &memory.membership {
+                // The members count that the memory names, whatever the settings say now.
+                self.context.membership = Arc::clone(entered);
+            }
+            let Context { config, membership, who, draw, .. } = &self.context;
             let (config, membership) = (config.clone(), Arc::clone(membership));
-            let mut grantor = Grantor::new(config, membership, who.name.clone());
+            let mut grantor = Grantor::new(config, membership, who.clone(), *draw);
             grantor.on_start(now, memory, out);
             self.grantor = Some(grantor);
             self.context.confirmation.confirm();
+            self.is_news = true;
         }
     }
 
@@ -120,10 +133,14 @@ impl Nerio {
             (Message::Grantor(_), Some(grantor)) => grantor.membership.id(),
             _ => self.context.membership.id(),
         };
-        if from.epoch != own && message.is_bound(from.epoch) {
+        let is_other = from.epoch != own && message.is_bound(from.epoch);
+        if is_other && !self.is_for_before(from, &message) {
             return self.on_other_epoch(now, from, &message, out);
         }
         match message {
+            Message::Grantor(ToGrantor::Decided(decided)) if self.grantor.is_none() => {
+                self.on_decided(now, from, &decided, out);
+            }
             // The sender may be behind a relay or a gateway: only answers must come from a member.
             Message::Grantor(message) => self.with_grantor(out, |grantor, out| {
                 grantor.on_message(now, from, message, out);
@@ -133,11 +150,33 @@ impl Nerio {
         }
     }
 
+    /// Whether the message gives up leases of the epoch before, or confirms that. A candidate gives
+    /// up all of its Starts, in whichever epoch they were granted.
+    fn is_for_before(&self, from: &Sender, message: &Message) -> bool {
+        let before = match message {
+            Message::Grantor(ToGrantor::Release(_) | ToGrantor::Leaving(_)) => {
+                self.grantor.as_ref().and_then(Grantor::epoch_before)
+            }
+            Message::Candidate(ToCandidate::Released(_)) => {
+                self.context.before.as_ref().map(|(before, _)| before.id())
+            }
+            _ => None,
+        };
+        before == Some(from.epoch)
+    }
+
     /// Answers a question for another epoch with this node's epoch, once for each datagram.
-    /// Messages without filler get no answer, which would be much longer than the message.
+    /// Messages without filler get no answer, which would be much longer than the message. A
+    /// grantor asks the other members whether there is a later epoch.
     fn on_other_epoch(&mut self, now: Time, from: &Sender, message: &Message, out: &mut Out) {
         ignore(out, None, Ignored::OtherEpoch);
-        let (Message::Grantor(asked), Some(grantor)) = (message, &self.grantor) else { return };
+        let (Message::Grantor(asked), Some(grantor)) = (message, &mut self.grantor) else { return };
+        if matches!(asked, ToGrantor::FenceRead(_)) {
+            grantor.hear_blank(now, from);
+        }
+        if from.epoch.number > grantor.membership.id().number {
+            grantor.suspect(now, from, out);
+        }
         let this = Some((from.address, now));
         if wire::is_padded(message) && self.told_epoch != this {
             self.told_epoch = this;
@@ -155,6 +194,9 @@ impl Nerio {
         match message {
             ToCandidate::Granted(m) => {
                 let Some(member) = self.answering(from, &m.election, m.asker, out) else { return };
+                if !self.is_of_seat(member, m.instance) {
+                    return ignore(out, Some(m.election), Ignored::OtherMemory);
+                }
                 self.with_candidate(&m.election, out, |candidate, context, out| {
                     candidate.on_granted(now, member, &m, context, out);
                 });
@@ -166,7 +208,7 @@ impl Nerio {
                 });
             }
             ToCandidate::Released(m) => {
-                if self.answering(from, &m.election, m.asker, out).is_none() {
+                if !self.may_confirm(from, &m, out) {
                     return;
                 }
                 self.with_candidate(&m.election, out, |candidate, context, out| {
@@ -184,9 +226,13 @@ impl Nerio {
     fn on_answer(&mut self, now: Time, from: &Sender, answer: ToAsker, out: &mut Out) {
         match answer {
             ToAsker::State(state) => {
-                if let Some(member) = self.answering(from, &state.election, state.asker, out) {
-                    self.on_state(now, member, state, out);
+                let Some(member) = self.answering(from, &state.election, state.asker, out) else {
+                    return;
+                };
+                if !self.is_of_seat(member, state.instance) {
+                    return ignore(out, Some(state.election), Ignored::OtherMemory);
                 }
+                self.on_state(now, member, state, out);
             }
             ToAsker::Remainder(remainder) => self.on_remainder(now, from, &remainder, out),
             ToAsker::FenceSeen(seen) if seen.asker != self.context.who.inc => {
@@ -204,7 +250,44 @@ impl Nerio {
             | ToAsker::Ordered(_) => ignore(out, None, Ignored::Unasked),
             ToAsker::Current(current) => self.on_current(now, from, &current, out),
             ToAsker::DocumentPart(part) => self.on_document_part(now, from, &part, out),
+            ToAsker::Promise(m) => self.with_asker(m.asker, out, |grantor, out| {
+                grantor.on_promise(now, from, &m, out);
+            }),
+            ToAsker::Accepted(m) => self.with_asker(m.asker, out, |grantor, out| {
+                grantor.on_accepted(now, from, &m, out);
+            }),
+            ToAsker::Rests(m) => self.with_asker(m.asker, out, |grantor, out| {
+                grantor.on_rests(now, from, &m, out);
+            }),
+            ToAsker::Ready(m) => self.with_asker(m.asker, out, |grantor, out| {
+                grantor.on_ready(now, from, &m, out);
+            }),
+            ToAsker::Changed(_) => ignore(out, None, Ignored::Unasked),
         }
+    }
+
+    /// Hands an answer about epochs to the grantor, if this incarnation asked.
+    fn with_asker(&mut self, asker: Inc, out: &mut Out, act: impl FnOnce(&mut Grantor, &mut Out)) {
+        if self.is_meant(asker, out) {
+            self.with_grantor(out, act);
+        }
+    }
+
+    /// Whether the answer comes from the memory that the epoch names for this member. Another
+    /// memory under its name may have forgotten what the first one granted.
+    fn is_of_seat(&self, member: usize, instance: Instance) -> bool {
+        self.context.membership.instance(member).is_none_or(|seat| seat == instance)
+    }
+
+    /// Whether the sender may confirm a release: a member of this epoch, or of the epoch before.
+    fn may_confirm(&mut self, from: &Sender, released: &Released, out: &mut Out) -> bool {
+        let before = self.context.before.as_ref().map(|(before, _)| before);
+        let before = before.filter(|before| before.id() == from.epoch);
+        let is_of_before = before.is_some_and(|one| one.position(&from.who.name).is_some());
+        if is_of_before && from.proved && released.asker == self.context.who.inc {
+            return true;
+        }
+        self.answering(from, &released.election, released.asker, out).is_some()
     }
 
     /// The member that sent a message, by its name and by the driver's proof: a sender that only
@@ -406,6 +489,7 @@ impl Protocol for Nerio {
         }
         self.now = self.now.max(now);
         let now = self.now;
+        let begin = out.len();
         match input {
             Input::Start(start) => self.start(now, start, out),
             Input::Message { from, message } => self.on_message(now, &from, message, out),
@@ -433,6 +517,7 @@ impl Protocol for Nerio {
                 }
             }
         }
+        self.follow(now, begin, out);
     }
 
     fn deadline(&self) -> Option<Deadline> {

@@ -25,8 +25,6 @@
 //! The [module document](super) numbers the invariants. The helpers in `candidate/` yield, renew
 //! and hand over; those in `grantor/` remember grants, and keep a grantor from granting too early.
 
-use alloc::boxed::Box;
-
 use super::body::{Granted, Refusal, Release, Released, Request};
 use super::candidate::{
     Answer, Campaign, Candidate, Lease, Office, PendingRelease, SentRequest, Transfer,
@@ -189,10 +187,14 @@ impl Grantor {
                 return self.refuse(from, (election, request.start), Refusal::Disk, shared, out);
             }
             Some(grant) if grant.is_live(at) => {
-                let holder = Box::new(grant.rival(at));
-                return self.park(at, from, request, holder, shared, out);
+                let refusal = grant.refusal(at);
+                return self.park(at, from, request, refusal, shared, out);
             }
             Some(_) | None => {}
+        }
+        // Holders of an earlier epoch keep others out (10.6).
+        if let Some(refusal) = self.kept_out(at, election, &from.who) {
+            return self.park(at, from, request, refusal, shared, out);
         }
         let asked = ParkedRequest::new(from, request, at, &self.config);
         self.grant(stamp, asked, None, out);
@@ -209,6 +211,8 @@ impl Grantor {
         let entry = if before.is_none() { Entry::New } else { Entry::Renewed };
         let same = before.as_ref().filter(|grant| grant.record.holder == who);
         let mut finish = arrival.after(self.config.drift.stretch(request.delta));
+        // The grant stands for the holder's lease of an earlier epoch, too (10.6).
+        finish = finish.max(self.inherited.granted(&request.election, &who));
         if let Some(before) = &before {
             // F never goes back while granted (section 3, step 6.1).
             finish = finish.max(before.record.finish);
@@ -217,6 +221,7 @@ impl Grantor {
             let grows = same.is_none_or(|grant| grant.record.start < request.start);
             debug_assert!(grows, "I4: gs grows with each grant to one holder");
         }
+        self.last_finish = self.last_finish.max(finish);
         let was_next = waited == Some(true) || same.is_some_and(|grant| grant.was_next);
         let changed = same.is_none();
         if let Some(before) = before.filter(|_| changed) {
@@ -230,6 +235,7 @@ impl Grantor {
         let tenancy = Tenancy { who: who.clone(), first: request.first };
         let accepted = self.fences.propose(state, request.fence, &tenancy);
         state.unpark(&who);
+        state.held_until = Time::ZERO;
         let record = GrantRecord {
             election: request.election.clone(),
             holder: who.clone(),
@@ -520,9 +526,9 @@ impl Grantor {
         out: &mut Out,
     ) {
         let election = release.election.clone();
-        let serving = self.phase == Phase::Serving;
         let (asker, start) = (from.who.inc, release.start);
         let released = Released { election: election.clone(), asker, start };
+        self.released_before((&from.who, from.address), release);
         if self.state(&election).is_none() && !self.remember_early(&election) {
             // There is nothing to give up. A request that the release overtook may hold a grant for
             // a while.
@@ -530,8 +536,7 @@ impl Grantor {
             return send(out, from, released);
         }
         let at = self.sample(now).clock;
-        let floor = self.fences.floor();
-        let state = ElectionState::of(&election, &mut self.elections, floor);
+        let state = ElectionState::of(&election, &mut self.elections, self.fences.floor());
         let holds = state.live(at).filter(|grant| grant.is_held_by(&from.who));
         if let Some(grant) = holds
             && grant.record.address != from.address
@@ -543,7 +548,7 @@ impl Grantor {
         let ends = holds.is_some_and(|grant| release.start >= grant.record.start);
         let (by, bound) = ((&from.who, from.address), self.config.limits.watermarks);
         let unparked = state.raise_watermark(at, by, release.start, bound);
-        if ends && !serving {
+        if ends && self.phase != Phase::Serving {
             // A release ends no quarantine (restart 3). Its sender repeats an unconfirmed release
             // until it can be carried out.
             self.schedule(&election);
@@ -555,6 +560,9 @@ impl Grantor {
                 grant.next = release.next.clone().or(grant.next.take());
             }
             emit(out, Some(election.clone()), OwnEvent::Freed { by: from.who.clone() });
+        }
+        // The release may have ended a lease of an earlier epoch, too.
+        if ends || self.inherits() {
             self.handle_waiting(now, &election, out);
         } else if !unparked {
             emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::NotTheHolder));
@@ -577,15 +585,11 @@ impl Grantor {
         if state.live(taken.clock).is_some() {
             return changed;
         }
-        while let Some(state) = self.elections.get_mut(election)
-            && state.live(taken.clock).is_none()
-            && let Some((parked, was_next)) = state.take_first()
+        while self.state(election).is_some_and(|state| state.live(taken.clock).is_none())
+            && let Some((parked, was_next)) = self.take_free(taken.clock, election)
         {
             changed = true;
-            let start = parked.request.start;
-            let refused = state.is_released(&parked.who, parked.address, start)
-                || self.inadmissible(now, &parked.request, self.state(election)).is_some();
-            if refused {
+            if self.refuses_parked(now, &parked) {
                 continue;
             }
             self.grant(taken, parked, Some(was_next), out);

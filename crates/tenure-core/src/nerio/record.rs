@@ -1,6 +1,7 @@
 //! Records of a grantor, and the failures that each must survive.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::SocketAddr;
@@ -8,6 +9,7 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::epoch::{Document, EpochId, Vote};
 use super::identity::{Boot, Instance, Stamp, Who};
 use super::roster::Entry;
 use crate::fence::Fence;
@@ -23,13 +25,33 @@ pub enum Record {
         boot: Boot,
         /// Largest lease length ever allowed here, for which a restart waits.
         delta_max: Duration,
+        /// Document of the epoch that the grantor enters with this start.
+        enters: Option<Arc<Document>>,
     },
+    /// Must survive the machine: the grantor has entered the epoch of this document, and grants
+    /// nothing there before the record is durable.
+    Entered {
+        document: Arc<Document>,
+        /// Fence at which a restart begins, like that of a [`Reserve`](Self::Reserve).
+        floor: Fence,
+        /// Longest time for which a lease of an earlier epoch may last from now on: after another
+        /// boot the grantor waits for no less.
+        inherited: Duration,
+        /// Whether the grantor votes on the successor. A memory that was lost in this epoch may
+        /// have forgotten a vote.
+        votes: bool,
+    },
+    /// Must survive the machine: the grantor's vote on the successor of this epoch. The grantor
+    /// answers a proposer only after the record is durable.
+    Vote { epoch: EpochId, vote: Box<Vote<Document>> },
+    /// Survives the machine, and need not: all leases of the epochs before this one have ended.
+    Settled { epoch: EpochId },
     /// Must survive the machine: no fence above `high` leaves this grantor before the record is
     /// durable, and a restart begins at `high`.
     ///
-    /// After a loss of memory, the first reserve shows that the fences have been read from the
-    /// others. The grantor must not write a reserve earlier: until one is durable, every start
-    /// finds the memory lost.
+    /// After a loss of memory, the first reserve, which comes with the [entry](Self::Entered) into
+    /// an epoch, shows that the fences have been read from the others. The grantor must not write a
+    /// reserve earlier: until one is durable, every start finds the memory lost.
     Reserve {
         /// Highest fence that may be accepted.
         high: Fence,
@@ -45,6 +67,16 @@ pub enum Record {
     Grant(Box<GrantRecord>),
     /// The election is forgotten: its slot may hold another election.
     Forget(ElectionName),
+    /// Must survive the process only: the grants so far are void, and those that follow are made in
+    /// this epoch. Written after the [entry](Self::Entered) is durable and before the first grant.
+    ///
+    /// Grants of another epoch count for nothing. A start that finds them waits for all leases to
+    /// end, as after another boot. In epoch 0 of an upgrade no such record is written.
+    Table {
+        epoch: EpochId,
+        /// The latest end of a lease of the epochs before, on this grantor's clock of this boot.
+        until: Time,
+    },
 }
 
 /// The state of one election at one grantor, after a change and before its answer leaves.
@@ -90,9 +122,25 @@ impl From<GrantRecord> for Record {
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Identity { instance, boot, delta_max } => {
+            // The members that a start enters are those of the settings.
+            Self::Identity { instance, boot, delta_max, .. } => {
                 write!(f, "identity {instance} {boot:?} delta_max {delta_max:?}")
             }
+            Self::Entered { document, floor, inherited, .. } => {
+                write!(f, "entered epoch {} reserve {floor}", document.number)?;
+                match inherited.is_zero() {
+                    true => Ok(()),
+                    false => write!(f, " inherited {inherited:?}"),
+                }
+            }
+            Self::Vote { epoch, vote } => {
+                write!(f, "vote epoch {} promised {}", epoch.number, vote.promised)?;
+                match &vote.accepted {
+                    Some((by, document)) => write!(f, " accepted {} by {by}", document.number),
+                    None => Ok(()),
+                }
+            }
+            Self::Settled { epoch } => write!(f, "settled epoch {}", epoch.number),
             Self::Reserve { high } => write!(f, "reserve {high}"),
             Self::Roster(members) => {
                 f.write_str("roster")?;
@@ -111,6 +159,9 @@ impl fmt::Display for Record {
                 grant.fence_seen
             ),
             Self::Forget(election) => write!(f, "forget {election}"),
+            Self::Table { epoch, until } => {
+                write!(f, "table of epoch {} leases before until {until}", epoch.number)
+            }
         }
     }
 }

@@ -15,9 +15,9 @@
 //!
 //! Any sender can ask in any name, so questions must not be much shorter than their answers. The
 //! datagram must have [`QUESTION_BYTES`] for each verification, query, fence read, question for a
-//! list (kinds 9, 17, 19), order (21) and question for the epoch or its document (25, 27), and
-//! [`REQUEST_BYTES`] for each request. Zeros of kind 255 fill it up; a question without its bytes
-//! does not count.
+//! list (kinds 9, 17, 19), order (21), question for the epoch or its document (25, 27) and question
+//! about the next epoch (29, 31, 33, 36, 38), and [`REQUEST_BYTES`] for each request and each
+//! decision (35). Zeros of kind 255 fill it up; a question without its bytes does not count.
 
 use alloc::vec::Vec;
 
@@ -240,9 +240,10 @@ impl<'a> Messages<'a> {
 /// name a victim to which the answer goes.
 const fn least(kind: u8) -> usize {
     match kind {
-        REQUEST => REQUEST_BYTES,
+        // A decision causes a question for its document.
+        REQUEST | DECIDED => REQUEST_BYTES,
         VERIFY | QUERY | LIST | FENCE_READ | ELECTIONS | CANDIDATES | ORDER | WHERE
-        | DOCUMENT_READ => QUESTION_BYTES,
+        | DOCUMENT_READ | PREPARE | ACCEPT | RESTS_READ | READY_READ | CHANGE => QUESTION_BYTES,
         _ => 0,
     }
 }
@@ -305,6 +306,12 @@ const CANDIDATES: u8 = 19;
 const ORDER: u8 = 21;
 const WHERE: u8 = 25;
 const DOCUMENT_READ: u8 = 27;
+const PREPARE: u8 = 29;
+const ACCEPT: u8 = 31;
+const RESTS_READ: u8 = 33;
+const DECIDED: u8 = 35;
+const READY_READ: u8 = 36;
+const CHANGE: u8 = 38;
 
 kinds! {
     REQUEST => Grantor(ToGrantor::Request),
@@ -332,7 +339,21 @@ kinds! {
     26 => Asker(ToAsker::Current),
     DOCUMENT_READ => Grantor(ToGrantor::DocumentRead),
     28 => Asker(ToAsker::DocumentPart),
+    PREPARE => Grantor(ToGrantor::Prepare),
+    30 => Asker(ToAsker::Promise),
+    ACCEPT => Grantor(ToGrantor::Accept),
+    32 => Asker(ToAsker::Accepted),
+    RESTS_READ => Grantor(ToGrantor::RestsRead),
+    34 => Asker(ToAsker::Rests),
+    DECIDED => Grantor(ToGrantor::Decided),
+    READY_READ => Grantor(ToGrantor::ReadyRead),
+    37 => Asker(ToAsker::Ready),
+    CHANGE => Grantor(ToGrantor::Change),
+    39 => Asker(ToAsker::Changed),
 }
+
+#[cfg(test)]
+mod of_epochs;
 
 #[cfg(test)]
 mod tests {
@@ -466,6 +487,7 @@ mod tests {
             founding: u64::MAX,
             before: last,
             instance: Instance(u128::MAX),
+            entered: true,
             service: Service::Quarantine { remaining: Duration::MAX },
             length: u32::MAX,
         })
@@ -558,6 +580,9 @@ mod tests {
             current(),
             document_part(),
         ]
+        .into_iter()
+        .chain(of_epochs::largest())
+        .collect()
     }
 
     #[test]
@@ -622,6 +647,9 @@ mod tests {
             (Message::from(Where { start }), alloc::vec![current()]),
             (Message::from(read), alloc::vec![document_part()]),
         ]
+        .into_iter()
+        .chain(of_epochs::asks())
+        .collect()
     }
 
     /// Takes as many questions as one datagram may hold, from a sender with a name of one byte, and

@@ -43,6 +43,11 @@ pub enum Recipient {
 }
 
 impl To {
+    /// The node with this name, whatever its place in the epoch is.
+    pub(super) fn free(epoch: EpochId, name: NodeName) -> Self {
+        Self { epoch, number: 0, recipient: Recipient::Member(name) }
+    }
+
     /// Any node at `address`.
     #[must_use]
     pub fn at(epoch: EpochId, address: SocketAddr) -> Self {

@@ -25,6 +25,8 @@ mod cores {
     tenure_testkit::contract!(nerio, crate::contract::NerioSubject);
 }
 
+mod of_epochs;
+
 mod wires {
     tenure_testkit::packets!(nerio, crate::contract::NerioSubject);
 }
@@ -75,14 +77,8 @@ impl Subject for NerioSubject {
     }
 
     fn start(node: usize) -> Start {
-        let memory = (node < GRANTORS).then_some(Memory {
-            instance: Instance(node as u128),
-            boot: Boot(0),
-            delta_max: Duration::ZERO,
-            reserve: Fence::NONE,
-            kept: Kept::New,
-            roster: Vec::new(),
-        });
+        let begin = || Memory::begin(Instance(node as u128), Kept::New);
+        let memory = (node < GRANTORS).then(begin);
         Start { inc: who(node).inc, seed: node as u64, memory }
     }
 
@@ -259,18 +255,20 @@ fn holder(rng: &mut Rng) -> Holder {
 }
 
 fn service(rng: &mut Rng) -> Service {
-    match rng.within(0..6) {
+    match rng.within(0..8) {
         0 => Service::Serving,
         1 => Service::Quarantine { remaining: span(rng) },
         2 => Service::Failing,
         3 => Service::Starting,
         4 => Service::Replaced,
+        5 => Service::Wedged,
+        6 => Service::Removed,
         _ => Service::Recovering { known: flag(rng) },
     }
 }
 
 fn refusal(rng: &mut Rng) -> Refusal {
-    match rng.within(0..9) {
+    match rng.within(0..11) {
         0 | 1 => Refusal::Held { holder: Box::new(holder(rng)), parked: flag(rng) },
         2 => Refusal::Quarantine { remaining: span(rng) },
         3 => Refusal::Recovering { known: flag(rng) },
@@ -278,6 +276,8 @@ fn refusal(rng: &mut Rng) -> Refusal {
         5 => Refusal::FenceTooFar,
         6 => Refusal::OtherAddress { holder: any_address(rng) },
         7 => Refusal::Starting,
+        8 => Refusal::Wedged { next: number(rng) },
+        9 => Refusal::Removed { epoch: number(rng) },
         _ => Refusal::Disk,
     }
 }
@@ -420,6 +420,7 @@ fn current(rng: &mut Rng) -> Current {
         founding: rng.number(),
         before: any_epoch(rng),
         instance: instance(rng),
+        entered: !rng.once_in(4),
         service: service(rng),
         length: rng.number() as u32,
     }
@@ -459,7 +460,7 @@ fn fence_seen(rng: &mut Rng) -> FenceSeen {
 
 fn anything(rng: &mut Rng) -> Message {
     let (election, start, asker) = (any_election(rng), time(rng), asker(rng));
-    match rng.within(0..28) {
+    match rng.within(0..31) {
         0..=4 => Message::from(request(rng)),
         5 => Message::from(granted(rng)),
         6 => {
@@ -517,6 +518,7 @@ fn anything(rng: &mut Rng) -> Message {
         24 => Message::from(Where { start }),
         25 => Message::from(current(rng)),
         26 => of_documents(rng),
+        27..=29 => of_epochs::anything(rng),
         _ if flag(rng) => {
             Message::from(FenceRead { start, instance: instance(rng), record: flag(rng) })
         }

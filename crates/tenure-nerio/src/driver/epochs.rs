@@ -4,13 +4,36 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tenure_core::nerio::wire::Messages;
-use tenure_core::nerio::{Current, DocumentError, EpochId, Membership, Message, Sender, ToAsker};
+use tenure_core::nerio::{
+    Checked, Current, DocumentError, EpochId, Membership, Message, Sender, ToAsker, ToGrantor,
+};
 use tenure_core::{NodeName, Time};
 
 use super::Wire;
 use crate::agreement::OtherSender;
+use crate::notice::Notice;
 use crate::seal::Authority;
 use crate::transport::Transport;
+
+/// The difference between the settings and the members of a state directory.
+pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notice> {
+    let line = config.membership();
+    if line.id() == entered.id() {
+        return None;
+    }
+    let without = |one: &Membership, other: &Membership| {
+        let is_new = |name: &&NodeName| other.position(name).is_none();
+        one.names().iter().filter(is_new).cloned().collect()
+    };
+    let (missing, more) = (without(entered, line), without(line, entered));
+    let quorums = line.document().quorums != entered.document().quorums;
+    Some(Notice::OtherLine { missing, more, quorums })
+}
+
+/// Whether the message is that of a grantor with an empty directory, or with a lost one.
+fn is_of_blank(message: Message) -> bool {
+    matches!(message, Message::Grantor(ToGrantor::FenceRead(_)))
+}
 
 impl<T: Transport> Wire<T> {
     /// The members that this node's candidates ask.
@@ -49,8 +72,8 @@ impl<T: Transport> Wire<T> {
     }
 
     /// Whether messages for an epoch that this node does not know reach the core, which answers
-    /// questions with this node's epoch. Reports a member that is in another epoch 0 and has not
-    /// shown its epoch, and a stranger that stays in one.
+    /// questions with this node's epoch. Reports a member that is in the epoch 0 of another cluster
+    /// and has not shown its epoch, and a stranger that stays in one.
     pub(super) fn hears_other_epoch(
         &mut self,
         now: Time,
@@ -64,8 +87,14 @@ impl<T: Transport> Wire<T> {
         let is_current = |message| matches!(message, Message::Asker(ToAsker::Current(_)));
         let shows = hears && messages.clone().flatten().any(is_current);
         let is_judged = !shows && !self.agreement.has_shown(now, &from.who.name);
-        if is_judged && from.epoch.number == 0 {
+        let is_other = from.epoch.digest != self.membership().founding();
+        if is_judged && is_other && from.epoch.number == 0 {
             let is_member = from.proved && self.membership().position(&from.who.name).is_some();
+            let is_changed = self.membership().id().number > 0;
+            // A node with an empty directory is in the epoch of its settings until it is let in.
+            if (is_changed || !is_member) && messages.clone().flatten().any(is_of_blank) {
+                return hears;
+            }
             if is_member || self.agreement.stays_elsewhere(now, from.address) {
                 self.on_mismatch(now, from, from.epoch.digest);
             }

@@ -367,7 +367,7 @@ mod tests {
             assert_eq!(other.members, billing.members);
         }
         let mut secrets = vec![billing.secret.0];
-        for rights in ["ask", "ask,resign", "contend,ask,resign"] {
+        for rights in ["ask", "ask,resign", "contend,ask,resign", "ask,members"] {
             let rights = rights.parse().unwrap();
             let key = cluster().issue_with(Grant { rights, ..(**billing.grant()).clone() });
             secrets.push(key.unwrap().secret.0);

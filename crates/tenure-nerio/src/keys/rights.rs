@@ -12,6 +12,8 @@ pub enum Right {
     Ask,
     /// Order leaders to resign or hand over.
     Resign,
+    /// Change the members of the cluster, whatever the elections of the key.
+    Members,
 }
 
 /// Rights, such as `contend,ask`. Every key has the right to ask.
@@ -21,7 +23,7 @@ pub struct Rights(u8);
 /// The reason why a list of rights was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RightsError {
-    #[error("{word:?} is no right; the rights are contend, ask and resign")]
+    #[error("{word:?} is no right; the rights are contend, ask, resign and members")]
     Unknown { word: String },
     #[error("the right {} is named twice", .right.as_str())]
     Twice { right: Right },
@@ -30,7 +32,7 @@ pub enum RightsError {
 }
 
 impl Right {
-    const ALL: [Self; 3] = [Self::Contend, Self::Ask, Self::Resign];
+    const ALL: [Self; 4] = [Self::Contend, Self::Ask, Self::Resign, Self::Members];
 
     /// The word for the right.
     #[must_use]
@@ -39,6 +41,7 @@ impl Right {
             Self::Contend => "contend",
             Self::Ask => "ask",
             Self::Resign => "resign",
+            Self::Members => "members",
         }
     }
 
@@ -47,6 +50,7 @@ impl Right {
             Self::Contend => 1,
             Self::Ask => 2,
             Self::Resign => 4,
+            Self::Members => 8,
         }
     }
 }
@@ -118,6 +122,7 @@ mod tests {
         assert_eq!(read("ask,contend"), Ok(Rights::USUAL));
         assert_eq!(read("ask").unwrap().to_string(), "ask");
         assert!(!read("ask,resign").unwrap().allow(Right::Contend));
+        assert!(!read("contend,ask,resign").unwrap().allow(Right::Members));
         assert_eq!(read("contend,resign"), Err(RightsError::NoAsk));
         assert_eq!(read("ask,ask"), Err(RightsError::Twice { right: Right::Ask }));
         for text in ["", ",", "ask,", "Ask", "ask, resign", "lead"] {
@@ -130,7 +135,9 @@ mod tests {
     fn rights_byte_is_read_back() {
         let read: Vec<_> = (0..=u8::MAX).filter_map(Rights::of_byte).collect();
         let words: Vec<_> = read.iter().map(ToString::to_string).collect();
-        assert_eq!(words, ["ask", "ask,resign", "contend,ask,resign"]);
+        let with_members = ["ask,members", "contend,ask,members", "ask,resign,members"];
+        let all = ["ask", "ask,resign", "contend,ask,resign"].into_iter().chain(with_members);
+        assert_eq!(words, all.chain(["contend,ask,resign,members"]).collect::<Vec<_>>());
         assert!(read.iter().all(|rights| Rights::of_byte(rights.byte()) == Some(*rights)));
     }
 }

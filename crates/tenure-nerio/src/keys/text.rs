@@ -228,7 +228,7 @@ mod tests {
         assert!(
             line("ask,contend").starts_with("tenure-application-key-1 prod billing billing/* f7")
         );
-        for rights in ["ask", "contend,ask,resign"] {
+        for rights in ["ask", "contend,ask,resign", "ask,members"] {
             let key = key("billing/*", rights).unwrap();
             assert_eq!(parse(&key.to_line()), Ok(key.into()));
         }

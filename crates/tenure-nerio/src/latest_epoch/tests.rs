@@ -2,8 +2,8 @@
 
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
 use tenure_core::nerio::{
-    Config, Current, Document, DocumentPart, Inc, Instance, Message, Origin, Service, ToGrantor,
-    Who,
+    Config, Current, Document, DocumentPart, DocumentRead, Inc, Instance, Message, Origin, Service,
+    ToAsker, ToGrantor, Who,
 };
 use tenure_core::{Drift, Time};
 use tokio::net::UdpSocket;
@@ -21,20 +21,21 @@ pub(crate) fn current(membership: &Membership, asker: Inc, start: Time) -> Messa
         founding: membership.founding(),
         before: membership.document().before,
         instance: Instance(1),
+        entered: true,
         service: Service::Serving,
         length: 0,
     })
 }
 
-fn member(name: &str, address: SocketAddr) -> Member {
+pub(crate) fn member(name: &str, address: SocketAddr) -> Member {
     Member::at(name.parse().unwrap(), address)
 }
 
-fn far(name: &str) -> Member {
+pub(crate) fn far(name: &str) -> Member {
     member(name, ([127, 0, 0, 1], u16::from(name.as_bytes()[0])).into())
 }
 
-fn config(members: Vec<Member>, drift: &str) -> Checked {
+pub(crate) fn config(members: Vec<Member>, drift: &str) -> Checked {
     let mut config = Config::new("x".parse().unwrap(), members);
     config.drift = drift.parse::<Drift>().unwrap();
     config.round_trip = std::time::Duration::from_millis(30);
@@ -42,7 +43,7 @@ fn config(members: Vec<Member>, drift: &str) -> Checked {
 }
 
 /// The document of an epoch 1 of these members, after that of `before`.
-fn changed(before: &Checked, members: Vec<Member>) -> Document {
+pub(crate) fn changed(before: &Checked, members: Vec<Member>) -> Document {
     let mut document = Document::of_line(&config(members, "0.001"));
     document.number = 1;
     document.before = before.membership().id();
@@ -54,11 +55,24 @@ fn changed(before: &Checked, members: Vec<Member>) -> Document {
     document
 }
 
+/// A short part of the document of `membership`, as the question wants it.
+pub(crate) fn part(membership: &Membership, asker: Inc, read: &DocumentRead) -> Message {
+    let document = membership.document().encode().unwrap();
+    let rest = &document[usize::try_from(read.offset).unwrap()..];
+    Message::from(DocumentPart {
+        asker,
+        start: read.start,
+        epoch: read.epoch,
+        offset: read.offset,
+        total: u32::try_from(document.len()).unwrap(),
+        bytes: rest[..rest.len().min(100)].to_vec(),
+    })
+}
+
 /// Answers at `socket` as member a of `membership`, for ever; sends documents in short parts.
 pub(crate) async fn answer(socket: UdpSocket, membership: &Membership) {
     let who = Who { name: "a".parse().unwrap(), inc: Inc(7) };
     let packer = Packer::new(&Envelope { epoch: membership.id(), who });
-    let document = membership.document().encode().unwrap();
     let mut buffer = [0; DATAGRAM_MAX];
     loop {
         let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
@@ -69,23 +83,33 @@ pub(crate) async fn answer(socket: UdpSocket, membership: &Membership) {
                 Message::Grantor(ToGrantor::Where(asked)) => {
                     current(membership, asker, asked.start)
                 }
-                Message::Grantor(ToGrantor::DocumentRead(read)) => {
-                    let rest = &document[usize::try_from(read.offset).unwrap()..];
-                    Message::from(DocumentPart {
-                        asker,
-                        start: read.start,
-                        epoch: read.epoch,
-                        offset: read.offset,
-                        total: u32::try_from(document.len()).unwrap(),
-                        bytes: rest[..rest.len().min(100)].to_vec(),
-                    })
-                }
+                Message::Grantor(ToGrantor::DocumentRead(read)) => part(membership, asker, &read),
                 _ => continue,
             };
             let mut datagram = packer.start();
             assert!(packer.push(&mut datagram, &answer));
             socket.send_to(&datagram, from).await.unwrap();
         }
+    }
+}
+
+/// Answers at `socket` as node b, which has entered no epoch, for ever.
+async fn answer_blank(socket: UdpSocket, line: &Membership) {
+    let who = Who { name: "b".parse().unwrap(), inc: Inc(8) };
+    let packer = Packer::new(&Envelope { epoch: line.id(), who });
+    let mut buffer = [0; DATAGRAM_MAX];
+    loop {
+        let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
+        let (envelope, mut messages) = open(&buffer[..length]).unwrap();
+        let Some(Ok(Message::Grantor(ToGrantor::Where(asked)))) = messages.next() else {
+            continue;
+        };
+        let told = current(line, envelope.who.inc, asked.start);
+        let Message::Asker(ToAsker::Current(told)) = told else { unreachable!() };
+        let mut datagram = packer.start();
+        let told = Message::from(Current { entered: false, ..told });
+        assert!(packer.push(&mut datagram, &told));
+        socket.send_to(&datagram, from).await.unwrap();
     }
 }
 
@@ -128,11 +152,32 @@ async fn other_drift_differs() {
     assert!(asker.differs(&member.name));
 }
 
+/// A node that waits to be let in names the epoch of its settings, which may be those of this
+/// process.
+#[tokio::test]
+async fn blank_names_no_epoch() {
+    let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
+    let [a, b] = [0, 1].map(|nth| sockets[nth].local_addr().unwrap());
+    let config = config(vec![member("a", a), member("b", b)], "0.001");
+    let line = Arc::clone(config.membership());
+    let document = changed(&config, vec![member("a", a), member("b", b), far("c")]);
+    let later = Membership::read(Arc::new(document), &config).unwrap();
+    let [at_a, at_b] = sockets;
+    let found = tokio::select! {
+        found = find(&config, None, FROM) => found.unwrap(),
+        () = answer(at_a, &later) => unreachable!("it answers for ever"),
+        () = answer_blank(at_b, &line) => unreachable!("it answers for ever"),
+    };
+    assert_eq!(found.membership, later);
+    let differs = |(member, asker): &(Member, Asker)| asker.differs(&member.name);
+    assert!(!found.seats.iter().any(differs));
+}
+
 #[test]
 fn own_cluster_comes_first() {
     let at = |(number, founding): &(u64, u64)| {
         let epoch = EpochId { number: *number, digest: 7 };
-        Whereabouts { epoch, founding: *founding }
+        Whereabouts { epoch, founding: *founding, entered: true, serves: true }
     };
     let of = |named: &[(u64, u64)]| foundings(1, &named.iter().map(at).collect::<Vec<_>>());
     assert_eq!(of(&[(3, 2), (3, 2), (0, 1)]), [1], "a member of it answers");

@@ -7,12 +7,13 @@ mod lives;
 mod look_up;
 mod seeker;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::nerio::{Checked, HostPort, Membership, Who};
+use tenure_core::nerio::{Checked, HostPort, Member, Membership, Who};
 use tenure_core::{NodeName, Obstacle, Time, Waiting};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::AbortHandle;
@@ -62,14 +63,21 @@ pub(super) fn receives(here: SocketAddr, member: &HostPort) -> bool {
 
 #[derive(Debug)]
 struct Place {
-    host: String,
-    /// Addresses of the member, in the order in which they are tried.
+    hosts: Vec<Host>,
+    /// Addresses of all hosts, in the order in which they are tried.
     addresses: Vec<SocketAddr>,
     current: usize,
     /// Start of the silence at this address, and of the whole silence, on `CLOCK_BOOTTIME`.
     tried: Option<Time>,
     silent: Option<Time>,
     lives: Lives,
+}
+
+/// A host of a member, which has several if a document names several.
+#[derive(Debug)]
+struct Host {
+    at: HostPort,
+    addresses: Vec<SocketAddr>,
     seeker: Option<Seeker>,
     /// Error of the last look-up, while the name gives no address.
     error: Option<String>,
@@ -106,23 +114,35 @@ impl Places {
     /// names, which needs a runtime.
     pub(super) fn new(config: &Checked, local: SocketAddr) -> Self {
         let (sender, looked) = mpsc::unbounded_channel();
-        let members = config.members.iter().map(|member| (&member.name, &member.address));
-        let place = |(name, host)| (NodeName::clone(name), Place::new(name, host, &sender));
-        let all = members.map(place).collect();
+        let place = |member: &Member| {
+            let hosts = std::slice::from_ref(&member.address);
+            (member.name.clone(), Place::new(&member.name, hosts, &sender))
+        };
+        let all = config.members.iter().map(place).collect();
         let listed = config.members.iter().map(|member| member.name.clone()).collect();
         Self { all, listed, reach: Reach::of(local), looked, sender }
     }
 
-    /// Takes the members of these epochs: each that the settings do not name, at its first host.
-    /// Forgets the places of all others that the settings do not name.
+    /// Takes the members of these epochs that the settings do not name, at the hosts of the latest
+    /// epoch. Forgets the places of all others that the settings do not name.
     pub(super) fn know(&mut self, memberships: &[Arc<Membership>]) {
         let Self { all, listed, sender, .. } = self;
-        let seats = || memberships.iter().flat_map(|one| &one.document().seats);
+        let mut documents: Vec<_> = memberships.iter().map(|one| one.document()).collect();
+        documents.sort_by_key(|document| Reverse(document.number));
+        let seats = || documents.iter().flat_map(|document| &document.seats);
         all.retain(|name, _| listed.contains(name) || seats().any(|seat| seat.name == *name));
-        for seat in seats() {
-            if let Some(host) = seat.hosts.first() {
-                let place = || Place::new(&seat.name, host, sender);
-                all.entry(seat.name.clone()).or_insert_with(place);
+        let mut taken = BTreeSet::new();
+        for document in &documents {
+            for seat in &document.seats {
+                let is_ours = listed.contains(&seat.name) || seat.hosts.is_empty();
+                if is_ours || !taken.insert(&seat.name) {
+                    continue;
+                }
+                // Each node may have other hosts in its document of an upgrade, and only in that.
+                let stays = |place: &Place| document.number == 0 || place.is_at(&seat.hosts);
+                if !all.get(&seat.name).is_some_and(stays) {
+                    all.insert(seat.name.clone(), Place::new(&seat.name, &seat.hosts, sender));
+                }
             }
         }
     }
@@ -143,10 +163,14 @@ impl Places {
         let reach = self.reach;
         let member = looked.member;
         let Some(place) = self.all.get_mut(&member) else { return (Vec::new(), false) };
-        let host = place.host.clone();
+        let Some(host) = place.hosts.get_mut(looked.nth) else { return (Vec::new(), false) };
         match looked.found.and_then(|found| reach.filter(found)) {
-            Ok(mut found) => {
-                let failed = place.error.take().is_some();
+            Ok(found) => {
+                let failed = host.error.take().is_some();
+                let was_found = !host.addresses.is_empty();
+                host.addresses = found;
+                let host = host.at.to_string();
+                let mut found = place.found();
                 let mut notices = Vec::new();
                 let mut ours = place.addresses.clone();
                 let mut theirs = found.clone();
@@ -157,7 +181,7 @@ impl Places {
                     found.clone_from(&place.addresses);
                 }
                 let changed = found != place.addresses;
-                let is_news = failed || (changed && !place.addresses.is_empty());
+                let is_news = failed || (changed && was_found);
                 if changed {
                     let used = place.addresses.get(place.current);
                     place.current =
@@ -176,8 +200,8 @@ impl Places {
             }
             Err(error) => {
                 // The earlier addresses may still be right: the name server may be down.
-                place.error = Some(error);
-                (place.unresolved(&member).into_iter().collect(), false)
+                host.error = Some(error);
+                (place.unresolved(&member, looked.nth).into_iter().collect(), false)
             }
         }
     }
@@ -195,7 +219,9 @@ impl Places {
     }
 
     pub(super) fn troubles(&self) -> Vec<Notice> {
-        let unresolved = self.all.iter().filter_map(|(name, place)| place.unresolved(name));
+        let unresolved = self.all.iter().flat_map(|(name, place)| {
+            (0..place.hosts.len()).filter_map(move |nth| place.unresolved(name, nth))
+        });
         let mut all: Vec<_> = unresolved.collect();
         for notice in self.all.keys().filter_map(|member| self.at_one_address(member)) {
             // Both members cause the same notice.
@@ -220,7 +246,7 @@ impl Places {
             return None;
         }
         let member = name.clone();
-        let host = place.host.clone();
+        let host = place.text();
         match self.at(address) {
             Some(of) => Some(Notice::Exchanged { member, host, address, of: of.clone() }),
             // A sender with the key may be anywhere.
@@ -241,7 +267,7 @@ impl Places {
         let peer = peer.clone();
         let own = own.clone();
         let member = member.clone();
-        let host = place.host.clone();
+        let host = place.text();
         Some(Notice::ForAnother { peer, address, member, host, own })
     }
 
@@ -277,10 +303,9 @@ impl Places {
     pub(super) fn address(&mut self, now: Time, member: &NodeName) -> Option<SocketAddr> {
         let place = self.all.get_mut(member)?;
         let silent = *place.silent.get_or_insert(now);
-        if now.since(silent) >= SILENT
-            && let Some(seeker) = &place.seeker
-        {
-            seeker.again.notify_one();
+        if now.since(silent) >= SILENT {
+            let seekers = place.hosts.iter().filter_map(|host| host.seeker.as_ref());
+            seekers.for_each(|seeker| seeker.again.notify_one());
         }
         if now.since(*place.tried.get_or_insert(now)) >= TRIED {
             place.turn(now);
@@ -323,46 +348,66 @@ impl Places {
             if place.is_known() {
                 return None;
             }
-            let error = place.error.as_deref()?;
-            let why = format!("{} does not resolve ({error})", place.host);
+            let (host, error) = place.hosts.iter().find_map(|host| {
+                let error = host.error.as_deref()?;
+                Some((&host.at, error))
+            })?;
+            let why = format!("{host} does not resolve ({error})");
             Some(Obstacle::new(silent, "unresolved", why))
         })
     }
 }
 
 impl Place {
-    /// The place of `member` at `host`. Begins to look up a name, which needs a runtime.
+    /// The place of `member` at these hosts. Begins to look up names, which needs a runtime.
     fn new(
         member: &NodeName,
-        host: &HostPort,
+        hosts: &[HostPort],
         sender: &mpsc::UnboundedSender<LookUpResult>,
     ) -> Self {
-        let seeker = host.name().map(|name| {
-            let again = Arc::<Notify>::default();
-            let look_up = LookUp::new(name.to_owned(), host.port());
-            let seek = seeker::seek(member.clone(), look_up, Arc::clone(&again), sender.clone());
-            Seeker { again, task: tokio::spawn(seek).abort_handle() }
-        });
-        Self {
-            host: host.to_string(),
-            addresses: host.literal().into_iter().collect(),
+        let hosts = hosts.iter().enumerate().map(|(nth, at)| Host::new(member, nth, at, sender));
+        let mut this = Self {
+            hosts: hosts.collect(),
+            addresses: Vec::new(),
             current: 0,
             tried: None,
             silent: None,
             lives: Lives::default(),
-            seeker,
-            error: None,
+        };
+        this.addresses = this.found();
+        this
+    }
+
+    /// The addresses of all hosts, each once.
+    fn found(&self) -> Vec<SocketAddr> {
+        let mut all = Vec::new();
+        for at in self.hosts.iter().flat_map(|host| &host.addresses) {
+            if !all.contains(at) {
+                all.push(*at);
+            }
         }
+        all
+    }
+
+    fn is_at(&self, hosts: &[HostPort]) -> bool {
+        self.hosts.iter().map(|host| &host.at).eq(hosts)
+    }
+
+    /// The hosts in words.
+    fn text(&self) -> String {
+        let all: Vec<_> = self.hosts.iter().map(|host| host.at.to_string()).collect();
+        all.join(" or ")
     }
 
     fn is_known(&self) -> bool {
         !self.addresses.is_empty()
     }
 
-    fn unresolved(&self, member: &NodeName) -> Option<Notice> {
-        let member = member.clone();
-        let host = self.host.clone();
-        let error = self.error.clone()?;
+    /// A notice if the nth host does not resolve.
+    fn unresolved(&self, member: &NodeName, nth: usize) -> Option<Notice> {
+        let host = self.hosts.get(nth)?;
+        let (member, error) = (member.clone(), host.error.clone()?);
+        let host = host.at.to_string();
         Some(Notice::Unresolved { member, host, error, known: self.is_known() })
     }
 
@@ -371,6 +416,26 @@ impl Place {
         if !self.addresses.is_empty() {
             self.current = (self.current + 1) % self.addresses.len();
         }
+    }
+}
+
+impl Host {
+    /// The nth host of `member`. Begins to look up a name.
+    fn new(
+        member: &NodeName,
+        nth: usize,
+        at: &HostPort,
+        sender: &mpsc::UnboundedSender<LookUpResult>,
+    ) -> Self {
+        let seeker = at.name().map(|name| {
+            let again = Arc::<Notify>::default();
+            let look_up = LookUp::new(name.to_owned(), at.port());
+            let (member, wake) = (member.clone(), Arc::clone(&again));
+            let seek = seeker::seek(member, nth, look_up, wake, sender.clone());
+            Seeker { again, task: tokio::spawn(seek).abort_handle() }
+        });
+        let addresses = at.literal().into_iter().collect();
+        Self { at: at.clone(), addresses, seeker, error: None }
     }
 }
 

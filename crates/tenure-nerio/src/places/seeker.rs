@@ -20,6 +20,8 @@ const SEVERAL: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub(crate) struct LookUpResult {
     pub(super) member: NodeName,
+    /// Position of the name among the hosts of the member.
+    pub(super) nth: usize,
     /// Addresses of the name, or the reason why there are none.
     pub(super) found: Result<Vec<std::net::SocketAddr>, String>,
 }
@@ -30,10 +32,11 @@ impl LookUpResult {
     }
 }
 
-/// Looks up the name of `member` while its receiver lives: until it is found, then each time that
-/// `again` reports silence, or every 15 s while there are several addresses.
+/// Looks up the name of the nth host of `member` while its receiver lives: until it is found, then
+/// each time that `again` reports silence, or every 15 s while there are several addresses.
 pub(super) async fn seek(
     member: NodeName,
+    nth: usize,
     mut look_up: LookUp,
     again: Arc<Notify>,
     looked: mpsc::UnboundedSender<LookUpResult>,
@@ -48,7 +51,7 @@ pub(super) async fn seek(
             Err(_) => (false, false),
         };
         before = Some(found.clone());
-        if looked.send(LookUpResult { member: member.clone(), found }).is_err() {
+        if looked.send(LookUpResult { member: member.clone(), nth, found }).is_err() {
             return;
         }
         let gap = pace.next(clock::now(), is_new);
@@ -117,7 +120,7 @@ mod tests {
         let (send, mut looked) = mpsc::unbounded_channel();
         let look_up = LookUp::new("nobody.invalid".to_owned(), 7);
         let member = NodeName::new("d").unwrap();
-        let task = tokio::spawn(seek(member.clone(), look_up, Arc::default(), send));
+        let task = tokio::spawn(seek(member.clone(), 0, look_up, Arc::default(), send));
         for _ in 0..2 {
             let looked = looked.recv().await.unwrap();
             assert!(looked.member == member && looked.found.is_err());

@@ -1,4 +1,4 @@
-use tenure_core::nerio::{Config, Inc, Membership, members};
+use tenure_core::nerio::{Config, Inc, Instance, Membership, Origin, members};
 
 use super::*;
 
@@ -26,7 +26,8 @@ fn name(text: &str) -> NodeName {
 
 fn found(places: &mut Places, member: &str, all: &[&str]) -> (Vec<String>, bool) {
     let found = Ok(all.iter().map(|text| at(text)).collect());
-    let (notices, changed) = places.on_looked(LookUpResult { member: name(member), found });
+    let looked = LookUpResult { member: name(member), nth: 0, found };
+    let (notices, changed) = places.on_looked(looked);
     (notices.iter().map(ToString::to_string).collect(), changed)
 }
 
@@ -57,6 +58,56 @@ fn documents_complete_the_settings() {
     assert_eq!(at_now("c=192.0.2.9:1"), [a, b, Some(at("192.0.2.9:1"))]);
 }
 
+/// The membership of an epoch 1 whose last member has these hosts.
+fn at_hosts(list: &str, hosts: &[&str]) -> Arc<Membership> {
+    let config = Config::new("x".parse().unwrap(), members(list).unwrap()).check().unwrap();
+    let mut document = config.membership().document().clone();
+    document.number = 1;
+    document.before = config.membership().id();
+    document.founding = document.before.digest;
+    document.origin = Origin::Changed;
+    for (number, seat) in (1..).zip(&mut document.seats) {
+        seat.instance = Some(Instance(number));
+    }
+    let last = document.seats.last_mut().unwrap();
+    last.hosts = hosts.iter().map(|host| host.parse().unwrap()).collect();
+    Membership::read(Arc::new(document), &config).unwrap()
+}
+
+/// A member that was removed and added again may be elsewhere.
+#[test]
+fn hosts_of_latest_epoch_count() {
+    let mut places = places("a=10.0.0.1:1", "0.0.0.0:1");
+    let first = membership("a=10.0.0.1:1,c=10.0.0.3:1");
+    let then = at_hosts("a=10.0.0.1:1,c=10.0.0.3:1", &["10.0.0.7:1"]);
+    places.know(&[Arc::clone(&first)]);
+    assert_eq!(places.place(&name("c")), Some(at("10.0.0.3:1")));
+    places.know(&[then, first]);
+    assert_eq!(places.place(&name("c")), Some(at("10.0.0.7:1")));
+}
+
+#[tokio::test]
+async fn several_hosts_are_tried() {
+    let mut places = places("a=10.0.0.1:1", "[::]:1");
+    let hosts = ["10.0.0.3:1", "c.invalid:1", "[fd00::3]:1"];
+    places.know(&[at_hosts("a=10.0.0.1:1,c=10.0.0.3:1", &hosts)]);
+    let all = |places: &Places| places.several(&name("c"));
+    assert_eq!(all(&places), [at("10.0.0.3:1"), at("[fd00::3]:1")]);
+    let millis = |millis: u64| Time::from_nanos(millis * 1_000_000);
+    assert_eq!(places.address(millis(0), &name("c")), Some(at("10.0.0.3:1")));
+    assert_eq!(places.address(millis(300), &name("c")), Some(at("[fd00::3]:1")));
+
+    let found = Ok(vec![at("10.0.0.4:1")]);
+    let (told, moved) = places.on_looked(LookUpResult { member: name("c"), nth: 1, found });
+    assert!(told.is_empty() && moved, "{told:?}");
+    assert_eq!(all(&places), [at("10.0.0.3:1"), at("10.0.0.4:1"), at("[fd00::3]:1")]);
+    let found = Err("no such name".to_owned());
+    let (told, _) = places.on_looked(LookUpResult { member: name("c"), nth: 1, found });
+    let told = told[0].to_string();
+    assert!(told.contains("c.invalid:1 does not resolve (no such name)"), "{told}");
+    assert_eq!(places.place(&name("c")), Some(at("[fd00::3]:1")), "in use");
+}
+
 #[test]
 fn with_keys_no_address_proves_anything() {
     let places = places("a=10.0.0.1:1,b=10.0.0.2:1", "0.0.0.0:1");
@@ -81,7 +132,8 @@ async fn unresolved_name_is_trouble() {
         |places: &Places| -> Vec<_> { places.troubles().iter().map(ToString::to_string).collect() };
     for known in [false, true] {
         assert!(troubles(&places).is_empty());
-        places.on_looked(LookUpResult { member: name("a"), found: Err("refused".to_owned()) });
+        let found = Err("refused".to_owned());
+        places.on_looked(LookUpResult { member: name("a"), nth: 0, found });
         let told = troubles(&places);
         let words = if known { "where it was is tried" } else { "see to its DNS record" };
         assert!(told.len() == 1 && told[0].contains(words), "{told:?}");
@@ -118,7 +170,7 @@ async fn failed_name_is_reported() {
     assert_eq!(places.address(seconds(0), &name("a")), None);
     let fails = || {
         let found = Err("Name or service not known".to_owned());
-        LookUpResult { member: name("a"), found }
+        LookUpResult { member: name("a"), nth: 0, found }
     };
     let (notices, changed) = places.on_looked(fails());
     assert_eq!(

@@ -24,7 +24,8 @@ impl Authority {
     }
 
     /// Whether the sender may send `message`. An application does what its rights allow, in its
-    /// elections; messages of grantors, and questions about all elections, are not allowed.
+    /// elections; messages of grantors, and questions about all elections, are not allowed. A
+    /// change of members concerns all elections, and has a right of its own.
     pub(crate) fn may_say(&self, message: &Message) -> bool {
         let Self::Application(grant) = self else { return true };
         let asks = grant.rights.allow(Right::Ask);
@@ -42,7 +43,15 @@ impl Authority {
             }
             Message::Grantor(ToGrantor::List(_)) => asks && grant.elections.cover_all(),
             Message::Grantor(ToGrantor::Where(_) | ToGrantor::DocumentRead(_)) => asks,
-            Message::Grantor(ToGrantor::FenceRead(_))
+            Message::Grantor(ToGrantor::Change(_)) => grant.rights.allow(Right::Members),
+            Message::Grantor(
+                ToGrantor::FenceRead(_)
+                | ToGrantor::Prepare(_)
+                | ToGrantor::Accept(_)
+                | ToGrantor::RestsRead(_)
+                | ToGrantor::Decided(_)
+                | ToGrantor::ReadyRead(_),
+            )
             | Message::Candidate(
                 ToCandidate::Granted(_)
                 | ToCandidate::Refused(_)
@@ -57,7 +66,12 @@ impl Authority {
                 | ToAsker::CandidatesHere(_)
                 | ToAsker::Ordered(_)
                 | ToAsker::Current(_)
-                | ToAsker::DocumentPart(_),
+                | ToAsker::DocumentPart(_)
+                | ToAsker::Promise(_)
+                | ToAsker::Accepted(_)
+                | ToAsker::Rests(_)
+                | ToAsker::Ready(_)
+                | ToAsker::Changed(_),
             ) => false,
         }
     }
@@ -65,9 +79,11 @@ impl Authority {
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::nerio::epoch::Ballot;
     use tenure_core::nerio::{
-        Candidates, DocumentPart, DocumentRead, Elections, EpochId, FenceRead, Instance, List,
-        Order, Query, Release, Released, StepDown, Verify, Where, Which,
+        Accept, Candidates, Change, ChangeState, Changed, Decided, DocumentPart, DocumentRead,
+        Elections, EpochId, FenceRead, Instance, List, Order, Query, ReadyRead, Release, Released,
+        RestsRead, SeatChange, StepDown, Verify, Where, Which,
     };
     use tenure_core::{ElectionName, Fence, Time};
 
@@ -189,5 +205,38 @@ mod tests {
             assert!(!some.may_say(message) && !all.may_say(message), "{message}");
             assert!(Authority::Cluster.may_say(message), "{message}");
         }
+    }
+
+    /// Whoever may ask for a change of members carries none out: that takes the key of the cluster.
+    #[test]
+    fn members_change_by_right_of_their_own() {
+        let (start, epoch, ballot) = (Time::ZERO, EpochId::NONE, Ballot::NONE);
+        let what = SeatChange::Cancel;
+        let change = Message::from(Change { start, number: 1, what, quorums: None });
+        for (rights, may) in [
+            ("ask", false),
+            ("contend,ask,resign", false),
+            ("ask,members", true),
+            ("contend,ask,resign,members", true),
+        ] {
+            assert_eq!(with(rights).may_say(&change), may, "{rights}");
+        }
+        let of_members = [
+            Message::from(Accept { epoch, ballot, successor: epoch }),
+            Message::from(RestsRead { into: epoch, after: None }),
+            Message::from(Decided { ballot: None, before: epoch, successor: epoch }),
+            Message::from(ReadyRead { successor: epoch }),
+            Message::from(Changed {
+                asker: Inc(1),
+                start,
+                number: 1,
+                state: ChangeState::Cancelled,
+            }),
+        ];
+        for message in &of_members {
+            assert!(!with("contend,ask,resign,members").may_say(message), "{message}");
+            assert!(Authority::Cluster.may_say(message), "{message}");
+        }
+        assert!(Authority::Cluster.may_say(&change));
     }
 }

@@ -304,7 +304,7 @@ fn rights_cannot_be_added() {
         net.queue.clear();
         hello
     };
-    for (seed, rights) in [(10, 7), (11, 6), (12, 1), (13, 8 | 7), (14, 3)] {
+    for (seed, rights) in [(10, 7), (11, 6), (12, 1), (13, 15), (14, 3), (15, 10), (16, 31)] {
         let mut hello = say(&mut net, with_rights("ask"), seed);
         let at = 51 + b"billing\0billing/*\0".len();
         assert_eq!(hello.bytes[at], 2);

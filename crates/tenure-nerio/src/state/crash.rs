@@ -16,7 +16,9 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::OFlags;
 use tenure::state::{Disk, Linux};
+use tenure_core::nerio::epoch::Ballot;
 
+use super::tests::epochs::{ballot, entry, table, vote};
 use super::tests::{grant_record, grantor, identity, open_on, reserve};
 use super::*;
 
@@ -50,6 +52,10 @@ struct Account {
 struct Promise {
     boots: u64,
     reserve: Option<u64>,
+    /// Number of the epoch that the grantor has entered.
+    epoch: Option<u64>,
+    /// Highest ballot that it promised there, and whether it accepted by that.
+    voted: Option<(Ballot, bool)>,
 }
 
 /// The disks of this machine, and an account of the changes that they would forget.
@@ -214,10 +220,11 @@ fn start(path: &Path, boot: &str, opening: Opening, disk: Arc<dyn Disk>) -> (Sta
     open_on(path, opening, &grantor("a"), boot, disk).unwrap()
 }
 
-/// Three starts of a grantor, and the promises after each step.
+/// Three starts of a grantor and a change of members, and the promises after each step.
 fn live(path: &Path, disk: &Arc<Forgetful>) {
     let promise = |boots, reserve| {
-        disk.after(|account| account.promise = Promise { boots, reserve });
+        let before = Promise { boots, reserve, ..Promise::default() };
+        disk.after(|account| account.promise = before);
     };
     let (mut state, recovered) = start(path, "boot 1", Opening::New, disk.clone());
     state.write(&identity(&recovered, 10)).unwrap();
@@ -236,6 +243,21 @@ fn live(path: &Path, disk: &Arc<Forgetful>) {
         promise(boots, Some(high));
         state.write(&grant_record("audit", boots)).unwrap();
     }
+    let (mut state, recovered) = start(path, "boot 4", Opening::Existing, disk.clone());
+    state.write(&identity(&recovered, 10)).unwrap();
+    promise(4, Some(3_072));
+    let promise = |record: &Record, epoch, voted| {
+        state.flusher().flush(record).unwrap();
+        let (boots, reserve) = (4, Some(3_072));
+        let next = Promise { boots, reserve, epoch: Some(epoch), voted };
+        disk.after(|account| account.promise = next);
+    };
+    promise(&entry(0, Fence::NONE), 0, None);
+    promise(&vote(0, 1, false), 0, Some((ballot(1), false)));
+    promise(&vote(0, 1, true), 0, Some((ballot(1), true)));
+    promise(&entry(1, Fence::NONE), 1, None);
+    state.write(&table(1, 90)).unwrap();
+    state.write(&grant_record("audit", 5)).unwrap();
 }
 
 /// Judges a start on such a disk, in the next boot of the machine.
@@ -260,6 +282,14 @@ fn judge(promise: Promise, disk: &DiskContent) {
         Err(error) => panic!("{promise:?} on {on_disk:?}: {error}"),
     };
     assert!(recovered.durable.boot.0 >= promise.boots, "{promise:?} on {on_disk:?}: {recovered:?}");
+    let standing = &recovered.durable.standing;
+    let epoch = standing.document().map(|document| document.number);
+    assert!(epoch >= promise.epoch, "{promise:?} on {on_disk:?}: {recovered:?}");
+    if epoch == promise.epoch {
+        let vote = standing.vote();
+        let voted = Some((vote.promised, vote.accepted.is_some()));
+        assert!(voted >= promise.voted, "{promise:?} on {on_disk:?}: {recovered:?}");
+    }
     match (promise.reserve, recovered.memory) {
         (None, _) => {}
         (Some(promised), Memory::Kept { reserve, grants }) => {

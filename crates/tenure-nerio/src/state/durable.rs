@@ -1,23 +1,30 @@
 //! The identity file, which must survive the machine: the memory, its boots, δ_max, the reserve of
-//! fences, and the memories of the other members.
+//! fences, the members of its epoch, its vote on the next ones, and the memories of the members.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure::clock;
 use tenure::driver::random;
-use tenure::state::{Directory, Document, Format};
-use tenure_core::nerio::{Durable, Instance, Record};
-use tenure_core::{ClusterName, NodeName, WallTime};
+use tenure::state::{Directory, Document, Format, StateError};
+use tenure_core::nerio::{Boot, Durable, Entry, EpochStanding, Instance, Record};
+use tenure_core::{ClusterName, Fence, NodeName, WallTime};
 
 use super::Grantor;
 use super::error::{MemoryError, WriteError};
 
-const BYTES_MAX: u64 = 8192;
+/// Room for the document of an epoch, for that of a successor, and for the memories of all members.
+const BYTES_MAX: u64 = 32 << 10;
 
-const FORMAT: Format = Format { magic: *b"\x89TENUREi", number: 3 };
+const FORMAT: Format = Format { magic: *b"\x89TENUREi", number: 4 };
 
 pub(super) const IDENTITY: Document<Identity> = Document::new("identity", FORMAT, BYTES_MAX);
+
+const FORMAT3: Format = Format { number: 3, ..FORMAT };
+
+/// The same file as earlier versions write it: without an epoch.
+const IDENTITY3: Document<Identity3> = Document::new(IDENTITY.name, FORMAT3, BYTES_MAX);
 
 /// 2026-11-01, in milliseconds since 1970: no memory began before this program existed.
 const RELEASED: u64 = 1_793_491_200_000;
@@ -29,7 +36,44 @@ pub(super) struct Identity {
     pub(super) durable: Durable,
 }
 
+#[derive(Serialize, Deserialize)]
+struct Identity3 {
+    cluster: ClusterName,
+    node: NodeName,
+    durable: Durable3,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Durable3 {
+    instance: Instance,
+    boot: Boot,
+    delta_max: Option<Duration>,
+    reserve: Option<Fence>,
+    roster: Vec<(NodeName, Entry)>,
+}
+
+impl From<Identity3> for Identity {
+    fn from(Identity3 { cluster, node, durable }: Identity3) -> Self {
+        let Durable3 { instance, boot, delta_max, reserve, roster } = durable;
+        // The first start writes down the epoch of the settings.
+        let (standing, inherited) = (EpochStanding::blank(instance), Duration::ZERO);
+        let durable = Durable { instance, boot, delta_max, reserve, standing, inherited, roster };
+        Self { cluster, node, durable }
+    }
+}
+
 impl Identity {
+    /// Reads the identity of a directory; `None` if there is none. The next flush rewrites a file
+    /// of an earlier version.
+    pub(super) fn read(directory: &Directory) -> Result<Option<Self>, StateError> {
+        match IDENTITY.read(directory) {
+            Err(StateError::Version { found, .. }) if found == FORMAT3.number => {
+                Ok(IDENTITY3.read(directory)?.map(Self::from))
+            }
+            read => read,
+        }
+    }
+
     /// A memory that begins, not yet on disk.
     pub(super) fn begin(grantor: &Grantor, first: bool) -> Result<Self, MemoryError> {
         let Grantor { cluster, node } = grantor.clone();
@@ -47,6 +91,17 @@ pub(crate) fn new_instance(wall: WallTime) -> Result<Instance, MemoryError> {
     }
     let number = random().map_err(|error| MemoryError::Random(error.source))?;
     Ok(Instance::new(born, number))
+}
+
+#[cfg(test)]
+impl Identity {
+    /// The bytes of this identity as earlier versions write it.
+    pub(super) fn in_format_3(&self) -> Vec<u8> {
+        let Self { cluster, node, durable } = self.clone();
+        let Durable { instance, boot, delta_max, reserve, roster, .. } = durable;
+        let durable = Durable3 { instance, boot, delta_max, reserve, roster };
+        IDENTITY3.encode(&Identity3 { cluster, node, durable })
+    }
 }
 
 /// The directory and its identity, shared by all threads that flush.
@@ -76,22 +131,25 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::sync::Arc;
 
-    use tenure_core::Fence;
-    use tenure_core::nerio::{Boot, Entry};
+    use tenure_core::nerio;
 
     use super::*;
+
+    const INSTANCE: Instance = Instance(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
 
     fn sample() -> Identity {
         Identity {
             cluster: ClusterName::new("c").unwrap(),
             node: NodeName::new("a").unwrap(),
             durable: Durable {
-                instance: Instance(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef),
+                instance: INSTANCE,
                 boot: Boot(7),
                 delta_max: Some(Duration::from_millis(10_500)),
                 reserve: Some(Fence::new(1 << 20)),
+                standing: EpochStanding::blank(INSTANCE),
+                inherited: Duration::ZERO,
                 roster: vec![(
                     NodeName::new("b").unwrap(),
                     Entry { instance: Instance::new(1, 2), founder: true },
@@ -100,15 +158,54 @@ mod tests {
         }
     }
 
+    /// The document of a cluster of one.
+    fn document() -> Arc<nerio::Document> {
+        let members = nerio::members("a=10.0.0.1:7101").unwrap();
+        let config = nerio::Config::new(ClusterName::new("c").unwrap(), members);
+        Arc::new(nerio::Document::of_line(&config))
+    }
+
+    /// The entry into the epoch of that cluster.
+    fn entered(floor: Fence) -> Record {
+        Record::Entered { document: document(), floor, inherited: Duration::ZERO, votes: true }
+    }
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The bytes of [`sample`] in format 3.
+    const BYTES3: &str = "8954454e55524569030000003200000001630161ef9bafcdf8acd19181deb7de9af1d9a2a\
+        30207010a80cab5ee0101808040010162828080808080808080808008016733ebac";
+
     #[test]
-    fn the_bytes_of_format_3() {
+    fn the_bytes_of_format_4() {
         // Another layout needs another number in `FORMAT`.
         let bytes = IDENTITY.encode(&sample());
-        let told: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let expected = "8954454e55524569030000003200000001630161ef9bafcdf8acd19181deb7de9af1d9a2a\
-             30207010a80cab5ee0101808040010162828080808080808080808008016733ebac";
-        assert_eq!(told, expected);
+        let expected = "8954454e55524569040000003e00000001630161ef9bafcdf8acd19181deb7de9af1d9\
+             a2a30207010a80cab5ee010180804000ab939eabb42400000000000101628280808080\
+             80808080808008016b7dee1a";
+        assert_eq!(hex(&bytes), expected);
         assert_eq!(IDENTITY.decode(&bytes).unwrap(), sample());
+
+        let high = Fence::new(1 << 20);
+        let entered = entered(high);
+        let durable = sample().durable.with(&entered).unwrap();
+        let identity = Identity { durable, ..sample() };
+        let bytes = IDENTITY.encode(&identity);
+        let expected = "8954454e55524569040000006000000001630161ef9bafcdf8acd19181deb7de9af1d9\
+             a2a30207010a80cab5ee01018080400101630000000003c0843d01016100010d31302e\
+             302e302e313a37313031086d616a6f7269747900010000000000010162828080808080\
+             808080808008015ee3675e";
+        assert_eq!(hex(&bytes), expected);
+        assert_eq!(IDENTITY.decode(&bytes).unwrap(), identity);
+    }
+
+    #[test]
+    fn the_bytes_of_format_3_are_read() {
+        assert_eq!(hex(&sample().in_format_3()), BYTES3);
+        let read = IDENTITY3.decode(&sample().in_format_3()).unwrap();
+        assert_eq!(Identity::from(read), sample());
     }
 
     #[test]
@@ -126,9 +223,17 @@ mod tests {
             instance: sample.instance,
             boot: Boot(3),
             delta_max: Duration::from_secs(1),
+            enters: None,
         };
         assert_eq!(sample.with(&old), Some(sample.clone()));
         assert_eq!(sample.with(&Record::Reserve { high: Fence::new(1) }), Some(sample.clone()));
+
+        let high = Record::Reserve { high: Fence::NONE };
+        let entered = entered(Fence::NONE);
+        let begun = Durable::begin(INSTANCE, false);
+        let one = begun.with(&high).unwrap().with(&entered);
+        assert_eq!(one, begun.with(&entered).unwrap().with(&high), "the order means nothing");
+        assert_eq!(one.as_ref().unwrap().with(&entered), one);
 
         let lost = Durable { reserve: None, ..sample };
         assert_eq!(lost.with(&old).unwrap().reserve, None);

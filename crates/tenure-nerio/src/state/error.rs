@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use tenure::state::{self, Damage, StateError};
-use tenure_core::nerio::{Boot, Instance};
+use tenure_core::nerio::{Boot, DocumentError, Instance};
 use tenure_core::{ClusterName, NodeName};
 
 /// The reason why the memory of a grantor was not opened. Nothing in it was changed.
@@ -48,6 +48,11 @@ pub enum MemoryError {
          {expected}; each cluster needs its own directory"
     )]
     OtherCluster { path: PathBuf, node: NodeName, found: ClusterName, expected: ClusterName },
+    #[error(
+        "the members in state directory {path} do not fit the settings of this node: {why}; start \
+         the node with the settings of its cluster"
+    )]
+    OtherDocument { path: PathBuf, why: DocumentError },
 }
 
 /// The reason why a record was not written. The record before it still holds and can be read; a

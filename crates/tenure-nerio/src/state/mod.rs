@@ -6,7 +6,7 @@
 //!
 //! | file | holds | outlives | written |
 //! |---|---|---|---|
-//! | `identity` | owner, instance, boots, δ_max, reserve, memories | the machine | whole, flushed |
+//! | `identity` | owner, instance, boots, δ_max, reserve, epoch, vote, memories | the machine | whole, flushed |
 //! | `grants` | the grant of each election | the process | one slot, not flushed |
 //!
 //! # What a start finds
@@ -15,12 +15,13 @@
 //! - [`Memory::Lost`]: an empty directory. The memory was lost, or the cluster is new: the grantor
 //!   asks the others. They write down that the member has another instance. Then the grantor waits
 //!   for all leases to end and reads the fences from the others, or founds the cluster with them.
-//!   The first durable [`Record::Reserve`] shows that this is done; until then every start finds
+//!   The first durable [`Record::Entered`] shows that this is done; until then every start finds
 //!   the memory lost.
 //! - [`Memory::Kept`]: everything, and the grants if they were made in this boot of the machine and
-//!   in this time namespace, and their table is intact. If not, the grantor waits for all leases to
-//!   end. The first [`Record::Grant`] shows that the wait is over; until then the old table stays
-//!   in place, so a process that starts again during the wait waits again.
+//!   in this time namespace and among the present members, and their table is intact. If not, the
+//!   grantor waits for all leases to end. The first [`Record::Grant`] shows that the wait is over;
+//!   until then the old table stays in place, so a process that starts again during the wait waits
+//!   again.
 //!
 //! Where more directories are lost than the others can make up for, an operator writes a
 //! [`Recovery`].
@@ -45,7 +46,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure::state::{BootKey, Directory, Layout, Opening};
-use tenure_core::nerio::{self, Durable, GrantRecord, Instance, Record};
+use tenure_core::nerio::{self, Checked, DocumentError, Durable, GrantTable, Instance, Record};
 use tenure_core::{ClusterName, Fence, NodeName};
 
 use self::durable::{IDENTITY, Identity, Shared};
@@ -78,16 +79,16 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// The memory with which the core begins.
-    #[must_use]
-    pub fn into_core(self) -> nerio::Memory {
+    /// The memory with which the core begins with these settings. An error if the memory is in an
+    /// epoch that does not fit the settings.
+    pub fn into_core(self, config: &Checked) -> Result<nerio::Memory, DocumentError> {
         let (first, grants) = match self.memory {
             Memory::Fresh => (true, None),
             Memory::Lost => (false, None),
             Memory::Kept { grants: Grants::SameBoot(grants), .. } => (false, Some(grants)),
             Memory::Kept { .. } => (false, None),
         };
-        nerio::Memory::found(&self.durable, first, grants)
+        nerio::Memory::found(&self.durable, config, first, grants)
     }
 }
 
@@ -112,12 +113,16 @@ pub enum Memory {
 /// rule 2).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Grants {
-    /// All grants, one for each election, by name. No wait is needed.
-    SameBoot(Vec<GrantRecord>),
+    /// All grants, one for each election, by name. No wait is needed, except for the leases of
+    /// earlier epochs.
+    SameBoot(GrantTable),
     /// The table is of another boot of the machine, or another time namespace.
     OtherBoot,
     /// The table is of an earlier memory, which was lost.
     OtherMemory,
+    /// The table is of an earlier epoch, with other members: the process ended while it entered the
+    /// present one.
+    OtherEpoch,
     /// There is no table: none was made yet, or an operator removed it.
     Missing,
     Torn(Tear),
@@ -166,7 +171,7 @@ impl StateDir {
         grantor: &Grantor,
         boot: &BootKey,
     ) -> Result<(Self, Recovered), MemoryError> {
-        let identity = match IDENTITY.read(&directory)? {
+        let identity = match Identity::read(&directory)? {
             Some(identity) => check(&directory, opening, grantor, identity)?,
             None => {
                 check_empty(&directory, opening)?;
@@ -175,12 +180,13 @@ impl StateDir {
         };
         directory.sign()?;
         let durable = identity.durable.clone();
-        let mut table = Table::begin(durable.instance, boot);
+        let standing = &durable.standing;
+        let mut table = Table::begin(durable.instance, boot, standing.table_epoch());
         let memory = match (opening, durable.reserve) {
             (_, None) => Memory::Lost,
             (Opening::New, Some(_)) => Memory::Fresh,
             (Opening::Existing, Some(reserve)) => {
-                Memory::Kept { reserve, grants: table.recover(&directory)? }
+                Memory::Kept { reserve, grants: table.recover(&directory, standing)? }
             }
         };
         let shared = Arc::new(Shared::new(directory, identity));
@@ -188,7 +194,8 @@ impl StateDir {
     }
 
     /// Writes `record` so that it survives the process, or the machine if it must. A grant takes
-    /// two system calls and no flush; other records block until they are durable.
+    /// two system calls and no flush, a new table a few more; other records block until they are
+    /// durable.
     ///
     /// After an error the previous entry is still valid, and a later write may succeed. Nothing
     /// that depends on a record may leave before this call has returned `Ok`. The call fails if the
@@ -199,9 +206,13 @@ impl StateDir {
         match record {
             Record::Grant(grant) => self.table.grant(directory, grant),
             Record::Forget(election) => self.table.forget(directory, election),
-            Record::Identity { .. } | Record::Reserve { .. } | Record::Roster(_) => {
-                self.shared.flush(record)
-            }
+            Record::Table { epoch, until } => self.table.enter(directory, *epoch, *until),
+            Record::Identity { .. }
+            | Record::Entered { .. }
+            | Record::Vote { .. }
+            | Record::Settled { .. }
+            | Record::Reserve { .. }
+            | Record::Roster(_) => self.shared.flush(record),
         }
     }
 
@@ -231,10 +242,9 @@ impl StateDir {
 }
 
 impl Flusher {
-    /// Writes a [`Record::Identity`], [`Record::Reserve`] or [`Record::Roster`] and returns when it
-    /// is durable: after some milliseconds, or as long as the disk takes. Flushes of several
-    /// threads follow one another; their order means nothing, because nothing in an identity ever
-    /// goes back.
+    /// Writes a record that is no grant and returns when it is durable: after some milliseconds, or
+    /// as long as the disk takes. Flushes of several threads follow one another; their order means
+    /// nothing, because nothing in an identity ever goes back.
     ///
     /// After an error the next start finds either the state before or the requested one; neither
     /// promises less than the durable state before.
@@ -302,9 +312,10 @@ impl fmt::Display for Memory {
 impl fmt::Display for Grants {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::SameBoot(grants) => write!(f, "{} grants of this boot", grants.len()),
+            Self::SameBoot(table) => write!(f, "{} grants of this boot", table.grants.len()),
             Self::OtherBoot => f.write_str("grants of another boot of the machine"),
             Self::OtherMemory => f.write_str("grants of a memory before this one"),
+            Self::OtherEpoch => f.write_str("grants of an epoch before this one"),
             Self::Missing => f.write_str("no grant table"),
             Self::Torn(tear) => tear.fmt(f),
         }

@@ -84,12 +84,17 @@ impl Recovery {
             return Err(lost(path, grantor));
         }
         let directory = Directory::open(path, &LAYOUT).map_err(MemoryError::from)?;
-        let found = IDENTITY.read(&directory).map_err(MemoryError::from)?;
+        let found = Identity::read(&directory).map_err(MemoryError::from)?;
         let found = match found {
             Some(identity) => Some(check(&directory, Opening::Existing, grantor, identity)?),
             None => None,
         };
         let known = found.as_ref().map(|identity| &identity.durable);
+        if let Some(document) = known.and_then(|durable| durable.standing.document()) {
+            let fits = document.check(&grantor.cluster, document.drift);
+            let other = |why| MemoryError::OtherDocument { path: path.to_owned(), why };
+            fits.map_err(other)?;
+        }
         let before = known.and_then(|durable| durable.reserve);
         match (known, before) {
             (Some(durable), Some(held)) if self.is_lost && !durable.is_just_recovered() => {
@@ -185,7 +190,8 @@ mod tests {
         let (mut state, found) = StateDir::open(&path, opening, &grantor("a")).unwrap();
         let instance = found.durable.instance;
         let boot = Boot(3);
-        let identity = Record::Identity { instance, boot, delta_max: Duration::from_secs(20) };
+        let delta_max = Duration::from_secs(20);
+        let identity = Record::Identity { instance, boot, delta_max, enters: None };
         state.write(&identity).unwrap();
         if let Some(reserve) = reserve {
             state.write(&Record::Reserve { high: Fence::new(reserve) }).unwrap();
@@ -303,7 +309,8 @@ mod tests {
         let (mut state, _) = StateDir::open(&path, Opening::Existing, &grantor("a")).unwrap();
         let instance = first.instance;
         let delta_max = Duration::from_secs(10);
-        state.write(&Record::Identity { instance, boot: Boot(1), delta_max }).unwrap();
+        let boot = Boot(1);
+        state.write(&Record::Identity { instance, boot, delta_max, enters: None }).unwrap();
         drop(state);
         let refused = recovery(true, 7_000).carry_out(&path, &grantor("a"));
         assert!(matches!(refused, Err(RecoveryError::Whole { .. })), "{refused:?}");

@@ -3,9 +3,11 @@
 //! ```text
 //! head 4096 | pair 0: slot slot | pair 1 | …
 //! ```
-//! The head is an envelope with the instance and the boot to which the table belongs. A grant is
-//! one `pwrite` of one slot, without a flush: the page cache outlives the process. Each write first
-//! checks the table's length. The thread that flushes checks its name.
+//! The head is an envelope with the instance and the boot to which the table belongs. From the
+//! first change of members on, it also has the epoch, and the instant before which leases of
+//! earlier epochs may last. A grant is one `pwrite` of one slot, without a flush: the page cache
+//! outlives the process. Each write first checks the table's length. The thread that flushes checks
+//! its name.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -16,8 +18,8 @@ use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use tenure::state::{self, BootKey, Damage, Directory, Format, Refusal, StateError};
-use tenure_core::ElectionName;
-use tenure_core::nerio::{GrantRecord, Instance};
+use tenure_core::nerio::{EpochId, EpochStanding, GrantRecord, GrantTable, Instance};
+use tenure_core::{ElectionName, Time};
 
 use super::Grants;
 use super::error::{Tear, WriteError};
@@ -25,26 +27,78 @@ use super::slot::{self, PAIR, SLOT};
 
 pub(super) const GRANTS: &str = "grants";
 
-pub(super) const FORMAT: Format = Format { magic: *b"\x89TENUREg", number: 2 };
+pub(super) const FORMAT: Format = Format { magic: *b"\x89TENUREg", number: 3 };
+
+/// The same file in an epoch 0, whose head names no epoch.
+const FORMAT2: Format = Format { number: 2, ..FORMAT };
+
 const HEAD: usize = 4096;
 const CHUNK: u32 = 64;
 /// A gibibyte, sixteen times the default of a grantor.
 const PAIRS_MAX: u32 = 1 << 20;
 
-#[derive(PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Key<'a> {
+    instance: Instance,
+    boot: &'a str,
+    epoch: EpochId,
+    until: Time,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Key2<'a> {
     instance: Instance,
     boot: &'a str,
 }
 
-fn instance(head: &[u8]) -> Option<Instance> {
-    let (body, _) = FORMAT.open(head).ok()?;
-    postcard::from_bytes::<Key<'_>>(body).ok().map(|key| key.instance)
+/// The memory, the boot and the epoch to which a table belongs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Owner {
+    instance: Instance,
+    boot: String,
+    /// `None` in an epoch 0.
+    epoch: Option<EpochId>,
+    /// Instant before which leases of earlier epochs may last.
+    until: Time,
 }
 
-/// The owner of a table that begins with `head`, which is not the head of this boot.
-fn other(head: &[u8], own: &[u8]) -> Grants {
-    if instance(head) == instance(own) { Grants::OtherBoot } else { Grants::OtherMemory }
+impl Owner {
+    /// The owner of a table that begins with `head`; `None` if no version writes such a head.
+    fn read(head: &[u8]) -> Result<Option<Self>, Refusal> {
+        let owner = match FORMAT.open(head) {
+            Err(Refusal::Format(found)) if found == FORMAT2.number => {
+                let (body, _) = FORMAT2.open(head)?;
+                postcard::from_bytes(body).map(|Key2 { instance, boot }| Self {
+                    instance,
+                    boot: boot.to_owned(),
+                    epoch: None,
+                    until: Time::ZERO,
+                })
+            }
+            read => {
+                let (body, _) = read?;
+                postcard::from_bytes(body).map(|Key { instance, boot, epoch, until }| Self {
+                    instance,
+                    boot: boot.to_owned(),
+                    epoch: Some(epoch),
+                    until,
+                })
+            }
+        };
+        Ok(owner.ok())
+    }
+
+    fn head(&self) -> Vec<u8> {
+        let Self { instance, ref boot, epoch, until } = *self;
+        let (format, body) = match epoch {
+            None => (FORMAT2, postcard::to_allocvec(&Key2 { instance, boot })),
+            Some(epoch) => (FORMAT, postcard::to_allocvec(&Key { instance, boot, epoch, until })),
+        };
+        // Cannot fail: nothing in it has an unknown length.
+        let mut head = format.seal(&body.unwrap_or_default());
+        head.resize(HEAD, 0);
+        head
+    }
 }
 
 /// A pair of slots, and the last write to it that succeeded.
@@ -64,49 +118,62 @@ fn start(pair: u32) -> u64 {
 
 #[derive(Debug)]
 pub(super) struct Table {
-    head: Vec<u8>,
-    /// Table of this boot; `None` until its first grant. Until that grant the earlier table stays,
-    /// so that another start waits for the same reason.
+    owner: Owner,
+    /// Table of this boot and epoch; `None` until its first grant. Until that grant the earlier
+    /// table stays, so that another start waits for the same reason.
     file: Option<File>,
     held: HashMap<ElectionName, Pair>,
     free: Vec<Pair>,
     buffer: [u8; SLOT],
-    instance: Instance,
-    boot: String,
 }
 
 impl Table {
-    /// A table that begins with its first grant.
-    pub(super) fn begin(instance: Instance, boot: &BootKey) -> Self {
-        Self::of(instance, boot.as_str().to_owned())
+    /// A table of this epoch that begins with its first grant.
+    pub(super) fn begin(instance: Instance, boot: &BootKey, epoch: Option<EpochId>) -> Self {
+        let boot = boot.as_str().to_owned();
+        Self::of(Owner { instance, boot, epoch, until: Time::ZERO })
     }
 
     /// Replaces the memory of the table, as long as nothing was granted.
     pub(super) fn becomes(&mut self, instance: Instance) {
-        if self.instance != instance && self.file.is_none() {
-            *self = Self::of(instance, std::mem::take(&mut self.boot));
+        if self.file.is_none() {
+            self.owner.instance = instance;
         }
     }
 
-    fn of(instance: Instance, boot: String) -> Self {
-        // Cannot fail: nothing in it has an unknown length.
-        let body = postcard::to_allocvec(&Key { instance, boot: &boot });
-        let body = body.unwrap_or_default();
-        let mut head = FORMAT.seal(&body);
-        head.resize(HEAD, 0);
-        Self {
-            head,
-            file: None,
-            held: HashMap::new(),
-            free: Vec::new(),
-            buffer: [0; SLOT],
-            instance,
-            boot,
-        }
+    fn of(owner: Owner) -> Self {
+        Self { owner, file: None, held: HashMap::new(), free: Vec::new(), buffer: [0; SLOT] }
     }
 
-    /// Reads the stored grants; later writes go there if the table is of this boot.
-    pub(super) fn recover(&mut self, directory: &Directory) -> Result<Grants, StateError> {
+    /// Begins a table of this epoch, without grants. After a failure the table before counts, or
+    /// none, so that another start waits.
+    pub(super) fn enter(
+        &mut self,
+        directory: &Directory,
+        epoch: EpochId,
+        until: Time,
+    ) -> Result<(), WriteError> {
+        *self = Self::of(Owner { epoch: Some(epoch), until, ..self.owner.clone() });
+        let file = self.create(directory)?;
+        // A start takes a table without pairs for one whose head alone was written.
+        self.free = room(directory, &file, 0)?;
+        self.file = Some(file);
+        Ok(())
+    }
+
+    /// Replaces the stored table by an empty one.
+    fn create(&self, directory: &Directory) -> Result<File, WriteError> {
+        directory.check(|_| true)?;
+        directory.put(GRANTS, &self.owner.head()).map_err(|source| io_error(directory, source))
+    }
+
+    /// Reads the stored grants; later writes go there if the table is of this boot, and of the
+    /// epoch of a memory with this standing.
+    pub(super) fn recover(
+        &mut self,
+        directory: &Directory,
+        standing: &EpochStanding,
+    ) -> Result<Grants, StateError> {
         let Some(file) = directory.stored(GRANTS, OFlags::RDWR)? else {
             return Ok(Grants::Missing);
         };
@@ -119,24 +186,27 @@ impl Table {
             // The machine stopped before the unflushed head reached the disk.
             return Ok(Grants::Torn(Tear::Head(short(bytes))));
         }
-        match FORMAT.open(&head) {
+        let found = match Owner::read(&head) {
             Err(Refusal::Damaged(damage)) => return Ok(Grants::Torn(Tear::Head(damage))),
             Err(refusal) => return Err(refusal.at(&path, FORMAT, directory.layout().relearn)),
             Ok(_) if bytes < HEAD as u64 => return Ok(Grants::Torn(Tear::Head(short(bytes)))),
-            Ok(_) => {}
-        }
+            Ok(None) => return Ok(Grants::OtherMemory),
+            Ok(Some(found)) => found,
+        };
         // An early version left a part of the number out of the identity; the table has the whole
         // number.
-        let drawn = instance(&head).filter(|drawn| {
-            self.instance.born() == 0
-                && *drawn != self.instance
-                && drawn.mark() == self.instance.mark()
-        });
-        if let Some(drawn) = drawn {
-            *self = Self::of(drawn, std::mem::take(&mut self.boot));
+        let own = self.owner.instance;
+        if own.born() == 0 && found.instance.mark() == own.mark() {
+            self.owner.instance = found.instance;
         }
-        if head != self.head {
-            return Ok(other(&head, &self.head));
+        if found.instance != self.owner.instance {
+            return Ok(Grants::OtherMemory);
+        }
+        if found.boot != self.owner.boot || found.head() != head {
+            return Ok(Grants::OtherBoot);
+        }
+        if !standing.has_table_of(found.epoch) {
+            return Ok(Grants::OtherEpoch);
         }
         let pairs = (bytes - HEAD as u64) / PAIR as u64;
         let pairs = u32::try_from(pairs).unwrap_or(u32::MAX);
@@ -146,8 +216,9 @@ impl Table {
         }
         match self.scan(&file, pairs).map_err(failed)? {
             Ok(grants) => {
-                self.file = Some(file);
-                Ok(Grants::SameBoot(grants))
+                (self.file, self.owner) = (Some(file), found);
+                let Owner { epoch, until, .. } = self.owner;
+                Ok(Grants::SameBoot(GrantTable { epoch, until, grants }))
             }
             Err(tear) => {
                 self.held.clear();
@@ -198,10 +269,7 @@ impl Table {
         let failed = |source| io_error(directory, source);
         let file = match self.file.take() {
             Some(file) => file,
-            None => {
-                directory.check(|_| true)?;
-                directory.put(GRANTS, &self.head).map_err(failed)?
-            }
+            None => self.create(directory)?,
         };
         let file = self.file.insert(file);
         check_length(directory, file)?;
@@ -215,9 +283,7 @@ impl Table {
                 let held = self.held.len();
                 return Err(WriteError::Full { path, held });
             }
-            grow(file, held).and_then(|()| directory.remember(GRANTS, file)).map_err(failed)?;
-            let fresh = (held..held + CHUNK).rev();
-            self.free.extend(fresh.map(|number| Pair { number, sequence: 0 }));
+            self.free = room(directory, file, held)?;
         }
         if let Some(pair) = self.free.last_mut() {
             write(file, &mut self.buffer, pair, Some(grant)).map_err(failed)?;
@@ -266,6 +332,14 @@ fn write(
     file.write_all_at(bytes, start(next.number) + slot::offset(next.sequence))?;
     *pair = next;
     Ok(())
+}
+
+/// Makes room for one more chunk of pairs behind the first `held`, and returns these.
+fn room(directory: &Directory, file: &File, held: u32) -> Result<Vec<Pair>, WriteError> {
+    grow(file, held)
+        .and_then(|()| directory.remember(GRANTS, file))
+        .map_err(|source| io_error(directory, source))?;
+    Ok((held..held + CHUNK).rev().map(|number| Pair { number, sequence: 0 }).collect())
 }
 
 /// Makes room for one more chunk behind `pairs`, so that a full disk is noticed here and not in the

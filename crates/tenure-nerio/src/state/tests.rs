@@ -1,5 +1,7 @@
 //! Starts and restarts, in made-up boots of the machine.
 
+pub(super) mod epochs;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io;
@@ -13,7 +15,9 @@ use rustix::fs::{FlockOperation, OFlags};
 use tempfile::TempDir;
 use tenure::state::{self, Disk, Format, Linux, StateError};
 
-use tenure_core::nerio::{Boot, Instance, Remembered};
+use tenure_core::nerio::{
+    Boot, Checked, Config, Document, Entry, GrantRecord, Instance, Remembered,
+};
 
 use super::slot::tests::grant;
 use super::slot::{PAIR, SLOT};
@@ -77,14 +81,30 @@ pub(super) fn grantor(node: &str) -> Grantor {
     Grantor { cluster: ClusterName::new("c").unwrap(), node: NodeName::new(node).unwrap() }
 }
 
+/// The settings of a cluster of one.
+fn config() -> Checked {
+    let members = tenure_core::nerio::members("a=127.0.0.1:7101").unwrap();
+    Config::new(ClusterName::new("c").unwrap(), members).check().unwrap()
+}
+
+/// The epoch of these settings.
+fn document() -> Arc<Document> {
+    Arc::new(Document::of_line(&config()))
+}
+
 pub(super) fn identity(recovered: &Recovered, seconds: u64) -> Record {
     let instance = recovered.durable.instance;
     let boot = Boot(recovered.durable.boot.0 + 1);
-    Record::Identity { instance, boot, delta_max: Duration::from_secs(seconds) }
+    Record::Identity { instance, boot, delta_max: Duration::from_secs(seconds), enters: None }
 }
 
 pub(super) fn reserve(number: u64) -> Record {
     Record::Reserve { high: Fence::new(number) }
+}
+
+/// Grants that a start finds in an epoch 0.
+fn same_boot(grants: Vec<GrantRecord>) -> Grants {
+    Grants::SameBoot(GrantTable { grants, ..GrantTable::default() })
 }
 
 pub(crate) fn grant_record(election: &str, number: u64) -> Record {
@@ -110,7 +130,7 @@ fn restart_in_boot_finds_everything() {
         (second.durable.boot, second.durable.delta_max),
         (Boot(1), Some(Duration::from_secs(10)))
     );
-    let grants = Grants::SameBoot(vec![grant("audit", 9), grant("billing", 5)]);
+    let grants = same_boot(vec![grant("audit", 9), grant("billing", 5)]);
     assert_eq!(second.memory, Memory::Kept { reserve: Fence::new(1000), grants });
 }
 
@@ -158,7 +178,7 @@ fn interrupted_wait_is_repeated() {
     let (mut state, _) = world.start("boot 2", Opening::Existing);
     state.write(&grant_record("audit", 2)).unwrap();
     drop(state);
-    assert_eq!(world.known("boot 2"), Grants::SameBoot(vec![grant("audit", 2)]));
+    assert_eq!(world.known("boot 2"), same_boot(vec![grant("audit", 2)]));
     assert_eq!(world.known("boot 1"), Grants::OtherBoot);
 }
 
@@ -187,7 +207,7 @@ fn lost_memory_lasts_until_reserve() {
     assert_eq!((third.durable.instance, third.memory), (first.durable.instance, memory));
     state.write(&grant_record("audit", 41)).unwrap();
     drop(state);
-    assert_eq!(world.known("boot 1"), Grants::SameBoot(vec![grant("audit", 41)]));
+    assert_eq!(world.known("boot 1"), same_boot(vec![grant("audit", 41)]));
 }
 
 #[test]
@@ -228,7 +248,7 @@ fn table_has_last_write() {
                 let (opened, recovered) = world.open("boot 1", Opening::Existing).unwrap();
                 state = opened;
                 let expected = model.iter().map(|(name, number)| grant(name, *number)).collect();
-                let grants = Grants::SameBoot(expected);
+                let grants = same_boot(expected);
                 assert_eq!(recovered.memory, Memory::Kept { reserve: Fence::NONE, grants });
             }
             1..30 => {
@@ -315,7 +335,7 @@ fn second_torn_slot_is_not_believed() {
     torn[HEAD + 20] ^= 1;
     fs::write(world.grants(), &torn).unwrap();
     let known = vec![grant("audit", 1), grant("billing", 2)];
-    assert_eq!(world.known("boot 1"), Grants::SameBoot(known));
+    assert_eq!(world.known("boot 1"), same_boot(known));
 
     torn[HEAD + PAIR + 20] ^= 1;
     fs::write(world.grants(), &torn).unwrap();
@@ -344,7 +364,7 @@ fn first_grant_replaces_torn_table() {
     let (mut state, _) = world.start("boot 1", Opening::Existing);
     state.write(&grant_record("audit", 3)).unwrap();
     drop(state);
-    assert_eq!(world.known("boot 1"), Grants::SameBoot(vec![grant("audit", 3)]));
+    assert_eq!(world.known("boot 1"), same_boot(vec![grant("audit", 3)]));
 }
 
 #[test]
@@ -382,9 +402,11 @@ fn changed_identity_is_refused() {
 fn other_format_is_refused() {
     let world = World::new();
     drop(world.first());
-    for (name, format) in [(GRANTS, table::FORMAT), (IDENTITY.name, IDENTITY.format)] {
+    // Format 3 of the identity is read.
+    let formats = [(GRANTS, table::FORMAT, 1), (IDENTITY.name, IDENTITY.format, 2)];
+    for (name, format, before) in formats {
         let path = world.path().join(name);
-        for found in [format.number + 1, format.number - 1] {
+        for found in [format.number + 1, before] {
             let bytes = Format { number: found, ..format }.seal(b"whatever it is");
             fs::write(&path, &bytes).unwrap();
             assert_eq!(
@@ -401,6 +423,58 @@ fn other_format_is_refused() {
     }
 }
 
+/// A directory of format 3 is believed as before. Its first write names the members of the
+/// settings, if it has promised anything among them.
+#[test]
+fn format_3_is_rewritten() {
+    type Mark = fn(&Recovered) -> Record;
+    let own_mark: Mark = |found| {
+        let entry = Entry { instance: found.durable.instance, founder: true };
+        Record::Roster(vec![(NodeName::new("a").unwrap(), entry)])
+    };
+    let other_mark: Mark = |_| {
+        let entry = Entry { instance: Instance::new(1, 2), founder: true };
+        Record::Roster(vec![(NodeName::new("b").unwrap(), entry)])
+    };
+    let kinds = [
+        ("new", Opening::New, other_mark, true),
+        ("kept", Opening::New, other_mark, true),
+        ("lost", Opening::Existing, other_mark, false),
+        ("founder", Opening::Existing, own_mark, true),
+    ];
+    for (kind, opening, mark, is_member) in kinds {
+        let world = World::new();
+        let (mut state, found) = world.start("boot 1", opening);
+        state.write(&mark(&found)).unwrap();
+        if kind == "kept" {
+            state.write(&grant_record("billing", 1)).unwrap();
+        }
+        drop(state);
+        let path = world.path().join(IDENTITY.name);
+        let before = IDENTITY.decode(&fs::read(&path).unwrap()).unwrap();
+        replace(&path, &before.in_format_3());
+
+        let (mut state, found) = world.open("boot 1", Opening::Existing).unwrap();
+        assert_eq!(found.durable, before.durable, "{kind}");
+        let memory = found.clone().into_core(&config()).unwrap();
+        assert_eq!((memory.enters, memory.membership), (is_member, None), "{kind}");
+        let enters = is_member.then(document);
+        let Record::Identity { instance, boot, delta_max, .. } = identity(&found, 10) else {
+            panic!("{kind}");
+        };
+        let record = Record::Identity { instance, boot, delta_max, enters: enters.clone() };
+        state.write(&record).unwrap();
+        drop(state);
+
+        let after = IDENTITY.decode(&fs::read(&path).unwrap()).unwrap().durable;
+        assert_eq!(after.standing.document(), enters.as_ref(), "{kind}");
+        assert_eq!((after.reserve, after.roster), (before.durable.reserve, before.durable.roster));
+        if kind == "kept" {
+            assert_eq!(world.known("boot 1"), same_boot(vec![grant("billing", 1)]));
+        }
+    }
+}
+
 /// An early build left a part of the number out of the identity; the table has the whole number.
 #[test]
 fn table_completes_number() {
@@ -413,7 +487,7 @@ fn table_completes_number() {
     identity.durable.instance = Instance::new(0, identity.durable.instance.0);
     fs::write(&path, IDENTITY.encode(&identity)).unwrap();
     let known = world.known("boot 1");
-    assert!(matches!(&known, Grants::SameBoot(grants) if grants.len() == 1), "{known}");
+    assert!(matches!(&known, Grants::SameBoot(table) if table.grants.len() == 1), "{known}");
 }
 
 #[test]
@@ -627,7 +701,7 @@ fn returned_directory_is_written() {
     state.flusher().check().unwrap();
     state.write(&grant_record("billing", 3)).unwrap();
     drop(state);
-    assert_eq!(world.known("boot 1"), Grants::SameBoot(vec![grant("billing", 3)]));
+    assert_eq!(world.known("boot 1"), same_boot(vec![grant("billing", 3)]));
 }
 
 /// A disk that checks the directory, like another thread, just after a file has got its name.
@@ -671,73 +745,107 @@ impl Disk for WatchfulDisk {
     }
 }
 
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: u64) -> u64 {
+        let (factor, step) = (6_364_136_223_846_793_005, 1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(factor).wrapping_add(step);
+        (self.0 >> 33) % bound
+    }
+}
+
 /// The model of simulators and tests does what this directory does, with any records and starts, in
 /// any boots of the machine.
 #[test]
 fn directory_matches_core_model() {
-    let mut draw: u64 = 7;
-    let mut below = |bound: u64| {
-        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (draw >> 33) % bound
-    };
+    let mut draw = Draw(7);
     let mut kinds = HashMap::new();
     for _ in 0..60 {
         let world = World::new();
         let mut expected = Remembered::new(Instance(0), false);
         let mut boot = 0;
         for start in 0..12 {
-            match below(8) {
-                0 | 1 => {
-                    boot += 1;
-                    expected.forget_grants();
-                }
-                2 => {
-                    let _ = fs::remove_file(world.grants());
-                    expected.forget_grants();
-                }
-                3 => {
-                    let _ = fs::remove_dir_all(world.path());
-                    expected = Remembered::new(Instance(0), false);
-                }
-                _ => {}
-            }
+            harm(&mut draw, &world, &mut expected, &mut boot);
             // A wrong `--new` is refused.
             let begins = !expected.is_written() && expected.grants().is_none();
             let may_begin = begins || expected.durable().reserve.is_none();
-            let first = may_begin && expected.grants().is_none() && below(2) == 0;
+            let first = may_begin && expected.grants().is_none() && draw.below(2) == 0;
             let opening = if first { Opening::New } else { Opening::Existing };
             let (mut state, recovered) = world.open(&format!("boot {boot}"), opening).unwrap();
             if !expected.is_written() {
                 expected = Remembered::new(recovered.durable.instance, first);
             }
             expected.first = first;
-            assert_eq!(recovered.clone().into_core(), expected.memory(), "start {start}");
-            *kinds.entry(std::mem::discriminant(&expected.memory().kept)).or_insert(0) += 1;
-            if below(8) == 0 {
-                continue;
-            }
-            let mut write = |record: Record| {
-                state.write(&record).unwrap();
-                expected.write(record);
-            };
-            write(identity(&recovered, 1 + below(20)));
-            // Before the fences are read, nothing is granted.
-            let mut may_grant = recovered.durable.reserve.is_some();
-            for _ in 0..below(6) {
-                let election = format!("e{}", below(3));
-                match below(4) {
-                    0 => {
-                        write(reserve(below(1 << 20)));
-                        may_grant = true;
-                    }
-                    1 if may_grant => write(Record::Forget(election.parse().unwrap())),
-                    _ if may_grant => write(grant_record(&election, below(100))),
-                    _ => {}
+            let memory = expected.memory(&config()).unwrap();
+            assert_eq!(recovered.clone().into_core(&config()).unwrap(), memory, "start {start}");
+            *kinds.entry(std::mem::discriminant(&memory.kept)).or_insert(0) += 1;
+            if draw.below(8) != 0 {
+                for record in life(&mut draw, &recovered) {
+                    state.write(&record).unwrap();
+                    expected.write(record);
                 }
             }
         }
     }
     assert!(kinds.len() == 4 && kinds.values().all(|count| *count > 10), "{kinds:?}");
+}
+
+/// Sometimes starts the machine anew, or loses the grants or everything.
+fn harm(draw: &mut Draw, world: &World, expected: &mut Remembered, boot: &mut u64) {
+    match draw.below(8) {
+        0 | 1 => {
+            *boot += 1;
+            expected.forget_grants();
+        }
+        2 => {
+            let _ = fs::remove_file(world.grants());
+            expected.forget_grants();
+        }
+        3 => {
+            let _ = fs::remove_dir_all(world.path());
+            *expected = Remembered::new(Instance(0), false);
+        }
+        _ => {}
+    }
+}
+
+/// The records of a process, up to its end at any moment.
+fn life(draw: &mut Draw, recovered: &Recovered) -> Vec<Record> {
+    let mut records = vec![identity(recovered, 1 + draw.below(20))];
+    // Before the fences are read, nothing is granted.
+    let mut may_grant = recovered.durable.reserve.is_some();
+    let document = recovered.durable.standing.document();
+    let mut entered = document.map(|document| document.number);
+    for _ in 0..draw.below(6) {
+        let election = format!("e{}", draw.below(3));
+        match draw.below(6) {
+            0 => {
+                records.push(reserve(draw.below(1 << 20)));
+                may_grant = true;
+            }
+            1 => {
+                let number = entered.map_or(0, |number| number + 1);
+                records.push(epochs::entry(number, Fence::new(draw.below(1 << 20))));
+                // The process may end before it has begun a table.
+                match draw.below(3) {
+                    _ if number == 0 => {}
+                    0 => return records,
+                    _ => records.push(epochs::table(number, draw.below(100))),
+                }
+                entered = Some(number);
+                may_grant = true;
+            }
+            2 => {
+                let accepts = draw.below(2) == 0;
+                records.push(epochs::vote(entered.unwrap_or(0), draw.below(9), accepts));
+            }
+            3 if may_grant => records.push(Record::Forget(election.parse().unwrap())),
+            _ if may_grant => records.push(grant_record(&election, draw.below(100))),
+            _ => {}
+        }
+    }
+    records
 }
 
 /// A grantor itself replaces files: the table of the previous boot at the first grant, the identity
@@ -772,5 +880,5 @@ fn removed_identity_is_written_anew() {
     state.flusher().flush(&reserve(2_048)).unwrap();
     state.flusher().check().unwrap();
     drop(state);
-    assert_eq!(world.known("boot 1"), Grants::SameBoot(vec![grant("billing", 1)]));
+    assert_eq!(world.known("boot 1"), same_boot(vec![grant("billing", 1)]));
 }

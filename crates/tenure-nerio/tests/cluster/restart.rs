@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure::clock;
-use tenure_nerio::{Notice, Opening, OwnEvent, Service, Storage};
+use tenure_nerio::{Config, Node, Notice, Opening, OwnEvent, Quorums, Service, Storage};
 
 use crate::setup::{candidate, config, directory, grantor, serves, soon};
 
@@ -123,4 +123,53 @@ async fn removed_identity_under_leader_returns() {
     assert!(identity.exists());
     assert_eq!(soon(a.service()).await, Some(Service::Serving));
     soon(a.close()).await;
+}
+
+/// The members in the state directory count, whatever the list says later.
+#[tokio::test]
+async fn changed_list_does_not_count() {
+    let config = config();
+    let parent = tempfile::tempdir().unwrap();
+    let a = grantor(&config, "a", directory(parent.path(), "a", Opening::New));
+    serves(&a).await;
+    soon(a.close()).await;
+    let mut short = Config::clone(&config);
+    short.members.retain(|member| member.name.as_str() == "a");
+    short.quorums = Quorums::majority(1).unwrap();
+    let short = short.check().unwrap();
+    let a = grantor(&short, "a", directory(parent.path(), "a", Opening::Existing));
+    let mut notices = a.notices();
+    let missing = ["b", "c"].map(|name| name.parse().unwrap()).to_vec();
+    let other = Notice::OtherLine { missing, more: Vec::new(), quorums: false };
+    while soon(notices.recv()).await.unwrap() != other {}
+    // By the list a alone is a quorum.
+    serves(&a).await;
+    let early = a.election("x").unwrap().campaign("");
+    let early = tokio::time::timeout(Duration::from_secs(1), early).await;
+    assert!(early.is_err(), "one of three leads");
+    let _c = grantor(&config, "c", Storage::Memory { opening: Opening::New });
+    soon(a.election("x").unwrap().campaign("")).await.unwrap();
+    soon(a.close()).await;
+}
+
+#[tokio::test]
+async fn changed_drift_is_refused() {
+    let config = config();
+    let parent = tempfile::tempdir().unwrap();
+    let a = grantor(&config, "a", directory(parent.path(), "a", Opening::New));
+    serves(&a).await;
+    soon(a.close()).await;
+    let mut other = Config::clone(&config);
+    other.drift = "0.002".parse().unwrap();
+    let builder = Node::builder(other.check().unwrap(), "a".parse().unwrap());
+    let refused = builder.grantor(directory(parent.path(), "a", Opening::Existing)).start();
+    assert_eq!(
+        refused.err().unwrap().to_string(),
+        format!(
+            "the members in state directory {} do not fit the settings of this node: the document \
+             has drift 0.001, and this node has 0.002; start the node with the settings of its \
+             cluster",
+            parent.path().join("a").display()
+        )
+    );
 }

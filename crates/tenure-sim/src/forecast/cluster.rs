@@ -128,7 +128,8 @@ impl System for Cluster {
     }
 
     fn start(&self, _node: usize, life: u128, disk: &Disk) -> Result<Start, String> {
-        Ok(Start { inc: Inc(life), seed: mix(life as u64), memory: Some(disk.memory()) })
+        let memory = disk.memory(&self.config).map_err(|error| error.to_string())?;
+        Ok(Start { inc: Inc(life), seed: mix(life as u64), memory: Some(memory) })
     }
 
     fn write(&self, disk: &mut Disk, record: Record) {

@@ -1,7 +1,7 @@
 //! A state directory: the part that survives the process, and the part that survives the machine.
 
 use tenure_core::NodeName;
-use tenure_core::nerio::{Instance, Memory, Record, Remembered};
+use tenure_core::nerio::{Checked, DocumentError, Instance, Memory, Record, Remembered};
 
 use crate::rng::mix;
 
@@ -75,10 +75,9 @@ impl Disk {
         self.kept.forget_grants();
     }
 
-    /// The memory of a grantor that starts on this directory.
-    #[must_use]
-    pub fn memory(&self) -> Memory {
-        self.kept.memory()
+    /// The memory of a grantor that starts on this directory with these settings.
+    pub fn memory(&self, config: &Checked) -> Result<Memory, DocumentError> {
+        self.kept.memory(config)
     }
 
     /// Whether a grantor that starts here knows its fences: false from their loss until the grantor

@@ -1,5 +1,7 @@
 //! `tenure resign` and `tenure transfer`, for a runner of this machine or over the network.
 
+use std::time::Duration;
+
 use tenure_core::{ElectionName, NodeName};
 
 use crate::failure::Failure;
@@ -8,6 +10,9 @@ use crate::protocol::nerio::orders::Wish;
 use crate::protocol::nerio::{Grantors, PROTOCOL, grantors};
 use crate::protocol::{Layers, Purpose};
 use crate::settings::{Origin, table};
+
+/// Default time for the end of a leadership.
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// An order over the network, checked.
 #[derive(Debug)]
@@ -64,7 +69,7 @@ impl OrderSettings {
         let fix = "run this command on the machine of the leader, without --remote";
         supported(layers, "--remote", protocol, std::ptr::eq(protocol, &PROTOCOL), fix)?;
         let grantors = grantors(layers, Purpose::Order(&election))?;
-        let timeout = layers.required(&table::TIMEOUT)?;
+        let timeout = layers.or_follows(&table::TIMEOUT, || Ok(TIMEOUT))?;
         let wait = if to.is_some() { layers.optional(&table::WAIT)? } else { None };
         Ok(Self { grantors, wish: Wish { election, to, wait, timeout } })
     }

@@ -16,6 +16,9 @@ use crate::failure::Failure;
 use crate::protocol::Layers;
 use crate::settings::{Origins, table};
 
+/// The default of quorums.
+pub(super) const MAJORITY: &str = "majority";
+
 /// A cluster, and this process's address in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cluster {
@@ -34,7 +37,30 @@ impl Cluster {
     /// Reads the cluster. A node binds its own address in the members list, any other process a
     /// free port.
     pub fn read(layers: &mut Layers<'_>, node: Option<&NodeName>) -> Result<Self, Failure> {
-        let config = config(layers)?;
+        let config = config(layers, |layers| layers.required(&QUORUMS))?;
+        Self::with(config, layers, node)
+    }
+
+    /// Reads the cluster for a change of its members, and the quorums of the new ones: on the
+    /// command line quorums are those.
+    pub fn with_new_quorums(layers: &mut Layers<'_>) -> Result<(Self, Option<String>), Failure> {
+        let mut new = None;
+        let config = config(layers, |layers| {
+            let text = layers.required(&QUORUMS)?;
+            if !layers.flags().contains_id(QUORUMS.spec.name) {
+                return Ok(text);
+            }
+            new = Some(text);
+            Ok(MAJORITY.to_owned())
+        })?;
+        Ok((Self::with(config, layers, None)?, new))
+    }
+
+    fn with(
+        config: Checked,
+        layers: &mut Layers<'_>,
+        node: Option<&NodeName>,
+    ) -> Result<Self, Failure> {
         let own = node.map(|name| member(name, &config.members, &layers.origins)).transpose()?;
         let listen =
             layers.or_follows(&table::LISTEN, || Ok(address_to_bind(&config.members, own)))?;
@@ -68,10 +94,13 @@ impl Cluster {
     }
 }
 
-fn config(layers: &mut Layers<'_>) -> Result<Checked, Failure> {
+fn config(
+    layers: &mut Layers<'_>,
+    quorums: impl FnOnce(&mut Layers<'_>) -> Result<String, Failure>,
+) -> Result<Checked, Failure> {
     let members = layers.required(&MEMBERS)?;
     let mut config = Config::new(layers.required(&table::CLUSTER)?, members);
-    let quorums = layers.required(&QUORUMS)?;
+    let quorums = quorums(layers)?;
     timing(&mut config, layers)?;
     let lease = config.lease;
     config.verify_max = layers.or_follows(&VERIFY_MAX, || Ok(lease / 10))?;

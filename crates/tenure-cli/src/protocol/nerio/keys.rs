@@ -127,13 +127,26 @@ pub fn check_rights(
     Err(origins.usage(what, fix, &NAMES))
 }
 
+/// Refuses a change of members that no member would make, for lack of the right.
+pub fn check_members(given: Option<&KeySetting>, origins: &Origins) -> Result<(), Failure> {
+    match given.and_then(|given| given.keys.application()) {
+        Some(grant) => {
+            check_right(grant, Right::Members).map_err(|failure| origins.explain(failure, &NAMES))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Checks that a key for the right elections has the right too.
 fn check_right(grant: &Grant, right: Right) -> Result<(), Failure> {
     let Grant { application, elections, rights } = grant;
     if rights.allow(right) {
         return Ok(());
     }
-    let name = right.as_str();
+    let name = match right {
+        Right::Members => "change members",
+        Right::Contend | Right::Ask | Right::Resign => right.as_str(),
+    };
     let with = rights.with(right);
     let what = format!(
         "the key of the application {application} has the rights {rights} in {elections}, and not \

@@ -1,5 +1,6 @@
 //! Nerio: quorum leases among a few nodes of the users' own.
 
+mod changes;
 pub mod cluster;
 mod combination;
 pub mod health;
@@ -39,7 +40,7 @@ crate::settings! {
         parse::members, members,
         "The nodes, each with its host and port: \
          a=10.0.0.1:7101,b=db-2.internal:7101 (IPv6 in brackets)";
-    QUORUMS: String = "quorums" "SYSTEM" Text, Everywhere, Text("majority"), CLUSTER_WIDE,
+    QUORUMS: String = "quorums" "SYSTEM" Text, Everywhere, Text(cluster::MAJORITY), CLUSTER_WIDE,
         parse::text, plain,
         "The sets of nodes that are enough to elect a leader: majority, weights:a=2,b=1,c=1, \
          grid:2x3 or sets:a+b,b+c,a+c";
@@ -94,6 +95,7 @@ pub static PROTOCOL: Protocol = Protocol {
         transfer: true,
         verify: true,
         members: true,
+        change_members: true,
         elections: true,
         orders: true,
         ..Capabilities::NONE
@@ -135,15 +137,23 @@ pub static PROTOCOL: Protocol = Protocol {
 pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<Grantors, Failure> {
     let seat = match purpose {
         Purpose::Campaign(_) => Seat::of_candidate(layers)?,
-        Purpose::Ask(_) | Purpose::Order(_) | Purpose::Members(_) | Purpose::Elections => None,
+        Purpose::Ask(_)
+        | Purpose::Order(_)
+        | Purpose::Members(_)
+        | Purpose::ChangeMembers(_)
+        | Purpose::Elections => None,
     };
-    let (cluster, seat) = match seat {
-        Some((cluster, seat)) => {
+    let (cluster, seat, new_quorums) = match (seat, purpose) {
+        (Some((cluster, seat)), _) => {
             let warnings = seat.storage.warning().into_iter().chain(too_long(&cluster));
             warnings.for_each(|warning| layers.warn(warning));
-            (cluster, Some(seat))
+            (cluster, Some(seat), None)
         }
-        None => (Cluster::read(layers, None)?, None),
+        (None, Purpose::ChangeMembers(_)) => {
+            let (cluster, quorums) = Cluster::with_new_quorums(layers)?;
+            (cluster, None, quorums)
+        }
+        (None, _) => (Cluster::read(layers, None)?, None, None),
     };
     let keys = cluster.keys.as_ref();
     let origins = &layers.origins;
@@ -159,10 +169,11 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
             check_seal(&cluster, election)?;
         }
         Purpose::Ask(_) | Purpose::Members(_) => needs(Right::Ask)?,
+        Purpose::ChangeMembers(_) => keys::check_members(keys, origins)?,
         // The list has only the elections of the key.
         Purpose::Elections => {}
     }
-    Ok(Grantors { cluster, seat })
+    Ok(Grantors { cluster, seat, new_quorums })
 }
 
 /// A warning about a member that never grants its own request. The other members may still form a

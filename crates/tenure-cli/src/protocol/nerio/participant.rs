@@ -18,13 +18,13 @@ use super::keys::{KeyFile, NAMES, follow, warn_if_open};
 use super::service::worth_a_look;
 use super::too_long;
 use super::troubles::{self, DifferingMembers, Nobody, NoticeReporter};
-use super::{Cluster, Reaction, Seat, Service, lists, orders};
+use super::{Cluster, Reaction, Seat, Service, changes, lists, orders};
 use crate::control::{Call, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{
-    AnyElection, AskMode, Backend, Later, Member, Members, MembersEpoch, Participant,
-    StartedParticipant,
+    AnyElection, AskMode, Backend, Later, MadeChange, Member, MemberChange, Members, MembersEpoch,
+    Participant, StartedParticipant,
 };
 use crate::settings::Origins;
 
@@ -33,6 +33,8 @@ use crate::settings::Origins;
 pub(crate) struct Grantors {
     pub(super) cluster: Cluster,
     pub(super) seat: Option<Seat>,
+    /// Quorum system of the new members, if a change of members names one.
+    pub(super) new_quorums: Option<String>,
 }
 
 impl Backend for Grantors {
@@ -92,6 +94,19 @@ impl Backend for Grantors {
 
     fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {
         Box::pin(members(&self.cluster, origins))
+    }
+
+    fn check_change(&self, change: &MemberChange, origins: &Origins) -> Result<(), Failure> {
+        changes::check(self, change, origins)
+    }
+
+    fn change_members<'a>(
+        &'a self,
+        change: MemberChange,
+        limit: Option<Duration>,
+        origins: &'a Origins,
+    ) -> Later<'a, Result<MadeChange, Failure>> {
+        Box::pin(changes::change(self, change, limit, origins))
     }
 }
 
@@ -153,6 +168,8 @@ pub(super) const fn one_word(service: nerio::Service) -> &'static str {
         nerio::Service::Failing => "failing",
         nerio::Service::Starting => "starting",
         nerio::Service::Replaced => "replaced",
+        nerio::Service::Wedged => "wedged",
+        nerio::Service::Removed => "removed",
     }
 }
 
@@ -163,7 +180,10 @@ pub(super) fn in_words(member: &NodeName, service: nerio::Service) -> String {
 
 /// The remedy for an answering member that neither time nor its peers mend.
 pub(super) fn cure(member: &NodeName, service: nerio::Service) -> Option<String> {
-    let lasts = matches!(service, nerio::Service::Failing | nerio::Service::Replaced);
+    let lasts = matches!(
+        service,
+        nerio::Service::Failing | nerio::Service::Replaced | nerio::Service::Removed
+    );
     lasts.then(|| Unsafe::NotServing { member: member.clone(), service }.fix())
 }
 

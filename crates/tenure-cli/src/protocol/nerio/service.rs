@@ -99,6 +99,8 @@ impl Service {
             Some(nerio::Service::Quarantine { .. }) => "quarantine",
             Some(nerio::Service::Recovering { .. }) => "recovering",
             Some(nerio::Service::Replaced) => "replaced",
+            Some(nerio::Service::Wedged) => "wedged",
+            Some(nerio::Service::Removed) => "removed",
             // A write error before the node serves does not change the stage.
             Some(nerio::Service::Starting | nerio::Service::Failing) | None => self.stage,
         };
@@ -118,9 +120,11 @@ impl Service {
             Notice::Quarantined { forgot, .. } => {
                 self.enter("quarantine");
                 let longer = match forgot {
-                    Forgot::OtherBoot | Forgot::OtherMemory | Forgot::NoTable | Forgot::Damaged => {
-                        ""
-                    }
+                    Forgot::OtherBoot
+                    | Forgot::OtherMemory
+                    | Forgot::OtherEpoch
+                    | Forgot::NoTable
+                    | Forgot::Damaged => "",
                     Forgot::Everything => ", and longer ones of nodes with a larger lease-max",
                 };
                 self.waits =
@@ -134,6 +138,7 @@ impl Service {
             Notice::Mismatch { .. }
             | Notice::Unresolved { .. }
             | Notice::ListensElsewhere { .. }
+            | Notice::OtherLine { .. }
             | Notice::Key { .. }
             | Notice::GrantsDamaged { .. }
             | Notice::AtOneAddress { .. }
@@ -153,20 +158,26 @@ impl Service {
         Reaction::Changed { warned: false }
     }
 
+    /// Enters a stage in which the node grants no more, for the reason in this notice.
+    fn end(&mut self, stage: &'static str, notice: &Notice) -> Reaction {
+        self.enter(stage);
+        self.waits = Some(notice.to_string());
+        failure::warn(&notice.to_string());
+        Reaction::Changed { warned: true }
+    }
+
     fn hear_event(&mut self, event: &OwnEvent, notice: &Notice) -> Reaction {
         match event {
             OwnEvent::Serving => self.enter("serving"),
+            OwnEvent::Wedged { .. } => self.enter("wedged"),
+            OwnEvent::Entered { .. } => self.enter("serving"),
             OwnEvent::Recovering => self.enter("recovering"),
-            OwnEvent::Replaced => {
-                self.enter("replaced");
-                self.waits = Some(notice.to_string());
-                failure::warn(&notice.to_string());
-                return Reaction::Changed { warned: true };
-            }
+            OwnEvent::Replaced => return self.end("replaced", notice),
+            OwnEvent::Removed { .. } => return self.end("removed", notice),
             OwnEvent::RaiseWaits { until, .. } => self.raise = Some((*until, notice.clone())),
             OwnEvent::Raised { .. } => self.raise = None,
             OwnEvent::DiskMended => self.failing = false,
-            OwnEvent::RecoveryWaits { .. } => {
+            OwnEvent::RecoveryWaits { .. } | OwnEvent::JoinWaits { .. } => {
                 failure::warn(&notice.to_string());
                 self.waits = Some(notice.to_string());
                 return Reaction::Warned;
@@ -286,6 +297,25 @@ mod tests {
         assert_eq!(service.word(), "failing");
         service.correct(None, false);
         assert_eq!(service.word(), "serving");
+    }
+
+    #[test]
+    fn change_of_members_has_stages() {
+        let mut service = service("serving");
+        let members = vec!["a".parse().unwrap()];
+        let silent = vec!["c".parse().unwrap()];
+        for (event, word, waits) in [
+            (OwnEvent::Wedged { next: 1 }, "wedged", false),
+            (OwnEvent::Decided { epoch: 1, members: members.clone() }, "wedged", false),
+            (OwnEvent::JoinWaits { epoch: 1, silent }, "wedged", true),
+            (OwnEvent::Entered { epoch: 1, members: members.clone() }, "serving", false),
+            (OwnEvent::Removed { epoch: 2, members }, "removed", true),
+        ] {
+            service.hear(&Notice::Protocol { election: None, event });
+            assert_eq!((service.word(), service.waits.is_some()), (word, waits));
+        }
+        service.correct(Some(nerio::Service::Removed), false);
+        assert!(service.waits.is_some(), "the reason stays");
     }
 
     #[test]

@@ -13,8 +13,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, AskMode, Backend, Later, MemberChange, Members, Participant, StartedParticipant,
-    at_once,
+    AnyElection, AskMode, Backend, Later, MadeChange, MemberChange, Members, Participant,
+    StartedParticipant, at_once,
 };
 use crate::settings::Origins;
 
@@ -73,12 +73,17 @@ impl Backend for Settings {
         Box::pin(members::show(self, origins))
     }
 
+    fn check_change(&self, change: &MemberChange, origins: &Origins) -> Result<(), Failure> {
+        members::of_voters(change, origins).map(drop)
+    }
+
     fn change_members<'a>(
         &'a self,
         change: MemberChange,
+        limit: Option<Duration>,
         origins: &'a Origins,
-    ) -> Later<'a, Result<(), Failure>> {
-        Box::pin(members::change(self, change, origins))
+    ) -> Later<'a, Result<MadeChange, Failure>> {
+        Box::pin(members::change(self, change, limit, origins))
     }
 }
 

@@ -18,10 +18,10 @@ use super::explain;
 use super::network::Settings;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::protocol::{Member, MemberChange, Members};
-use crate::settings::Origins;
+use crate::protocol::{MadeChange, Member, MemberChange, Members, NewMember};
+use crate::settings::{Origin, Origins};
 
-/// Time for which a change is repeated while it must wait for the change before it.
+/// Default time for which a change is repeated while it must wait for the change before it.
 const PATIENCE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(200);
 /// Shortest limit for a single question: the command waits for nothing else meanwhile.
@@ -239,11 +239,39 @@ fn state(
     }
 }
 
+/// The change of the electorate, if voters have such a change.
+pub(super) fn of_voters(change: &MemberChange, origins: &Origins) -> Result<Change, Failure> {
+    match change {
+        MemberChange::Add(NewMember { name, hosts }) if hosts.is_empty() => {
+            Ok(Change::Add(name.clone()))
+        }
+        MemberChange::Add(NewMember { name, .. }) => {
+            let what = format!("voter {name} tells others its URL itself, and has no address here");
+            let fix = format!("write the name alone: tenure members add {name}");
+            Err(Failure::usage(what, fix).origin(Origin::Argument("NAME")))
+        }
+        MemberChange::Remove(name) => Ok(Change::Remove(name.clone())),
+        MemberChange::Replace(name) => {
+            let what = "voters are removed and added, and not replaced";
+            let fix = format!("tenure members remove {name}, then tenure members add {name}");
+            Err(origins.usage(what, fix, &["protocol"]))
+        }
+        MemberChange::Cancel => {
+            let what = "a change of voters is not cancelled: the leader makes it at once";
+            let fix = "take it back: tenure members add, or tenure members remove";
+            Err(origins.usage(what, fix, &["protocol"]))
+        }
+    }
+}
+
 pub(super) async fn change(
     settings: &Settings,
     change: MemberChange,
+    limit: Option<Duration>,
     origins: &Origins,
-) -> Result<(), Failure> {
+) -> Result<MadeChange, Failure> {
+    let change = of_voters(&change, origins)?;
+    let patience = limit.unwrap_or(PATIENCE);
     let asked = Survey::of(settings, origins).await?;
     let Some(electorate) = asked.answers.electorate().filter(|_| asked.answers.is_founded()) else {
         let never = || {
@@ -269,15 +297,11 @@ pub(super) async fn change(
         };
         return Err(origins.failure(Exit::Vacant, what, fix, &[]));
     };
-    let change = match change {
-        MemberChange::Add(id) => Change::Add(id),
-        MemberChange::Remove(id) => Change::Remove(id),
-    };
     let mut at = leader.url.clone();
     let began = clock::now();
     loop {
         let Err(error) = asked.operator.change(&at, change.clone()).await else { break };
-        let over = clock::now().since(began) > PATIENCE;
+        let over = clock::now().since(began) > patience;
         match &error {
             OperatorError::Refused {
                 refusal: Refusal::NotLeading { leader: Some(leader) },
@@ -300,7 +324,7 @@ pub(super) async fn change(
             _ => return Err(refused(&error, origins)),
         }
     }
-    confirm(settings, &change, origins).await
+    confirm(settings, &change, patience, origins).await
 }
 
 /// Whether the refusal may pass in a moment.
@@ -313,7 +337,12 @@ const fn passes(refusal: &Refusal) -> bool {
 
 /// Waits until a quorum of the new members has stored the change: before that it may be lost with
 /// the leader.
-async fn confirm(settings: &Settings, change: &Change, origins: &Origins) -> Result<(), Failure> {
+async fn confirm(
+    settings: &Settings,
+    change: &Change,
+    patience: Duration,
+    origins: &Origins,
+) -> Result<MadeChange, Failure> {
     let began = clock::now();
     loop {
         let asked = Survey::of(settings, origins).await;
@@ -326,9 +355,9 @@ async fn confirm(settings: &Settings, change: &Change, origins: &Origins) -> Res
                     last.id
                 ));
             }
-            return Ok(());
+            return Ok(MadeChange::default());
         }
-        if clock::now().since(began) > PATIENCE {
+        if clock::now().since(began) > patience {
             let what = match seen {
                 Ok((stored, quorum)) => format!(
                     "the leader has made the change, and it is not confirmed: {stored} of the \

@@ -57,7 +57,7 @@ impl Settings {
             Purpose::Campaign(election) | Purpose::Ask(election) | Purpose::Order(election) => {
                 Some(election.clone())
             }
-            Purpose::Members(election) => election.cloned(),
+            Purpose::Members(election) | Purpose::ChangeMembers(election) => election.cloned(),
             Purpose::Elections => None,
         };
         let mut options = Options { seeds, secrets, ..Options::new(ANY_PORT) };

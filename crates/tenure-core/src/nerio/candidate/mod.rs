@@ -309,7 +309,8 @@ impl Candidate {
     }
 
     /// Goes on in another epoch: asks its members, and gives up there as well. A claim stays,
-    /// because the grants behind it do; answers of the epoch before count no more.
+    /// because the grants behind it do; answers of the epoch before count no more (2.5.1): p has an
+    /// old ok of a. With that of d, in the next epoch of a, d and e, p would have a quorum there.
     pub(super) fn switch(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         if let Some(pending) = &mut self.pending {
             pending.switch(now, &context.membership);
@@ -318,10 +319,12 @@ impl Candidate {
         // Leaders of many elections do not renew in one burst.
         let pause = self.draw(context.config.renew_after() / 8, "switch", context);
         if let Some(campaign) = &mut self.campaign {
-            let leads = campaign.lease.is_some();
+            // A leader's pause leaves most of its lease for repetitions.
+            let left = campaign.lease.as_ref().map(|lease| lease.until.since(now) / 4);
+            let pause = left.map_or(Duration::ZERO, |left| pause.min(left));
             campaign.sent.clear();
             campaign.answers = EpochAnswers::new(&context.membership, self.last_start);
-            campaign.next_at = if leads { begin.after(pause) } else { begin };
+            campaign.next_at = begin.after(pause).min(campaign.next_at.max(begin));
         }
         self.run_due(now, context, out);
     }

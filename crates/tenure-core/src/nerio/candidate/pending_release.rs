@@ -42,6 +42,10 @@ pub(in crate::nerio) struct Target {
 }
 
 impl Target {
+    fn new(membership: &Arc<Membership>) -> Self {
+        Self { membership: Arc::clone(membership), arrived: MemberSet::EMPTY }
+    }
+
     pub(in crate::nerio) fn missing(&self) -> MemberSet {
         self.membership.everyone().minus(self.arrived)
     }
@@ -56,7 +60,8 @@ impl PendingRelease {
         context: &Context,
     ) -> Self {
         let longest = context.config.lease.max(context.config.lease_first());
-        let membership = Arc::clone(&context.membership);
+        // Leases of the epoch before may last, too.
+        let epochs = context.before(now).into_iter().chain([&context.membership]);
         Self {
             start,
             next,
@@ -65,7 +70,7 @@ impl PendingRelease {
             begins: now.max(hold),
             again: now.max(hold),
             pause: context.retry(),
-            targets: alloc::vec![Target { membership, arrived: MemberSet::EMPTY }],
+            targets: epochs.map(Target::new).collect(),
             told: false,
             on_purpose,
         }
@@ -109,8 +114,7 @@ impl PendingRelease {
         if self.targets.len() > 1 {
             self.targets.remove(0);
         }
-        let membership = Arc::clone(membership);
-        self.targets.push(Target { membership, arrived: MemberSet::EMPTY });
+        self.targets.push(Target::new(membership));
         self.again = now.max(self.hold);
     }
 

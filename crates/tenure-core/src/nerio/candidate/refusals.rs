@@ -63,7 +63,7 @@ impl Candidate {
                     campaign.next_at = campaign.next_at.min(now.after(context.config.refresh));
                 }
             }
-            Refusal::Quarantine { .. } => {}
+            Refusal::Quarantine { .. } | Refusal::Wedged { .. } => {}
             refusal => {
                 let too_far = *refusal == Refusal::FenceTooFar;
                 let (grantor, refusal) = (grantor.clone(), refusal.clone());

@@ -232,6 +232,16 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
              directory"
                 .into(),
         ),
+        Refusal::Wedged { next } => (
+            "wedged",
+            alloc::format!(
+                "its members are changed to those of epoch {next}, which it has not entered yet"
+            )
+            .into(),
+        ),
+        Refusal::Removed { epoch } => {
+            ("removed", alloc::format!("it is no member any more since epoch {epoch}").into())
+        }
         Refusal::Held { .. } | Refusal::Quarantine { .. } | Refusal::Recovering { .. } => {
             ("not-now", alloc::format!("{refusal}").into())
         }

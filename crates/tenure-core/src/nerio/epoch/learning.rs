@@ -86,6 +86,14 @@ impl Learning {
         Some(verdict.clone())
     }
 
+    /// Whether the document of this epoch does not fit the settings.
+    pub(in crate::nerio) fn is_misfit(&self, epoch: EpochId) -> bool {
+        let is_it = |(of, verdict): &(EpochId, Verdict)| {
+            *of == epoch && matches!(verdict, Verdict::Misfit(_))
+        };
+        self.verdicts.iter().any(is_it)
+    }
+
     /// Remembers the verdict on the document of `epoch`.
     pub(in crate::nerio) fn judge(&mut self, epoch: EpochId, verdict: Verdict) {
         self.verdicts.retain(|(of, _)| *of != epoch);

@@ -16,13 +16,13 @@ use crate::name::NodeName;
 /// in ascending order, which are the same on every node; a [`MemberSet`] holds such positions.
 ///
 /// A membership is apart from the settings of a node ([`Config`](super::super::Config)) because
-/// section 10.6 replaces it while the node runs. A node begins with the
-/// [membership](super::super::Checked::membership) of its settings, and a node without a grantor
-/// learns that of the members.
+/// section 10.6 replaces it while the node runs. A node begins with the membership that its grantor
+/// has written down, or with that of its [settings](super::super::Checked::membership). A node
+/// without a grantor learns that of the members.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Membership {
     id: EpochId,
-    document: Document,
+    document: Arc<Document>,
     names: Vec<NodeName>,
     quorums: Quorums,
 }
@@ -36,14 +36,16 @@ impl Hash for Membership {
 
 impl Membership {
     /// `quorums` are over the seats of `document`.
-    pub(in crate::nerio) fn new(document: Document, quorums: Quorums) -> Self {
+    pub(in crate::nerio) fn new(document: impl Into<Arc<Document>>, quorums: Quorums) -> Self {
+        let document = document.into();
         Self { id: document.id(), names: document.names(), document, quorums }
     }
 
-    /// The membership of a document from elsewhere, if the document fits the settings.
+    /// The membership of a document that was read from a member or from the disk, if the document
+    /// fits the settings.
     pub fn read(document: Arc<Document>, config: &Config) -> Result<Arc<Self>, DocumentError> {
         let quorums = document.check(&config.cluster, config.drift)?;
-        Ok(Arc::new(Self::new(Arc::unwrap_or_clone(document), quorums)))
+        Ok(Arc::new(Self::new(document, quorums)))
     }
 
     /// The name of the epoch in datagrams.
@@ -54,8 +56,13 @@ impl Membership {
 
     /// The document of the epoch.
     #[must_use]
-    pub const fn document(&self) -> &Document {
+    pub fn document(&self) -> &Document {
         &self.document
+    }
+
+    /// The document for a record; `None` if it is too long for the disk.
+    pub(in crate::nerio) fn record(&self) -> Option<Arc<Document>> {
+        self.document.encode().map(|_| Arc::clone(&self.document))
     }
 
     /// Digest of the document of epoch 0, by which nodes recognize their cluster.

@@ -1,17 +1,22 @@
 //! Epochs of a cluster, section 10.6.
 //!
 //! An epoch is a membership with a number, and a [document](Document) describes it. A node begins
-//! with the membership of its settings. A node without a grantor goes on in the epoch that members
-//! of its list [name](Current), once it has [read](DocumentReader) the document, so its list may be
-//! incomplete or old. A quorum then confirms the epoch.
+//! with the membership of its settings. A grantor [writes it down](super::Record::Identity), and
+//! goes by that from then on, whatever its settings say. A node without a grantor goes on in the
+//! epoch that members of its list [name](Current), once it has [read](DocumentReader) the document,
+//! so its list may be incomplete or old. A quorum then confirms the epoch.
 //!
 //! The members of an epoch decide its successor by [proposals](Proposer) and durable
 //! [votes](Vote). A member of the successor enters it with an [inheritance](Inheritance): the
-//! leases of the epoch before that may not be over. No node uses these three yet.
+//! leases of the epoch before that may not be over. The grantor's files `votes.rs`, `proposals.rs`
+//! and `joining.rs` put these three to use.
 
+mod ballots;
+mod change;
 mod confirmation;
 mod document;
 mod id;
+mod inquiry;
 mod learning;
 mod membership;
 mod proposer;
@@ -19,14 +24,23 @@ mod rests;
 mod transfer;
 mod vote;
 mod whereabouts;
+mod witnesses;
 
+pub use ballots::{
+    Accept, Accepted, Decided, Prepare, Promise, PromiseOutcome, Ready, ReadyRead, Unready, Voter,
+};
+pub use change::{
+    Change, ChangeError, ChangePhase, ChangeState, Changed, Missing, NoVote, SeatChange,
+};
 pub(in crate::nerio) use confirmation::Confirmation;
 pub use document::{Document, DocumentError, Origin, Seat};
 pub use id::EpochId;
+pub use inquiry::{Rests, RestsRead, VoterState};
 pub(in crate::nerio) use learning::{EpochNews, Learning, Verdict};
 pub use membership::Membership;
 pub use proposer::{Phase, Proposer};
-pub use rests::{HeldRest, Inheritance, Page, RestBounds, Source};
+pub use rests::{HeldRest, Inheritance, Page, RestBounds, Rival, RivalHolder, Source};
 pub use transfer::{DocumentPart, DocumentRead, DocumentReader, ReadOutcome};
 pub use vote::{Ballot, Vote};
 pub use whereabouts::{Current, Where};
+pub(in crate::nerio) use witnesses::Witnesses;

@@ -27,8 +27,13 @@
 //! - 2.1.10: *A proposal cannot be cancelled once a member may have accepted one.* That member is
 //!   wedged, and only a decision lets it serve again.
 //!
-//! In an upgraded epoch the caller leaves out the answers of members that another answer replaces
-//! (T10). A founding needs promises of all names instead, and is not built here.
+//! - 2.1.9: *A member that is wedged proposes what it has accepted.* The proposer of S died. A
+//!   member that is wedged for S goes on with S whether its seats are ready or not: nothing else
+//!   can free the member.
+//!
+//! In an upgraded epoch the caller [leaves out](Proposer::forget) the answers of members that
+//! another answer replaces (T10). A founding needs promises of all names instead, and is not built
+//! here.
 
 use alloc::sync::Arc;
 
@@ -65,8 +70,10 @@ pub struct Proposer {
     phase: Phase,
     /// Members of the epoch before that answered the present question for the present ballot.
     answers: MemberSet,
-    /// Accepted successor of the highest ballot among these promises.
+    /// Accepted successor of the highest ballot among these promises and `carried`.
     highest: Option<(Ballot, EpochId)>,
+    /// Accepted successor of the proposing member itself.
+    carried: Option<(Ballot, EpochId)>,
     /// Seats of the proposed successor that are ready.
     ready: MemberSet,
     /// Whether a member may have accepted a successor.
@@ -93,9 +100,29 @@ impl Proposer {
             phase: Phase::Prepare,
             answers: MemberSet::EMPTY,
             highest: None,
+            carried: None,
             ready: MemberSet::EMPTY,
             is_begun: false,
         })
+    }
+
+    /// Notes that the proposing member itself has accepted this successor. The proposer goes on
+    /// with it, unless a promise names one of a higher ballot. That is sound without a promise of
+    /// the member: a successor that was decided by a ballot is that of all higher ballots.
+    pub fn carry(&mut self, accepted: (Ballot, EpochId)) {
+        self.is_begun = true;
+        self.carried = self.carried.max(Some(accepted));
+        self.highest = self.highest.max(self.carried);
+        if self.phase == Phase::Ready
+            && let Some((_, successor)) = self.highest
+        {
+            self.propose(successor);
+        }
+    }
+
+    /// Leaves out the answer of a member to the present question.
+    pub fn forget(&mut self, member: usize) {
+        self.answers = self.answers.minus(MemberSet::EMPTY.with(member));
     }
 
     /// The present ballot. Answers for another one do not count.
@@ -199,7 +226,7 @@ impl Proposer {
             self.ballot = ballot;
             self.phase = Phase::Prepare;
             self.answers = MemberSet::EMPTY;
-            self.highest = None;
+            self.highest = self.carried;
         }
     }
 

@@ -37,22 +37,29 @@
 //!   first, and q is granted.
 //! - 2.4.10: *A release ends a rest from its Start on.* p leads a second time, and the release of
 //!   its first leadership arrives in the next epoch (T13).
+//! - 2.4.10: *A release that comes before the page of its holder counts as well.* p resigns, and
+//!   the page that names p arrives after the release: nobody could lead until p's rest ends.
+//! - 2.4.10: *A release comes from the address of the holder.* Any sender that has read the
+//!   incarnation of p, which observers may ask for, could end the lease of p otherwise.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::net::SocketAddr;
 use core::ops::Bound;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::by_member::ByMember;
 use super::super::identity::{Instance, Who};
 use super::super::quorum::MemberSet;
 use super::{Ballot, EpochId, Membership};
 use crate::fence::Fence;
 use crate::name::ElectionName;
 use crate::time::Time;
+
+/// Most ballots whose acceptances are kept: the latest.
+const BALLOTS_MAX: usize = 64;
 
 /// The member that answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -67,6 +74,23 @@ pub enum Source {
     /// A member that has entered the epoch, and so answers for all of the epoch before. The caller
     /// checks that the document of the epoch names the instance.
     Entered { instance: Instance },
+}
+
+impl Source {
+    const fn by(self) -> Answerer {
+        match self {
+            Self::Wedged { member, .. } => Answerer::Member(member),
+            Self::Entered { instance } => Answerer::Entered(instance),
+        }
+    }
+}
+
+/// The member whose pages belong to one answer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+enum Answerer {
+    /// A position in the epoch before.
+    Member(usize),
+    Entered(Instance),
 }
 
 /// The part of an answer that bounds everything, whichever pages arrive.
@@ -86,6 +110,8 @@ pub struct RestBounds {
 pub struct HeldRest {
     pub election: ElectionName,
     pub who: Who,
+    /// Source of the holder's requests.
+    pub address: SocketAddr,
     /// Highest Start granted to the holder, on its clock.
     pub start: Time,
     pub rest: Duration,
@@ -135,11 +161,27 @@ impl Answer {
 /// A rest of one answer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Held {
-    /// Position of the answering member; `None` for a member that has entered.
-    from: Option<usize>,
+    from: Answerer,
     who: Who,
+    address: SocketAddr,
     start: Time,
     until: Time,
+}
+
+/// The holder whose rest ends last, and the end.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Rival<'a> {
+    /// `None` for a holder that no answer names.
+    pub holder: Option<RivalHolder<'a>>,
+    pub until: Time,
+}
+
+/// A holder as an answer names it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RivalHolder<'a> {
+    pub who: &'a Who,
+    pub address: SocketAddr,
+    pub start: Time,
 }
 
 /// The answers about the epoch before that a member has received, and what follows from them.
@@ -148,20 +190,23 @@ struct Held {
 /// caller keeps [`bound`](Self::bound), and a process that starts again waits for it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Inheritance {
-    before: Arc<Membership>,
+    /// The epoch before; `None` while its document is not known. Then only members that have
+    /// entered can answer.
+    before: Option<Arc<Membership>>,
     /// The epoch that the member enters.
     into: EpochId,
-    /// Most rests to be kept of one answer.
+    /// Most rests to be kept of one answer, and most releases.
     rests_max: usize,
     /// Earliest ballot that is known to have decided `into`.
     told: Option<Ballot>,
     /// Members that accepted `into`, by ballot.
     accepted: BTreeMap<Ballot, MemberSet>,
-    /// Answers of wedged members, whichever successor they accepted.
-    wedged: ByMember<Answer>,
-    /// First answer of a member that has entered.
-    entered: Option<(Instance, Answer)>,
+    /// Answers of wedged members, whichever successor they accepted, and of members that have
+    /// entered. Pages of two members are never mixed.
+    answers: BTreeMap<Answerer, Answer>,
     held: BTreeMap<ElectionName, Vec<Held>>,
+    /// Starts that holders gave up, each with the address of its holder.
+    released: BTreeMap<(ElectionName, Who), (SocketAddr, Time)>,
     /// Elections whose rests are part of a grant of the member itself.
     granted: BTreeSet<ElectionName>,
     floor: Fence,
@@ -172,20 +217,35 @@ impl Inheritance {
     /// Begins without answers. `into` follows the epoch of `before`; at most `rests_max` rests of
     /// each answer are kept.
     #[must_use]
-    pub fn begin(before: Arc<Membership>, into: EpochId, rests_max: usize) -> Self {
+    pub fn begin(
+        before: impl Into<Option<Arc<Membership>>>,
+        into: EpochId,
+        rests_max: usize,
+    ) -> Self {
         Self {
-            before,
+            before: before.into(),
             into,
             rests_max,
             told: None,
             accepted: BTreeMap::new(),
-            wedged: ByMember::default(),
-            entered: None,
+            answers: BTreeMap::new(),
             held: BTreeMap::new(),
+            released: BTreeMap::new(),
             granted: BTreeSet::new(),
             floor: Fence::NONE,
             longest: Duration::ZERO,
         }
+    }
+
+    /// The epoch before, if its document is known.
+    #[must_use]
+    pub const fn before(&self) -> Option<&Arc<Membership>> {
+        self.before.as_ref()
+    }
+
+    /// Takes the document of the epoch before. From now on its members can answer.
+    pub fn learn_before(&mut self, before: Arc<Membership>) {
+        self.before.get_or_insert(before);
     }
 
     /// Takes the news that `ballot` decided the successor.
@@ -196,42 +256,32 @@ impl Inheritance {
     /// Takes the bounds of an answer that was received `at`. The caller passes the member's own
     /// answer, if it is wedged in the epoch before, like the others.
     pub fn header(&mut self, at: Time, source: Source, bounds: RestBounds) {
-        let bound = at.after(bounds.rest);
+        let bound = at.after(bounds.rest.max(bounds.unknown));
         let new = Answer { bound, unknown: Time::ZERO, covered: None, is_whole: false, rests: 0 };
         if let Source::Wedged { member, ballot, into } = source
             && into == self.into
         {
             let members = self.accepted.entry(ballot).or_default();
             *members = members.with(member);
-        }
-        let known = match source {
-            Source::Wedged { member, .. } => Some(self.wedged.get_or_insert(member, new)),
-            Source::Entered { instance } => {
-                let (first, known) = self.entered.get_or_insert((instance, new));
-                (*first == instance).then_some(known)
+            if self.accepted.len() > BALLOTS_MAX {
+                self.accepted.pop_first();
             }
-        };
-        if let Some(known) = known {
-            known.bound = known.bound.min(bound);
         }
+        let known = self.answers.entry(source.by()).or_insert(new);
+        known.bound = known.bound.min(bound);
         self.floor = self.floor.max(bounds.floor);
-        self.longest = self.longest.max(bounds.rest);
+        self.longest = self.longest.max(bounds.rest.max(bounds.unknown));
     }
 
     /// Takes a page of an answer that was received `at`, with the bounds that came with it. A page
     /// that does not follow the pages before it, or goes back, teaches only its bounds.
     pub fn page(&mut self, at: Time, source: Source, bounds: RestBounds, page: Page<'_>) {
         self.header(at, source, bounds);
-        let (from, answer) = match source {
-            Source::Wedged { member, .. } => (Some(member), self.wedged.get_mut(member)),
-            Source::Entered { instance } => {
-                let first = self.entered.as_mut().filter(|(first, _)| *first == instance);
-                (None, first.map(|(_, answer)| answer))
-            }
-        };
-        let Some(answer) = answer else { return };
+        let from = source.by();
+        let Some(answer) = self.answers.get_mut(&from) else { return };
         let follows = !answer.is_whole && answer.covered.as_ref() == page.after;
-        if !follows || !page.ascends() || answer.rests + page.rests.len() > self.rests_max {
+        let has_room = answer.rests + page.rests.len() <= self.rests_max;
+        if !follows || !has_room || !page.ascends() {
             return;
         }
         answer.unknown = answer.unknown.max(at.after(bounds.unknown));
@@ -240,24 +290,60 @@ impl Inheritance {
             answer.covered = Some(last.election.clone());
         }
         answer.is_whole = !page.more;
-        for rest in page.rests.iter().filter(|rest| !self.granted.contains(&rest.election)) {
-            let held = self.held.entry(rest.election.clone()).or_default();
-            let (who, until) = (rest.who.clone(), at.after(rest.rest));
-            held.push(Held { from, who, start: rest.start, until });
+        let Self { held, released, granted, .. } = self;
+        for HeldRest { election, who, address, start, rest } in page.rests.iter().cloned() {
+            let release = released.get(&(election.clone(), who.clone()));
+            let is_released = release.is_some_and(|(by, up_to)| *by == address && start <= *up_to);
+            if !is_released && !granted.contains(&election) {
+                let until = at.after(rest);
+                held.entry(election).or_default().push(Held { from, who, address, start, until });
+            }
         }
+    }
+
+    /// Drops the answer of a wedged member: the answer of another member shows that this one is
+    /// replaced.
+    pub fn forget(&mut self, member: usize) {
+        let from = Answerer::Member(member);
+        self.answers.remove(&from);
+        let without = MemberSet::EMPTY.with(member);
+        self.accepted.values_mut().for_each(|members| *members = members.minus(without));
+        self.held.values_mut().for_each(|held| held.retain(|held| held.from != from));
+    }
+
+    /// Whether an answer of this member has come.
+    #[must_use]
+    pub fn has_heard(&self, source: Source) -> bool {
+        self.answers.contains_key(&source.by())
+    }
+
+    /// The election after which the next page of this answer begins; `None` when the answer is
+    /// whole, or has no more room here.
+    #[must_use]
+    pub fn next_page(&self, source: Source) -> Option<Option<&ElectionName>> {
+        let Some(answer) = self.answers.get(&source.by()) else { return Some(None) };
+        let has_more = !answer.is_whole && answer.rests < self.rests_max;
+        has_more.then_some(answer.covered.as_ref())
     }
 
     /// Whether the member may enter its epoch: a quorum accepted the epoch by one ballot, or by
     /// ballots from a known decision on; or another member has entered.
     #[must_use]
     pub fn is_enough(&self) -> bool {
-        let is_quorum = |members: MemberSet| self.before.quorums().is_quorum(members);
+        let is_quorum = |members: MemberSet| {
+            self.before.as_ref().is_some_and(|before| before.quorums().is_quorum(members))
+        };
         let by_one = self.accepted.values().any(|members| is_quorum(*members));
         let later = self.told.map_or(MemberSet::EMPTY, |told| {
             let later = self.accepted.range(told..).map(|(_, members)| *members);
             later.fold(MemberSet::EMPTY, MemberSet::or)
         });
-        self.entered.is_some() || by_one || is_quorum(later)
+        self.has_entered().next().is_some() || by_one || is_quorum(later)
+    }
+
+    fn has_entered(&self) -> impl Iterator<Item = (Answerer, &Answer)> {
+        let entered = (Bound::Excluded(Answerer::Member(usize::MAX)), Bound::Unbounded);
+        self.answers.range(entered).map(|(by, answer)| (*by, answer))
     }
 
     /// `U`: until when this holder may lead the election by the epoch before; `None` for a holder
@@ -277,26 +363,51 @@ impl Inheritance {
         })
     }
 
-    /// The holder that keeps `who` from a grant at `at` for longest, and the end of its rest. The
-    /// holder is `None` if no answer names it.
+    /// The holder that keeps `who` from a grant at `at` for longest, and the end of its rest.
     #[must_use]
-    pub fn rival(
-        &self,
-        election: &ElectionName,
-        who: &Who,
-        at: Time,
-    ) -> Option<(Option<&Who>, Time)> {
-        let named = self.held.get(election).into_iter().flatten().map(|held| &held.who);
-        let others = named.filter(|holder| *holder != who).map(Some);
+    pub fn rival(&self, election: &ElectionName, who: &Who, at: Time) -> Option<Rival<'_>> {
+        let named = self.held.get(election).into_iter().flatten();
+        let others = named.filter(|held| held.who != *who).map(Some);
         let rivals = [None].into_iter().chain(others);
-        let ends = rivals.map(|holder| (holder, self.until(election, holder)));
-        ends.filter(|(_, until)| at < *until).max_by_key(|(_, until)| *until)
+        let ends = rivals.map(|held| (held, self.until(election, held.map(|held| &held.who))));
+        let (held, until) =
+            ends.filter(|(_, until)| at < *until).max_by_key(|(_, until)| *until)?;
+        let holder = held.map(|held| RivalHolder {
+            who: &held.who,
+            address: held.address,
+            start: held.start,
+        });
+        Some(Rival { holder, until })
     }
 
-    /// Ends the rests of a holder that gave up all its Starts up to `start`.
-    pub fn released(&mut self, election: &ElectionName, who: &Who, start: Time) {
+    /// The instant from which nobody may lead the election by the epoch before.
+    #[must_use]
+    pub fn end(&self, election: &ElectionName) -> Time {
+        let named = self.held.get(election).into_iter().flatten().map(|held| &held.who);
+        let ends = named.map(|who| self.until(election, Some(who)));
+        ends.fold(self.until(election, None), Time::max)
+    }
+
+    /// Ends the rests of a holder that gave up all its Starts up to `start`, from `address`. Pages
+    /// that come later may still name them.
+    pub fn released(
+        &mut self,
+        election: &ElectionName,
+        (who, address): (&Who, SocketAddr),
+        start: Time,
+    ) {
         if let Some(held) = self.held.get_mut(election) {
-            held.retain(|held| held.who != *who || start < held.start);
+            let is_its = |held: &Held| held.who == *who && held.address == address;
+            held.retain(|held| !is_its(held) || start < held.start);
+        }
+        let key = (election.clone(), who.clone());
+        match self.released.get_mut(&key) {
+            Some((by, up_to)) if *by == address => *up_to = start.max(*up_to),
+            Some(_) => {}
+            None if self.released.len() < self.rests_max => {
+                self.released.insert(key, (address, start));
+            }
+            None => {}
         }
     }
 
@@ -316,15 +427,18 @@ impl Inheritance {
         let after = after.map_or(Bound::Unbounded, Bound::Excluded);
         let elections = self.held.range::<ElectionName, _>((after, Bound::Unbounded));
         elections.flat_map(move |(election, held)| {
-            let mut starts = BTreeMap::<&Who, Time>::new();
+            let mut last = BTreeMap::<&Who, &Held>::new();
             for held in held {
-                let start = starts.entry(&held.who).or_default();
-                *start = held.start.max(*start);
+                let known = last.entry(&held.who).or_insert(held);
+                if known.start < held.start {
+                    *known = held;
+                }
             }
-            starts.into_iter().filter_map(move |(who, start)| {
+            last.into_iter().filter_map(move |(who, held)| {
                 let rest = self.until(election, Some(who)).since(at);
+                let (address, start) = (held.address, held.start);
                 let (election, who) = (election.clone(), who.clone());
-                (!rest.is_zero()).then_some(HeldRest { election, who, start, rest })
+                (!rest.is_zero()).then_some(HeldRest { election, who, address, start, rest })
             })
         })
     }
@@ -339,12 +453,12 @@ impl Inheritance {
         })
     }
 
-    /// `B`: the latest end of all rests of the epoch before.
+    /// `B`: the latest end of all rests of the epoch before. [`Time::MAX`] while too few members
+    /// have answered.
     #[must_use]
     pub fn bound(&self) -> Time {
-        let entered = self.entered.iter().map(|(_, answer)| answer);
-        let bounds = self.wedged.values().chain(entered).map(|answer| answer.bound);
-        bounds.max().unwrap_or(Time::MAX)
+        let bounds = self.answers.values().map(|answer| answer.bound).max();
+        bounds.filter(|_| self.is_enough()).unwrap_or(Time::MAX)
     }
 
     /// The highest fence of all answers: fences of the epoch are above it.
@@ -361,10 +475,13 @@ impl Inheritance {
 
     /// The first instant at which `end` has come for enough answers: for those of a quorum of the
     /// epoch before, or for that of a member that has entered.
-    fn over(&self, end: impl Fn(Option<usize>, &Answer) -> Time) -> Time {
-        let ends = self.wedged.iter().map(|(member, answer)| (end(Some(*member), answer), *member));
-        let wedged = self.before.quorums().soonest(ends);
-        let entered = self.entered.as_ref().map(|(_, answer)| end(None, answer));
+    fn over(&self, end: impl Fn(Answerer, &Answer) -> Time) -> Time {
+        let ends = self.answers.iter().filter_map(|(by, answer)| match by {
+            Answerer::Member(member) => Some((end(*by, answer), *member)),
+            Answerer::Entered(_) => None,
+        });
+        let wedged = self.before.as_ref().and_then(|before| before.quorums().soonest(ends));
+        let entered = self.has_entered().map(|(by, answer)| end(by, answer)).min();
         wedged.into_iter().chain(entered).min().unwrap_or(Time::MAX)
     }
 }

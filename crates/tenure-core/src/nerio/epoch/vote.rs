@@ -16,6 +16,9 @@
 //!   process sent. No later ballot exists, and the epoch never ends.
 //! - 2.1.3: *A promise bars earlier ballots.* P has promises of a and b, then Q those of b and c,
 //!   which accept T: decided. The accept of P arrives at a and b late, and S is decided too.
+//! - 2.1.3: *A memory that may have forgotten a vote casts none.* b and c promise ballot 5 of P.
+//!   The directory of c is lost; c reads the fences of the others and serves again. a and c promise
+//!   ballot 4 of Q and accept T: decided. The accept of P arrives at b and c, and S is decided too.
 //! - 2.1.3: *A vote on a disk never goes back.* Of five members a, b and c accept S: decided. The
 //!   disk of c holds an earlier vote, as two records were written in another order. Then c, d and e
 //!   promise the next ballot and accept T.
@@ -40,9 +43,17 @@ pub struct Ballot {
 impl Ballot {
     /// Before every ballot of a proposer.
     pub const NONE: Self = Self { counter: 0, inc: Inc(0) };
+    /// After every ballot of a proposer.
+    const LAST: Self = Self { counter: u64::MAX, inc: Inc(u128::MAX) };
     /// Most counters by which a member's promise grows at once. Proposers would need a million
     /// attempts to come so far ahead of a member.
     pub const STEP_MAX: u64 = 1 << 20;
+
+    /// Whether the ballot is so far above `promised` that a member must ignore it.
+    #[must_use]
+    pub const fn is_too_far(self, promised: Self) -> bool {
+        self.counter > promised.counter.saturating_add(Self::STEP_MAX)
+    }
 
     /// The first ballot of this incarnation after `self`, or `None` when the counters are used up.
     #[must_use]
@@ -72,6 +83,15 @@ pub struct Vote<D> {
 impl<D> Vote<D> {
     /// The vote of a member that has just entered its epoch.
     pub const NONE: Self = Self { promised: Ballot::NONE, accepted: None };
+    /// The vote of a memory that was lost in its epoch, and may have voted before: no ballot is
+    /// above its promise.
+    pub const BARRED: Self = Self { promised: Ballot::LAST, accepted: None };
+
+    /// Whether the member casts no vote in its epoch.
+    #[must_use]
+    pub fn is_barred(&self) -> bool {
+        self.promised == Ballot::LAST
+    }
 
     /// Promises to accept no ballot before `ballot`; false if the member promised a later one, or
     /// one too far below.
@@ -86,8 +106,7 @@ impl<D> Vote<D> {
     }
 
     fn allows(&self, ballot: Ballot) -> bool {
-        let last = self.promised.counter.saturating_add(Ballot::STEP_MAX);
-        ballot >= self.promised && ballot.counter <= last
+        ballot >= self.promised && !ballot.is_too_far(self.promised)
     }
 
     /// Whether the member is wedged: it grants nothing in its epoch any more (section 10.6).

@@ -30,6 +30,9 @@ pub struct Current {
     pub before: EpochId,
     /// Memory of the member.
     pub instance: Instance,
+    /// Whether the memory has entered the epoch. A node with an empty directory names the epoch of
+    /// its settings, which teaches nothing.
+    pub entered: bool,
     pub service: Service,
     /// Bytes of the document.
     pub length: u32,
@@ -50,6 +53,8 @@ impl fmt::Display for Where {
 
 impl fmt::Display for Current {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "current epoch {} {} start {}", self.epoch.number, self.service, self.start)
+        let Self { epoch, service, start, entered, .. } = self;
+        let blank = if *entered { "" } else { " blank" };
+        write!(f, "current epoch {}{blank} {service} start {start}", epoch.number)
     }
 }

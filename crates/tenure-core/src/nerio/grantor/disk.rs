@@ -8,6 +8,7 @@ use super::super::timer::Timer;
 use super::super::words::{Effect, Out, emit};
 use super::Grantor;
 use super::flush::Flush;
+use super::joining::Joining;
 use super::longer_leases::Raise;
 use super::phase::Phase;
 use super::writes::Entry;
@@ -30,8 +31,11 @@ impl Grantor {
     fn waits_for_disk_since(&self) -> Option<Time> {
         let raise = self.raise.as_ref().and_then(Raise::flush);
         let memories = self.memories.flush();
+        let joining = self.joining.as_ref().and_then(Joining::flush);
+        let epochs = [self.votes.flush(), joining];
         let under_way = [self.phase.flush(), self.fences.flush(), memories, raise];
-        let under_way = under_way.into_iter().flatten();
+        let under_way = under_way.into_iter().chain(epochs);
+        let under_way = under_way.flatten();
         let since = under_way.map(|flush| flush.since).min()?;
         // The driver carries out flushes one after the other.
         Some(self.writes.flushed_at().map_or(since, |ended| since.max(ended)))

@@ -7,7 +7,7 @@ use core::hash::{Hash, Hasher};
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use super::super::body::{Holder, Request};
+use super::super::body::{Holder, Refusal, Request};
 use super::super::config::Checked;
 use super::super::identity::{Inc, Who};
 use super::super::inventory::CandidateHere;
@@ -61,6 +61,11 @@ impl Grant {
 
     pub(in crate::nerio) fn describe(&self, at: Time) -> Holder {
         Holder { value: self.record.value.clone(), lease: self.lease, ..self.rival(at) }
+    }
+
+    /// The refusal of another candidate.
+    pub(in crate::nerio) fn refusal(&self, at: Time) -> Refusal {
+        Refusal::Held { holder: Box::new(self.rival(at)), parked: false }
     }
 
     /// The holder as a refusal describes it to waiting candidates.
@@ -163,6 +168,8 @@ pub(in crate::nerio) struct ElectionState {
     /// Time at which a watermark was last raised. The grantor keeps the election while requests
     /// from before this time may still arrive.
     raised_at: Time,
+    /// Time before which a holder of an earlier epoch keeps all waiting requests out.
+    pub(in crate::nerio) held_until: Time,
     booking: Booking,
 }
 
@@ -291,10 +298,14 @@ impl ElectionState {
         self.parked.len() < waited
     }
 
-    /// Takes the request that ranks first out of the queue, and uses up `next`.
-    pub(in crate::nerio) fn take_first(&mut self) -> Option<(ParkedRequest, bool)> {
+    /// Takes the request that ranks first out of the queue, of those whose candidates `is_free`
+    /// admits, and uses up `next`.
+    pub(in crate::nerio) fn take_first(
+        &mut self,
+        is_free: impl Fn(&Who) -> bool,
+    ) -> Option<(ParkedRequest, bool)> {
         let next = self.grant.as_mut().and_then(|grant| grant.next.take());
-        let waiting = self.parked.iter().enumerate();
+        let waiting = self.parked.iter().enumerate().filter(|(_, p)| is_free(&p.who));
         let ranked = waiting.map(|(at, p)| (at, p.rank(next.as_ref())));
         let (at, rank) = ranked.max_by_key(|(_, rank)| *rank)?;
         Some((self.parked.swap_remove(at), rank.next))
@@ -349,6 +360,7 @@ impl ElectionState {
     /// the time at which the grantor may forget the election.
     fn due(&self, config: &Checked) -> Time {
         let finish = self.grant.as_ref().map_or(Time::ZERO, |grant| grant.record.finish);
+        let finish = finish.max(self.held_until);
         match self.parked.iter().map(|p| p.expires_at).min() {
             Some(expiry) => finish.min(expiry),
             None => self.forgettable_at(config),

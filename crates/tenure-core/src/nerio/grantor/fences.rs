@@ -1,6 +1,6 @@
 //! Fences at a grantor: the fences seen, and the durable bound on fences to be accepted.
 
-use super::super::record::{Record, Tenancy};
+use super::super::record::Tenancy;
 use super::election::ElectionState;
 use super::flush::Flush;
 use crate::contract::Ticket;
@@ -111,18 +111,17 @@ impl Fences {
         core::mem::take(&mut self.wanted)
     }
 
-    /// The record of a reserve with room above `highest`, for `flush` to make durable. `behind`
-    /// says that records of the same input come first: if their write fails, the driver drops the
-    /// flush as well.
+    /// A reserve with room above `highest`, for `flush` to make durable. `behind` says that records
+    /// of the same input come first: if their write fails, the driver drops the flush as well.
     pub(in crate::nerio) fn reserve_above(
         &mut self,
         highest: Fence,
         flush: Flush,
         behind: bool,
-    ) -> Record {
+    ) -> Fence {
         let high = Fence::new(highest.number().saturating_add(BLOCK)).max(self.high);
         (self.pending, self.behind) = (Some((flush, high)), behind);
-        Record::Reserve { high }
+        high
     }
 
     /// Handles the end of a flush. Only the flush of the latest reserve raises `H`: an earlier

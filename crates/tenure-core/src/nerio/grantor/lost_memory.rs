@@ -85,6 +85,9 @@ impl Grantor {
     /// Answers a read. Only the answer of a grantor with an intact memory bounds fences and leases.
     /// Other grantors report that they have none, for the founding of the cluster, and for people.
     pub(super) fn answer_read(&self, now: Time, from: &Sender, start: Time, out: &mut Out) {
+        if self.is_wedged() {
+            return;
+        }
         let whole = match &self.phase {
             Phase::Serving | Phase::Quarantine { read: Read::Nothing, .. } => true,
             // Memories may still be on their way from the disk.
@@ -117,6 +120,9 @@ impl Grantor {
         out: &mut Out,
     ) {
         self.records_written(out);
+        if !self.is_upgraded() {
+            return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
+        }
         let Some(member) = self.other_member(from) else {
             return emit(out, None, OwnEvent::Ignored(Ignored::NotAMember));
         };
@@ -211,10 +217,7 @@ impl Grantor {
         for state in self.elections.values_mut() {
             state.raise_fence(self.fences.floor());
         }
-        // The first reserve records that the read is done: until it is durable, every start reads
-        // again.
-        let flush = self.reserve(now, self.fences.floor(), out);
-        self.phase = Phase::Storing { flush };
+        self.store(now, out);
     }
 
     /// Lets a member with an empty directory first ask whether it could serve, and only then ask

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::super::body::{FenceRead, FenceSeen};
-use super::super::event::OwnEvent;
+use super::super::event::{Ignored, OwnEvent};
 use super::super::identity::{Boot, Mark};
 use super::super::message::Sender;
 use super::super::quorum::MemberSet;
@@ -24,12 +24,12 @@ const REFRESHES_KNOWN: u32 = 64;
 
 impl Grantor {
     pub(super) fn own_position(&self) -> usize {
-        self.membership.position(&self.name).unwrap_or(usize::MAX)
+        self.membership.position(&self.who.name).unwrap_or(usize::MAX)
     }
 
     /// This grantor's position; empty if it is no member.
     fn own(&self) -> MemberSet {
-        self.membership.position(&self.name).into_iter().collect()
+        self.membership.position(&self.who.name).into_iter().collect()
     }
 
     pub(super) fn others(&self) -> MemberSet {
@@ -40,7 +40,7 @@ impl Grantor {
     /// recognized is ignored.
     pub(super) fn other_member(&self, from: &Sender) -> Option<usize> {
         let named = self.membership.position(&from.who.name)?;
-        (from.proved && from.who.name != self.name).then_some(named)
+        (from.proved && from.who.name != self.who.name).then_some(named)
     }
 
     pub(super) fn roster(&self) -> Roster {
@@ -55,6 +55,11 @@ impl Grantor {
         self.memories.durable.marks()
     }
 
+    /// Notes a sender that asks for fences: nodes with an empty directory do, in whichever epoch.
+    pub(in crate::nerio) fn hear_blank(&mut self, now: Time, from: &Sender) {
+        self.changes.hear(now, from);
+    }
+
     /// Handles a member's report of its memory: answers once the reported memory is durable.
     pub(super) fn on_fence_read(
         &mut self,
@@ -63,6 +68,12 @@ impl Grantor {
         read: &FenceRead,
         out: &mut Out,
     ) {
+        self.hear_blank(now, from);
+        if !self.is_upgraded() || self.is_wedged() {
+            // A lost memory that came back by the word of a wedged member could vote, or grant,
+            // against what it had accepted.
+            return emit(out, None, OwnEvent::Ignored(Ignored::NotServing));
+        }
         let Some(member) = self.other_member(from).filter(|_| read.record) else {
             return self.answer_read(now, from, read.start, out);
         };
@@ -133,7 +144,8 @@ impl Grantor {
     pub(super) fn say_memory(&mut self, now: Time, out: &mut Out) {
         let missing = self.others().minus(self.memories.confirmed);
         self.memories.say_at = None;
-        if self.others().is_empty() || self.phase != Phase::Serving {
+        let is_told = self.is_upgraded() && !self.is_wedged();
+        if self.others().is_empty() || self.phase != Phase::Serving || !is_told {
             return;
         }
         let (to, refreshes) = match missing.is_empty() {

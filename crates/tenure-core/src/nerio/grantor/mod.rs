@@ -4,12 +4,16 @@
 //! arrival and after waiting, and the bounds on elections and waiting requests. `ARCHITECTURE.md`
 //! lists the other files by their decisions.
 
+mod changes;
 mod disk;
+mod documents;
 mod election;
 mod fences;
 mod flush;
 mod founding;
+mod inherited;
 pub(super) mod inventory;
+mod joining;
 pub(super) mod listing;
 mod longer_leases;
 mod lost_memory;
@@ -17,9 +21,11 @@ mod members;
 mod memories;
 mod order;
 mod phase;
+mod proposals;
 mod query;
 mod shared_names;
 mod start;
+mod votes;
 mod writes;
 
 use alloc::boxed::Box;
@@ -29,29 +35,36 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
+use self::changes::Changes;
+use self::documents::Documents;
 pub(super) use self::election::{ElectionState, Grant, ParkedRequest, holder_rank};
 use self::fences::Fences;
 pub(super) use self::fences::REACH;
+use self::inherited::Inherited;
+use self::joining::Joining;
 use self::longer_leases::Raise;
 use self::lost_memory::Recorded;
 use self::memories::Memories;
 pub(super) use self::phase::Phase;
+use self::proposals::Proposals;
 use self::shared_names::{Incarnations, Meeting};
+use self::votes::Votes;
 pub(super) use self::writes::Entry;
 use self::writes::Writes;
-use super::body::{Holder, Refusal, Refused, Request, Service};
+use super::body::{Refusal, Refused, Request, Service};
 use super::config::Checked;
-use super::epoch::Membership;
+use super::epoch::{Membership, Vote};
 use super::event::{Ignored, OwnEvent};
-use super::identity::{Boot, Inc, Instance, Stamp};
+use super::identity::{Boot, Inc, Instance, Stamp, Who};
 use super::message::{Sender, ToGrantor};
 use super::record::Record;
 use super::timer::Timer;
 use super::words::{Out, emit, send};
 use crate::contract::Ticket;
 use crate::deadlines::Deadlines;
+use crate::draw::Draw;
 use crate::fence::Fence;
-use crate::name::{ElectionName, NodeName};
+use crate::name::ElectionName;
 use crate::time::{Deadline, Time};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -59,7 +72,12 @@ pub(super) struct Grantor {
     pub(super) config: Checked,
     /// The members of the epoch in which this grantor grants.
     pub(super) membership: Arc<Membership>,
-    name: NodeName,
+    /// The epoch before, while its leases may last.
+    before: Option<Arc<Membership>>,
+    /// The decided epoch that does not name this memory: the grantor grants no more.
+    removed: Option<Arc<Membership>>,
+    who: Who,
+    draw: Draw,
     pub(super) instance: Instance,
     pub(super) boot: Boot,
     delta_max: Duration,
@@ -71,6 +89,10 @@ pub(super) struct Grantor {
     /// Whether the grantor's memory was lost or is new, and no member relies on the present one
     /// yet.
     joins: bool,
+    /// Whether this start writes down the members of the settings as those of the memory.
+    enters: bool,
+    /// Whether the memory has entered no epoch.
+    blank: bool,
     /// Whether the grantor reports its memory as soon as it serves.
     says_memory: bool,
     /// Whether the grantor asks members to write its memory down: it does so once enough members
@@ -80,6 +102,20 @@ pub(super) struct Grantor {
     /// grantor waits for leases of an earlier memory to end.
     recorded: Option<Recorded>,
     memories: Memories,
+    votes: Votes,
+    proposals: Proposals,
+    changes: Changes,
+    joining: Option<Joining>,
+    pub(super) inherited: Inherited,
+    documents: Documents,
+    /// Time before which the grantor does not ask again which epoch others have entered.
+    suspect_at: Time,
+    /// Whether the epochs of this grantor have changed with this input.
+    is_news: bool,
+    /// Whether the first record of a grant needs a new table.
+    needs_table: bool,
+    /// The latest end of a grant in this epoch.
+    pub(super) last_finish: Time,
     pub(super) phase: Phase,
     serving_since: Time,
     pub(super) fences: Fences,
@@ -104,20 +140,35 @@ struct Listing {
 }
 
 impl Grantor {
-    pub(super) fn new(config: Checked, membership: Arc<Membership>, name: NodeName) -> Self {
+    pub(super) fn new(config: Checked, membership: Arc<Membership>, who: Who, draw: Draw) -> Self {
         Self {
             delta_max: config.delta_max,
             raise: None,
             started: Time::ZERO,
             leader_until: Time::ZERO,
             joins: false,
+            enters: false,
+            blank: true,
             says_memory: false,
             records: false,
             recorded: None,
             memories: Memories::default(),
             config,
             membership,
-            name,
+            before: None,
+            removed: None,
+            who,
+            draw,
+            votes: Votes::new(Vote::NONE),
+            proposals: Proposals::default(),
+            changes: Changes::default(),
+            joining: None,
+            inherited: Inherited::default(),
+            documents: Documents::default(),
+            suspect_at: Time::ZERO,
+            is_news: false,
+            needs_table: false,
+            last_finish: Time::ZERO,
             instance: Instance(0),
             boot: Boot(0),
             phase: Phase::Unborn,
@@ -154,6 +205,12 @@ impl Grantor {
             ToGrantor::FenceRead(read) => self.on_fence_read(now, from, &read, out),
             ToGrantor::Where(asked) => self.say_epoch(now, from, asked.start, out),
             ToGrantor::DocumentRead(read) => self.on_document_read(from, &read, out),
+            ToGrantor::Prepare(asked) => self.on_prepare(now, from, &asked, out),
+            ToGrantor::Accept(asked) => self.on_accept(now, from, &asked, out),
+            ToGrantor::RestsRead(read) => self.on_rests_read(now, from, &read, out),
+            ToGrantor::Decided(decided) => self.on_decided(now, from, &decided, out),
+            ToGrantor::ReadyRead(read) => self.on_ready_read(now, from, &read, out),
+            ToGrantor::Change(change) => self.on_change(now, from, &change, out),
         }
     }
 
@@ -163,6 +220,11 @@ impl Grantor {
         self.on_memories_due(now, out);
         self.on_raise_due(now, out);
         self.on_hang_due(now, out);
+        self.on_vote_due(now, out);
+        self.on_documents_due(now, out);
+        self.on_changes_due(now, out);
+        self.on_proposals_due(now, out);
+        self.on_joining_due(now, out);
         for election in self.deadlines.take_due(now) {
             self.handle_waiting(now, &election, out);
             self.forget_if_over(now, &election, out);
@@ -177,10 +239,44 @@ impl Grantor {
         let raise = self.raise.as_ref().and_then(Raise::due);
         let (memories, writes) = (self.memories.due(), self.writes.due());
         let all = [self.phase.due(), memories, raise, state, writes, self.hang_due()];
-        all.into_iter().fold(None, Deadline::first)
+        let epochs = [self.votes.due(), self.proposals_due(), self.joining_due()];
+        let all = all.into_iter().chain(epochs).chain(self.asking_due());
+        all.fold(None, Deadline::first)
+    }
+
+    /// Questions for documents, and for the memories of new members.
+    fn asking_due(&self) -> [Option<Deadline>; 2] {
+        let document = self.documents.due().map(|at| Timer::ReadDocument.at(at));
+        [document, self.changes.due().map(|at| Timer::Propose.at(at))]
+    }
+
+    /// The latest epoch of which this grantor knows that it is decided, or its own.
+    pub(super) fn latest(&self) -> &Arc<Membership> {
+        let joining = self.joining.as_ref().map(|joining| &joining.heritage.into);
+        joining.or(self.removed.as_ref()).unwrap_or(&self.membership)
+    }
+
+    /// The epochs from whose members messages may come: its own, and the next, as far as there is
+    /// one.
+    pub(super) fn epochs(&self) -> impl Iterator<Item = &Arc<Membership>> {
+        let proposed = self.proposals.running.as_ref().map(|proposal| &proposal.own);
+        let accepted = self.votes.vote.accepted.as_ref().map(|(_, next)| next);
+        let latest = Some(self.latest()).filter(|latest| latest.id() != self.membership.id());
+        [Some(&self.membership), latest.or(proposed).or(accepted)].into_iter().flatten()
+    }
+
+    /// Whether the epochs have changed since the last question.
+    pub(super) fn take_news(&mut self) -> bool {
+        core::mem::take(&mut self.is_news)
     }
 
     pub(super) fn service(&self, now: Time) -> Service {
+        if self.removed.is_some() {
+            return Service::Removed;
+        }
+        if self.is_wedged() {
+            return Service::Wedged;
+        }
         let mut service = self.phase.service(now);
         if let Service::Recovering { known } = &mut service {
             // A founder has forgotten nothing, whatever the others remember.
@@ -198,6 +294,12 @@ impl Grantor {
         request: &Request,
         state: Option<&ElectionState>,
     ) -> Option<Refusal> {
+        if let Some(removed) = &self.removed {
+            return Some(Refusal::Removed { epoch: removed.id().number });
+        }
+        if let Some((_, next)) = &self.votes.vote.accepted {
+            return Some(Refusal::Wedged { next: next.id().number });
+        }
         match self.phase.service(now) {
             Service::Serving => {}
             // Refuse the leader too (restart 1): two could lead otherwise.
@@ -206,7 +308,8 @@ impl Grantor {
             Service::Starting => return Some(Refusal::Disk),
             Service::Recovering { known } => return Some(Refusal::Recovering { known }),
             Service::Replaced => return Some(Refusal::Replaced),
-            Service::Failing => return Some(Refusal::Disk),
+            // A phase is neither wedged nor removed.
+            Service::Failing | Service::Wedged | Service::Removed => return Some(Refusal::Disk),
         }
         // A first lease is short. A candidate that cannot have a full one after it must not lead.
         let (lease, delta_max) = (request.delta.max(request.lease), self.longest());
@@ -226,6 +329,14 @@ impl Grantor {
         None
     }
 
+    /// Whether a request that has waited is refused by now: released, or inadmissible.
+    pub(super) fn refuses_parked(&self, now: Time, parked: &ParkedRequest) -> bool {
+        let ParkedRequest { who, address, request, .. } = parked;
+        let state = self.state(&request.election);
+        let released = |state: &ElectionState| state.is_released(who, *address, request.start);
+        state.is_some_and(released) || self.inadmissible(now, request, state).is_some()
+    }
+
     /// Whether one more election may be granted. Elections that only a release opened have room of
     /// their own.
     fn has_room_for(&self, election: &ElectionName, state: Option<&ElectionState>) -> bool {
@@ -242,12 +353,13 @@ impl Grantor {
         }
     }
 
+    /// Refuses a request, which waits here until the holder that `refusal` names has left.
     pub(super) fn park(
         &mut self,
         at: Time,
         from: &Sender,
         request: Request,
-        holder: Box<Holder>,
+        refusal: Refusal,
         shared: Option<SocketAddr>,
         out: &mut Out,
     ) {
@@ -257,7 +369,10 @@ impl Grantor {
         let parked = state.park(from, request, at, &self.config);
         state.book(&election, &self.config, &mut self.deadlines);
         let (seen, asker, name_shared) = (state.fence_seen, from.who.inc, shared);
-        let refusal = Refusal::Held { holder, parked };
+        let refusal = match refusal {
+            Refusal::Held { holder, .. } => Refusal::Held { holder, parked },
+            other => other,
+        };
         let refused = Refused { election, asker, start, refusal, seen, name_shared };
         send(out, from, refused);
     }

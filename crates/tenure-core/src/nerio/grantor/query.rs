@@ -10,33 +10,35 @@ use super::super::wire;
 use super::super::words::{Out, To, emit, send};
 use super::Grantor;
 use super::election::{ElectionState, Grant};
+use crate::name::ElectionName;
 use crate::time::Time;
 
 impl Grantor {
     /// Reports the epoch that this grantor has entered, in an envelope of that epoch. A node of an
-    /// earlier version sees from the digest there that the grantor has other settings.
+    /// earlier version sees from the digest there that the grantor has other settings. A removed
+    /// grantor reports the epoch that does not name it, so that others find that.
     pub(in crate::nerio) fn say_epoch(&self, now: Time, from: &Sender, start: Time, out: &mut Out) {
-        let document = self.membership.document();
+        let known = self.removed.as_ref().unwrap_or(&self.membership);
+        let document = known.document();
         let current = Current {
             asker: from.who.inc,
             start,
-            epoch: self.membership.id(),
-            founding: self.membership.founding(),
+            epoch: known.id(),
+            founding: known.founding(),
             before: document.before,
             instance: self.instance,
+            entered: !self.blank,
             service: self.service(now),
             length: u32::try_from(wire::length(document)).unwrap_or(u32::MAX),
         };
         send(out, To::at(self.membership.id(), from.address), current);
     }
 
-    /// Sends a part of the document of this grantor's epoch, in an envelope of that epoch. The
-    /// grantor has no other document.
+    /// Sends a part of a document that this grantor has, in an envelope of its epoch.
     pub(super) fn on_document_read(&self, from: &Sender, read: &DocumentRead, out: &mut Out) {
-        let (id, document) = (self.membership.id(), self.membership.document());
-        let is_own = read.epoch == id;
-        match is_own.then(|| document.part(read, from.who.inc)).flatten() {
-            Some(part) => send(out, To::at(id, from.address), part),
+        let known = self.membership_of(read.epoch);
+        match known.and_then(|known| known.document().part(read, from.who.inc)) {
+            Some(part) => send(out, To::at(self.membership.id(), from.address), part),
             None => emit(out, None, OwnEvent::Ignored(Ignored::OtherEpoch)),
         }
     }
@@ -80,7 +82,7 @@ impl Grantor {
             holder: told
                 .and_then(|state| state.live(now))
                 .map(|grant| Box::new(grant.describe(now))),
-            free_for: self.free_for(now, state),
+            free_for: self.free_for(now, &query.election, state),
             waiting: state.map_or(0, |o| u16::try_from(o.waiting()).unwrap_or(u16::MAX)),
             seen: self.fences.seen(state),
             delta_max: self.config.delta_max,
@@ -90,11 +92,17 @@ impl Grantor {
     }
 
     /// The shortest span for which no candidate has held the grant: since the end of the last
-    /// grant, and since this grantor serves. A forgotten election was idle for at least a
-    /// quarantine.
-    fn free_for(&self, now: Time, state: Option<&ElectionState>) -> core::time::Duration {
-        let served = now.since(self.serving_since).min(self.config.quarantine());
+    /// grant, since that of all leases of an earlier epoch, and since this grantor serves. A
+    /// forgotten election was idle for at least a quarantine.
+    fn free_for(
+        &self,
+        now: Time,
+        election: &ElectionName,
+        state: Option<&ElectionState>,
+    ) -> core::time::Duration {
         let grant = state.and_then(|state| state.grant.as_ref());
+        let inherited = self.inherited.end(election, grant.is_some());
+        let served = now.since(self.serving_since.max(inherited)).min(self.config.quarantine());
         grant.map_or(served, |grant| now.since(grant.record.finish).min(served))
     }
 }

@@ -4,6 +4,7 @@
 use alloc::boxed::Box;
 use core::time::Duration;
 
+use super::super::epoch::Vote;
 use super::super::event::OwnEvent;
 use super::super::identity::Boot;
 use super::super::memory::{Kept, Memory};
@@ -17,6 +18,7 @@ use super::flush::{Flush, REWRITE};
 use super::longer_leases::{Raise, Stage};
 use super::memories::Memories;
 use super::phase::{Phase, Read};
+use super::votes::Votes;
 use crate::contract::Ticket;
 use crate::fence::Fence;
 use crate::time::Time;
@@ -33,17 +35,29 @@ impl Grantor {
         self.fences = Fences::new(memory.reserve);
         self.memories = Memories::new(Roster::of(&self.membership, &memory.roster));
         self.joins = memory.kept == Kept::Nothing;
-        // Before a very first start no member has seen another memory.
-        self.says_memory = memory.kept != Kept::New;
+        self.enters = memory.enters;
+        self.blank = memory.membership.is_none() && !memory.enters;
+        // Before a very first start no member has seen another memory. Later epochs name the
+        // memories of their members.
+        self.says_memory = memory.kept != Kept::New && self.is_upgraded();
         let read = if self.joins { Read::Fences } else { Read::Nothing };
         // A grantor that asks others counts its wait from the instant at which enough members have
         // written down its memory.
         let forgets = memory.kept == Kept::Reserve;
-        let quarantine = forgets.then(|| self.ended(self.delta_max));
+        let inherited = now.after(memory.inherited);
+        let quarantine = forgets.then(|| self.ended(self.delta_max).max(inherited));
+        self.needs_table = forgets && !self.is_upgraded();
+        self.votes = Votes::new(memory.vote);
+        if let Some((_, next)) = &self.votes.vote.accepted {
+            emit(out, None, OwnEvent::Wedged { next: next.id().number });
+        }
+        self.await_decision(now);
         if let Kept::Grants(grants) = memory.kept {
+            self.inherited.until = memory.rests_until;
             for record in grants {
                 let election = record.election.clone();
                 self.fences.note(record.fence_seen);
+                self.last_finish = self.last_finish.max(record.finish);
                 let state = Box::new(ElectionState::restore(record));
                 self.elections.insert(election.clone(), state);
                 self.schedule(&election);
@@ -79,7 +93,9 @@ impl Grantor {
         self.phase = Phase::Opening { flush, quarantine, read };
     }
 
-    /// Writes down this grantor's identity, and that it may give leases up to `delta_max`.
+    /// Writes down this grantor's identity, and that it may give leases up to `delta_max`. The
+    /// members of the settings are written with it where the memory names none: what it has
+    /// promised, it has promised among them.
     pub(super) fn write_identity(
         &mut self,
         now: Time,
@@ -88,7 +104,8 @@ impl Grantor {
     ) -> Flush {
         let flush = self.begin_flush(now);
         let (instance, boot) = (self.instance, self.boot);
-        let identity = Record::Identity { instance, boot, delta_max };
+        let enters = self.membership.record().filter(|_| self.enters);
+        let identity = Record::Identity { instance, boot, delta_max, enters };
         out.push(Effect::Flush(flush.ticket, identity));
         flush
     }
@@ -121,6 +138,11 @@ impl Grantor {
             Phase::Storing { flush } if flush.ticket == flushed => {
                 self.fences.settled(flushed, written);
                 if written {
+                    self.blank = false;
+                    if !self.is_founder() {
+                        // A memory that was lost may have voted here.
+                        self.votes = Votes::new(Vote::BARRED);
+                    }
                     self.serve(now, out);
                 } else {
                     self.phase = Phase::Unstored { at: now.after(REWRITE) };
@@ -134,6 +156,9 @@ impl Grantor {
         }
         self.raise_flushed(now, flushed, written, out);
         self.memories_flushed(now, flushed, written, out);
+        self.vote_flushed(now, flushed, written, out);
+        // Last, because an entry ends with a record, whose failure drops every effect after it.
+        self.entry_flushed(now, flushed, written, out);
     }
 
     pub(super) fn on_incarnation_due(&mut self, now: Time, out: &mut Out) {
@@ -148,8 +173,7 @@ impl Grantor {
             }
             Phase::Reading { again, .. } if now >= again => self.read_fences(now, out),
             Phase::Unstored { at } if now >= at => {
-                let flush = self.reserve(now, self.fences.floor(), out);
-                self.phase = Phase::Storing { flush };
+                self.store(now, out);
             }
             Phase::Unwritten { at, quarantine, read } if now >= at => {
                 self.write_boot(now, quarantine, read, out);
@@ -162,13 +186,20 @@ impl Grantor {
         self.phase = Phase::Serving;
         self.serving_since = now;
         self.joins = false;
-        emit(out, None, OwnEvent::Serving);
+        if !self.is_wedged() {
+            emit(out, None, OwnEvent::Serving);
+        }
         self.tell_raise(out);
         self.reserve_if_short(now, self.fences.floor(), out);
         if self.says_memory {
             self.say_memory(now, out);
         } else {
             self.begin_to_say_memory(now);
+        }
+        if core::mem::take(&mut self.needs_table) {
+            // The wait covered the leases of earlier epochs as well.
+            let (epoch, until) = (self.membership.id(), Time::ZERO);
+            out.push(Effect::Persist(Record::Table { epoch, until }));
         }
     }
 
@@ -180,9 +211,28 @@ impl Grantor {
 
     pub(super) fn reserve(&mut self, now: Time, highest: Fence, out: &mut Out) -> Flush {
         let flush = self.begin_flush(now);
-        let record = self.fences.reserve_above(highest, flush, self.writes.any_now());
-        out.push(Effect::Flush(flush.ticket, record));
+        let high = self.fences.reserve_above(highest, flush, self.writes.any_now());
+        out.push(Effect::Flush(flush.ticket, Record::Reserve { high }));
         flush
+    }
+
+    /// Writes down that the fences were read, and with them the members among which they were. The
+    /// first reserve records that the read is done: until it is durable, every start reads again.
+    pub(super) fn store(&mut self, now: Time, out: &mut Out) {
+        let flush = self.begin_flush(now);
+        let behind = self.writes.any_now();
+        let floor = self.fences.reserve_above(self.fences.floor(), flush, behind);
+        let record = match self.membership.record() {
+            Some(document) => {
+                // Another memory than a founder's may have voted here, and forgotten it.
+                let (inherited, votes) = (Duration::ZERO, self.is_founder());
+                Record::Entered { document, floor, inherited, votes }
+            }
+            // Each start takes the members of the settings.
+            None => Record::Reserve { high: floor },
+        };
+        out.push(Effect::Flush(flush.ticket, record));
+        self.phase = Phase::Storing { flush };
     }
 
     pub(super) fn longest(&self) -> Duration {

@@ -2,16 +2,18 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use super::super::context::Context;
 use super::super::epoch::{
-    Confirmation, Current, Document, DocumentError, DocumentPart, EpochId, EpochNews, Membership,
-    ReadOutcome, Verdict,
+    Confirmation, Current, Decided, Document, DocumentError, DocumentPart, EpochId, EpochNews,
+    Membership, ReadOutcome, Verdict,
 };
 use super::super::event::{Ignored, OwnEvent};
+use super::super::grantor::Grantor;
 use super::super::identity::Inc;
 use super::super::message::Sender;
-use super::super::words::{Out, emit};
+use super::super::words::{Effect, Out, emit};
 use super::{Nerio, ignore};
 use crate::time::Time;
 
@@ -25,11 +27,18 @@ impl Nerio {
         current: &Current,
         out: &mut Out,
     ) {
+        if !self.is_meant(current.asker, out) {
+            return;
+        }
+        // The candidates beside a grantor follow it.
+        if let Some(grantor) = &mut self.grantor {
+            return grantor.on_current(now, from, current, out);
+        }
         let Some(member) = self.member(from) else {
             return ignore(out, None, Ignored::NotAMember);
         };
-        if !self.is_meant(current.asker, out) {
-            return;
+        if !current.entered {
+            return ignore(out, None, Ignored::Unasked);
         }
         let Context { membership, confirmation, .. } = &mut self.context;
         let (epoch, founding) = (current.epoch, current.founding);
@@ -42,11 +51,40 @@ impl Nerio {
             confirmation.names(member, founding);
         }
         let news = EpochNews::of(from, current);
-        let wants = self.wants(epoch, founding);
-        if is_other && !wants {
+        if is_other && !self.wants(epoch, founding) {
             return differs(news, None, out);
         }
-        if !wants || self.learning.reads(epoch) {
+        self.learn(now, news, epoch, current.is_readable(), out);
+    }
+
+    /// Handles the news that an epoch is decided, at a node without a grantor: that of a member of
+    /// the epoch before it.
+    pub(super) fn on_decided(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        decided: &Decided,
+        out: &mut Out,
+    ) {
+        if self.member(from).is_none() {
+            return ignore(out, None, Ignored::NotAMember);
+        }
+        let (by, address) = (from.who.name.clone(), from.address);
+        let founding = self.context.membership.founding();
+        let news = EpochNews { by, address, founding };
+        self.learn(now, news, decided.successor, true, out);
+    }
+
+    /// Goes on in an epoch that a member has named, or reads its document first.
+    fn learn(
+        &mut self,
+        now: Time,
+        news: EpochNews,
+        epoch: EpochId,
+        is_readable: bool,
+        out: &mut Out,
+    ) {
+        if !self.wants(epoch, news.founding) || self.learning.reads(epoch) {
             return ignore(out, None, Ignored::Unasked);
         }
         match self.learning.verdict(epoch) {
@@ -56,7 +94,7 @@ impl Nerio {
             Some(Verdict::Fits(_)) => differs(news, None, out),
             Some(Verdict::Misfit(error)) => differs(news, Some(error), out),
             Some(Verdict::Unreadable { .. }) => ignore(out, None, Ignored::Unasked),
-            None if !current.is_readable() => self.learning.fail(news, epoch, out),
+            None if !is_readable => self.learning.fail(news, epoch, out),
             None => {
                 self.learning.begin(now, news, epoch);
                 self.read_on(now, out);
@@ -64,14 +102,13 @@ impl Nerio {
         }
     }
 
-    /// Whether this node reads the document of an epoch: of a later one, and of another cluster
-    /// while the own epoch is not confirmed. The document also shows why two nodes differ.
+    /// Whether this node, which has no grantor, reads the document of an epoch: of a later one, and
+    /// of another cluster while the own epoch is not confirmed. The document also shows why two
+    /// nodes differ.
     fn wants(&self, epoch: EpochId, founding: u64) -> bool {
         let Context { membership, confirmation, .. } = &self.context;
         let is_other = founding != membership.founding() && !confirmation.is_confirmed();
-        // Only a grantor can tell whether it has entered an epoch, so the candidates beside it stay
-        // in its epoch.
-        self.grantor.is_none() && (is_other || self.is_later(epoch, founding))
+        is_other || self.is_later(epoch, founding)
     }
 
     /// Whether an epoch is later than that of candidates and observers, in the same cluster.
@@ -80,7 +117,7 @@ impl Nerio {
         founding == own.founding() && epoch.number > own.id().number
     }
 
-    fn is_meant(&self, asker: Inc, out: &mut Out) -> bool {
+    pub(super) fn is_meant(&self, asker: Inc, out: &mut Out) -> bool {
         let is_meant = asker == self.context.who.inc;
         if !is_meant {
             ignore(out, None, Ignored::OtherIncarnation);
@@ -108,11 +145,17 @@ impl Nerio {
         part: &DocumentPart,
         out: &mut Out,
     ) {
-        if self.member(from).is_none() {
-            return ignore(out, None, Ignored::NotAMember);
-        }
         if !self.is_meant(part.asker, out) {
             return;
+        }
+        if let Some(grantor) = &mut self.grantor {
+            if !grantor.on_document_part(now, from, part, out) {
+                ignore(out, None, Ignored::Unasked);
+            }
+            return;
+        }
+        if self.member(from).is_none() {
+            return ignore(out, None, Ignored::NotAMember);
         }
         match self.learning.on_part(part) {
             None | Some((_, ReadOutcome::Unexpected)) => ignore(out, None, Ignored::Unasked),
@@ -147,14 +190,58 @@ impl Nerio {
         confirmation.is_outvoted(founding, own) || self.is_later(membership.id(), founding)
     }
 
-    /// Candidates and observers go on in the epoch of `membership`. The driver learns first where
-    /// its members are.
+    /// Lets the candidates and observers beside a grantor follow it to the latest epoch that it
+    /// knows, and reports the epochs before all other effects of this input: the driver learns
+    /// first where their members are.
+    pub(super) fn follow(&mut self, now: Time, begin: usize, out: &mut Out) {
+        if let Some(grantor) = &mut self.grantor
+            && grantor.take_news()
+        {
+            let latest = Arc::clone(grantor.latest());
+            self.is_news = true;
+            if latest.id().number > self.context.membership.id().number {
+                self.switch(now, latest, out);
+            }
+        }
+        if core::mem::take(&mut self.is_news) {
+            let epochs = self.epochs(now);
+            let ids: Vec<_> = epochs.iter().map(|one| one.id()).collect();
+            if ids != self.told_epochs {
+                self.told_epochs = ids;
+                let event = OwnEvent::Epochs(epochs).into();
+                out.insert(begin, Effect::Emit { election: None, event });
+            }
+        }
+    }
+
+    /// The epochs from whose members messages may come: that of the candidates, the one before it,
+    /// and those of the grantor.
+    fn epochs(&self, now: Time) -> Vec<Arc<Membership>> {
+        let own = [Some(&self.context.membership), self.context.before(now)];
+        let grantor = self.grantor.iter().flat_map(Grantor::epochs);
+        let mut all: Vec<Arc<Membership>> = Vec::new();
+        for one in own.into_iter().flatten().chain(grantor) {
+            if all.iter().all(|other| other.id() != one.id()) {
+                all.push(Arc::clone(one));
+            }
+        }
+        all
+    }
+
+    /// Candidates and observers go on in the epoch of `membership`.
     fn switch(&mut self, now: Time, membership: Arc<Membership>, out: &mut Out) {
-        emit(out, None, OwnEvent::Epochs(alloc::vec![Arc::clone(&membership)]));
+        self.is_news = true;
+        let has_grantor = self.grantor.is_some();
         let Self { context, candidates, candidates_due, observers, observers_due, .. } = self;
         context.silence.switch(&context.membership, &membership);
-        context.membership = membership;
+        let before = core::mem::replace(&mut context.membership, membership);
+        let longest = context.config.lease.max(context.config.lease_first());
+        let drift = context.config.drift;
+        context.before = Some((before, now.after(drift.stretch(drift.stretch(longest)))));
         context.confirmation = Confirmation::default();
+        if has_grantor {
+            context.confirmation.confirm();
+        }
         candidates.retain(|candidate| {
             candidate.switch(now, context, out);
             candidate.book(candidates_due);

@@ -568,14 +568,15 @@ impl Talk {
 
     /// Begins the next process of a node.
     fn live(&mut self, node: usize) {
-        let name = self.stage.nodes[node].config.1.clone();
+        let (cluster, name) = self.stage.nodes[node].config.clone();
         let life = self.stage.own.lives.entry(name.clone()).or_default();
         *life += 1;
         let spelled = name.as_str().bytes().fold(0, |sum, byte| (sum << 8) | u128::from(byte));
         let inc = Inc((u128::from(*life) << 120) | ((spelled & 0xff_ffff) << 96));
         let short = format!("{name}.{life}");
         self.stage.own.record.short.add(Who { name, inc }.to_string(), short);
-        let memory = self.stage.nodes[node].disk.as_ref().map(Remembered::memory);
+        let disk = self.stage.nodes[node].disk.as_ref();
+        let memory = disk.map(|disk| disk.memory(&cluster).unwrap());
         self.stage.begin(node, Start { inc, seed: 1, memory });
     }
 

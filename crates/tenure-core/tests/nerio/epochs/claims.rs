@@ -12,6 +12,7 @@ use tenure_core::nerio::epoch::{HeldRest, Inheritance, Page, RestBounds, Source}
 use tenure_core::{ElectionName, Fence, Time};
 
 use super::{ballot, membership, who};
+use crate::story::address;
 
 const ELECTIONS: [&str; 2] = ["x", "y"];
 const HOLDERS: [&str; 2] = ["p", "q"];
@@ -139,6 +140,7 @@ impl World {
         let rest = |(election, (holder, finish)): (&ElectionName, &(usize, Time))| HeldRest {
             election: election.clone(),
             who: who(HOLDERS[*holder]),
+            address: address(HOLDERS[*holder]),
             start: Time::ZERO,
             rest: finish.since(now),
         };

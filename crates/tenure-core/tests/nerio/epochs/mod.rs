@@ -1,5 +1,6 @@
 //! Epochs, section 10.6: how members decide the successor of an epoch, and what they inherit.
 
+mod account;
 mod claims;
 mod paxos;
 mod proposer;

@@ -188,3 +188,40 @@ fn begun_decision_cannot_be_cancelled() {
     told.on_promise(0, told.ballot(), Some((ballot(0), other())));
     assert!(!told.cancel());
 }
+
+/// 2.1.9: the proposing member is wedged; that its promise comes late changes nothing.
+#[test]
+fn carried_successor_waits_for_no_seat() {
+    for promises in [0, 2] {
+        let mut proposer = started("a b c d e", "d e f");
+        let others: Vec<usize> = (1..=promises).collect();
+        promise(&mut proposer, &others);
+        proposer.carry((ballot(0), own()));
+        promise(&mut proposer, &[1, 2, 3]);
+        assert_eq!(proposer.phase(), Phase::Accept { successor: own() });
+        assert!(!proposer.cancel());
+    }
+    let mut ready = proposer();
+    promise(&mut ready, &[0, 1]);
+    assert_eq!(ready.phase(), Phase::Ready);
+    ready.carry((ballot(1), other()));
+    assert_eq!(ready.phase(), Phase::Accept { successor: other() });
+    let mut later = started("a b c d e", "d e f");
+    later.carry((ballot(1), own()));
+    later.on_promise(1, later.ballot(), Some((ballot(2), other())));
+    promise(&mut later, &[2, 3]);
+    let decided = Phase::Accept { successor: other() };
+    assert_eq!(later.phase(), decided, "a promise names a higher ballot");
+}
+
+/// T10: another answer shows that member 0 is replaced.
+#[test]
+fn forgotten_promise_does_not_count() {
+    let mut proposer = proposer();
+    promise(&mut proposer, &[0]);
+    proposer.forget(0);
+    promise(&mut proposer, &[1]);
+    assert_eq!(proposer.phase(), Phase::Prepare);
+    promise(&mut proposer, &[2]);
+    assert_eq!(proposer.phase(), Phase::Ready);
+}

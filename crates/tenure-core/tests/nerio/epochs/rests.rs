@@ -1,23 +1,21 @@
 //! Rests that a member inherits, from answers that a test makes up: members are a, b, c at 0, 1, 2.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use proptest::prelude::*;
 use tenure_core::nerio::epoch::{
     EpochId, HeldRest, Inheritance, Membership, Page, RestBounds, Source,
 };
-use tenure_core::nerio::{Instance, MemberSet};
+use tenure_core::nerio::{Instance, Who};
 use tenure_core::{ElectionName, Fence, Time};
 
 use super::{ballot, membership, who};
-use crate::story::{at, ms, x};
+use crate::story::{address, at, ms, x};
 
 fn y() -> ElectionName {
     "y".parse().unwrap()
 }
 
-fn into() -> EpochId {
+pub(super) fn into() -> EpochId {
     membership("p q r").id()
 }
 
@@ -33,16 +31,17 @@ fn wedged(member: usize) -> Source {
     Source::Wedged { member, ballot: ballot(1), into: into() }
 }
 
-const ENTERED: Source = Source::Entered { instance: Instance(7) };
+pub(super) const ENTERED: Source = Source::Entered { instance: Instance(7) };
 
 /// Bounds in milliseconds.
-fn bounds(rest: u64, unknown: u64) -> RestBounds {
+pub(super) fn bounds(rest: u64, unknown: u64) -> RestBounds {
     RestBounds { rest: ms(rest), unknown: ms(unknown), floor: Fence::NONE }
 }
 
 /// A rest of `holder` from the Start at 5 ms.
-fn held(election: ElectionName, holder: &str, rest: u64) -> HeldRest {
-    HeldRest { election, who: who(holder), start: at(5), rest: ms(rest) }
+pub(super) fn held(election: ElectionName, holder: &str, rest: u64) -> HeldRest {
+    let (who, address) = (who(holder), address(holder));
+    HeldRest { election, who, address, start: at(5), rest: ms(rest) }
 }
 
 fn whole(rests: &[HeldRest]) -> Page<'_> {
@@ -54,6 +53,25 @@ fn answers(inheritance: &mut Inheritance, member: usize, rests: &[HeldRest]) {
     let rest = rests.iter().map(|rest| rest.rest).max().unwrap_or_default();
     let bounds = RestBounds { rest, ..bounds(0, 0) };
     inheritance.page(at(10), wedged(member), bounds, whole(rests));
+}
+
+/// The holder that keeps `holder` from a grant for longest, and the end of its rest.
+fn rival(
+    inheritance: &Inheritance,
+    election: &ElectionName,
+    holder: &str,
+    now: Time,
+) -> Option<(Option<Who>, Time)> {
+    let rival = inheritance.rival(election, &who(holder), now)?;
+    Some((rival.holder.map(|holder| holder.who.clone()), rival.until))
+}
+
+fn named(holder: &str, until: Time) -> Option<(Option<Who>, Time)> {
+    Some((Some(who(holder)), until))
+}
+
+fn unnamed(until: Time) -> Option<(Option<Who>, Time)> {
+    Some((None, until))
 }
 
 /// Whether a grant of x to `holder` is possible.
@@ -116,8 +134,8 @@ fn answers_of_quorum_are_needed() {
     assert!(!is_free(&inheritance, "q", at(39)) && is_free(&inheritance, "q", at(40)));
 }
 
-/// 2.3.1 (b), 2.4.2: a member that has entered answers for all of the epoch before; the answers of
-/// another one are not mixed with its own.
+/// 2.3.1 (b), 2.4.2: each member that has entered answers for all of the epoch before. Pages of two
+/// are not mixed.
 #[test]
 fn entered_member_answers_for_all() {
     let mut inheritance = inheritance();
@@ -125,11 +143,61 @@ fn entered_member_answers_for_all() {
     assert!(inheritance.is_enough());
     assert_eq!(inheritance.until(&x(), Some(&who("p"))), at(40));
     let second = Source::Entered { instance: Instance(8) };
-    inheritance.page(at(10), second, bounds(0, 0), whole(&[]));
-    assert_eq!(inheritance.until(&x(), Some(&who("p"))), at(40));
+    let after = x();
+    let page = Page { after: Some(&after), rests: &[], more: false };
+    inheritance.page(at(10), second, bounds(50, 0), page);
+    assert_eq!(inheritance.until(&x(), Some(&who("p"))), at(40), "no first page of the second");
+    let third = Source::Entered { instance: Instance(9) };
+    inheritance.page(at(10), third, bounds(20, 0), whole(&[held(x(), "p", 20)]));
+    assert_eq!(inheritance.until(&x(), Some(&who("p"))), at(30), "each is true by itself");
     answers(&mut inheritance, 0, &[]);
     answers(&mut inheritance, 1, &[]);
     assert!(is_free(&inheritance, "q", at(10)), "a quorum says that p's lease is over");
+}
+
+/// 2.3.1 (b): a member that has entered needs no document of the epoch before.
+#[test]
+fn entered_member_answers_without_document() {
+    let mut inheritance = Inheritance::begin(None::<Arc<Membership>>, into(), 100);
+    inheritance.header(at(10), wedged(0), bounds(0, 0));
+    assert!(!inheritance.is_enough() && inheritance.bound() == Time::MAX);
+    inheritance.page(at(10), ENTERED, bounds(30, 0), whole(&[held(x(), "p", 30)]));
+    assert!(inheritance.is_enough() && !is_free(&inheritance, "q", at(39)));
+    assert_eq!(inheritance.bound(), at(40));
+    inheritance.learn_before(membership("a b c"));
+    answers(&mut inheritance, 1, &[]);
+    assert!(!is_free(&inheritance, "q", at(39)), "the page of a is missing");
+    answers(&mut inheritance, 0, &[]);
+    assert!(is_free(&inheritance, "q", at(10)));
+}
+
+/// T10: another answer shows that member 0 is replaced.
+#[test]
+fn forgotten_answer_does_not_count() {
+    let mut inheritance = inheritance();
+    answers(&mut inheritance, 0, &[held(x(), "p", 30)]);
+    answers(&mut inheritance, 1, &[]);
+    assert!(inheritance.is_enough());
+    inheritance.forget(0);
+    assert!(!inheritance.is_enough() && inheritance.bound() == Time::MAX);
+    answers(&mut inheritance, 2, &[]);
+    assert!(inheritance.is_enough() && is_free(&inheritance, "q", at(10)));
+}
+
+/// The next question begins behind the pages that count.
+#[test]
+fn next_page_follows_the_last() {
+    let mut inheritance = inheritance();
+    assert_eq!(inheritance.next_page(wedged(0)), Some(None));
+    let rests = [held(x(), "p", 20)];
+    let page = Page { after: None, rests: &rests, more: true };
+    inheritance.page(at(10), wedged(0), bounds(30, 0), page);
+    assert_eq!(inheritance.next_page(wedged(0)), Some(Some(&x())));
+    let after = x();
+    let last = Page { after: Some(&after), rests: &[], more: false };
+    inheritance.page(at(10), wedged(0), bounds(30, 0), last);
+    assert_eq!(inheritance.next_page(wedged(0)), None);
+    assert_eq!(inheritance.next_page(wedged(1)), Some(None));
 }
 
 /// 2.3.3
@@ -163,15 +231,15 @@ fn uncovered_election_is_held_by_somebody() {
         let page = Page { after: None, rests: &rests, more: true };
         inheritance.page(at(10), wedged(member), bounds(30, 0), page);
     }
-    assert_eq!(inheritance.rival(&x(), &who("q"), at(10)), Some((Some(&who("p")), at(30))));
-    assert_eq!(inheritance.rival(&x(), &who("p"), at(10)), None);
-    assert_eq!(inheritance.rival(&y(), &who("q"), at(10)), Some((None, at(40))));
+    assert_eq!(rival(&inheritance, &x(), "q", at(10)), named("p", at(30)));
+    assert_eq!(rival(&inheritance, &x(), "p", at(10)), None);
+    assert_eq!(rival(&inheritance, &y(), "q", at(10)), unnamed(at(40)));
     let after = x();
     for member in [0, 1] {
         let page = Page { after: Some(&after), rests: &[], more: false };
         inheritance.page(at(10), wedged(member), bounds(30, 0), page);
     }
-    assert_eq!(inheritance.rival(&y(), &who("q"), at(10)), None);
+    assert_eq!(rival(&inheritance, &y(), "q", at(10)), None);
 }
 
 /// 2.4.1: without the page between them, a later page covers nothing.
@@ -183,7 +251,7 @@ fn later_page_waits_for_earlier() {
     for member in [0, 1] {
         inheritance.page(at(10), wedged(member), bounds(30, 0), last);
     }
-    assert_eq!(inheritance.rival(&y(), &who("p"), at(10)), Some((None, at(40))));
+    assert_eq!(rival(&inheritance, &y(), "p", at(10)), unnamed(at(40)));
     let rests = [held(x(), "q", 20)];
     for member in [0, 1] {
         let first = Page { after: None, rests: &rests, more: true };
@@ -191,7 +259,7 @@ fn later_page_waits_for_earlier() {
         inheritance.page(at(11), wedged(member), bounds(29, 0), last);
         inheritance.page(at(12), wedged(member), bounds(29, 0), first);
     }
-    assert_eq!(inheritance.rival(&y(), &who("p"), at(11)), None);
+    assert_eq!(rival(&inheritance, &y(), "p", at(11)), None);
     assert_eq!(inheritance.until(&y(), Some(&who("p"))), at(31));
 }
 
@@ -203,7 +271,7 @@ fn page_that_goes_back_teaches_bounds() {
     for member in [0, 1] {
         inheritance.page(at(10), wedged(member), bounds(30, 0), whole(&back));
     }
-    assert_eq!(inheritance.rival(&x(), &who("p"), at(10)), Some((None, at(40))));
+    assert_eq!(rival(&inheritance, &x(), "p", at(10)), unnamed(at(40)));
     let (after, rests) = (x(), [held(x(), "p", 20)]);
     for member in [0, 1] {
         let first = Page { after: None, rests: &rests, more: true };
@@ -211,8 +279,8 @@ fn page_that_goes_back_teaches_bounds() {
         inheritance.page(at(10), wedged(member), bounds(30, 0), first);
         inheritance.page(at(10), wedged(member), bounds(30, 0), again);
     }
-    assert_eq!(inheritance.rival(&x(), &who("p"), at(10)), None);
-    assert_eq!(inheritance.rival(&y(), &who("p"), at(10)), Some((None, at(40))));
+    assert_eq!(rival(&inheritance, &x(), "p", at(10)), None);
+    assert_eq!(rival(&inheritance, &y(), "p", at(10)), unnamed(at(40)));
 }
 
 /// 2.4.1: a granted to p, started again, and answers with c.
@@ -221,7 +289,7 @@ fn quarantine_names_unknown_holder() {
     let mut inheritance = inheritance();
     inheritance.page(at(10), wedged(0), bounds(50, 50), whole(&[]));
     answers(&mut inheritance, 2, &[]);
-    assert_eq!(inheritance.rival(&x(), &who("q"), at(10)), Some((None, at(60))));
+    assert_eq!(rival(&inheritance, &x(), "q", at(10)), unnamed(at(60)));
     assert!(is_free(&inheritance, "q", at(60)));
 }
 
@@ -236,7 +304,7 @@ fn late_page_ends_no_quarantine() {
     let after = x();
     let last = Page { after: Some(&after), rests: &[], more: false };
     inheritance.page(at(11), wedged(0), bounds(70, 0), last);
-    assert_eq!(inheritance.rival(&x(), &who("q"), at(11)), Some((None, at(60))));
+    assert_eq!(rival(&inheritance, &x(), "q", at(11)), unnamed(at(60)));
 }
 
 /// 2.4.2, 2.3.4: T3. p leads by a and c, and b has just started again.
@@ -248,7 +316,7 @@ fn rest_is_over_by_quorum() {
     assert!(!is_free(&inheritance, "p", at(10)), "b answers for somebody unknown");
     answers(&mut inheritance, 2, &[held(x(), "p", 30)]);
     assert!(is_free(&inheritance, "p", at(10)), "p asks and leads on");
-    assert_eq!(inheritance.rival(&x(), &who("q"), at(10)), Some((Some(&who("p")), at(40))));
+    assert_eq!(rival(&inheritance, &x(), "q", at(10)), named("p", at(40)));
 }
 
 /// 2.4.5: p leads by a and c; b granted to q, for longer.
@@ -257,9 +325,9 @@ fn each_holder_keeps_its_rest() {
     let mut inheritance = inheritance();
     answers(&mut inheritance, 0, &[held(x(), "p", 20)]);
     answers(&mut inheritance, 1, &[held(x(), "q", 30)]);
-    assert_eq!(inheritance.rival(&x(), &who("q"), at(10)), Some((Some(&who("p")), at(30))));
-    assert_eq!(inheritance.rival(&x(), &who("p"), at(10)), Some((Some(&who("q")), at(40))));
-    assert_eq!(inheritance.rival(&x(), &who("r"), at(10)), Some((Some(&who("q")), at(40))));
+    assert_eq!(rival(&inheritance, &x(), "q", at(10)), named("p", at(30)));
+    assert_eq!(rival(&inheritance, &x(), "p", at(10)), named("q", at(40)));
+    assert_eq!(rival(&inheritance, &x(), "r", at(10)), named("q", at(40)));
 }
 
 /// 2.4.6
@@ -299,12 +367,28 @@ fn release_ends_rest_from_its_start() {
     for member in [0, 1] {
         answers(&mut inheritance, member, &[held(x(), "p", 30)]);
     }
-    inheritance.released(&x(), &who("q"), at(9));
-    inheritance.released(&y(), &who("p"), at(9));
-    inheritance.released(&x(), &who("p"), at(4));
-    assert!(!is_free(&inheritance, "q", at(10)));
-    inheritance.released(&x(), &who("p"), at(5));
+    inheritance.released(&x(), (&who("q"), address("q")), at(9));
+    inheritance.released(&y(), (&who("p"), address("p")), at(9));
+    inheritance.released(&x(), (&who("p"), address("p")), at(4));
+    inheritance.released(&x(), (&who("p"), address("z")), at(9));
+    assert!(!is_free(&inheritance, "q", at(10)), "another holder, election, Start or address");
+    inheritance.released(&x(), (&who("p"), address("p")), at(5));
     assert!(is_free(&inheritance, "q", at(10)));
+}
+
+/// 2.4.10: the release of p overtakes the pages that name p.
+#[test]
+fn release_counts_before_page() {
+    let mut inheritance = inheritance();
+    inheritance.header(at(10), wedged(0), bounds(30, 0));
+    inheritance.released(&x(), (&who("p"), address("p")), at(5));
+    let later = HeldRest { start: at(6), ..held(y(), "p", 30) };
+    inheritance.released(&y(), (&who("p"), address("p")), at(5));
+    for member in [0, 1] {
+        answers(&mut inheritance, member, &[held(x(), "p", 30), later.clone()]);
+    }
+    assert!(is_free(&inheritance, "q", at(10)));
+    assert_eq!(rival(&inheritance, &y(), "q", at(10)), named("p", at(40)), "a later Start");
 }
 
 /// 2.4.12
@@ -316,7 +400,7 @@ fn rests_stay_within_their_limit() {
         inheritance.page(at(10), wedged(member), bounds(30, 0), whole(&rests));
     }
     assert_eq!(inheritance.rests(None, at(10)).count(), 0);
-    assert_eq!(inheritance.rival(&x(), &who("p"), at(10)), Some((None, at(40))));
+    assert_eq!(rival(&inheritance, &x(), "p", at(10)), unnamed(at(40)));
 }
 
 /// 2.2.2, 2.2.4: the own answers of a member that has entered.
@@ -334,190 +418,4 @@ fn inherited_rests_are_passed_on() {
     assert_eq!(told, [HeldRest { rest: ms(25), ..late }, held(y(), "q", 15)]);
     assert_eq!(inheritance.rests(Some(&x()), at(15)).count(), 1);
     assert_eq!(inheritance.rests(None, at(30)).count(), 1, "that of q is over");
-}
-
-/// A second, slow account of all that arrived.
-struct Account {
-    before: Arc<Membership>,
-    told: Vec<u64>,
-    /// Answers by member, that of the entered one at 9.
-    answers: BTreeMap<usize, AnswerAccount>,
-    granted: Vec<ElectionName>,
-}
-
-#[derive(Default)]
-struct AnswerAccount {
-    /// Counters of ballots by which the member accepted the successor.
-    ballots: Vec<u64>,
-    bounds: Vec<Time>,
-    /// Pages that followed each other: last election, whether it is the last page, unknown rest.
-    pages: Vec<(Option<ElectionName>, bool, Time)>,
-    rests: Vec<(HeldRest, Time)>,
-}
-
-impl AnswerAccount {
-    fn until(&self, election: &ElectionName, holder: Option<&str>) -> Time {
-        let covers = |last: &Option<ElectionName>| last.as_ref().is_some_and(|l| election <= l);
-        let is_covered = self.pages.iter().any(|(last, is_last, _)| *is_last || covers(last));
-        let bound = *self.bounds.iter().min().unwrap();
-        if !is_covered {
-            return bound;
-        }
-        let unknown = self.pages.iter().map(|(_, _, unknown)| *unknown);
-        let is_it = |rest: &HeldRest| {
-            rest.election == *election && Some(&rest.who) == holder.map(who).as_ref()
-        };
-        let named = self.rests.iter().filter(|(rest, _)| is_it(rest)).map(|(_, until)| *until);
-        unknown.chain(named).max().unwrap().min(bound)
-    }
-}
-
-impl Account {
-    fn is_quorum(&self, has: impl Fn(&AnswerAccount) -> bool) -> bool {
-        let answers = self.answers.iter().filter(|(member, answer)| **member < 9 && has(answer));
-        let members: MemberSet = answers.map(|(member, _)| *member).collect();
-        self.before.quorums().is_quorum(members)
-    }
-
-    fn is_enough(&self) -> bool {
-        let by_one = (0..4).any(|counter| self.is_quorum(|one| one.ballots.contains(&counter)));
-        let later = |told| self.is_quorum(|one| one.ballots.iter().any(|ballot| *ballot >= told));
-        self.answers.contains_key(&9) || by_one || self.told.iter().any(|told| later(*told))
-    }
-
-    /// The first of all ends by which a quorum, or the entered member, has it over.
-    fn until(&self, election: &ElectionName, holder: Option<&str>) -> Time {
-        if self.granted.contains(election) {
-            return Time::ZERO;
-        }
-        let end = |answer: &AnswerAccount| answer.until(election, holder);
-        let is_over = |time: Time| {
-            let by_entered = self.answers.get(&9).is_some_and(|answer| end(answer) <= time);
-            by_entered || self.is_quorum(|answer| end(answer) <= time)
-        };
-        self.answers.values().map(end).filter(|time| is_over(*time)).min().unwrap_or(Time::MAX)
-    }
-}
-
-/// A message that a member of the next epoch may hear, or its own grant.
-#[derive(Clone, Debug)]
-enum Word {
-    Header { source: usize, counter: u64, rest: u64 },
-    Page { source: usize, after: usize, rests: Vec<(usize, usize, u64)>, more: bool, unknown: u64 },
-    Told { counter: u64 },
-    Released { election: usize, holder: usize, start: u64 },
-    Granted { election: usize, holder: usize },
-}
-
-const ELECTIONS: [&str; 3] = ["x", "y", "z"];
-const HOLDERS: [&str; 2] = ["p", "q"];
-
-fn election(nth: usize) -> ElectionName {
-    ELECTIONS[nth].parse().unwrap()
-}
-
-fn word() -> impl Strategy<Value = Word> {
-    let source = || prop_oneof![4 => 0_usize..5, 1 => Just(9)];
-    let rests = prop::collection::vec((0_usize..3, 0_usize..2, 0_u64..40), 0..4);
-    prop_oneof![
-        3 => (source(), 0_u64..4, 0_u64..60)
-            .prop_map(|(source, counter, rest)| Word::Header { source, counter, rest }),
-        6 => (source(), 0_usize..4, rests, any::<bool>(), 0_u64..9).prop_map(
-            |(source, after, rests, more, unknown)| {
-                Word::Page { source, after, rests, more, unknown }
-            }
-        ),
-        1 => (0_u64..4).prop_map(|counter| Word::Told { counter }),
-        1 => (0_usize..3, 0_usize..2, 0_u64..9)
-            .prop_map(|(election, holder, start)| Word::Released { election, holder, start }),
-        1 => (0_usize..3, 0_usize..2)
-            .prop_map(|(election, holder)| Word::Granted { election, holder }),
-    ]
-}
-
-fn source(nth: usize, counter: u64) -> Source {
-    match nth {
-        9 => ENTERED,
-        member => Source::Wedged { member, ballot: ballot(counter), into: into() },
-    }
-}
-
-/// Tells one word to the machine and to the account.
-fn hear(inheritance: &mut Inheritance, account: &mut Account, now: Time, word: &Word) {
-    match word {
-        Word::Header { source: from, counter, rest } => {
-            inheritance.header(now, source(*from, *counter), bounds(*rest, 0));
-            let answer = account.answers.entry(*from).or_default();
-            answer.ballots.push(*counter);
-            answer.bounds.push(now.after(ms(*rest)));
-        }
-        Word::Page { source: from, after, rests, more, unknown } => {
-            let after = after.checked_sub(1).map(election);
-            let mut rests: Vec<HeldRest> = rests
-                .iter()
-                .map(|(nth, holder, rest)| held(election(*nth), HOLDERS[*holder], *rest))
-                .filter(|rest| after.as_ref().is_none_or(|after| rest.election > *after))
-                .collect();
-            rests.sort_by(|one, other| one.election.cmp(&other.election));
-            let page = Page { after: after.as_ref(), rests: &rests, more: *more };
-            inheritance.page(now, source(*from, 0), bounds(50, *unknown), page);
-            let answer = account.answers.entry(*from).or_default();
-            answer.ballots.push(0);
-            answer.bounds.push(now.after(ms(50)));
-            let covered = answer.pages.iter().rev().find_map(|(last, ..)| last.clone());
-            if answer.pages.iter().any(|(_, is_last, _)| *is_last) || covered != after {
-                return;
-            }
-            let last = rests.last().map(|rest| rest.election.clone());
-            answer.pages.push((last, !more, now.after(ms(*unknown))));
-            answer.rests.extend(rests.into_iter().map(|rest| (rest.clone(), now.after(rest.rest))));
-        }
-        Word::Told { counter } => {
-            inheritance.told(ballot(*counter));
-            account.told.push(*counter);
-        }
-        Word::Released { election: nth, holder, start } => {
-            let (election, holder) = (election(*nth), who(HOLDERS[*holder]));
-            inheritance.released(&election, &holder, at(*start));
-            for answer in account.answers.values_mut() {
-                answer.rests.retain(|(rest, _)| {
-                    rest.election != election || rest.who != holder || at(*start) < rest.start
-                });
-            }
-        }
-        Word::Granted { election: nth, holder } => {
-            let (election, holder) = (election(*nth), HOLDERS[*holder]);
-            let expected = account.until(&election, Some(holder));
-            assert_eq!(inheritance.granted(&election, &who(holder)), expected);
-            account.granted.push(election);
-        }
-    }
-}
-
-proptest! {
-    /// 2.4: the machine agrees with a straightforward account, whatever arrives in whatever order.
-    #[test]
-    fn rests_agree_with_account(words in prop::collection::vec((0_u64..9, word()), 0..40)) {
-        let before = membership("a b c d e");
-        let mut inheritance = Inheritance::begin(Arc::clone(&before), into(), 100);
-        let mut account =
-            Account { before, told: Vec::new(), answers: BTreeMap::new(), granted: Vec::new() };
-        let mut now = at(100);
-        for (pause, word) in &words {
-            now = now.after(ms(*pause));
-            hear(&mut inheritance, &mut account, now, word);
-            prop_assert_eq!(inheritance.is_enough(), account.is_enough());
-            for election in (0..3).map(election) {
-                let ends = [None, Some("p"), Some("q")].map(|holder| {
-                    let until = inheritance.until(&election, holder.map(who).as_ref());
-                    (until, account.until(&election, holder))
-                });
-                prop_assert!(ends.iter().all(|(until, expected)| until == expected), "{:?}", ends);
-                let in_the_way = ends[0].0.max(ends[2].0);
-                let rival = inheritance.rival(&election, &who("p"), now);
-                let until = (now < in_the_way).then_some(in_the_way);
-                prop_assert_eq!(rival.map(|(_, until)| until), until);
-            }
-        }
-    }
 }

@@ -2,11 +2,11 @@
 //! document learns one from the members of its list.
 
 use tenure_core::nerio::{
-    Command, Config, Current, Document, DocumentPart, DocumentRead, DocumentReader, Effect,
-    EpochId, Event, Ignored, Instance, Leaving, List, Message, Origin, OwnEvent, Query,
+    Command, Config, Current, Document, DocumentError, DocumentPart, DocumentRead, DocumentReader,
+    Effect, EpochId, Event, Ignored, Instance, Leaving, List, Message, Origin, OwnEvent, Query,
     ReadOutcome, Released, Seat, Sender, Service, ToAsker, ToGrantor, Where,
 };
-use tenure_core::{Fence, Input, Protocol};
+use tenure_core::{Drift, Fence, Input, Protocol};
 
 use crate::story::*;
 
@@ -92,6 +92,7 @@ fn datagram_is_told_epoch_once() {
         founding: membership.id().digest,
         before: EpochId::NONE,
         instance: s.instance("a"),
+        entered: true,
         service: Service::Serving,
         length: shown(&effects)[0].length,
     };
@@ -194,6 +195,7 @@ fn current(s: &Story, who: &str, document: &Document) -> Current {
         founding: if epoch.number == 0 { epoch.digest } else { document.founding },
         before: document.before,
         instance: Instance(1),
+        entered: true,
         service: Service::Serving,
         length: 0,
     }
@@ -532,11 +534,67 @@ fn release_goes_to_both_epochs() {
     }
 }
 
-/// Only the grantor of a node can tell which epoch it has entered.
+/// The epoch that the directory of a member has entered.
+fn entered(s: &Story, who: &str) -> Option<EpochId> {
+    let disk = s.actors[who].disk.as_ref().unwrap();
+    disk.durable().standing.document().map(|document| document.id())
+}
+
+/// A directory of an earlier version names no epoch: the first write of the next start names the
+/// members of the settings.
 #[test]
-fn member_stays_in_its_epoch() {
+fn start_enters_epoch_of_settings() {
     let mut s = Story::new();
-    let document = successor(&s);
-    let effects = s.tell("b", "a", current(&s, "a", &document).into());
-    assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
+    s.elect("p");
+    let epoch = s.config.membership().id();
+    assert_eq!(entered(&s, "a"), Some(epoch), "it is a new directory");
+    s.actor("a").disk.as_mut().unwrap().forget_epoch();
+    s.slow_disks = true;
+    s.restart("a");
+    assert_eq!(entered(&s, "a"), None);
+    s.flush_one("a");
+    assert_eq!(entered(&s, "a"), Some(epoch));
+    s.slow_disks = false;
+    assert_eq!(s.holder("a").as_deref(), Some("p"), "the grants are kept");
+}
+
+/// A lost directory is in no epoch until the fences have been read.
+#[test]
+fn lost_directory_enters_when_it_serves() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.drop_all();
+    s.lose_disk("a");
+    assert_eq!(entered(&s, "a"), None);
+    s.run(ms(4_000));
+    assert!(s.events("a").contains(&Event::Own(OwnEvent::Serving)), "{:?}", s.events("a"));
+    assert_eq!(entered(&s, "a"), Some(s.config.membership().id()));
+}
+
+/// A member whose list was changed goes on among the members that its directory names.
+#[test]
+fn document_counts_before_line() {
+    for line in [&["a"][..], &["a", "b"], &["a", "b", "c", "d", "e"]] {
+        let mut s = Story::new();
+        s.elect("p");
+        s.drop_all();
+        let whole = std::mem::replace(&mut s.config, config(line).check().unwrap());
+        let effects = s.restart("a");
+        assert!(has_switched(&effects), "the driver looks for all members: {effects:?}");
+        assert_eq!(s.actors["a"].core.membership(), &**whole.membership());
+        assert_eq!(entered(&s, "a"), Some(whole.membership().id()), "{line:?}");
+        s.config = whole;
+        assert_eq!(s.holder("a").as_deref(), Some("p"), "{line:?}");
+    }
+}
+
+#[test]
+fn start_refuses_document_of_other_drift() {
+    let mut s = Story::new();
+    s.elect("p");
+    let mut other = Config::clone(&s.config);
+    other.drift = Drift::DEFAULT;
+    let disk = s.actor("a").disk.clone().unwrap();
+    let refused = disk.memory(&other.check().unwrap());
+    assert!(matches!(refused, Err(DocumentError::Drift { .. })), "{refused:?}");
 }

@@ -1,5 +1,6 @@
 //! A test for each rule of our extensions, named after it (the module document has them).
 
+mod changes;
 mod directed;
 mod epochs;
 mod fence;

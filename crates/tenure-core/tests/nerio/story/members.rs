@@ -16,8 +16,8 @@ pub fn sender(config: &Checked, who: Who, address: SocketAddr) -> Sender {
     Sender { who, address, proved, epoch: config.membership().id() }
 }
 
-/// Address of the node that receives what `core` sends to `to`: by its list, or by the document of
-/// its epoch.
+/// Address of the node that receives what `core` sends to `to`: by its list, by the document of its
+/// epoch, or by its name, which is how drivers know the members of a proposed epoch.
 pub fn place(core: &Nerio, to: Recipient) -> SocketAddr {
     let name = match to {
         Recipient::Member(name) => name,
@@ -27,6 +27,8 @@ pub fn place(core: &Nerio, to: Recipient) -> SocketAddr {
         return literal(member);
     }
     let mut seats = core.membership().document().seats.iter();
-    let seat = seats.find(|seat| seat.name == name).unwrap();
-    seat.hosts[0].literal().unwrap()
+    match seats.find(|seat| seat.name == name) {
+        Some(seat) => seat.hosts[0].literal().unwrap(),
+        None => super::address(name.as_str()),
+    }
 }

@@ -118,7 +118,7 @@ impl Story {
         let old = self.actors.remove(who);
         let (clock, lives) = old.map_or((at(10_000), 0), |old| (old.clock, old.lives + 1));
         let core = Nerio::new(self.config.clone(), name(who));
-        let memory = disk.as_ref().map(Remembered::memory);
+        let memory = disk.as_ref().map(|disk| disk.memory(&self.config).unwrap());
         self.actors.insert(who, Actor::new(core, clock, disk, lives));
         let inc = Inc(inc_of(who, lives.into()));
         self.step(who, Input::Start(Start { inc, seed: 1, memory }))

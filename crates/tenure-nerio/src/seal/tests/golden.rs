@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::*;
 
-/// A seal whose key has all rights.
+/// A seal whose key has the rights to contend, to ask and to resign.
 const R: &str = "10.0.1.3:5000";
 
 /// Each field has a line, as in `seal/bytes.rs`.

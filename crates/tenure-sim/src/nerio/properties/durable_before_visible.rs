@@ -7,7 +7,7 @@ use super::{Check, Fact, Own, Property, QuorumLeases};
 const ENOUGH: u64 = 1 << 60;
 
 /// Facts are durable before they are visible: the grant behind an ok, the fence in that ok, the
-/// boot in its timestamp.
+/// boot in its timestamp, the epoch of its grantor.
 #[derive(Debug, Default)]
 pub(super) struct DurableBeforeVisible;
 
@@ -35,6 +35,9 @@ impl Property<QuorumLeases> for DurableBeforeVisible {
         let reserve = disk.kept.durable().reserve.unwrap_or(Fence::NONE);
         if reserve.number() > ENOUGH {
             return Err(format!("{name} has reserved {reserve}, and one message made it"));
+        }
+        if disk.kept.durable().standing.document().is_none() {
+            return Err(format!("{name} grants in an epoch that is not durable"));
         }
         if boot > durable {
             return Err(format!("{name} grants in {boot:?}, and only {durable:?} is durable"));

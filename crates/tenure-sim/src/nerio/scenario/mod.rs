@@ -112,7 +112,9 @@ impl Scenario for QuorumLeases {
         if disk.owner != node {
             return Err(format!("the state directory belongs to {}", plan.nodes[disk.owner].name));
         }
-        let memory = plan.nodes[node].member.then(|| disk.memory());
+        let this = &plan.nodes[node];
+        let memory = this.member.then(|| disk.memory(&this.config)).transpose();
+        let memory = memory.map_err(|error| error.to_string())?;
         Ok(Start { inc: Inc(life), seed: life as u64, memory })
     }
 
@@ -140,6 +142,10 @@ impl Scenario for QuorumLeases {
         }
         if reboot {
             disks[node].reboot();
+        }
+        if run.plan.conditions.seed.is_multiple_of(4) {
+            // The next life upgrades the directory of an earlier version.
+            disks[node].kept.forget_epoch();
         }
         match fate {
             DiskFate::Kept => {

@@ -45,7 +45,7 @@ impl Run<QuorumLeases> {
                 let knows_fences = disk.knows_fences();
                 self.tell_own(context, Own::Opens { grantor, knows_fences, instance: *instance })
             }
-            Record::Reserve { high } => {
+            Record::Reserve { high } | Record::Entered { floor: high, .. } => {
                 let high = *high;
                 self.tell_own(context, Own::Reserves { grantor, ticket, high, disk })
             }

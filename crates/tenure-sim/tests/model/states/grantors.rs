@@ -60,8 +60,9 @@ pub(crate) fn disk(node: usize) -> Option<Remembered> {
     GRANTORS.contains(&node).then(|| Remembered::new(instance(life), true))
 }
 
-pub(crate) fn start(life: Life, disk: Option<&Remembered>) -> Start {
-    Start { inc: who(life).inc, seed: 1, memory: disk.map(Remembered::memory) }
+pub(crate) fn start(life: Life, core: &Nerio, disk: Option<&Remembered>) -> Start {
+    let memory = disk.map(|disk| disk.memory(core.config()).expect("the settings never change"));
+    Start { inc: who(life).inc, seed: 1, memory }
 }
 
 /// The sender on a node's messages.

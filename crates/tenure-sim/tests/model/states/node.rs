@@ -89,7 +89,7 @@ impl Node {
     }
 
     fn start(&self) -> Input<Words> {
-        Input::Start(grantors::start(self.life(), self.disk.as_ref()))
+        Input::Start(grantors::start(self.life(), &self.core, self.disk.as_ref()))
     }
 
     /// Whether the node's timer is due at the true time `at`.

@@ -1,0 +1,373 @@
+//! Changes of members: a member carries them out, and says how far it is.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tenure::NodeName;
+use tenure_core::Text;
+use tenure_core::nerio::{ChangeError, ChangePhase, SeatChange};
+use tenure_nerio::changes::{self, Change, ChangeFailure, Done, Refusal, Unfinished, Worker};
+
+use super::lists::no_socket;
+use super::troubles::{mismatch, of_keys};
+use super::{Cluster, Grantors, QUORUMS};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::protocol::{MadeChange, MemberChange, NewMember};
+use crate::settings::{Origin, Origins};
+
+/// Default time for a change.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Refuses a change that no member would carry out.
+pub(super) fn check(
+    grantors: &Grantors,
+    change: &MemberChange,
+    origins: &Origins,
+) -> Result<(), Failure> {
+    if let MemberChange::Add(NewMember { name, hosts }) = change
+        && hosts.is_empty()
+    {
+        let what = format!("the new member {name} has no address");
+        let fix = format!("write where others find it: tenure members add {name}=HOST:PORT");
+        return Err(Failure::usage(what, fix).origin(Origin::Argument("NAME")));
+    }
+    quorums(grantors, origins)?;
+    let Cluster { config, .. } = &grantors.cluster;
+    changes::check(config, grantors.cluster.key(), &wanted(change))
+        .map_err(|refusal| refused(&refusal))
+}
+
+/// Has a member carry out the change, and waits until a quorum of the new members serves.
+pub(super) async fn change(
+    grantors: &Grantors,
+    change: MemberChange,
+    limit: Option<Duration>,
+    origins: &Origins,
+) -> Result<MadeChange, Failure> {
+    let limit = limit.unwrap_or(TIMEOUT);
+    let wanted = Change::new(wanted(&change), quorums(grantors, origins)?);
+    let wanted = wanted.map_err(|error| {
+        Failure::new(Exit::System, error.to_string(), "check the limits of this process")
+    })?;
+    let cluster = &grantors.cluster;
+    let from = SocketAddr::new(cluster.listen.ip(), 0);
+    let done = changes::change(&cluster.config, cluster.key(), from, &wanted, limit).await;
+    match done {
+        Ok(Done::Changed(members)) => Ok(MadeChange { epoch: Some(members.id().number) }),
+        Ok(Done::Cancelled { .. }) => Ok(MadeChange::default()),
+        Err(ChangeFailure::Io(error)) => Err(no_socket(from, &error, origins)),
+        Err(ChangeFailure::Unknown(known)) => Err(unknown(cluster, &known, limit)),
+        Err(ChangeFailure::Differ { members }) => {
+            let what = format!("{} run with another configuration", names(&members));
+            Err(mismatch(what, Exit::Unknown, origins))
+        }
+        Err(failure) => Err(failed(&failure)),
+    }
+}
+
+fn wanted(change: &MemberChange) -> SeatChange {
+    match change.clone() {
+        MemberChange::Add(NewMember { name, hosts }) => SeatChange::Add { name, hosts },
+        MemberChange::Remove(name) => SeatChange::Remove { name },
+        MemberChange::Replace(name) => SeatChange::Replace { name, instance: None },
+        MemberChange::Cancel => SeatChange::Cancel,
+    }
+}
+
+/// The quorum system of the new members, if the command names one.
+fn quorums(grantors: &Grantors, origins: &Origins) -> Result<Option<Text>, Failure> {
+    let text = grantors.new_quorums.as_deref().map(Text::new).transpose();
+    text.map_err(|error| {
+        let fix = "write a quorum system of the new members, such as weights:a=2,b=1,c=1";
+        origins.usage(error.to_string(), fix, &[QUORUMS.spec.name])
+    })
+}
+
+fn refused(refusal: &Refusal) -> Failure {
+    let fix = match refusal {
+        Refusal::Unsealed { .. } => "give the cluster keys (tenure keys new)",
+        Refusal::NoRight { .. } => "use a key with the right members, or that of the cluster",
+        Refusal::TooLong { .. } => "give fewer addresses, or the quorums as weights",
+    };
+    Failure::new(Exit::Refused, refusal.to_string(), fix)
+}
+
+/// The failure of a change that members refuse.
+fn failed(failure: &ChangeFailure) -> Failure {
+    let (what, fix) = match failure {
+        ChangeFailure::Refused(refusal) => return refused(refusal),
+        ChangeFailure::Denied { by, why } => denied(by, why),
+        ChangeFailure::Cancelled { .. } => {
+            (failure.to_string(), "ask again, if it is still wanted".to_owned())
+        }
+        ChangeFailure::ElseOnly { members } => (
+            format!(
+                "no member changes the members: {} answered other questions and not this one, as \
+                 older versions do, or where long datagrams are lost on the way",
+                names(members)
+            ),
+            "upgrade the nodes, one after the other".to_owned(),
+        ),
+        _ => (
+            failure.to_string(),
+            "look at tenure members, and ask again if the change is still wanted".to_owned(),
+        ),
+    };
+    Failure::new(Exit::Refused, what, fix)
+}
+
+/// The refusal of a member, and the remedy.
+fn denied(by: &NodeName, why: &ChangeError) -> (String, String) {
+    let text = why.to_string();
+    let fix = match why {
+        ChangeError::Running { what, .. } => {
+            return (
+                format!("{by} carries out another change, {what}, which is not decided yet"),
+                "wait for it, or end it with tenure members cancel".to_owned(),
+            );
+        }
+        ChangeError::Outside => {
+            return (
+                format!("{by} is no member of the present epoch"),
+                "ask a member: tenure members names them".to_owned(),
+            );
+        }
+        ChangeError::NoVote { why } => {
+            return (
+                format!("no member takes the change: {by} cannot vote on members, because {why}"),
+                "look at tenure members, and ask again".to_owned(),
+            );
+        }
+        ChangeError::Last { .. } => "add another member first: tenure members add",
+        ChangeError::Hosts { .. } => "write some of them: tenure members add d=HOST:PORT,HOST:PORT",
+        ChangeError::Document { .. } => {
+            "correct the quorums (--quorums) or the addresses of the new members"
+        }
+        ChangeError::NothingRuns => {
+            return (
+                "there is nothing to cancel: no member carries out a change".to_owned(),
+                "look at tenure members: the change may be made already".to_owned(),
+            );
+        }
+        ChangeError::Begun => "wait until it is decided, then change the members back",
+        _ => {
+            // These name the remedy behind a colon.
+            let (what, fix) = text.split_once(": ").unwrap_or((&*text, "look at tenure members"));
+            return (what.replace('`', ""), fix.replace('`', ""));
+        }
+    };
+    (text, fix.to_owned())
+}
+
+/// The failure of a change whose outcome is not known.
+fn unknown(cluster: &Cluster, known: &Unfinished, limit: Duration) -> Failure {
+    let Unfinished { worker, decided, silent, denied } = known;
+    let (what, fix) = match (decided, worker) {
+        (Some(members), _) => (
+            format!(
+                "epoch {} is decided ({}), and no quorum of it serves within {limit:?}",
+                members.id().number,
+                names(members.names())
+            ),
+            "look at tenure members, and start the nodes that do not serve".to_owned(),
+        ),
+        (None, Some(worker)) => carried_out(worker, limit),
+        (None, None) => {
+            let others = denied.as_ref().map(|(by, why)| format!("; {by} refuses: {why}"));
+            let what = format!(
+                "no member says within {limit:?} that it carries out the change: {} {} not \
+                 answer, and may have begun it{}",
+                names(silent),
+                if silent.len() == 1 { "does" } else { "do" },
+                others.unwrap_or_default()
+            );
+            let fix = "check these nodes and the network to them; look at tenure members before \
+                       you ask again";
+            (what, format!("{fix}{}", of_keys(cluster)))
+        }
+    };
+    Failure::new(Exit::Unknown, what, fix)
+}
+
+/// The state of a change that a member still carries out.
+fn carried_out(worker: &Worker, limit: Duration) -> (String, String) {
+    let Worker { name, phase, waits_for } = worker;
+    let step = match phase {
+        ChangePhase::Finding => "asks nodes which state directories they have",
+        ChangePhase::Asking => "asks the members for their votes",
+        ChangePhase::Ready => "asks the new members whether they are ready",
+        ChangePhase::Deciding => "has the members accept it",
+    };
+    let waits = match &waits_for[..] {
+        [] => String::new(),
+        missing => format!(", and waits for {}", names(missing)),
+    };
+    let what = format!("the change is not decided within {limit:?}: {name} {step}{waits}");
+    let fix = match phase {
+        ChangePhase::Deciding => {
+            "start the nodes that it waits for: the change can be cancelled no more, and tenure \
+             members shows when it is made"
+        }
+        ChangePhase::Finding | ChangePhase::Asking | ChangePhase::Ready => {
+            "start the nodes that it waits for, and look at tenure members: the change may still \
+             be made; or end it with tenure members cancel"
+        }
+    };
+    (what, fix.to_owned())
+}
+
+fn names(names: &[NodeName]) -> String {
+    names.iter().map(NodeName::as_str).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tenure_core::nerio::{Config, Member, Missing, NoVote, Unready};
+
+    use super::*;
+
+    fn name(text: &str) -> NodeName {
+        text.parse().unwrap()
+    }
+
+    fn cluster() -> Cluster {
+        let address = ([127, 0, 0, 1], 7101).into();
+        let config = Config::new("x".parse().unwrap(), vec![Member::at(name("a"), address)]);
+        Cluster {
+            config: config.check().unwrap(),
+            listen: address,
+            keys: None,
+            permits_unsealed: true,
+            exit_on_mismatch: false,
+        }
+    }
+
+    /// The cause and the remedy of a refusal by member a.
+    fn told(why: &ChangeError) -> String {
+        let (what, fix) = denied(&name("a"), why);
+        format!("{what}|{fix}")
+    }
+
+    #[test]
+    fn refusals_have_remedies() {
+        let (b, d) = (name("b"), name("d"));
+        let what = SeatChange::Remove { name: d.clone() };
+        let missing = Missing { name: d.clone(), why: Some(Unready::Disk) };
+        let addresses = [([127, 0, 0, 1], 1).into(), ([127, 0, 0, 1], 2).into()];
+        for (why, expected) in [
+            (
+                ChangeError::Running { by: b.clone(), what },
+                "a carries out another change, remove d, which is not decided yet|wait for it, or \
+                 end it with tenure members cancel",
+            ),
+            (
+                ChangeError::Deciding { before: 0, next: 1 },
+                "the members accept those of epoch 1, so no other change can follow epoch 0|wait \
+                 until epoch 1 serves, and ask again",
+            ),
+            (
+                ChangeError::Member { name: d.clone() },
+                "d is a member already|take another name, or replace it",
+            ),
+            (
+                ChangeError::NotMember { name: d.clone() },
+                "d is no member|tenure members names them",
+            ),
+            (
+                ChangeError::NoBlank { name: d.clone() },
+                "no node d with an empty state directory asks to be let in|start it with these \
+                 members in its list and without --new, and ask again",
+            ),
+            (
+                ChangeError::TwoBlanks { name: d.clone(), addresses },
+                "two nodes with the name d and an empty state directory ask to be let in, at \
+                 127.0.0.1:1 and 127.0.0.1:2|stop one of them, and ask again",
+            ),
+            (
+                ChangeError::Silent { who: vec![b, d] },
+                "b, d answered nothing|start what is down, or look at the way there, and ask again",
+            ),
+            (
+                ChangeError::NotReady { who: vec![missing] },
+                "too few of the new members are ready to form a quorum (d cannot write its state \
+                 directory)|mend that, and ask again",
+            ),
+            (
+                ChangeError::QuorumsNeeded,
+                "the quorums are not a majority|give those of the new members with --quorums, and \
+                 ask again",
+            ),
+        ] {
+            assert_eq!(told(&why), expected);
+        }
+    }
+
+    /// These texts of the core have no remedy, or are about the node that answers.
+    #[test]
+    fn remedies_are_added() {
+        for (why, expected) in [
+            (
+                ChangeError::Outside,
+                "a is no member of the present epoch|ask a member: tenure members names them",
+            ),
+            (
+                ChangeError::NoVote { why: NoVote::Starts },
+                "no member takes the change: a cannot vote on members, because it starts, or waits \
+                 until old leases have ended|look at tenure members, and ask again",
+            ),
+            (
+                ChangeError::Last { name: name("d") },
+                "d is the only member, and a cluster needs one|add another member first: tenure \
+                 members add",
+            ),
+            (
+                ChangeError::NothingRuns,
+                "there is nothing to cancel: no member carries out a change|look at tenure \
+                 members: the change may be made already",
+            ),
+            (
+                ChangeError::Unsealed,
+                "the cluster has no keys, and without keys members change only where all of them, \
+                 old and new, are on loopback|give the cluster keys (tenure keys new)",
+            ),
+        ] {
+            assert_eq!(told(&why), expected);
+        }
+        let fix = "|wait until it is decided, then change the members back";
+        assert!(told(&ChangeError::Begun).ends_with(fix));
+    }
+
+    #[test]
+    fn unknown_outcome_is_told() {
+        let limit = Duration::from_secs(30);
+        let said = |known: &Unfinished| {
+            let failure = unknown(&cluster(), known, limit);
+            assert_eq!(failure.exit, Exit::Unknown);
+            (failure.what, failure.fix)
+        };
+        let worker =
+            |phase| Some(Worker { name: name("a"), phase, waits_for: vec![name("b"), name("c")] });
+        let known = Unfinished { worker: worker(ChangePhase::Asking), ..Unfinished::default() };
+        let (what, fix) = said(&known);
+        let expected = "the change is not decided within 30s: a asks the members for their votes, \
+                        and waits for b, c";
+        assert_eq!(what, expected);
+        assert!(fix.ends_with("or end it with tenure members cancel"), "{fix}");
+        let known = Unfinished { worker: worker(ChangePhase::Deciding), ..known };
+        assert!(said(&known).1.contains("can be cancelled no more"));
+
+        let decided = Some(Arc::clone(cluster().config.membership()));
+        let (what, _) = said(&Unfinished { decided, ..known });
+        assert_eq!(what, "epoch 0 is decided (a), and no quorum of it serves within 30s");
+
+        let silent = vec![name("b")];
+        let (what, fix) = said(&Unfinished { silent, ..Unfinished::default() });
+        let expected = "no member says within 30s that it carries out the change: b does not \
+                        answer, and may have begun it";
+        assert_eq!(what, expected);
+        assert!(fix.starts_with("check these nodes"), "{fix}");
+    }
+}

@@ -1,0 +1,77 @@
+//! Members that are added, removed and replaced while somebody leads.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tenure_testkit::processes::eventually;
+
+use crate::stage::Stage;
+
+/// Three members become five, and three of these stay, one of them from the begin.
+#[test]
+fn leader_leads_on_while_members_change() {
+    let mut stage = Stage::new(["a", "b", "c", "d", "e"]);
+    for (epoch, new) in [(1, "d"), (2, "e")] {
+        stage.node(new, &[]);
+        let said = stage.change(&["add", &stage.with_address(new)]);
+        assert_eq!(said, format!("{new} added, in epoch {epoch}\n"));
+        stage.leads_on();
+    }
+    stage.serve(2, &["a", "b", "c", "d", "e"]);
+    for (epoch, gone) in [(3, "a"), (4, "b")] {
+        let said = stage.change(&["remove", gone]);
+        assert_eq!(said, format!("{gone} removed, in epoch {epoch}\n"));
+        stage.says(gone, "this node is no member any more");
+        assert_eq!(stage.status(gone)["service"], "removed");
+        stage.stop(gone);
+        stage.leads_on();
+    }
+    stage.serve(4, &["c", "d", "e"]);
+    stage.renews();
+    // A process needs the name of one member.
+    let first = stage.first_members();
+    eventually("c names the others", || stage.leader(&["--members", &first]));
+}
+
+/// Each machine is lost, and another one of its name takes the place, with an empty directory.
+#[test]
+fn lost_directories_are_replaced() {
+    let mut stage = Stage::new(["a", "b", "c", "d"]);
+    stage.node("d", &[]);
+    stage.change(&["add", &stage.with_address("d")]);
+    stage.serve(1, &["a", "b", "c", "d"]);
+    for (epoch, lost) in [(2, "c"), (3, "a"), (4, "d")] {
+        stage.kill(lost);
+        fs::remove_dir_all(stage.path(&format!("state-{lost}"))).unwrap();
+        stage.node(lost, &[]);
+        let said = stage.change(&["replace", lost, "--json"]);
+        let told: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(told, json!({"name": lost, "change": "replaced", "epoch": epoch}));
+        stage.serve(epoch, &["a", "b", "c", "d"]);
+        stage.leads_on();
+    }
+    stage.renews();
+}
+
+/// A node that is down during a change follows when it comes back, on its directory.
+#[test]
+fn absent_member_follows() {
+    let mut stage = Stage::new(["a", "b", "c", "d", "e"]);
+    stage.node("d", &[]);
+    stage.change(&["add", &stage.with_address("d")]);
+    stage.serve(1, &["a", "b", "c", "d"]);
+    stage.stop("b");
+    stage.node("e", &[]);
+    stage.change(&["add", &stage.with_address("e")]);
+    stage.leads_on();
+    let first = stage.first_members();
+    for _ in 0..2 {
+        stage.node("b", &["--members", &first]);
+        stage.serve(2, &["a", "b", "c", "d", "e"]);
+        stage.leads_on();
+        stage.stop("b");
+    }
+    // The second start went by the directory.
+    let told = "its settings differ: members lacks d, e; correct the settings";
+    assert!(stage.log("b").contains(told), "{}", stage.log("b"));
+}

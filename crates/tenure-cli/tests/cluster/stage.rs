@@ -1,0 +1,114 @@
+//! Nodes, of which the first three are the members at the begin, and a leader with its CMD.
+
+use std::ops::{Deref, DerefMut};
+use std::time::Duration;
+
+use serde_json::Value;
+use tenure::clock;
+use tenure_testkit::processes::{Answer, Cluster, eventually};
+
+/// A lease that survives a machine which stands still for some seconds.
+const LEASE: Duration = Duration::from_secs(12);
+
+pub(crate) struct Stage {
+    cluster: Cluster,
+    /// Fence of the leader.
+    fence: u64,
+}
+
+impl Deref for Stage {
+    type Target = Cluster;
+
+    fn deref(&self) -> &Cluster {
+        &self.cluster
+    }
+}
+
+impl DerefMut for Stage {
+    fn deref_mut(&mut self) -> &mut Cluster {
+        &mut self.cluster
+    }
+}
+
+impl Stage {
+    /// The members a, b and c, and the leader `one`. The settings list all `names`, as those of a
+    /// node that is added must.
+    pub(crate) fn new<const N: usize>(names: [&'static str; N]) -> Self {
+        let lease = LEASE.as_secs();
+        let settings =
+            format!("election = \"billing\"\nlease = \"{lease}s\"\nround-trip = \"100ms\"");
+        let cluster = Cluster::new(env!("CARGO_BIN_EXE_tenure"), names, &settings);
+        let mut stage = Self { cluster, fence: 0 };
+        let first = stage.first_members();
+        for node in ["a", "b", "c"] {
+            stage.node(node, &["--new", "--members", &first]);
+        }
+        let work = ["sh", "-c", "echo works with $TENURE_FENCE; exec sleep 1000000"];
+        stage.candidate("one", &["--members", &first], &work);
+        stage.says("one", "works with");
+        let told = eventually("the leader is known", || stage.leader(&[]));
+        stage.fence = told["fence"].as_u64().unwrap();
+        stage
+    }
+
+    /// The members at the begin, as settings list them.
+    pub(crate) fn first_members(&self) -> String {
+        let first = &self.addresses()[..3];
+        let all: Vec<_> = first.iter().map(|(name, at)| format!("{name}={at}")).collect();
+        all.join(",")
+    }
+
+    /// The node as `members add` takes it.
+    pub(crate) fn with_address(&self, name: &str) -> String {
+        let (_, at) = self.addresses().iter().find(|(known, _)| *known == name).unwrap();
+        format!("{name}={at}")
+    }
+
+    /// Changes the members. A node that has just started may not have been heard yet: then the
+    /// command is repeated.
+    pub(crate) fn change(&self, words: &[&str]) -> String {
+        let words = [&["members"], words, &["--timeout", "40s"]].concat();
+        let answer = eventually(&format!("{words:?} is done"), || {
+            let answer = self.ask(&words);
+            let is_early = answer.err.contains("asks to be let in");
+            (!is_early).then_some(answer)
+        });
+        let Answer { code, out, err } = answer;
+        assert_eq!(code, Some(0), "{words:?}: {out}{err}");
+        out
+    }
+
+    /// Waits until these nodes are the members of this epoch, and all of them serve.
+    pub(crate) fn serve(&self, epoch: u64, names: &[&'static str]) {
+        eventually(&format!("{names:?} serve in epoch {epoch}"), || {
+            let answer = self.ask(&["members", "--json"]);
+            let told: Value = serde_json::from_str(answer.out.lines().next()?).ok()?;
+            let all = told["members"].as_array()?.iter();
+            let members = all.filter(|member| member["state"] != "outside");
+            let serving: Vec<_> =
+                members.map(|member| (member["name"].as_str(), member["state"].as_str())).collect();
+            let serves = |name: &&'static str| (Some(*name), Some("serving"));
+            let expected: Vec<_> = names.iter().map(serves).collect();
+            (told["epoch"]["number"] == epoch && serving == expected).then_some(())
+        });
+    }
+
+    /// Checks that the leader has led all the time: its fence is the first one, and CMD began once.
+    pub(crate) fn leads_on(&self) {
+        let told = eventually("the leader is known", || self.leader(&[]));
+        let leader = (told["id"].as_str(), told["fence"].as_u64());
+        assert_eq!(leader, (Some("one"), Some(self.fence)), "{}", self.log("one"));
+        assert_eq!(self.log("one").matches("works with").count(), 1, "{}", self.log("one"));
+    }
+
+    /// Waits until the leader must have renewed its lease with the present members.
+    pub(crate) fn renews(&self) {
+        let before = clock::now();
+        eventually("the lease has been renewed", || {
+            let told = self.leader(&[])?;
+            let later = clock::now().since(before) > LEASE + LEASE / 2;
+            (later && told["fence"].as_u64() == Some(self.fence)).then_some(())
+        });
+        self.leads_on();
+    }
+}

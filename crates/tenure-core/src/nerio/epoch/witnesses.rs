@@ -1,0 +1,50 @@
+//! The memories that answer for the seats of an epoch.
+//!
+//! The seats of an upgraded epoch name no memories. Two memories of one member may be there, where
+//! a directory was lost before the upgrade: the process with the old one may only be cut off. The
+//! answers of both never count together (T10): a and the old memory of c accept S; b and the new
+//! memory of c accept T. A member that has written the new memory down denies the old one, and
+//! every quorum has such a member.
+
+use super::super::by_member::ByMember;
+use super::super::identity::{Instance, Mark};
+use super::super::quorum::MemberSet;
+use super::super::roster::replaced;
+use super::{Membership, Voter};
+
+/// The memories whose answers count, one for each member.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(in crate::nerio) struct Witnesses(ByMember<Voter>);
+
+impl Witnesses {
+    /// Takes an answer of `voter` for the seat at position `member`. `None` if the answer does not
+    /// count; otherwise the members whose earlier answers count no more.
+    pub(in crate::nerio) fn hear(
+        &mut self,
+        membership: &Membership,
+        member: usize,
+        voter: &Voter,
+    ) -> Option<MemberSet> {
+        if let Some(seat) = membership.instance(member) {
+            return (seat == voter.instance).then_some(MemberSet::EMPTY);
+        }
+        if self.0.get(member).is_some_and(|known| known.instance != voter.instance) {
+            return None;
+        }
+        self.0.insert(member, voter.clone());
+        let words = self.0.iter().map(|(member, Voter { instance, memories })| {
+            let marks: &[Mark] = memories;
+            let word: (usize, Instance, &[Mark]) = (*member, *instance, marks);
+            word
+        });
+        let denied = replaced(words).map_or(MemberSet::EMPTY, |(members, _)| members);
+        if denied.contains(member) {
+            self.0.remove(member);
+            return None;
+        }
+        for other in denied.iter() {
+            self.0.remove(other);
+        }
+        Some(denied)
+    }
+}

@@ -1,0 +1,493 @@
+//! Changes of members that an operator asks a grantor for.
+//!
+//! ```text
+//!             memories of the new            a document of the
+//!             members are known              successor is made
+//!  Change ──> finding ─────────────────────> proposal ──────────> done, or superseded
+//!               │ none, or two                  │ nobody answers, not ready
+//!               └─> refused                     └─> refused, while nothing is accepted
+//! ```
+//!
+//! A node with an empty directory is a *blank*: it asks the members of its list for their fences,
+//! from which grantors know its address. Only its own answer shows that it has entered no epoch.
+
+use alloc::collections::BTreeMap;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::super::config::Config;
+use super::super::epoch::{
+    Change, ChangeError, ChangePhase, ChangeState, Changed, Current, Document, DocumentError,
+    EpochId, Membership, Missing, Origin, Phase, Seat, SeatChange, Where,
+};
+use super::super::event::OwnEvent;
+use super::super::identity::Instance;
+use super::super::message::Sender;
+use super::super::quorum::Quorums;
+use super::super::words::{Out, To, emit, send};
+use super::Grantor;
+use crate::fence::Fence;
+use crate::name::{NodeName, Text};
+use crate::time::Time;
+
+/// Refresh intervals after which blanks are counted: two of them may be there.
+const COUNT_AFTER: u32 = 2;
+/// Refresh intervals after which a change is refused that nobody has accepted.
+const PATIENCE: u32 = 16;
+/// Refresh intervals for which the address of a node is remembered.
+const HEARD_FOR: u32 = 8;
+/// Most addresses that are remembered.
+const HEARD_MAX: usize = 32;
+/// Most changes whose end is remembered, for repeated questions.
+const ENDED_MAX: usize = 4;
+/// Most bytes of a quorum system's error in an answer.
+const WHY_MAX: usize = 400;
+
+/// The change that a grantor carries out, and what it remembers for the next.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Changes {
+    running: Option<Running>,
+    /// The oldest first.
+    ended: Vec<(u64, ChangeState)>,
+    /// Senders that asked for fences, and the time of the last question.
+    heard: BTreeMap<(NodeName, SocketAddr), Time>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Running {
+    change: Change,
+    /// The operator's last question came from here.
+    by: Sender,
+    since: Time,
+    /// `None` once the successor is proposed.
+    finding: Option<Finding>,
+}
+
+/// The memories of seats, as far as their nodes have named them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Finding {
+    /// Memories of present members, in an upgraded epoch.
+    members: BTreeMap<NodeName, Instance>,
+    /// Memories of the changed seat's name that have entered no epoch.
+    blanks: Vec<(Instance, SocketAddr)>,
+    again: Time,
+}
+
+impl Changes {
+    /// Notes that a node asked for fences, as blanks do.
+    pub(super) fn hear(&mut self, now: Time, from: &Sender) {
+        let key = (from.who.name.clone(), from.address);
+        if self.heard.len() < HEARD_MAX || self.heard.contains_key(&key) {
+            self.heard.insert(key, now);
+        }
+    }
+
+    fn end(&mut self, number: u64, state: ChangeState) {
+        if self.ended.len() == ENDED_MAX {
+            self.ended.remove(0);
+        }
+        self.ended.push((number, state));
+    }
+
+    pub(super) fn due(&self) -> Option<Time> {
+        Some(self.running.as_ref()?.finding.as_ref()?.again)
+    }
+}
+
+impl SeatChange {
+    /// The name whose memory must be found.
+    const fn blank(&self) -> Option<&NodeName> {
+        match self {
+            Self::Add { name, .. } | Self::Replace { name, .. } => Some(name),
+            Self::Remove { .. } | Self::Cancel => None,
+        }
+    }
+
+    /// The name whose memory leaves the members.
+    const fn gone(&self) -> Option<&NodeName> {
+        match self {
+            Self::Remove { name } | Self::Replace { name, .. } => Some(name),
+            Self::Add { .. } | Self::Cancel => None,
+        }
+    }
+}
+
+impl Grantor {
+    /// Takes an operator's question. The driver has checked the rights of the sender.
+    pub(super) fn on_change(&mut self, now: Time, from: &Sender, change: &Change, out: &mut Out) {
+        let state = match self.known_change(from, change) {
+            Some(known) => known,
+            None if change.what == SeatChange::Cancel => self.cancel_change(change.number, out),
+            None => match self.begin_change(now, from, change, out) {
+                Ok(()) => {
+                    let known = self.known_change(from, change);
+                    known.unwrap_or_else(|| self.state_of_change())
+                }
+                Err(error) => {
+                    let state = ChangeState::Refused(error);
+                    self.changes.end(change.number, state.clone());
+                    state
+                }
+            },
+        };
+        self.tell_change(from, change, state, out);
+    }
+
+    /// The state of a change that this grantor has been asked for before.
+    fn known_change(&mut self, from: &Sender, change: &Change) -> Option<ChangeState> {
+        let ended = self.changes.ended.iter().find(|(number, _)| *number == change.number);
+        if let Some((_, state)) = ended {
+            return Some(state.clone());
+        }
+        let running = self.changes.running.as_mut()?;
+        if running.change.number != change.number {
+            return None;
+        }
+        running.by = from.clone();
+        running.change.start = change.start;
+        Some(self.state_of_change())
+    }
+
+    fn tell_change(&self, to: &Sender, change: &Change, state: ChangeState, out: &mut Out) {
+        let (asker, start, number) = (to.who.inc, change.start, change.number);
+        let changed = Changed { asker, start, number, state };
+        send(out, To::at(self.membership.id(), to.address), changed);
+    }
+
+    fn cancel_change(&mut self, number: u64, out: &mut Out) -> ChangeState {
+        let state = self.cancelled(out);
+        self.changes.end(number, state.clone());
+        state
+    }
+
+    fn cancelled(&mut self, out: &mut Out) -> ChangeState {
+        let Some(running) = &self.changes.running else {
+            return ChangeState::Refused(ChangeError::NothingRuns);
+        };
+        if running.finding.is_none() && !self.withdraw() {
+            return ChangeState::Refused(ChangeError::Begun);
+        }
+        self.end_change(ChangeState::Cancelled, out);
+        ChangeState::Cancelled
+    }
+
+    /// Withdraws the running proposal; false if a member may have accepted it.
+    fn withdraw(&mut self) -> bool {
+        let running = &mut self.proposals.running;
+        let is_withdrawn = running.as_mut().is_none_or(|proposal| proposal.proposer.cancel());
+        if is_withdrawn {
+            *running = None;
+        }
+        is_withdrawn
+    }
+
+    fn begin_change(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        change: &Change,
+        out: &mut Out,
+    ) -> Result<(), ChangeError> {
+        self.check_change(change)?;
+        let (what, by, address) = (change.what.brief(), from.who.name.clone(), from.address);
+        emit(out, None, OwnEvent::Changing { what, by, from: address });
+        let finding = Finding { members: BTreeMap::new(), blanks: Vec::new(), again: now };
+        let (change, by) = (change.clone(), from.clone());
+        self.changes.running = Some(Running { change, by, since: now, finding: Some(finding) });
+        self.on_changes_due(now, out);
+        Ok(())
+    }
+
+    fn check_change(&self, change: &Change) -> Result<(), ChangeError> {
+        if self.removed.is_some() || self.blank {
+            return Err(ChangeError::Outside);
+        }
+        if let Some(why) = self.no_vote() {
+            return Err(ChangeError::NoVote { why });
+        }
+        if let Some(Running { change, by, .. }) = &self.changes.running {
+            let (by, what) = (by.who.name.clone(), change.what.brief());
+            return Err(ChangeError::Running { by, what });
+        }
+        if let Some((_, next)) = &self.votes.vote.accepted {
+            let (before, next) = (self.membership.id().number, next.id().number);
+            return Err(ChangeError::Deciding { before, next });
+        }
+        let names = self.membership.names();
+        let is_member = |name: &NodeName| names.contains(name);
+        match &change.what {
+            SeatChange::Add { name, .. } if is_member(name) => {
+                return Err(ChangeError::Member { name: name.clone() });
+            }
+            SeatChange::Add { .. } if names.len() >= Config::MEMBERS_MAX => {
+                return Err(ChangeError::Full { max: Config::MEMBERS_MAX });
+            }
+            SeatChange::Add { name, hosts } if !(1..=Seat::HOSTS_MAX).contains(&hosts.len()) => {
+                return Err(ChangeError::Hosts { name: name.clone(), max: Seat::HOSTS_MAX });
+            }
+            SeatChange::Remove { name } | SeatChange::Replace { name, .. } if !is_member(name) => {
+                return Err(ChangeError::NotMember { name: name.clone() });
+            }
+            SeatChange::Remove { name } if names.len() == 1 => {
+                return Err(ChangeError::Last { name: name.clone() });
+            }
+            SeatChange::Add { .. }
+            | SeatChange::Remove { .. }
+            | SeatChange::Replace { .. }
+            | SeatChange::Cancel => {}
+        }
+        let keeps_names = matches!(change.what, SeatChange::Replace { .. });
+        let is_majority = self.membership.document().quorums.as_str() == "majority";
+        if change.quorums.is_none() && !keeps_names && !is_majority {
+            return Err(ChangeError::QuorumsNeeded);
+        }
+        Ok(())
+    }
+
+    /// Asks nodes for their memories, and proposes the successor once those are known.
+    pub(super) fn on_changes_due(&mut self, now: Time, out: &mut Out) {
+        let refresh = self.config.refresh;
+        let Some(Running { change, finding: Some(finding), .. }) = &mut self.changes.running else {
+            return;
+        };
+        if now < finding.again {
+            return;
+        }
+        finding.again = now.after(refresh);
+        let blank = change.what.blank().cloned();
+        let own = self.membership.id();
+        for name in self.unknown_seats() {
+            send(out, self.to(&name), Where { start: now });
+        }
+        let heard = &mut self.changes.heard;
+        heard.retain(|_, at| now.since(*at) < refresh.saturating_mul(HEARD_FOR));
+        for (_, address) in heard.keys().filter(|(name, _)| Some(name) == blank.as_ref()) {
+            send(out, To::at(own, *address), Where { start: now });
+        }
+        self.finish_finding(now, out);
+    }
+
+    /// Handles a node's answer that names its memory.
+    pub(super) fn find(&mut self, now: Time, from: &Sender, current: &Current, out: &mut Out) {
+        let (own, name) = (self.membership.id(), &from.who.name);
+        let is_member = from.proved && self.membership.position(name).is_some();
+        let Some(Running { change, finding: Some(finding), .. }) = &mut self.changes.running else {
+            return;
+        };
+        let memory = (current.instance, from.address);
+        let wanted = match &change.what {
+            SeatChange::Replace { instance, .. } => *instance,
+            SeatChange::Add { .. } | SeatChange::Remove { .. } | SeatChange::Cancel => None,
+        };
+        let is_wanted = wanted.is_none_or(|wanted| wanted == current.instance);
+        let is_blank = !current.entered && change.what.blank() == Some(name);
+        if is_blank && is_wanted && finding.blanks.len() < 2 && !finding.blanks.contains(&memory) {
+            finding.blanks.push(memory);
+        }
+        if current.entered && is_member && current.epoch == own {
+            finding.members.insert(name.clone(), current.instance);
+        }
+        self.finish_finding(now, out);
+    }
+
+    /// Proposes the successor if all memories are known; gives up if they stay unknown.
+    fn finish_finding(&mut self, now: Time, out: &mut Out) {
+        let refresh = self.config.refresh;
+        let Some(Running { change, since, finding: Some(finding), .. }) = &self.changes.running
+        else {
+            return;
+        };
+        let waited = now.since(*since);
+        let blank = change.what.blank().cloned();
+        let found = match (&blank, &finding.blanks[..]) {
+            _ if waited < refresh.saturating_mul(COUNT_AFTER) => None,
+            (Some(name), [(_, one), (_, other), ..]) => {
+                let addresses = [*one, *other];
+                let error = ChangeError::TwoBlanks { name: name.clone(), addresses };
+                return self.end_change(ChangeState::Refused(error), out);
+            }
+            (_, blanks) => blanks.first().map(|(instance, _)| *instance),
+        };
+        let unknown = self.unknown_seats();
+        if unknown.is_empty() && found.is_some() == blank.is_some() {
+            return self.propose_change(now, found, out);
+        }
+        if waited >= refresh.saturating_mul(PATIENCE) {
+            let error = match blank.filter(|_| found.is_none()) {
+                Some(name) => ChangeError::NoBlank { name },
+                None => ChangeError::Silent { who: short(unknown) },
+            };
+            self.end_change(ChangeState::Refused(error), out);
+        }
+    }
+
+    /// The members of an upgraded epoch that stay, and whose memories are not known yet.
+    fn unknown_seats(&self) -> Vec<NodeName> {
+        let Some(Running { change, finding: Some(finding), .. }) = &self.changes.running else {
+            return Vec::new();
+        };
+        let stays = |name: &NodeName| *name != self.who.name && change.what.gone() != Some(name);
+        let is_unknown = |seat: &&Seat| {
+            let is_named = seat.instance.is_some() || finding.members.contains_key(&seat.name);
+            !is_named && stays(&seat.name)
+        };
+        let seats = self.membership.document().seats.iter().filter(is_unknown);
+        seats.map(|seat| seat.name.clone()).collect()
+    }
+
+    fn propose_change(&mut self, now: Time, blank: Option<Instance>, out: &mut Out) {
+        match self.successor(blank) {
+            Some(Ok(own)) => {
+                if let Some(running) = &mut self.changes.running {
+                    running.finding = None;
+                }
+                self.propose(now, own, out);
+            }
+            Some(Err(error)) => self.end_change(ChangeState::Refused(error), out),
+            None => {}
+        }
+    }
+
+    /// The membership after the running change; `None` without one.
+    fn successor(&self, blank: Option<Instance>) -> Option<Result<Arc<Membership>, ChangeError>> {
+        let Running { change, finding, .. } = self.changes.running.as_ref()?;
+        let document = self.membership.document();
+        let known = |name: &NodeName| match *name == self.who.name {
+            true => Some(self.instance),
+            false => finding.as_ref()?.members.get(name).copied(),
+        };
+        let mut seats = document.seats.clone();
+        for seat in &mut seats {
+            seat.instance = seat.instance.or_else(|| known(&seat.name));
+        }
+        match &change.what {
+            SeatChange::Add { name, hosts } => {
+                let (name, hosts) = (name.clone(), hosts.clone());
+                seats.push(Seat { name, instance: blank, hosts });
+            }
+            SeatChange::Remove { name } => seats.retain(|seat| seat.name != *name),
+            SeatChange::Replace { name, .. } => {
+                let seat = seats.iter_mut().find(|seat| seat.name == *name)?;
+                seat.instance = blank;
+            }
+            SeatChange::Cancel => return None,
+        }
+        seats.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Some(self.document_of(seats, change.quorums.as_ref()))
+    }
+
+    /// The membership of the next epoch with these seats.
+    fn document_of(
+        &self,
+        seats: Vec<Seat>,
+        quorums: Option<&Text>,
+    ) -> Result<Arc<Membership>, ChangeError> {
+        let present = self.membership.document();
+        let names: Vec<NodeName> = seats.iter().map(|seat| seat.name.clone()).collect();
+        let text = quorums.unwrap_or(&present.quorums);
+        let quorums =
+            Quorums::of_document(text.as_str(), &names).map_err(|error| because(&error))?;
+        let quorums = Text::new(&quorums.canonical(&names)).map_err(|error| because(&error))?;
+        let document = Document {
+            number: present.number + 1,
+            before: self.membership.id(),
+            founding: self.membership.founding(),
+            origin: Origin::Changed,
+            seats,
+            quorums,
+            floor: Fence::NONE,
+            ..present.clone()
+        };
+        Membership::read(Arc::new(document), &self.config).map_err(|error| match error {
+            DocumentError::TooLong { bytes, max } => ChangeError::TooLong { bytes, max },
+            error => because(&error),
+        })
+    }
+
+    fn state_of_change(&self) -> ChangeState {
+        let finds = self.changes.running.as_ref().and_then(|running| running.finding.as_ref());
+        let blank = self.changes.running.as_ref().and_then(|running| running.change.what.blank());
+        if let Some(finding) = finds {
+            let mut names = self.unknown_seats();
+            names.extend(blank.filter(|_| finding.blanks.is_empty()).cloned());
+            return ChangeState::Working { phase: ChangePhase::Finding, waits_for: short(names) };
+        }
+        let (phase, names) = self.waits_for();
+        ChangeState::Working { phase, waits_for: short(names) }
+    }
+
+    /// The present step of the proposal, and the members that have not answered.
+    fn waits_for(&self) -> (ChangePhase, Vec<NodeName>) {
+        let Some(proposal) = &self.proposals.running else {
+            return (ChangePhase::Deciding, Vec::new());
+        };
+        let missing = proposal.proposer.missing();
+        match proposal.proposer.phase() {
+            Phase::Prepare => (ChangePhase::Asking, self.membership.named(missing)),
+            Phase::Ready => (ChangePhase::Ready, proposal.own.named(missing)),
+            Phase::Accept { .. } | Phase::Decided { .. } | Phase::Cancelled => {
+                (ChangePhase::Deciding, self.membership.named(missing))
+            }
+        }
+    }
+
+    /// Ends a change for which too few nodes answer, while no member may have accepted it. True if
+    /// it has ended.
+    pub(super) fn gives_up(&mut self, now: Time, out: &mut Out) -> bool {
+        let patience = self.config.refresh.saturating_mul(PATIENCE);
+        let since = self.changes.running.as_ref().map(|running| running.since);
+        if since.is_none_or(|since| now.since(since) < patience) {
+            return false;
+        }
+        let (phase, names) = self.waits_for();
+        let who = short(names);
+        let error = match (phase, &self.proposals.running) {
+            (ChangePhase::Asking, _) => ChangeError::Silent { who },
+            (ChangePhase::Ready, Some(proposal)) => {
+                let why = |name: &NodeName| proposal.unready.get(name).copied();
+                let missing = who.into_iter().map(|name| Missing { why: why(&name), name });
+                ChangeError::NotReady { who: missing.collect() }
+            }
+            (ChangePhase::Finding | ChangePhase::Ready | ChangePhase::Deciding, _) => return false,
+        };
+        let gives_up = self.withdraw();
+        if gives_up {
+            self.end_change(ChangeState::Refused(error), out);
+        }
+        gives_up
+    }
+
+    /// Ends a change that is not proposed yet: another proposer has others decide.
+    pub(super) fn deciding_elsewhere(&mut self, next: EpochId, out: &mut Out) {
+        let running = self.changes.running.as_ref();
+        if running.is_some_and(|running| running.finding.is_some()) {
+            let (before, next) = (self.membership.id().number, next.number);
+            let error = ChangeError::Deciding { before, next };
+            self.end_change(ChangeState::Refused(error), out);
+        }
+    }
+
+    /// Ends the running change, and tells the operator.
+    pub(super) fn end_change(&mut self, state: ChangeState, out: &mut Out) {
+        let Some(Running { change, by, .. }) = self.changes.running.take() else { return };
+        self.changes.end(change.number, state.clone());
+        self.tell_change(&by, &change, state, out);
+    }
+}
+
+/// As many names as an answer has room for.
+fn short(mut names: Vec<NodeName>) -> Vec<NodeName> {
+    names.truncate(Changed::NAMES_MAX);
+    names
+}
+
+/// The error of a quorum system or a document, as an answer has room for it.
+fn because(error: &dyn core::fmt::Display) -> ChangeError {
+    let mut why = error.to_string();
+    let fits = (0..=WHY_MAX.min(why.len())).rev().find(|at| why.is_char_boundary(*at));
+    why.truncate(fits.unwrap_or(0));
+    // Cannot fail: errors have no control characters.
+    ChangeError::Document { why: Text::new(&why).unwrap_or_default() }
+}

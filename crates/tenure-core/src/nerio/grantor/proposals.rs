@@ -1,0 +1,332 @@
+//! The grantor as a proposer of the next epoch: for an operator, or because it is wedged.
+//!
+//! `epoch/proposer.rs` decides which question comes next; here are its clock and its messages.
+//! Rules, by their number in the design of epochs:
+//!
+//! - 2.1.1: *A ballot is above all that this grantor has heard of.*
+//! - 2.1.6: *Only the memory that the document names is ready for its seat.*
+//! - 2.1.9: *A wedged grantor that hears of no decision proposes by itself.* The proposer died
+//!   after one member accepted. That member serves nobody until a quorum has decided.
+//! - 2.1.10: *A proposal that others have overtaken ends.* Its operator is told, and asks again
+//!   where the change is still wanted.
+//! - T10: *Answers of replaced memories do not count in an upgraded epoch.*
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::super::epoch::{
+    Accept, Accepted, Ballot, ChangeState, Decided, EpochId, Membership, Phase, Prepare, Promise,
+    PromiseOutcome, Proposer, Ready, ReadyRead, Unready, Voter, Witnesses,
+};
+use super::super::event::{Ignored, OwnEvent};
+use super::super::message::{Message, Sender, ToGrantor};
+use super::super::timer::Timer;
+use super::super::words::{Out, emit, send};
+use super::Grantor;
+use crate::name::NodeName;
+use crate::time::{Deadline, Time};
+
+/// The longest pause between two questions, or before a wedged grantor proposes.
+const PAUSE_MAX: Duration = Duration::from_secs(30);
+
+/// A proposal under way.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Proposal {
+    pub(super) proposer: Proposer,
+    pub(super) own: Arc<Membership>,
+    witnesses: Witnesses,
+    /// Seats of the own successor that answered that they are not ready.
+    pub(super) unready: BTreeMap<NodeName, Unready>,
+    /// Time at which the question is repeated.
+    again: Time,
+}
+
+/// The proposal of a grantor, and what it remembers for the next.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Proposals {
+    pub(super) running: Option<Proposal>,
+    /// Highest ballot that this grantor used in its epoch, since its start.
+    used: Ballot,
+    /// Ballots that others refused; each doubles the pause.
+    refusals: u32,
+    /// Time at which the grantor proposes by itself, if it is wedged; [`Time::MAX`] never comes.
+    propose_at: Time,
+    draws: u64,
+}
+
+impl Default for Proposals {
+    fn default() -> Self {
+        let (running, used, refusals, draws) = (None, Ballot::NONE, 0, 0);
+        Self { running, used, refusals, propose_at: Time::MAX, draws }
+    }
+}
+
+impl Grantor {
+    /// Begins to propose `own` as the next epoch.
+    pub(super) fn propose(&mut self, now: Time, own: Arc<Membership>, out: &mut Out) {
+        let above = self.proposals.used.max(self.votes.vote.promised);
+        let before = Arc::clone(&self.membership);
+        let proposer = Proposer::start(before, Arc::clone(&own), self.who.inc, above);
+        let Some(mut proposer) = proposer else { return };
+        if let Some((ballot, next)) = &self.votes.vote.accepted {
+            proposer.carry((*ballot, next.id()));
+        }
+        self.proposals.used = proposer.ballot();
+        self.keep(&own);
+        self.is_news = true;
+        let (witnesses, unready) = (Witnesses::default(), BTreeMap::new());
+        self.proposals.running =
+            Some(Proposal { proposer, own, witnesses, unready, again: Time::MAX });
+        self.ask_voters(now, out);
+    }
+
+    /// Notes that this grantor has accepted a successor: its own proposal goes on with it, and a
+    /// wedged grantor waits for a decision for a while.
+    pub(super) fn carry_on(&mut self, now: Time, accepted: (Ballot, EpochId), out: &mut Out) {
+        self.await_decision(now);
+        self.deciding_elsewhere(accepted.1, out);
+        if let Some(proposal) = &mut self.proposals.running {
+            let phase = proposal.proposer.phase();
+            proposal.proposer.carry(accepted);
+            if proposal.proposer.phase() != phase {
+                self.ask_voters(now, out);
+            }
+        }
+    }
+
+    /// Sets the time at which a wedged grantor proposes by itself, unless a decision is heard of
+    /// before. Members take turns, by position and by lot.
+    pub(super) fn await_decision(&mut self, now: Time) {
+        if self.is_wedged() && self.proposals.running.is_none() {
+            let refresh = self.config.refresh;
+            let place = u32::try_from(self.own_position()).unwrap_or(0).min(31);
+            let turns = 4_u32.saturating_add(place) << self.proposals.refusals.min(7);
+            let pause = refresh.saturating_mul(turns).min(PAUSE_MAX);
+            self.proposals.propose_at = now.after(pause + self.lot(refresh));
+        }
+    }
+
+    fn lot(&mut self, bound: Duration) -> Duration {
+        self.proposals.draws += 1;
+        self.draw.span(bound, self.who.name.as_str(), "propose", self.proposals.draws)
+    }
+
+    /// Sends the present question to all that have not answered it, and sets the time of its
+    /// repetition.
+    fn ask_voters(&mut self, now: Time, out: &mut Out) {
+        let spread = self.config.refresh.saturating_mul(1 << self.proposals.refusals.min(7));
+        let pause = self.config.refresh + self.lot(spread.min(PAUSE_MAX));
+        let epoch = self.membership.id();
+        let Some(proposal) = &mut self.proposals.running else { return };
+        proposal.again = now.after(pause);
+        let Proposal { proposer, own, .. } = &*proposal;
+        let (ballot, missing) = (proposer.ballot(), proposer.missing());
+        let voters = &*self.membership;
+        let (whom, question) = match proposer.phase() {
+            Phase::Prepare => (voters, Message::from(Prepare { epoch, ballot })),
+            Phase::Ready => (&**own, Message::from(ReadyRead { successor: own.id() })),
+            Phase::Accept { successor } => {
+                (voters, Message::from(Accept { epoch, ballot, successor }))
+            }
+            Phase::Decided { .. } | Phase::Cancelled => return,
+        };
+        let names: Vec<NodeName> = whom.named(missing);
+        for name in names {
+            send(out, self.to(&name), question.clone());
+        }
+    }
+
+    /// The position of the member that answers about the end of `epoch`, if its answer counts.
+    fn heard_voter(&mut self, from: &Sender, epoch: EpochId, voter: &Voter) -> Option<usize> {
+        let is_own = from.proved && epoch == self.membership.id();
+        let member = self.membership.position(&from.who.name).filter(|_| is_own)?;
+        let proposal = self.proposals.running.as_mut()?;
+        let denied = proposal.witnesses.hear(&self.membership, member, voter)?;
+        denied.iter().for_each(|other| proposal.proposer.forget(other));
+        Some(member)
+    }
+
+    pub(in crate::nerio) fn on_promise(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        promise: &Promise,
+        out: &mut Out,
+    ) {
+        let Some(member) = self.heard_voter(from, promise.epoch, &promise.voter) else {
+            return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
+        };
+        let Some(proposal) = &mut self.proposals.running else { return };
+        let proposer = &mut proposal.proposer;
+        match promise.outcome {
+            PromiseOutcome::Refused { above } if !above.is_too_far(proposer.ballot()) => {
+                proposer.on_refused(above);
+            }
+            PromiseOutcome::Refused { .. } => {}
+            PromiseOutcome::Promised { accepted } => {
+                let is_over = proposer.on_promise(member, promise.ballot, accepted);
+                if let Some((_, successor)) = accepted {
+                    // Others ask this grantor for the document.
+                    self.need(now, from, successor, None, out);
+                }
+                if is_over {
+                    self.ask_voters(now, out);
+                }
+            }
+        }
+    }
+
+    pub(in crate::nerio) fn on_accepted(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        accepted: &Accepted,
+        out: &mut Out,
+    ) {
+        let Some(member) = self.heard_voter(from, accepted.epoch, &accepted.voter) else {
+            return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
+        };
+        let Some(proposal) = &mut self.proposals.running else { return };
+        let Accepted { ballot, successor, .. } = *accepted;
+        if proposal.proposer.on_accepted(member, ballot, successor) {
+            self.conclude(now, out);
+        }
+    }
+
+    /// Answers whether this node can serve in a proposed epoch.
+    pub(super) fn on_ready_read(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        read: &ReadyRead,
+        out: &mut Out,
+    ) {
+        if !from.proved {
+            return emit(out, None, OwnEvent::Ignored(Ignored::NotAMember));
+        }
+        let again = ToGrantor::ReadyRead(read.clone());
+        let (asker, successor, instance) = (from.who.inc, read.successor, self.instance);
+        let known = self.need(now, from, successor, Some(again), out);
+        let unready = match known {
+            Some(next) => self.unready(&next),
+            None if self.is_unfit(successor) => Some(Unready::OtherSettings),
+            None => return,
+        };
+        send(out, from, Ready { asker, successor, instance, unready });
+    }
+
+    /// The reason why this node cannot serve in the epoch; `None` if it can.
+    fn unready(&self, next: &Membership) -> Option<Unready> {
+        let seat = next.position(&self.who.name);
+        if seat.and_then(|seat| next.instance(seat)) != Some(self.instance) {
+            return Some(Unready::OtherMemory);
+        }
+        if !self.blank && (self.removed.is_some() || !self.is_followed_by(next.document())) {
+            return Some(Unready::OtherEpoch);
+        }
+        (self.writes.is_failing() || self.writes.hangs()).then_some(Unready::Disk)
+    }
+
+    pub(in crate::nerio) fn on_ready(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        ready: &Ready,
+        out: &mut Out,
+    ) {
+        let Some(proposal) = &mut self.proposals.running else {
+            return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
+        };
+        let seat = proposal.own.position(&from.who.name).filter(|_| from.proved);
+        let is_own = ready.successor == proposal.own.id();
+        let Some(seat) = seat.filter(|_| is_own) else {
+            return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
+        };
+        let is_its = proposal.own.instance(seat) == Some(ready.instance);
+        let unready = ready.unready.or((!is_its).then_some(Unready::OtherMemory));
+        if let Some(unready) = unready {
+            proposal.unready.insert(from.who.name.clone(), unready);
+            return;
+        }
+        proposal.unready.remove(&from.who.name);
+        if proposal.proposer.on_ready(seat, ready.successor) {
+            self.ask_voters(now, out);
+        }
+    }
+
+    /// Handles a decision of the running proposal, once its document is at hand: tells all members,
+    /// and enters the epoch.
+    pub(super) fn conclude(&mut self, now: Time, out: &mut Out) {
+        let Some(Proposal { proposer, .. }) = &self.proposals.running else { return };
+        let (ballot, phase) = (proposer.ballot(), proposer.phase());
+        let Phase::Decided { successor } = phase else { return };
+        let Some(into) = self.membership_of(successor) else { return };
+        let before = self.membership.id();
+        let decided = Decided { ballot: Some(ballot), before, successor };
+        let mut names: Vec<_> = self.membership.names().iter().chain(into.names()).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names.into_iter().filter(|name| **name != self.who.name) {
+            send(out, self.to(name), decided.clone());
+        }
+        self.join(now, into, Some(ballot), out);
+    }
+
+    /// Ends the running proposal, because this epoch is decided.
+    pub(super) fn end_proposal(&mut self, decided: EpochId, out: &mut Out) {
+        let own = self.proposals.running.take().map(|proposal| proposal.own.id());
+        self.proposals.propose_at = Time::MAX;
+        let is_own = own == Some(decided);
+        let state = match is_own {
+            true => ChangeState::Done { epoch: decided },
+            false => ChangeState::Superseded { epoch: decided },
+        };
+        self.end_change(state, out);
+    }
+
+    pub(super) fn proposals_due(&self) -> Option<Deadline> {
+        let again = self.proposals.running.as_ref().map(|proposal| proposal.again);
+        let at = again.unwrap_or(self.proposals.propose_at);
+        (at < Time::MAX).then_some(Timer::Propose.at(at))
+    }
+
+    pub(super) fn on_proposals_due(&mut self, now: Time, out: &mut Out) {
+        let Some(proposal) = &mut self.proposals.running else {
+            return self.propose_if_wedged(now, out);
+        };
+        if now < proposal.again {
+            return;
+        }
+        if self.gives_up(now, out) {
+            return;
+        }
+        let Some(proposal) = &mut self.proposals.running else { return };
+        let before = proposal.proposer.ballot();
+        proposal.proposer.on_timeout();
+        let ballot = proposal.proposer.ballot();
+        if ballot != before {
+            proposal.witnesses = Witnesses::default();
+            self.proposals.refusals = self.proposals.refusals.saturating_add(1);
+            self.proposals.used = self.proposals.used.max(ballot);
+        }
+        self.ask_voters(now, out);
+    }
+
+    /// Proposes what this grantor has accepted, if no decision has been heard of.
+    fn propose_if_wedged(&mut self, now: Time, out: &mut Out) {
+        if now < self.proposals.propose_at {
+            return;
+        }
+        self.proposals.propose_at = Time::MAX;
+        let is_idle = self.joining.is_none() && self.removed.is_none();
+        let next = self.votes.vote.accepted.as_ref().map(|(_, next)| Arc::clone(next));
+        if let Some(next) = next.filter(|_| is_idle) {
+            if self.no_vote().is_some() {
+                return self.await_decision(now);
+            }
+            self.propose(now, next, out);
+        }
+    }
+}

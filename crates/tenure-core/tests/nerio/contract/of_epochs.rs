@@ -1,0 +1,109 @@
+//! Messages about epochs, with anything in them.
+
+use tenure_core::nerio::epoch::{Ballot, HeldRest, RestBounds};
+use tenure_core::nerio::{
+    Accept, Accepted, Change, ChangeError, ChangePhase, ChangeState, Changed, Decided, EpochId,
+    HostPort, Instance, Message, Prepare, Promise, PromiseOutcome, Ready, ReadyRead, Rests,
+    RestsRead, SeatChange, Unready, Voter, VoterState,
+};
+use tenure_testkit::Rng;
+
+use super::{
+    any_address, any_document, any_election, any_epoch, any_name, any_who, asker, fence, flag,
+    instance, number, span, time,
+};
+
+fn ballot(rng: &mut Rng) -> Ballot {
+    Ballot { counter: number(rng), inc: asker(rng) }
+}
+
+fn voter(rng: &mut Rng) -> Voter {
+    let memories = (0..rng.within(0..5)).map(|_| instance(rng).mark()).collect();
+    Voter { instance: Instance(u128::from(rng.within(0..4))), memories }
+}
+
+/// The epoch of the nodes, that of another document, or any.
+fn some_epoch(rng: &mut Rng) -> EpochId {
+    if flag(rng) { any_document(rng).id() } else { any_epoch(rng) }
+}
+
+fn seat_change(rng: &mut Rng) -> SeatChange {
+    let name = any_name(rng);
+    match rng.within(0..4) {
+        0 => SeatChange::Add { name, hosts: vec![HostPort::from(any_address(rng))] },
+        1 => SeatChange::Remove { name },
+        2 => SeatChange::Replace { name, instance: flag(rng).then(|| instance(rng)) },
+        _ => SeatChange::Cancel,
+    }
+}
+
+fn change_state(rng: &mut Rng) -> ChangeState {
+    match rng.within(0..4) {
+        0 => ChangeState::Done { epoch: some_epoch(rng) },
+        1 => {
+            let waits_for = vec![any_name(rng)];
+            ChangeState::Working { phase: ChangePhase::Asking, waits_for }
+        }
+        2 => ChangeState::Cancelled,
+        _ => ChangeState::Refused(ChangeError::Outside),
+    }
+}
+
+fn rests(rng: &mut Rng) -> Rests {
+    let rest = |rng: &mut Rng| HeldRest {
+        election: any_election(rng),
+        who: any_who(rng),
+        address: any_address(rng),
+        start: time(rng),
+        rest: span(rng),
+    };
+    let (epoch, ballot, into) = (some_epoch(rng), ballot(rng), some_epoch(rng));
+    let wedged = VoterState::Wedged { epoch, ballot, into };
+    Rests {
+        asker: asker(rng),
+        into: some_epoch(rng),
+        voter: voter(rng),
+        state: if flag(rng) { wedged } else { VoterState::Entered },
+        bounds: RestBounds { rest: span(rng), unknown: span(rng), floor: fence(rng) },
+        after: flag(rng).then(|| any_election(rng)),
+        rests: (0..rng.within(0..3)).map(|_| rest(rng)).collect(),
+        more: flag(rng),
+    }
+}
+
+/// A message about the next epoch.
+pub(super) fn anything(rng: &mut Rng) -> Message {
+    let (asker, epoch, successor) = (asker(rng), some_epoch(rng), some_epoch(rng));
+    let ballot = ballot(rng);
+    match rng.within(0..11) {
+        0 => Message::from(Prepare { epoch, ballot }),
+        1 => {
+            let outcome = match flag(rng) {
+                true => PromiseOutcome::Promised { accepted: Some((ballot, successor)) },
+                false => PromiseOutcome::Refused { above: ballot },
+            };
+            Message::from(Promise { asker, epoch, ballot, voter: voter(rng), outcome })
+        }
+        2 => Message::from(Accept { epoch, ballot, successor }),
+        3 => Message::from(Accepted { asker, epoch, ballot, successor, voter: voter(rng) }),
+        4 => Message::from(RestsRead { into: epoch, after: None }),
+        5 => Message::from(rests(rng)),
+        6 => {
+            let ballot = flag(rng).then_some(ballot);
+            Message::from(Decided { ballot, before: epoch, successor })
+        }
+        7 => Message::from(ReadyRead { successor }),
+        8 => {
+            let unready = flag(rng).then_some(Unready::Disk);
+            Message::from(Ready { asker, successor, instance: instance(rng), unready })
+        }
+        9 => {
+            let (start, number, what) = (time(rng), number(rng), seat_change(rng));
+            Message::from(Change { start, number, what, quorums: None })
+        }
+        _ => {
+            let (start, number, state) = (time(rng), number(rng), change_state(rng));
+            Message::from(Changed { asker, start, number, state })
+        }
+    }
+}

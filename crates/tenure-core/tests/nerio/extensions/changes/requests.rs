@@ -1,0 +1,220 @@
+//! 2.7: changes that operators ask for, and those that are refused.
+
+use tenure_core::Text;
+use tenure_core::nerio::{
+    ChangeError, ChangePhase, Current, Missing, Quorums, ReadyRead, Service, ToGrantor, Unready,
+    members,
+};
+
+use super::*;
+
+fn refused_as(effects: &[Effect]) -> ChangeError {
+    match states(effects).pop() {
+        Some(ChangeState::Refused(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Each refusal before anything is asked, with its sentence.
+#[test]
+fn impossible_change_is_refused() {
+    let mut s = Story::new();
+    let far = SeatChange::Add { name: name("d"), hosts: vec![] };
+    let cases = [
+        (add("b"), "b is a member already: take another name, or replace it"),
+        (remove("d"), "d is no member: `tenure members` names them"),
+        (replace("d"), "d is no member: `tenure members` names them"),
+        (far, "d needs 1 to 4 addresses"),
+        (SeatChange::Cancel, "there is nothing to cancel: this member carries out no change"),
+    ];
+    for (nth, (what, why)) in cases.into_iter().enumerate() {
+        assert_eq!(refused_as(&ask(&mut s, "a", nth as u64, what)).to_string(), why);
+    }
+}
+
+/// The only member stays, and a cluster is not larger than it may be.
+#[test]
+fn number_of_members_has_bounds() {
+    let mut s = Story::empty(config(&["a"]));
+    let disk = s.directory(true);
+    s.start("a", Some(disk));
+    s.start("r", None);
+    let error = refused_as(&ask(&mut s, "a", 1, remove("a")));
+    assert_eq!(error, ChangeError::Last { name: name("a") });
+    let list: Vec<String> = (0..31).map(|n| format!("n{n}=10.0.0.1:{}", 7_000 + n)).collect();
+    let mut many = config(&["a"]);
+    many.members = members(&list.join(",").replace("n0=", "a=")).unwrap();
+    many.quorums = Quorums::majority(31).unwrap();
+    let mut s = Story::empty(many);
+    let disk = s.directory(true);
+    s.start("a", Some(disk));
+    s.start("r", None);
+    assert_eq!(refused_as(&ask(&mut s, "a", 1, add("z"))), ChangeError::Full { max: 31 });
+}
+
+/// Quorums other than majorities do not follow from the names.
+#[test]
+fn quorums_are_given_where_needed() {
+    let mut config = config(&GRANTORS);
+    let names = config.names();
+    config.quorums = Quorums::parse("weights:a=2,b=1,c=1", &names).unwrap();
+    let mut s = Story::with(config);
+    assert_eq!(refused_as(&ask(&mut s, "a", 1, remove("c"))), ChangeError::QuorumsNeeded);
+    let with = |s: &mut Story, number, text: &str| {
+        let (epoch, start) = (zero(s), s.now("r"));
+        let quorums = Some(Text::new(text).unwrap());
+        let change = Change { start, number, what: remove("c"), quorums };
+        tell_in(s, epoch, "r", "a", change)
+    };
+    with(&mut s, 2, "weights:a=2,c=1");
+    s.run(ms(200));
+    let error = refused_as(&with(&mut s, 2, "weights:a=2,c=1")).to_string();
+    assert!(error.contains("\"c\" is not a member"), "{error}");
+    with(&mut s, 3, "weights:a=2,b=1");
+    s.run(ms(500));
+    let done = states(&with(&mut s, 3, "weights:a=2,b=1")).pop().unwrap();
+    assert!(matches!(done, ChangeState::Done { .. }), "{done}");
+}
+
+/// 2.7.2: no blank of that name, or two.
+#[test]
+fn new_member_must_be_there() {
+    let mut s = Story::new();
+    ask(&mut s, "a", 1, add("d"));
+    s.run(ms(1_700));
+    let error = refused_as(&ask(&mut s, "a", 1, add("d")));
+    assert_eq!(error, ChangeError::NoBlank { name: name("d") });
+    blank(&mut s, "d");
+    let twin = Sender { address: address("z"), ..sender_in(&s, "d", zero(&s)) };
+    ask(&mut s, "a", 2, add("d"));
+    let answer = Current {
+        asker: s.who("a").inc,
+        start: at(1),
+        epoch: EpochId { number: 0, digest: 7 },
+        founding: 7,
+        before: EpochId::NONE,
+        instance: Instance(5),
+        entered: false,
+        service: Service::Starting,
+        length: 0,
+    };
+    s.tell_as(&twin, "a", answer.into());
+    s.run(ms(300));
+    let error = refused_as(&ask(&mut s, "a", 2, add("d")));
+    let ChangeError::TwoBlanks { mut addresses, .. } = error else { panic!("{error}") };
+    addresses.sort_unstable();
+    let mut expected = [address("d"), address("z")];
+    expected.sort_unstable();
+    assert_eq!(addresses, expected);
+}
+
+/// 2.7.6: a quorum of the present members does not answer.
+#[test]
+fn silent_quorum_is_named() {
+    let mut s = grown();
+    for gone in ["b", "c"] {
+        s.actors.remove(gone);
+    }
+    ask(&mut s, "a", 8, remove("d"));
+    s.run(ms(2_000));
+    let error = refused_as(&ask(&mut s, "a", 8, remove("d")));
+    let who = vec![name("b"), name("c")];
+    assert_eq!(error, ChangeError::Silent { who });
+    assert!(!emitted_by(&s, "a", |event| matches!(event, OwnEvent::Wedged { .. })));
+}
+
+/// 2.1.6: the change would leave no quorum alive, so nobody accepts it.
+#[test]
+fn dead_successor_is_refused() {
+    let mut s = grown();
+    s.actors.remove("d");
+    ask(&mut s, "a", 8, remove("b"));
+    s.run(ms(100));
+    let done = state(&mut s, "a", 8, remove("b"));
+    assert!(matches!(done, ChangeState::Done { .. }), "two of three are alive: {done}");
+    s.run(ms(200));
+    ask(&mut s, "a", 9, remove("c"));
+    s.run(ms(100));
+    let waits = state(&mut s, "a", 9, remove("c"));
+    let (phase, waits_for) = (ChangePhase::Ready, vec![name("d")]);
+    assert_eq!(waits, ChangeState::Working { phase, waits_for });
+    s.run(ms(2_000));
+    let error = refused_as(&ask(&mut s, "a", 9, remove("c")));
+    let who = vec![Missing { name: name("d"), why: None }];
+    assert_eq!(error, ChangeError::NotReady { who });
+    assert!(!emitted_by(&s, "a", |event| *event == OwnEvent::Wedged { next: 3 }));
+}
+
+/// 2.1.6: only the memory that the document names is ready.
+#[test]
+fn seat_says_why_it_is_not_ready() {
+    let mut s = Story::new();
+    let mut next = successor(&mut s, &["a", "b", "c"]);
+    next.seats[1].instance = Some(Instance(5));
+    let (epoch, successor) = (zero(&s), next.id());
+    for (member, expected) in [("a", None), ("b", Some(Unready::OtherMemory))] {
+        tell_in(&mut s, epoch, "c", member, ReadyRead { successor });
+        let part = part(&s, member, &next);
+        let effects = tell_in(&mut s, epoch, "c", member, part);
+        let unready = sent(&effects).find_map(|message| match message {
+            Message::Asker(ToAsker::Ready(ready)) => Some(ready.unready),
+            _ => None,
+        });
+        assert_eq!(unready, Some(expected), "{member}");
+    }
+}
+
+/// 2.1.10: before the first accept.
+#[test]
+fn change_can_be_cancelled() {
+    let mut s = grown();
+    for gone in ["b", "c"] {
+        s.actors.remove(gone);
+    }
+    ask(&mut s, "a", 8, remove("d"));
+    s.run(ms(200));
+    let other = refused_as(&ask(&mut s, "a", 9, remove("c")));
+    let (by, what) = (name("r"), remove("d"));
+    assert_eq!(other, ChangeError::Running { by, what });
+    let cancelled = states(&ask(&mut s, "a", 10, SeatChange::Cancel));
+    assert!(cancelled.contains(&ChangeState::Cancelled), "{cancelled:?}");
+    assert_eq!(state(&mut s, "a", 8, remove("d")), ChangeState::Cancelled);
+    assert_eq!(state(&mut s, "a", 10, SeatChange::Cancel), ChangeState::Cancelled);
+}
+
+/// 2.1.10: a member has accepted, and serves again only when it is decided.
+#[test]
+fn begun_change_cannot_be_cancelled() {
+    let mut s = grown();
+    ask(&mut s, "a", 8, remove("d"));
+    while !s.letters.iter().any(is_accept) {
+        let letter = s.letters.remove(0);
+        s.put(&letter);
+    }
+    let error = refused_as(&ask(&mut s, "a", 9, SeatChange::Cancel));
+    assert_eq!(error, ChangeError::Begun);
+}
+
+fn is_accept(letter: &Letter) -> bool {
+    matches!(letter.message, Message::Grantor(ToGrantor::Accept(_)))
+}
+
+/// Another member is wedged: its epoch has a proposal that must be finished.
+#[test]
+fn wedged_member_takes_no_change() {
+    let mut s = Story::new();
+    let next = successor(&mut s, &["a", "b"]);
+    accept(&mut s, "b", "a", ballot(1), &next);
+    let error = refused_as(&ask(&mut s, "a", 1, remove("b")));
+    assert_eq!(error, ChangeError::Deciding { before: 0, next: 1 });
+}
+
+/// Blanks and removed members refer to members.
+#[test]
+fn outsider_takes_no_change() {
+    let mut s = Story::new();
+    blank(&mut s, "d");
+    assert_eq!(refused_as(&ask(&mut s, "d", 1, remove("c"))), ChangeError::Outside);
+    change(&mut s, remove("c"));
+    assert_eq!(refused_as(&ask(&mut s, "c", 1, remove("b"))), ChangeError::Outside);
+}

@@ -1,0 +1,513 @@
+//! Changes of members, for which an operator asks a member from elsewhere.
+//!
+//! One member carries a change out, and says how far the change is whenever it is asked. Another
+//! member is asked only if the first one falls silent or has no vote. The first one may go on all
+//! the same, so the refusal of another one then counts only if the members do not become those that
+//! the change wants. Whether a member that fell silent has begun a change stays unknown until the
+//! members show it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::{SystemError, clock};
+use tenure_core::nerio::{
+    self, ChangeError, ChangePhase, ChangeState, Checked, EpochId, HostPort, Member, MemberSet,
+    Membership, Message, SeatChange, ToAsker,
+};
+use tenure_core::{NodeName, Text, Time};
+use tokio::task::JoinSet;
+
+use crate::asker::{Asker, Outcome};
+use crate::keys::{Grant, Keys, Right};
+use crate::latest_epoch::{self, FoundMembers};
+use crate::orders::is_loopback;
+
+/// Pause between two questions.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A change of members. Repetitions are the same change.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change {
+    what: SeatChange,
+    quorums: Option<Text>,
+    number: u64,
+}
+
+/// The end of a change.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Done {
+    /// The members are these, and a quorum of them serves.
+    Changed(Arc<Membership>),
+    /// The member `by` does not carry out its change any more.
+    Cancelled { by: NodeName },
+}
+
+/// The reason why no member is asked.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Refusal {
+    #[error(
+        "the cluster has no keys, and {} is at {}, which other machines reach: without keys \
+         members change only where all of them, old and new, are on loopback",
+        .member.name, .member.address
+    )]
+    Unsealed { member: Member },
+    #[error("the key of application {grant} does not allow to change members")]
+    NoRight { grant: Grant },
+    #[error("the change does not fit into a datagram of {max} bytes")]
+    TooLong { max: usize },
+}
+
+/// The reason why a change is not known to be done.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeFailure {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("{why}")]
+    Denied { by: NodeName, why: ChangeError },
+    /// The operator of another command has ended the change.
+    #[error("{by} has cancelled the change, as another command asked it to")]
+    Cancelled { by: NodeName },
+    #[error(
+        "another change was decided instead: epoch {} has {}",
+        .members.id().number,
+        list(.members.names())
+    )]
+    Superseded { members: Arc<Membership> },
+    /// Members answer other questions, and none of them this one: they run an older version, or
+    /// long datagrams are lost.
+    #[error("{} answered other questions and not this one", list(.members))]
+    ElseOnly { members: Vec<NodeName> },
+    #[error("{} run with another configuration", list(.members))]
+    Differ { members: Vec<NodeName> },
+    #[error("the time is over, and the outcome is unknown")]
+    Unknown(Box<Unfinished>),
+}
+
+/// All that is known of a change whose time is over. It may still be carried out.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Unfinished {
+    pub worker: Option<Worker>,
+    /// The new members, if they are decided: a quorum of them has not served yet.
+    pub decided: Option<Arc<Membership>>,
+    /// Members that were silent. Each may have begun the change.
+    pub silent: Vec<NodeName>,
+    /// A member that does not carry the change out, and why.
+    pub denied: Option<(NodeName, ChangeError)>,
+}
+
+/// The member that carries a change out, as far as it has said.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Worker {
+    pub name: NodeName,
+    pub phase: ChangePhase,
+    /// Members whose answers it lacks.
+    pub waits_for: Vec<NodeName>,
+}
+
+impl Change {
+    /// A change of one seat, with the quorum system of the new members in the form of
+    /// [documents](nerio::Document::quorums). Fails when the system gives no random numbers.
+    pub fn new(what: SeatChange, quorums: Option<Text>) -> Result<Self, SystemError> {
+        let bytes = tenure::driver::random()?.to_le_bytes();
+        let number = bytes.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
+        Ok(Self { what, quorums, number })
+    }
+
+    fn question(&self, start: Time) -> nerio::Change {
+        let Self { what, quorums, number } = self.clone();
+        nerio::Change { start, number, what, quorums }
+    }
+
+    /// Whether `now` has the change, and `before` has not.
+    fn is_seen(&self, before: &Membership, now: &Membership) -> bool {
+        if now.id().number <= before.id().number {
+            return false;
+        }
+        let instance = |one: &Membership, name| one.position(name).map(|seat| one.instance(seat));
+        match &self.what {
+            SeatChange::Add { name, .. } => now.position(name).is_some(),
+            SeatChange::Remove { name } => now.position(name).is_none(),
+            SeatChange::Replace { name, instance: None } => {
+                now.position(name).is_some() && instance(now, name) != instance(before, name)
+            }
+            SeatChange::Replace { name, instance: wanted } => instance(now, name) == Some(*wanted),
+            SeatChange::Cancel => false,
+        }
+    }
+}
+
+/// Whether all hosts that the change names are addresses of this machine alone.
+pub(crate) fn has_near_hosts(what: &SeatChange) -> bool {
+    far_host(what).is_none()
+}
+
+/// The first host of the change that other machines may reach.
+fn far_host(what: &SeatChange) -> Option<&HostPort> {
+    match what {
+        SeatChange::Add { hosts, .. } => hosts.iter().find(|host| !is_loopback(host)),
+        SeatChange::Remove { .. } | SeatChange::Replace { .. } | SeatChange::Cancel => None,
+    }
+}
+
+/// Checks whether members carry out a change with these keys, as far as the settings say where
+/// members are: [`change`] checks the other members, too.
+pub fn check(config: &Checked, keys: Option<&Keys>, what: &SeatChange) -> Result<(), Refusal> {
+    let Some(keys) = keys else {
+        let far = config.members.iter().find(|member| !is_loopback(&member.address)).cloned();
+        let new = match (what, far_host(what)) {
+            (SeatChange::Add { name, .. }, Some(address)) => {
+                Some(Member { name: name.clone(), address: address.clone() })
+            }
+            _ => None,
+        };
+        return far.or(new).map_or(Ok(()), |member| Err(Refusal::Unsealed { member }));
+    };
+    match keys.application() {
+        Some(grant) if !grant.rights.allow(Right::Members) => {
+            Err(Refusal::NoRight { grant: grant.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Asks a member to carry `change` out, from sockets of its own on `from`, until a quorum of the
+/// new members serves, but not longer than `limit`. Dropped earlier, it leaves the outcome open.
+pub async fn change(
+    config: &Checked,
+    keys: Option<&Keys>,
+    from: SocketAddr,
+    change: &Change,
+    limit: Duration,
+) -> Result<Done, ChangeFailure> {
+    check(config, keys, &change.what)?;
+    if !change.question(Time::MAX).fits() {
+        return Err(Refusal::TooLong { max: nerio::Change::BYTES_MAX }.into());
+    }
+    let until = clock::now().after(limit);
+    let mut course = Course {
+        config,
+        keys,
+        from,
+        change,
+        until,
+        before: None,
+        known: Unfinished::default(),
+        has_begun: false,
+    };
+    match change.what {
+        SeatChange::Cancel => course.cancel().await,
+        _ => course.carry_out().await,
+    }
+}
+
+struct Course<'a> {
+    config: &'a Checked,
+    keys: Option<&'a Keys>,
+    from: SocketAddr,
+    change: &'a Change,
+    until: Time,
+    /// The membership at the begin.
+    before: Option<Arc<Membership>>,
+    known: Unfinished,
+    /// Whether a member may have begun the change, and was not heard of its end.
+    has_begun: bool,
+}
+
+/// The answer of a member.
+enum Said {
+    State(ChangeState),
+    Silent,
+    ElseOnly,
+    Differs,
+}
+
+/// The result of questions to one member after the other.
+enum Round {
+    /// An epoch was decided, by this change or by another one.
+    Decided(EpochId),
+    Cancelled(NodeName),
+    Denied(NodeName, ChangeError),
+    /// No member carries the change out, as far as they answer.
+    Nobody {
+        else_only: Vec<NodeName>,
+        differing: Vec<NodeName>,
+    },
+    /// The time is over.
+    Over,
+}
+
+impl Course<'_> {
+    async fn carry_out(&mut self) -> Result<Done, ChangeFailure> {
+        loop {
+            let Some(found) = self.find().await? else { return Err(self.unknown()) };
+            let now = Arc::clone(&found.membership);
+            let before = Arc::clone(self.before.get_or_insert_with(|| Arc::clone(&now)));
+            if self.change.is_seen(&before, &now) {
+                return self.await_service(found).await;
+            }
+            match self.ask_all(found).await {
+                Round::Decided(epoch) => return self.await_epoch(epoch).await,
+                Round::Cancelled(by) => return Err(ChangeFailure::Cancelled { by }),
+                Round::Denied(by, why) if !self.may_be_ours(&why) => {
+                    return self.denied(by, why).await;
+                }
+                Round::Denied(..) => {}
+                Round::Nobody { else_only, differing } => self.nobody(else_only, differing)?,
+                Round::Over => return Err(self.unknown()),
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Whether a refusal may follow from this change itself, which another member has begun.
+    fn may_be_ours(&self, why: &ChangeError) -> bool {
+        let before = self.before.as_ref();
+        let was_member =
+            |name: &NodeName| before.is_some_and(|before| before.position(name).is_some());
+        self.has_begun
+            && match why {
+                ChangeError::Deciding { .. } => true,
+                ChangeError::Member { name } => !was_member(name),
+                ChangeError::NotMember { name } => was_member(name),
+                _ => false,
+            }
+    }
+
+    /// The failure after a refusal, unless the members have the change by now.
+    async fn denied(&mut self, by: NodeName, why: ChangeError) -> Result<Done, ChangeFailure> {
+        if self.has_begun
+            && let Some(found) = self.find().await?
+            && let Some(before) = &self.before
+            && self.change.is_seen(before, &found.membership)
+        {
+            return self.await_service(found).await;
+        }
+        Err(ChangeFailure::Denied { by, why })
+    }
+
+    /// The failure if each member has said that it does not carry the change out.
+    fn nobody(
+        &self,
+        else_only: Vec<NodeName>,
+        differing: Vec<NodeName>,
+    ) -> Result<(), ChangeFailure> {
+        if self.has_begun || !self.known.silent.is_empty() {
+            return Ok(());
+        }
+        match self.known.denied.clone() {
+            Some((by, why)) => Err(ChangeFailure::Denied { by, why }),
+            None if else_only.is_empty() => Err(ChangeFailure::Differ { members: differing }),
+            None => Err(ChangeFailure::ElseOnly { members: else_only }),
+        }
+    }
+
+    /// Asks one member after the other, that which has begun the change first.
+    async fn ask_all(&mut self, found: FoundMembers) -> Round {
+        let FoundMembers { membership, mut seats } = found;
+        let epoch = membership.id().number;
+        let worker = self.known.worker.as_ref().map(|worker| worker.name.clone());
+        seats.sort_by_key(|(member, _)| Some(&member.name) != worker.as_ref());
+        let (mut else_only, mut differing) = (Vec::new(), Vec::new());
+        let (mut silent, mut denied) = (Vec::new(), None);
+        for (member, mut asker) in seats {
+            let Some(said) = self.ask(&mut asker, &member).await else {
+                // The round before has more answers, if there was one.
+                if self.known.silent.is_empty() {
+                    self.known.silent = silent;
+                }
+                return Round::Over;
+            };
+            let by = member.name;
+            match said {
+                Said::State(ChangeState::Done { epoch } | ChangeState::Superseded { epoch }) => {
+                    return Round::Decided(epoch);
+                }
+                Said::State(ChangeState::Cancelled) => return Round::Cancelled(by),
+                Said::State(ChangeState::Refused(why)) if asks_another(&why, epoch) => {
+                    denied.get_or_insert((by, why));
+                }
+                Said::State(ChangeState::Refused(why)) => return Round::Denied(by, why),
+                Said::State(ChangeState::Working { .. }) => {}
+                Said::Silent => {
+                    self.has_begun = true;
+                    silent.push(by);
+                }
+                Said::ElseOnly => else_only.push(by),
+                Said::Differs => differing.push(by),
+            }
+        }
+        (self.known.silent, self.known.denied) = (silent, denied);
+        Round::Nobody { else_only, differing }
+    }
+
+    /// Asks a member until it carries the change out no more; `None` when the time is over.
+    async fn ask(&mut self, asker: &mut Asker, member: &Member) -> Option<Said> {
+        loop {
+            let said = self.in_time(one(asker, member, self.change)).await?;
+            let Said::State(ChangeState::Working { phase, waits_for }) = said else {
+                return Some(said);
+            };
+            self.has_begun = true;
+            let name = member.name.clone();
+            self.known.worker = Some(Worker { name, phase, waits_for });
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Waits until the members name the epoch or a later one, and then for its service, if it has
+    /// the change.
+    async fn await_epoch(&mut self, epoch: EpochId) -> Result<Done, ChangeFailure> {
+        loop {
+            let Some(found) = self.find().await? else { return Err(self.unknown()) };
+            let now = &found.membership;
+            if now.id().number >= epoch.number {
+                let is_seen = |before: &Arc<Membership>| self.change.is_seen(before, now);
+                if self.before.as_ref().is_some_and(is_seen) {
+                    return self.await_service(found).await;
+                }
+                let members = Arc::clone(now);
+                return Err(ChangeFailure::Superseded { members });
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Waits until a quorum of the new members serves.
+    async fn await_service(&mut self, mut found: FoundMembers) -> Result<Done, ChangeFailure> {
+        loop {
+            let membership = Arc::clone(&found.membership);
+            self.known.decided = Some(Arc::clone(&membership));
+            let serving = self.in_time(serving(found)).await.transpose()?;
+            let Some(serving) = serving else { return Err(self.unknown()) };
+            if membership.quorums().is_quorum(serving) {
+                return Ok(Done::Changed(membership));
+            }
+            tokio::time::sleep(LOOK).await;
+            let Some(next) = self.find().await? else { return Err(self.unknown()) };
+            found = next;
+        }
+    }
+
+    /// Asks all members to end the change that each carries out.
+    async fn cancel(&mut self) -> Result<Done, ChangeFailure> {
+        let Some(found) = self.find().await? else { return Err(self.unknown()) };
+        let (mut ended, mut refused) = (None, None);
+        let (mut else_only, mut differing) = (Vec::new(), Vec::new());
+        for (member, mut asker) in found.seats {
+            let Some(said) = self.ask(&mut asker, &member).await else {
+                self.known.silent.push(member.name);
+                break;
+            };
+            let by = member.name;
+            match said {
+                Said::State(ChangeState::Cancelled) => ended = Some(by),
+                Said::State(ChangeState::Refused(ChangeError::NothingRuns)) => {
+                    self.known.denied.get_or_insert((by, ChangeError::NothingRuns));
+                }
+                Said::State(ChangeState::Refused(why)) => refused = Some((by, why)),
+                Said::State(_) => {}
+                Said::Silent => self.known.silent.push(by),
+                Said::ElseOnly => else_only.push(by),
+                Said::Differs => differing.push(by),
+            }
+        }
+        match (ended, refused) {
+            (Some(by), _) => Ok(Done::Cancelled { by }),
+            (None, Some((by, why))) if !asks_another(&why, 0) => {
+                Err(ChangeFailure::Denied { by, why })
+            }
+            (None, refused) => {
+                self.known.denied = self.known.denied.take().or(refused);
+                self.nobody(else_only, differing)?;
+                Err(self.unknown())
+            }
+        }
+    }
+
+    /// The members of the latest epoch; `None` when the time is over.
+    async fn find(&self) -> Result<Option<FoundMembers>, ChangeFailure> {
+        let found = self.in_time(latest_epoch::find(self.config, self.keys, self.from)).await;
+        let Some(found) = found.transpose()? else { return Ok(None) };
+        let far = found.seats.iter().find(|(member, _)| !is_loopback(&member.address));
+        match (self.keys, far) {
+            (None, Some((member, _))) => {
+                let member = member.clone();
+                Err(Refusal::Unsealed { member }.into())
+            }
+            _ => Ok(Some(found)),
+        }
+    }
+
+    /// The result, unless the time is over first.
+    async fn in_time<T>(&self, asked: impl Future<Output = T>) -> Option<T> {
+        let left = self.until.since(clock::now());
+        tokio::time::timeout(left, asked).await.ok()
+    }
+
+    fn unknown(&self) -> ChangeFailure {
+        ChangeFailure::Unknown(Box::new(self.known.clone()))
+    }
+}
+
+/// Whether another member may carry out what this one refuses: it has no vote, or is late in
+/// entering the epoch with this number.
+const fn asks_another(why: &ChangeError, epoch: u64) -> bool {
+    match why {
+        ChangeError::Outside | ChangeError::NoVote { .. } => true,
+        ChangeError::Deciding { next, .. } => *next <= epoch,
+        _ => false,
+    }
+}
+
+async fn one(asker: &mut Asker, member: &Member, change: &Change) -> Said {
+    let start = clock::now();
+    let (inc, number) = (asker.inc(), change.number);
+    let question = Message::from(change.question(start));
+    let read = |message| match message {
+        Message::Asker(ToAsker::Changed(changed))
+            if (changed.asker, changed.start, changed.number) == (inc, start, number) =>
+        {
+            Some(changed.state)
+        }
+        _ => None,
+    };
+    // A member to which the system cannot send counts as silent.
+    match asker.ask_new(member, &question, None, read).await {
+        Ok(Outcome::Answer(_, state)) => Said::State(state),
+        Ok(Outcome::ElseOnly) => Said::ElseOnly,
+        Ok(Outcome::Nothing) | Err(_) if asker.differs(&member.name) => Said::Differs,
+        Ok(Outcome::Nothing) | Err(_) => Said::Silent,
+    }
+}
+
+/// The members that serve in the epoch that was found.
+async fn serving(found: FoundMembers) -> io::Result<MemberSet> {
+    let FoundMembers { membership, seats } = found;
+    let epoch = membership.id();
+    let mut asked = JoinSet::new();
+    for (member, mut asker) in seats {
+        asked.spawn(async move {
+            let at = asker.whereabouts(&member).await;
+            at.is_some_and(|at| at.serves && at.epoch == epoch).then_some(member.name)
+        });
+    }
+    let mut serving = MemberSet::EMPTY;
+    while let Some(name) = asked.join_next().await {
+        let name = name.map_err(io::Error::other)?;
+        let seat = name.and_then(|name| membership.position(&name));
+        serving = serving.or(seat.into_iter().collect());
+    }
+    Ok(serving)
+}
+
+fn list(names: &[NodeName]) -> String {
+    let names: Vec<_> = names.iter().map(NodeName::as_str).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests;
