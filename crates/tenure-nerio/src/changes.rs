@@ -1,10 +1,10 @@
 //! Changes of members, for which an operator asks a member from elsewhere.
 //!
-//! One member carries a change out, and says how far the change is whenever it is asked. Another
-//! member is asked only if the first one falls silent or has no vote. The first one may go on all
-//! the same, so the refusal of another one then counts only if the members do not become those that
-//! the change wants. Whether a member that fell silent has begun a change stays unknown until the
-//! members show it.
+//! A single member carries a change out, and says how far the change is whenever it is asked.
+//! Another member is asked only if the first one falls silent or has no vote. The first one may go
+//! on all the same, so the refusal of another one then counts only if the members do not become
+//! those that the change wants. Whether a member that fell silent has begun a change stays unknown
+//! until the members show it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -87,7 +87,7 @@ pub enum ChangeFailure {
     Unknown(Box<Unfinished>),
 }
 
-/// All that is known of a change whose time is over. It may still be carried out.
+/// All that is known of a change whose time is over. The change may still be carried out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Unfinished {
     pub worker: Option<Worker>,

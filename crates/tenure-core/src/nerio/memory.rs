@@ -68,7 +68,7 @@ pub struct GrantTable {
     pub epoch: Option<EpochId>,
     /// Instant of that record, before which leases of earlier epochs may last.
     pub until: Time,
-    /// One for each election.
+    /// The latest grant of each election.
     pub grants: Vec<GrantRecord>,
 }
 

@@ -315,8 +315,8 @@ mod tests {
             ),
             (
                 ChangeError::NoVote { why: NoVote::Starts },
-                "no member takes the change: a cannot vote on members, because it starts, or waits \
-                 until old leases have ended|look at tenure members, and ask again",
+                "no member takes the change: a cannot vote on members, because the node starts, or \
+                 waits until old leases have ended|look at tenure members, and ask again",
             ),
             (
                 ChangeError::Last { name: name("d") },

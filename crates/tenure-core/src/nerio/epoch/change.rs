@@ -180,7 +180,7 @@ pub enum ChangeError {
 /// The reason why a member takes no part in decisions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, thiserror::Error)]
 pub enum NoVote {
-    #[error("it starts, or waits until old leases have ended")]
+    #[error("the node starts, or waits until old leases have ended")]
     Starts,
     #[error("its state directory was lost in this epoch, and with it its earlier votes")]
     Forgot,

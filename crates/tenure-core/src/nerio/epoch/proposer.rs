@@ -107,8 +107,8 @@ impl Proposer {
     }
 
     /// Notes that the proposing member itself has accepted this successor. The proposer goes on
-    /// with it, unless a promise names one of a higher ballot. That is sound without a promise of
-    /// the member: a successor that was decided by a ballot is that of all higher ballots.
+    /// with it, unless a promise names one of a higher ballot. No promise of the member is needed:
+    /// a successor that was decided by a ballot is that of all higher ballots.
     pub fn carry(&mut self, accepted: (Ballot, EpochId)) {
         self.is_begun = true;
         self.carried = self.carried.max(Some(accepted));

@@ -61,7 +61,7 @@ pub(super) struct Heritage {
 /// The leases of earlier epochs that keep candidates out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Inherited {
-    /// What others have answered; `None` once all these leases have ended, and after another start.
+    /// Answers of others; `None` once all these leases have ended, and after another start.
     pub(super) heritage: Option<Heritage>,
     /// The instant at which all these leases have ended.
     pub(super) until: Time,

@@ -6,7 +6,7 @@
 //! - 2.1.1: *A ballot is above all that this grantor has heard of.*
 //! - 2.1.6: *Only the memory that the document names is ready for its seat.*
 //! - 2.1.9: *A wedged grantor that hears of no decision proposes by itself.* The proposer died
-//!   after one member accepted. That member serves nobody until a quorum has decided.
+//!   after one member accepted. The wedged member serves nobody until a quorum has decided.
 //! - 2.1.10: *A proposal that others have overtaken ends.* Its operator is told, and asks again
 //!   where the change is still wanted.
 //! - T10: *Answers of replaced memories do not count in an upgraded epoch.*

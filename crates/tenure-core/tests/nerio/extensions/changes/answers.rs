@@ -122,7 +122,7 @@ fn stranger_reads_no_rests() {
     assert!(!sent(&effects).any(|message| matches!(message, Message::Asker(_))));
 }
 
-/// 2.2.1: epochs 1 and 2 follow within p's lease. Nobody in epoch 1 granted anything to p.
+/// 2.2.1: epochs 1 and 2 follow within p's lease. No member of epoch 1 granted anything to p.
 #[test]
 fn rests_outlive_two_changes() {
     let mut s = Story::with({
