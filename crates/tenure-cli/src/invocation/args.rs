@@ -179,11 +179,11 @@ fn members(registry: Registry) -> Command {
             registry,
             "add",
             Some("NAME[=HOST:PORT,…]"),
-            "Add a member: a running node with an empty state directory, or a voter",
+            "Add a member: a running node with an empty state directory, or one of the voters",
             "The node must run already, with an empty state directory, without --new, and with \
-             these members in its list. Its addresses are those at which others look for it. A \
-             voter has none here, and a voter that lost its state directory is removed first, \
-             then added with the new one.",
+             these members in its list. Its addresses are those at which others look for it. \
+             Voters have none here. Remove voters that lost their state directories first, then \
+             add them with the new ones.",
             "d=10.0.0.4:7101",
         ),
         change_members(
@@ -191,8 +191,8 @@ fn members(registry: Registry) -> Command {
             "remove",
             Some("NAME"),
             "Remove a member",
-            "Stop the node afterwards. A leading voter is never removed: make it resign first, \
-             with tenure resign.",
+            "Stop the node afterwards. The leader of voters is never removed: make it resign \
+             first, with tenure resign.",
             "c",
         ),
         change_members(
@@ -242,8 +242,8 @@ fn change_members(
              Give --key-file with a key that has the right members, and --quorums where the \
              quorums of the new members are no majority (a grid by its rows: grid:a+b,c+d). With \
              voters the leader makes the change.\n\n\
-             Ends with 0 when a quorum of the new members serves, 3 when no voter leads, 4 when \
-             the outcome is unknown after --timeout, 6 when the change is refused.\n\n\
+             Ends with 0 when a quorum of the new members serves, 3 when none of the voters leads, \
+             4 when the outcome is unknown after --timeout, 6 when the change is refused.\n\n\
              Example:\n  tenure members {name}{example} --config tenure.toml --key-file op.key"
         ))
 }

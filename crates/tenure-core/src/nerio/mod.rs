@@ -357,10 +357,10 @@ pub use config::{
     Checked, Config, ConfigError, HostPort, HostPortError, Limits, Member, MemberError, members,
 };
 pub use epoch::{
-    Accept, Accepted, Change, ChangeError, ChangePhase, ChangeState, Changed, Current, Decided,
-    Document, DocumentError, DocumentPart, DocumentRead, DocumentReader, EpochId, Membership,
-    Missing, NoVote, Origin, Prepare, Promise, PromiseOutcome, ReadOutcome, Ready, ReadyRead,
-    Rests, RestsRead, Seat, SeatChange, Unready, Voter, VoterState, Where,
+    Accept, Accepted, Acceptor, AcceptorState, Change, ChangeError, ChangePhase, ChangeState,
+    Changed, Current, Decided, Document, DocumentError, DocumentPart, DocumentRead, DocumentReader,
+    EpochId, Membership, Missing, NoVote, Origin, Prepare, Promise, PromiseOutcome, ReadOutcome,
+    Ready, ReadyRead, Rests, RestsRead, Seat, SeatChange, Unready, Where,
 };
 pub use event::{Event, Ignored, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};

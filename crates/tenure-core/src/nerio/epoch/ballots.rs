@@ -20,7 +20,7 @@ use super::{Ballot, EpochId};
 
 /// The memory of an answering member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub struct Voter {
+pub struct Acceptor {
     pub instance: Instance,
     /// Mark of each member's memory by position, as the answering member has written them down;
     /// empty unless the epoch is an upgraded one, whose seats name no memories.
@@ -42,7 +42,7 @@ pub struct Promise {
     pub asker: Inc,
     pub epoch: EpochId,
     pub ballot: Ballot,
-    pub voter: Voter,
+    pub acceptor: Acceptor,
     pub outcome: PromiseOutcome,
 }
 
@@ -72,7 +72,7 @@ pub struct Accepted {
     pub epoch: EpochId,
     pub ballot: Ballot,
     pub successor: EpochId,
-    pub voter: Voter,
+    pub acceptor: Acceptor,
 }
 
 /// The successor of an epoch is decided. The message teaches its recipient whom to ask.

@@ -6,7 +6,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::super::identity::Inc;
-use super::{Ballot, EpochId, HeldRest, RestBounds, Voter};
+use super::{Acceptor, Ballot, EpochId, HeldRest, RestBounds};
 use crate::name::ElectionName;
 
 /// A question for the rests of the leases that were granted before the epoch `into`.
@@ -23,8 +23,8 @@ pub struct Rests {
     /// Incarnation that asked.
     pub asker: Inc,
     pub into: EpochId,
-    pub voter: Voter,
-    pub state: VoterState,
+    pub acceptor: Acceptor,
+    pub state: AcceptorState,
     /// Bounds of the whole answer, at the time of this page.
     pub bounds: RestBounds,
     /// Election after which the page begins, as the question named it.
@@ -36,7 +36,7 @@ pub struct Rests {
 
 /// The reason why a member may answer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub enum VoterState {
+pub enum AcceptorState {
     /// The member accepted `into` by `ballot` in `epoch`, and grants nothing any more there.
     Wedged { epoch: EpochId, ballot: Ballot, into: EpochId },
     /// The member has entered the epoch, and answers for all of the epoch before.
@@ -60,10 +60,10 @@ impl fmt::Display for Rests {
         let Self { into, state, bounds, after, rests, more, .. } = self;
         write!(f, "rests into epoch {}", into.number)?;
         match state {
-            VoterState::Wedged { ballot, into, .. } => {
+            AcceptorState::Wedged { ballot, into, .. } => {
                 write!(f, " wedged for {} ballot {ballot}", into.number)?;
             }
-            VoterState::Entered => f.write_str(" entered")?,
+            AcceptorState::Entered => f.write_str(" entered")?,
         }
         let RestBounds { rest, unknown, floor } = bounds;
         write!(f, " at most {rest:?} unknown {unknown:?} fence {floor}")?;

@@ -27,7 +27,8 @@ mod whereabouts;
 mod witnesses;
 
 pub use ballots::{
-    Accept, Accepted, Decided, Prepare, Promise, PromiseOutcome, Ready, ReadyRead, Unready, Voter,
+    Accept, Accepted, Acceptor, Decided, Prepare, Promise, PromiseOutcome, Ready, ReadyRead,
+    Unready,
 };
 pub use change::{
     Change, ChangeError, ChangePhase, ChangeState, Changed, Missing, NoVote, SeatChange,
@@ -35,7 +36,7 @@ pub use change::{
 pub(in crate::nerio) use confirmation::Confirmation;
 pub use document::{Document, DocumentError, Origin, Seat};
 pub use id::EpochId;
-pub use inquiry::{Rests, RestsRead, VoterState};
+pub use inquiry::{AcceptorState, Rests, RestsRead};
 pub(in crate::nerio) use learning::{EpochNews, Learning, Verdict};
 pub use membership::Membership;
 pub use proposer::{Phase, Proposer};

@@ -10,29 +10,29 @@ use super::super::by_member::ByMember;
 use super::super::identity::{Instance, Mark};
 use super::super::quorum::MemberSet;
 use super::super::roster::replaced;
-use super::{Membership, Voter};
+use super::{Acceptor, Membership};
 
 /// The memories whose answers count, one for each member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(in crate::nerio) struct Witnesses(ByMember<Voter>);
+pub(in crate::nerio) struct Witnesses(ByMember<Acceptor>);
 
 impl Witnesses {
-    /// Takes an answer of `voter` for the seat at position `member`. `None` if the answer does not
-    /// count; otherwise the members whose earlier answers count no more.
+    /// Takes an answer of `acceptor` for the seat at position `member`. `None` if the answer does
+    /// not count; otherwise the members whose earlier answers count no more.
     pub(in crate::nerio) fn hear(
         &mut self,
         membership: &Membership,
         member: usize,
-        voter: &Voter,
+        acceptor: &Acceptor,
     ) -> Option<MemberSet> {
         if let Some(seat) = membership.instance(member) {
-            return (seat == voter.instance).then_some(MemberSet::EMPTY);
+            return (seat == acceptor.instance).then_some(MemberSet::EMPTY);
         }
-        if self.0.get(member).is_some_and(|known| known.instance != voter.instance) {
+        if self.0.get(member).is_some_and(|known| known.instance != acceptor.instance) {
             return None;
         }
-        self.0.insert(member, voter.clone());
-        let words = self.0.iter().map(|(member, Voter { instance, memories })| {
+        self.0.insert(member, acceptor.clone());
+        let words = self.0.iter().map(|(member, Acceptor { instance, memories })| {
             let marks: &[Mark] = memories;
             let word: (usize, Instance, &[Mark]) = (*member, *instance, marks);
             word

@@ -25,8 +25,8 @@ use core::time::Duration;
 use super::super::body::{Holder, Refusal, Release};
 use super::super::config::Config;
 use super::super::epoch::{
-    Ballot, EpochId, HeldRest, Inheritance, Membership, Page, RestBounds, Rests, RestsRead, Rival,
-    Source, VoterState, Witnesses,
+    AcceptorState, Ballot, EpochId, HeldRest, Inheritance, Membership, Page, RestBounds, Rests,
+    RestsRead, Rival, Source, Witnesses,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::identity::Who;
@@ -142,18 +142,18 @@ impl Heritage {
     }
 
     fn source(&mut self, name: &NodeName, rests: &Rests, is_final: bool) -> Option<Source> {
-        let voter = &rests.voter;
+        let acceptor = &rests.acceptor;
         match rests.state {
-            VoterState::Entered => {
+            AcceptorState::Entered => {
                 let seat = self.into.position(name)?;
-                let is_its = self.into.instance(seat) == Some(voter.instance);
-                is_its.then_some(Source::Entered { instance: voter.instance })
+                let is_its = self.into.instance(seat) == Some(acceptor.instance);
+                is_its.then_some(Source::Entered { instance: acceptor.instance })
             }
-            VoterState::Wedged { epoch, ballot, into } => {
+            AcceptorState::Wedged { epoch, ballot, into } => {
                 let before = self.inheritance.before().filter(|before| before.id() == epoch)?;
                 let before = Arc::clone(before);
                 let member = before.position(name)?;
-                let denied = self.witnesses.hear(&before, member, voter)?;
+                let denied = self.witnesses.hear(&before, member, acceptor)?;
                 for other in denied.iter().filter(|_| !is_final) {
                     self.inheritance.forget(other);
                 }
@@ -259,9 +259,9 @@ impl Grantor {
         let state = if !self.is_awake() {
             None
         } else if read.into == own {
-            Some(VoterState::Entered)
+            Some(AcceptorState::Entered)
         } else if read.into.number > own.number {
-            accepted.map(|(ballot, next)| VoterState::Wedged {
+            accepted.map(|(ballot, next)| AcceptorState::Wedged {
                 epoch: own,
                 ballot: *ballot,
                 into: next.id(),
@@ -281,11 +281,17 @@ impl Grantor {
         }
     }
 
-    fn rests_page(&self, now: Time, from: &Sender, read: &RestsRead, state: VoterState) -> Rests {
+    fn rests_page(
+        &self,
+        now: Time,
+        from: &Sender,
+        read: &RestsRead,
+        state: AcceptorState,
+    ) -> Rests {
         let mut page = Rests {
             asker: from.who.inc,
             into: read.into,
-            voter: self.voter(),
+            acceptor: self.acceptor(),
             state,
             bounds: self.rest_bounds(now),
             after: read.after.clone(),

@@ -24,7 +24,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::super::epoch::{
-    Ballot, Current, Decided, EpochId, Membership, Rests, RestsRead, Vote, VoterState, Where,
+    AcceptorState, Ballot, Current, Decided, EpochId, Membership, Rests, RestsRead, Vote, Where,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::message::{Sender, ToGrantor};
@@ -210,8 +210,8 @@ impl Grantor {
         let Some(Joining { heritage, .. }) = &self.joining else { return };
         let before = heritage.into.document().before;
         let is_wedged_there = match rests.state {
-            VoterState::Wedged { epoch, .. } => epoch == before,
-            VoterState::Entered => false,
+            AcceptorState::Wedged { epoch, .. } => epoch == before,
+            AcceptorState::Entered => false,
         };
         if from.proved && is_wedged_there && heritage.inheritance.before().is_none() {
             self.need(now, from, before, None, out);
@@ -251,8 +251,8 @@ impl Grantor {
             let answer = Rests {
                 asker: self.who.inc,
                 into: joining.heritage.into.id(),
-                voter: self.voter(),
-                state: VoterState::Wedged { epoch: own, ballot: *ballot, into: next.id() },
+                acceptor: self.acceptor(),
+                state: AcceptorState::Wedged { epoch: own, ballot: *ballot, into: next.id() },
                 bounds: self.rest_bounds(now),
                 after: None,
                 rests: self.rests_after(None, now).collect(),

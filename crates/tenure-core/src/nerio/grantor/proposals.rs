@@ -17,8 +17,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::super::epoch::{
-    Accept, Accepted, Ballot, ChangeState, Decided, EpochId, Membership, Phase, Prepare, Promise,
-    PromiseOutcome, Proposer, Ready, ReadyRead, Unready, Voter, Witnesses,
+    Accept, Accepted, Acceptor, Ballot, ChangeState, Decided, EpochId, Membership, Phase, Prepare,
+    Promise, PromiseOutcome, Proposer, Ready, ReadyRead, Unready, Witnesses,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::message::{Message, Sender, ToGrantor};
@@ -79,7 +79,7 @@ impl Grantor {
         let (witnesses, unready) = (Witnesses::default(), BTreeMap::new());
         self.proposals.running =
             Some(Proposal { proposer, own, witnesses, unready, again: Time::MAX });
-        self.ask_voters(now, out);
+        self.ask_acceptors(now, out);
     }
 
     /// Notes that this grantor has accepted a successor: its own proposal goes on with it, and a
@@ -91,7 +91,7 @@ impl Grantor {
             let phase = proposal.proposer.phase();
             proposal.proposer.carry(accepted);
             if proposal.proposer.phase() != phase {
-                self.ask_voters(now, out);
+                self.ask_acceptors(now, out);
             }
         }
     }
@@ -115,7 +115,7 @@ impl Grantor {
 
     /// Sends the present question to all that have not answered it, and sets the time of its
     /// repetition.
-    fn ask_voters(&mut self, now: Time, out: &mut Out) {
+    fn ask_acceptors(&mut self, now: Time, out: &mut Out) {
         let spread = self.config.refresh.saturating_mul(1 << self.proposals.refusals.min(7));
         let pause = self.config.refresh + self.lot(spread.min(PAUSE_MAX));
         let epoch = self.membership.id();
@@ -139,11 +139,16 @@ impl Grantor {
     }
 
     /// The position of the member that answers about the end of `epoch`, if its answer counts.
-    fn heard_voter(&mut self, from: &Sender, epoch: EpochId, voter: &Voter) -> Option<usize> {
+    fn heard_acceptor(
+        &mut self,
+        from: &Sender,
+        epoch: EpochId,
+        acceptor: &Acceptor,
+    ) -> Option<usize> {
         let is_own = from.proved && epoch == self.membership.id();
         let member = self.membership.position(&from.who.name).filter(|_| is_own)?;
         let proposal = self.proposals.running.as_mut()?;
-        let denied = proposal.witnesses.hear(&self.membership, member, voter)?;
+        let denied = proposal.witnesses.hear(&self.membership, member, acceptor)?;
         denied.iter().for_each(|other| proposal.proposer.forget(other));
         Some(member)
     }
@@ -155,7 +160,7 @@ impl Grantor {
         promise: &Promise,
         out: &mut Out,
     ) {
-        let Some(member) = self.heard_voter(from, promise.epoch, &promise.voter) else {
+        let Some(member) = self.heard_acceptor(from, promise.epoch, &promise.acceptor) else {
             return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
         };
         let Some(proposal) = &mut self.proposals.running else { return };
@@ -172,7 +177,7 @@ impl Grantor {
                     self.need(now, from, successor, None, out);
                 }
                 if is_over {
-                    self.ask_voters(now, out);
+                    self.ask_acceptors(now, out);
                 }
             }
         }
@@ -185,7 +190,7 @@ impl Grantor {
         accepted: &Accepted,
         out: &mut Out,
     ) {
-        let Some(member) = self.heard_voter(from, accepted.epoch, &accepted.voter) else {
+        let Some(member) = self.heard_acceptor(from, accepted.epoch, &accepted.acceptor) else {
             return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
         };
         let Some(proposal) = &mut self.proposals.running else { return };
@@ -252,7 +257,7 @@ impl Grantor {
         }
         proposal.unready.remove(&from.who.name);
         if proposal.proposer.on_ready(seat, ready.successor) {
-            self.ask_voters(now, out);
+            self.ask_acceptors(now, out);
         }
     }
 
@@ -311,7 +316,7 @@ impl Grantor {
             self.proposals.refusals = self.proposals.refusals.saturating_add(1);
             self.proposals.used = self.proposals.used.max(ballot);
         }
-        self.ask_voters(now, out);
+        self.ask_acceptors(now, out);
     }
 
     /// Proposes what this grantor has accepted, if no decision has been heard of.

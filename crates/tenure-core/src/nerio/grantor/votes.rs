@@ -19,8 +19,8 @@ use alloc::vec::Vec;
 
 use super::super::by_member::ByMember;
 use super::super::epoch::{
-    Accept, Accepted, Ballot, Decided, Document, EpochId, Membership, NoVote, Origin, Prepare,
-    Promise, PromiseOutcome, Vote, Voter,
+    Accept, Accepted, Acceptor, Ballot, Decided, Document, EpochId, Membership, NoVote, Origin,
+    Prepare, Promise, PromiseOutcome, Vote,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::message::{Sender, ToGrantor};
@@ -247,28 +247,29 @@ impl Grantor {
         let (promised, epoch) = (*promised, self.membership.id());
         let accepted = accepted.as_ref().map(|(ballot, next)| (*ballot, next.id()));
         for (_, (from, asked)) in core::mem::take(&mut self.votes.asked).iter() {
-            let (asker, voter) = (from.who.inc, self.voter());
-            let promise = |ballot, outcome, voter| Promise { asker, epoch, ballot, voter, outcome };
+            let (asker, acceptor) = (from.who.inc, self.acceptor());
+            let promise =
+                |ballot, outcome, acceptor| Promise { asker, epoch, ballot, acceptor, outcome };
             let is_accepted = |by: Ballot, next: EpochId| accepted == Some((by, next));
             match *asked {
                 Asked::Promise { ballot } if ballot == promised => {
                     let outcome = PromiseOutcome::Promised { accepted };
-                    send(out, from, promise(ballot, outcome, voter));
+                    send(out, from, promise(ballot, outcome, acceptor));
                 }
                 Asked::Acceptance { ballot, successor } if is_accepted(ballot, successor) => {
-                    send(out, from, Accepted { asker, epoch, ballot, successor, voter });
+                    send(out, from, Accepted { asker, epoch, ballot, successor, acceptor });
                 }
                 Asked::Promise { ballot } | Asked::Acceptance { ballot, .. } => {
                     let outcome = PromiseOutcome::Refused { above: promised };
-                    send(out, from, promise(ballot, outcome, voter));
+                    send(out, from, promise(ballot, outcome, acceptor));
                 }
             }
         }
     }
 
     /// This memory, as its answers about the end of its epoch name it.
-    pub(super) fn voter(&self) -> Voter {
+    pub(super) fn acceptor(&self) -> Acceptor {
         let memories = if self.is_upgraded() { self.marks() } else { Vec::new() };
-        Voter { instance: self.instance, memories }
+        Acceptor { instance: self.instance, memories }
     }
 }

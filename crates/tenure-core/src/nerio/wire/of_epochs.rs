@@ -7,9 +7,9 @@ use core::time::Duration;
 
 use super::super::config::Config;
 use super::super::epoch::{
-    Accept, Accepted, Ballot, Change, ChangeError, ChangeState, Changed, Decided, EpochId,
-    HeldRest, Missing, Prepare, Promise, PromiseOutcome, Ready, ReadyRead, RestBounds, Rests,
-    RestsRead, SeatChange, Unready, Voter, VoterState,
+    Accept, Accepted, Acceptor, AcceptorState, Ballot, Change, ChangeError, ChangeState, Changed,
+    Decided, EpochId, HeldRest, Missing, Prepare, Promise, PromiseOutcome, Ready, ReadyRead,
+    RestBounds, Rests, RestsRead, SeatChange, Unready,
 };
 use super::super::identity::{Inc, Instance, Mark, Who};
 use super::super::message::Message;
@@ -29,20 +29,26 @@ fn name() -> NodeName {
     NodeName::new(&full("n", NodeName::MAX_BYTES)).unwrap()
 }
 
-fn voter() -> Voter {
+fn acceptor() -> Acceptor {
     let memories = alloc::vec![Mark([u8::MAX; 8]); Config::MEMBERS_MAX];
-    Voter { instance: Instance(u128::MAX), memories }
+    Acceptor { instance: Instance(u128::MAX), memories }
 }
 
 fn promise() -> Message {
     let accepted = Some((BALLOT, EPOCH));
     let outcome = PromiseOutcome::Promised { accepted };
-    Message::from(Promise { asker: ASKER, epoch: EPOCH, ballot: BALLOT, voter: voter(), outcome })
+    Message::from(Promise {
+        asker: ASKER,
+        epoch: EPOCH,
+        ballot: BALLOT,
+        acceptor: acceptor(),
+        outcome,
+    })
 }
 
 fn accepted() -> Message {
-    let (epoch, successor, voter) = (EPOCH, EPOCH, voter());
-    Message::from(Accepted { asker: ASKER, epoch, ballot: BALLOT, successor, voter })
+    let (epoch, successor, acceptor) = (EPOCH, EPOCH, acceptor());
+    Message::from(Accepted { asker: ASKER, epoch, ballot: BALLOT, successor, acceptor })
 }
 
 /// The page of a grantor with the longest names.
@@ -58,8 +64,8 @@ fn rests() -> Message {
     let mut page = Rests {
         asker: ASKER,
         into: EPOCH,
-        voter: voter(),
-        state: VoterState::Wedged { epoch: EPOCH, ballot: BALLOT, into: EPOCH },
+        acceptor: acceptor(),
+        state: AcceptorState::Wedged { epoch: EPOCH, ballot: BALLOT, into: EPOCH },
         bounds: RestBounds {
             rest: Duration::MAX,
             unknown: Duration::MAX,

@@ -2,9 +2,9 @@
 
 use tenure_core::nerio::epoch::{Ballot, HeldRest, RestBounds};
 use tenure_core::nerio::{
-    Accept, Accepted, Change, ChangeError, ChangePhase, ChangeState, Changed, Decided, EpochId,
-    HostPort, Instance, Message, Prepare, Promise, PromiseOutcome, Ready, ReadyRead, Rests,
-    RestsRead, SeatChange, Unready, Voter, VoterState,
+    Accept, Accepted, Acceptor, AcceptorState, Change, ChangeError, ChangePhase, ChangeState,
+    Changed, Decided, EpochId, HostPort, Instance, Message, Prepare, Promise, PromiseOutcome,
+    Ready, ReadyRead, Rests, RestsRead, SeatChange, Unready,
 };
 use tenure_testkit::Rng;
 
@@ -17,9 +17,9 @@ fn ballot(rng: &mut Rng) -> Ballot {
     Ballot { counter: number(rng), inc: asker(rng) }
 }
 
-fn voter(rng: &mut Rng) -> Voter {
+fn acceptor(rng: &mut Rng) -> Acceptor {
     let memories = (0..rng.within(0..5)).map(|_| instance(rng).mark()).collect();
-    Voter { instance: Instance(u128::from(rng.within(0..4))), memories }
+    Acceptor { instance: Instance(u128::from(rng.within(0..4))), memories }
 }
 
 /// The epoch of the nodes, that of another document, or any.
@@ -58,12 +58,12 @@ fn rests(rng: &mut Rng) -> Rests {
         rest: span(rng),
     };
     let (epoch, ballot, into) = (some_epoch(rng), ballot(rng), some_epoch(rng));
-    let wedged = VoterState::Wedged { epoch, ballot, into };
+    let wedged = AcceptorState::Wedged { epoch, ballot, into };
     Rests {
         asker: asker(rng),
         into: some_epoch(rng),
-        voter: voter(rng),
-        state: if flag(rng) { wedged } else { VoterState::Entered },
+        acceptor: acceptor(rng),
+        state: if flag(rng) { wedged } else { AcceptorState::Entered },
         bounds: RestBounds { rest: span(rng), unknown: span(rng), floor: fence(rng) },
         after: flag(rng).then(|| any_election(rng)),
         rests: (0..rng.within(0..3)).map(|_| rest(rng)).collect(),
@@ -82,10 +82,10 @@ pub(super) fn anything(rng: &mut Rng) -> Message {
                 true => PromiseOutcome::Promised { accepted: Some((ballot, successor)) },
                 false => PromiseOutcome::Refused { above: ballot },
             };
-            Message::from(Promise { asker, epoch, ballot, voter: voter(rng), outcome })
+            Message::from(Promise { asker, epoch, ballot, acceptor: acceptor(rng), outcome })
         }
         2 => Message::from(Accept { epoch, ballot, successor }),
-        3 => Message::from(Accepted { asker, epoch, ballot, successor, voter: voter(rng) }),
+        3 => Message::from(Accepted { asker, epoch, ballot, successor, acceptor: acceptor(rng) }),
         4 => Message::from(RestsRead { into: epoch, after: None }),
         5 => Message::from(rests(rng)),
         6 => {

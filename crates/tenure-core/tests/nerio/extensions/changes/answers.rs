@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::ElectionName;
-use tenure_core::nerio::{Refusal, VoterState};
+use tenure_core::nerio::{AcceptorState, Refusal};
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn unwedged_member_answers_nothing() {
     s.flush_one("a");
     let answer = rests(&mut s, "b", "a", read(next.id())).unwrap();
     let (epoch, into) = (zero(&s), next.id());
-    assert_eq!(answer.state, VoterState::Wedged { epoch, ballot: ballot(1), into });
+    assert_eq!(answer.state, AcceptorState::Wedged { epoch, ballot: ballot(1), into });
     assert_eq!(answer.rests[0].who, s.who("p"));
 }
 
@@ -96,7 +96,7 @@ fn joining_member_answers_for_itself() {
     decide(&mut s, "b", "a", Some(ballot(1)), &next);
     assert!(!has_entered(&s, "a", 1));
     let answer = rests(&mut s, "b", "a", read(next.id())).unwrap();
-    assert!(matches!(answer.state, VoterState::Wedged { .. }), "{answer}");
+    assert!(matches!(answer.state, AcceptorState::Wedged { .. }), "{answer}");
 }
 
 /// 2.2.5: the rest that another member passes on is counted from its receipt, not from the grant.
@@ -106,7 +106,7 @@ fn entered_member_answers_for_all() {
     let into = document(&s, "a").id();
     for grantor in ["a", "b", "c", "d"] {
         let answer = rests(&mut s, "d", grantor, read(into)).unwrap();
-        assert_eq!(answer.state, VoterState::Entered, "{grantor}");
+        assert_eq!(answer.state, AcceptorState::Entered, "{grantor}");
         assert_eq!(answer.rests.iter().filter(|rest| rest.who == s.who("p")).count(), 1);
     }
 }

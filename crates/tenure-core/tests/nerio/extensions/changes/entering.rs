@@ -2,7 +2,7 @@
 
 use tenure_core::Input;
 use tenure_core::nerio::epoch::{HeldRest, RestBounds};
-use tenure_core::nerio::{Record, Refusal, Voter, VoterState};
+use tenure_core::nerio::{Acceptor, AcceptorState, Record, Refusal};
 
 use super::*;
 
@@ -12,8 +12,8 @@ fn answer(s: &mut Story, by: &'static str, next: &Document, ballot: Ballot) -> R
     Rests {
         asker: s.who("d").inc,
         into,
-        voter: Voter { instance: instance(s, by), memories: vec![] },
-        state: VoterState::Wedged { epoch, ballot, into },
+        acceptor: Acceptor { instance: instance(s, by), memories: vec![] },
+        state: AcceptorState::Wedged { epoch, ballot, into },
         bounds: RestBounds { rest: ms(0), unknown: ms(0), floor: Fence::NONE },
         after: None,
         rests: vec![],
@@ -62,9 +62,9 @@ fn quorum_of_answers_is_needed() {
 fn member_enters_by_entered_member() {
     let (mut s, next) = told();
     let epoch = zero(&s);
-    let entered = Rests { state: VoterState::Entered, ..answer(&mut s, "b", &next, ballot(1)) };
-    let voter = Voter { instance: Instance(5), memories: vec![] };
-    tell_in(&mut s, epoch, "b", "d", Rests { voter, ..entered.clone() });
+    let entered = Rests { state: AcceptorState::Entered, ..answer(&mut s, "b", &next, ballot(1)) };
+    let acceptor = Acceptor { instance: Instance(5), memories: vec![] };
+    tell_in(&mut s, epoch, "b", "d", Rests { acceptor, ..entered.clone() });
     let forged = Sender { proved: false, ..sender_in(&s, "b", epoch) };
     s.tell_as(&forged, "d", entered.clone().into());
     let other_life = Rests { asker: Inc(5), ..entered.clone() };
@@ -82,7 +82,7 @@ fn answer_of_other_epoch_does_not_count() {
     for member in ["a", "b", "c"] {
         let answer = answer(&mut s, member, &next, ballot(1));
         let stray = EpochId { number: 0, digest: 7 };
-        let state = VoterState::Wedged { epoch: stray, ballot: ballot(1), into: next.id() };
+        let state = AcceptorState::Wedged { epoch: stray, ballot: ballot(1), into: next.id() };
         tell_in(&mut s, epoch, member, "d", Rests { state, ..answer });
     }
     assert!(!has_entered(&s, "d", 1));
@@ -170,7 +170,7 @@ fn later_answers_refine() {
     assert!(has_entered(&s, "d", 1));
     let effects = ask_in(&mut s, next.id(), "p", "d", request(at(6)));
     assert!(granted(&effects).is_none(), "b answers for somebody unknown");
-    let third = Rests { voter: answer(&mut s, "c", &next, ballot(1)).voter, ..first };
+    let third = Rests { acceptor: answer(&mut s, "c", &next, ballot(1)).acceptor, ..first };
     let effects = tell_in(&mut s, epoch, "c", "d", third);
     assert_eq!(granted(&effects).map(|granted| granted.start), Some(at(6)), "it has waited");
 }

@@ -2,7 +2,7 @@
 
 use tenure_core::Time;
 use tenure_core::nerio::epoch::RestBounds;
-use tenure_core::nerio::{Query, Record, Refusal, State, Voter, VoterState};
+use tenure_core::nerio::{Acceptor, AcceptorState, Query, Record, Refusal, State};
 
 use super::*;
 
@@ -119,12 +119,13 @@ fn quarantine_covers_inherited_leases() {
     decide(&mut s, "a", "d", Some(ballot(1)), &next);
     let (epoch, into) = (zero(&s), next.id());
     for member in ["a", "b"] {
-        let state = VoterState::Wedged { epoch, ballot: ballot(1), into };
+        let state = AcceptorState::Wedged { epoch, ballot: ballot(1), into };
         let (rest, unknown) = (ms(9_000), ms(9_000));
         let bounds = RestBounds { rest, unknown, floor: Fence::NONE };
-        let voter = Voter { instance: s.instance(member), memories: vec![] };
+        let acceptor = Acceptor { instance: s.instance(member), memories: vec![] };
         let (asker, rests) = (s.who("d").inc, vec![]);
-        let answer = Rests { asker, into, voter, state, bounds, after: None, rests, more: false };
+        let answer =
+            Rests { asker, into, acceptor, state, bounds, after: None, rests, more: false };
         tell_in(&mut s, epoch, member, "d", answer);
     }
     assert!(has_entered(&s, "d", 1));

@@ -2,8 +2,8 @@
 
 use tenure_core::nerio::epoch::Ballot;
 use tenure_core::nerio::{
-    ChangeState, Current, Ignored, Message, OwnEvent, PromiseOutcome, Refusal, Service, ToAsker,
-    ToGrantor, Voter,
+    Acceptor, ChangeState, Current, Ignored, Message, OwnEvent, PromiseOutcome, Refusal, Service,
+    ToAsker, ToGrantor,
 };
 use tenure_core::{Input, Protocol};
 
@@ -250,9 +250,9 @@ fn replaced_memory_does_not_count() {
                 continue;
             };
             let (epoch, ballot) = (asked.epoch, asked.ballot);
-            let voter = Voter { instance: Instance(99), memories: vec![] };
+            let acceptor = Acceptor { instance: Instance(99), memories: vec![] };
             let outcome = PromiseOutcome::Promised { accepted: None };
-            let promise = Promise { asker, epoch, ballot, voter, outcome };
+            let promise = Promise { asker, epoch, ballot, acceptor, outcome };
             tell_in(&mut s, epoch, "c", "a", promise);
             promised += 1;
         }
