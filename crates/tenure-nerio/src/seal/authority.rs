@@ -195,7 +195,7 @@ mod tests {
         assert!(asked("audit").iter().all(|message| all.may_say(message)));
         assert!(!some.may_say(&list) && all.may_say(&list));
         assert!(some.may_say(&place) && some.may_say(&document));
-        assert!(!with("contend").may_say(&document) && !with("ask").may_say(&of_members[0]));
+        assert!(with("ask").may_say(&document) && !with("ask").may_say(&of_members[0]));
         let every = Which::All;
         let own = Which::Beginning("billing/".parse().unwrap());
         let every = elections(every);

@@ -12,13 +12,13 @@ use crate::story::*;
 fn steps_1_to_3_sample_and_broadcast() {
     let mut s = Story::new();
     let effects = s.campaign("p");
-    let line = |place| {
+    let line = |member| {
         format!(
-            "to member {place}: request x start 10.000000 for 1s fence 1 first 10.000000 \
+            "to member {member}: request x start 10.000000 for 1s fence 1 first 10.000000 \
              priority 0"
         )
     };
-    assert_eq!(lines(&effects), [line(0), line(1), line(2)]);
+    assert_eq!(lines(&effects), [line("a"), line("b"), line("c")]);
 }
 
 /// Step 5: "if p ≠ A ∧ T < F, then ignore the request" (10.2: refuse it).
@@ -91,9 +91,9 @@ fn step_8_the_effects_of_a_completion() {
     s.deliver("p", "a");
     s.deliver("p", "b");
     s.deliver("a", "p");
-    let renewal = |place| {
+    let renewal = |member| {
         format!(
-            "to member {place}: request x start 10.005000 for 1s fence 1 first 10.000000 \
+            "to member {member}: request x start 10.005000 for 1s fence 1 first 10.000000 \
              priority 0 leading announced 1"
         )
     };
@@ -103,9 +103,9 @@ fn step_8_the_effects_of_a_completion() {
             "claim x until 10.900000 fence 1".to_owned(),
             "x: fence 1 has {00000001@1:10.005000.0 00000002@1:10.005000.0}".to_owned(),
             "x: elected p fence 1".to_owned(),
-            renewal(0),
-            renewal(1),
-            renewal(2),
+            renewal("a"),
+            renewal("b"),
+            renewal("c"),
         ]
     );
 }
