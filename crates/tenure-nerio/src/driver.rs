@@ -8,7 +8,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::thread;
 use std::time::Duration;
 
 use tenure::driver::{Backend, Machine, Repeats};
@@ -39,7 +38,7 @@ use crate::seal::{self, Authority, SEALED_MAX};
 use crate::sealed_transport::Line;
 use crate::state::WriteError;
 use crate::storage::{FlushAnswers, Records};
-use crate::transport::{Transport, is_near};
+use crate::transport::Transport;
 use crate::verifications::{Proof, Proofs};
 
 /// Longest wait of a closing node for the arrival of its releases.
@@ -410,21 +409,11 @@ impl<T: Transport> Backend for Wire<T> {
     const KINDS: usize = 3;
 
     async fn next(&mut self) -> Incoming {
-        let is_member = self.membership().position(&self.name).is_some();
         let Self { transport, buffer, flushed, places, .. } = self;
-        let here = transport.local_address();
         let received = poll_fn(|context| transport.poll_receive(context, buffer));
         tokio::select! {
             biased;
-            received = received => {
-                if is_member && received.as_ref().is_ok_and(|(_, from)| is_near(*from, here)) {
-                    // This thread may have interrupted the sender, which may have datagrams for
-                    // other members to send. Let it run first, so that other processors handle
-                    // those at the same time.
-                    thread::yield_now();
-                }
-                datagram(received)
-            }
+            received = received => datagram(received),
             Some(done) = flushed.recv() => Incoming::Flushed(done),
             looked = places.looked() => Incoming::LookUpResult(looked),
         }

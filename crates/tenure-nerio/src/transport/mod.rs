@@ -34,8 +34,3 @@ pub trait Transport: Send + 'static {
     /// Forgets what the last datagram showed, because it is or may be forged.
     fn disbelieve(&mut self) {}
 }
-
-/// Whether a process on the machine of the socket at `here` sent the datagram.
-pub(crate) fn is_near(from: SocketAddr, here: SocketAddr) -> bool {
-    from.ip().to_canonical().is_loopback() || from.ip() == here.ip()
-}

@@ -15,7 +15,7 @@ use crate::name::NodeName;
 /// checked. Grantors, candidates and observers count members by positions, the ranks of their names
 /// in ascending order, which are the same on every node; a [`MemberSet`] holds such positions.
 ///
-/// A membership is apart from the settings of a node ([`Config`](super::super::Config)) because
+/// A membership is apart from the settings of a node ([`Config`]) because
 /// section 10.6 replaces it while the node runs. A node begins with the membership that its grantor
 /// has written down, or with that of its [settings](super::super::Checked::membership). A node
 /// without a grantor learns that of the members.
