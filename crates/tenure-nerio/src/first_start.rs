@@ -55,7 +55,7 @@ mod tests {
     use std::time::Duration;
 
     use tenure_core::Fence;
-    use tenure_core::nerio::{Boot, EpochId, Inc, Instance, Request, Who};
+    use tenure_core::nerio::{EpochId, Inc, Instance, Request, Who};
 
     use super::*;
 

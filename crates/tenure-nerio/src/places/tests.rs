@@ -132,8 +132,8 @@ async fn unresolved_name_is_trouble() {
         |places: &Places| -> Vec<_> { places.troubles().iter().map(ToString::to_string).collect() };
     for known in [false, true] {
         assert!(troubles(&places).is_empty());
-        let found = Err("refused".to_owned());
-        places.on_looked(LookUpResult { member: name("a"), nth: 0, found });
+        let refused = Err("refused".to_owned());
+        places.on_looked(LookUpResult { member: name("a"), nth: 0, found: refused });
         let told = troubles(&places);
         let words = if known { "where it was is tried" } else { "see to its DNS record" };
         assert!(told.len() == 1 && told[0].contains(words), "{told:?}");

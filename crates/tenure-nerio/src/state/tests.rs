@@ -83,7 +83,7 @@ pub(super) fn grantor(node: &str) -> Grantor {
 
 /// The settings of a cluster of one.
 fn config() -> Checked {
-    let members = tenure_core::nerio::members("a=127.0.0.1:7101").unwrap();
+    let members = nerio::members("a=127.0.0.1:7101").unwrap();
     Config::new(ClusterName::new("c").unwrap(), members).check().unwrap()
 }
 

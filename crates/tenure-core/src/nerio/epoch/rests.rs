@@ -401,10 +401,11 @@ impl Inheritance {
             held.retain(|held| !is_its(held) || start < held.start);
         }
         let key = (election.clone(), who.clone());
+        let has_room = self.released.len() < self.rests_max;
         match self.released.get_mut(&key) {
             Some((by, up_to)) if *by == address => *up_to = start.max(*up_to),
             Some(_) => {}
-            None if self.released.len() < self.rests_max => {
+            None if has_room => {
                 self.released.insert(key, (address, start));
             }
             None => {}

@@ -46,7 +46,7 @@ fn found(number: u64, until: u64, grants: Vec<GrantRecord>) -> Grants {
     Grants::SameBoot(GrantTable { epoch, until, grants })
 }
 
-fn core_memory(world: &World, boot: &str) -> tenure_core::nerio::Memory {
+fn core_memory(world: &World, boot: &str) -> nerio::Memory {
     let (_state, recovered) = world.open(boot, Opening::Existing).unwrap();
     recovered.into_core(&config()).unwrap()
 }
@@ -149,7 +149,7 @@ fn entry_without_table_waits() {
     for _ in 0..2 {
         assert_eq!(world.known("boot 1"), Grants::OtherEpoch);
         let memory = core_memory(&world, "boot 1");
-        assert_eq!(memory.kept, tenure_core::nerio::Kept::Reserve);
+        assert_eq!(memory.kept, nerio::Kept::Reserve);
     }
     let (mut state, _) = world.start("boot 1", Opening::Existing);
     state.write(&grant_record("audit", 2)).unwrap();
