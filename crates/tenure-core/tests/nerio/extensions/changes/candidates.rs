@@ -217,7 +217,7 @@ fn epochs_name_the_one_before() {
             let Event::Own(OwnEvent::Epochs(all)) = event else { return None };
             Some(all.iter().map(|one| one.id().number).collect())
         };
-        s.events(who).iter().filter_map(ids).last().unwrap()
+        s.events(who).iter().filter_map(ids).next_back().unwrap()
     };
     assert_eq!(epochs("p"), [1, 0]);
     assert_eq!(epochs("a"), [1, 0]);
