@@ -407,11 +407,7 @@ impl Grantor {
             Stage::Unwritten(at) => Timer::WriteVote.at(at),
         });
         let heritage = self.inherited.heritage.as_ref();
-        let asks = asks.or(heritage.map(of));
-        let all = [asks, heritage.map(over)];
-        // The last instant of a clock never comes.
-        let all = all.into_iter().flatten().filter(|due| due.at < Time::MAX);
-        all.map(Some).fold(None, Deadline::first)
+        Deadline::first(asks.or(heritage.map(of)), heritage.map(over))
     }
 
     pub(super) fn on_joining_due(&mut self, now: Time, out: &mut Out) {

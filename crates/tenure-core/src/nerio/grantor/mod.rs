@@ -239,9 +239,10 @@ impl Grantor {
         let raise = self.raise.as_ref().and_then(Raise::due);
         let (memories, writes) = (self.memories.due(), self.writes.due());
         let all = [self.phase.due(), memories, raise, state, writes, self.hang_due()];
-        let epochs = [self.votes.due(), self.proposals_due(), self.joining_due()];
-        let all = all.into_iter().chain(epochs).chain(self.asking_due());
-        all.fold(None, Deadline::first)
+        let epochs = [self.votes.due(), Some(self.proposals_due()), self.joining_due()];
+        let all = all.into_iter().chain(epochs).chain(self.asking_due()).flatten();
+        // The last instant of a clock never comes: no repetition could follow it.
+        all.filter(|due| due.at < Time::MAX).min_by_key(|due| due.at)
     }
 
     /// Questions for documents, and for the memories of new members.

@@ -291,10 +291,9 @@ impl Grantor {
         self.end_change(state, out);
     }
 
-    pub(super) fn proposals_due(&self) -> Option<Deadline> {
+    pub(super) fn proposals_due(&self) -> Deadline {
         let again = self.proposals.running.as_ref().map(|proposal| proposal.again);
-        let at = again.unwrap_or(self.proposals.propose_at);
-        (at < Time::MAX).then_some(Timer::Propose.at(at))
+        Timer::Propose.at(again.unwrap_or(self.proposals.propose_at))
     }
 
     pub(super) fn on_proposals_due(&mut self, now: Time, out: &mut Out) {

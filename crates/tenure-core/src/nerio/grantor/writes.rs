@@ -160,9 +160,7 @@ impl Writes {
     }
 
     pub(in crate::nerio) fn due(&self) -> Option<Deadline> {
-        // The last instant of a clock never comes.
-        let comes = self.lacks_any() && self.again_at < Time::MAX;
-        comes.then_some(Timer::WriteRecords.at(self.again_at))
+        self.lacks_any().then_some(Timer::WriteRecords.at(self.again_at))
     }
 
     /// The next record to write again, if due; `Some(None)` is a flush alone. The grantor writes

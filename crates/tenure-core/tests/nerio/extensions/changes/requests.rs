@@ -1,10 +1,10 @@
 //! 2.7: changes that operators ask for, and those that are refused.
 
-use tenure_core::Text;
 use tenure_core::nerio::{
     ChangeError, ChangePhase, Current, Missing, Quorums, ReadyRead, Service, ToGrantor, Unready,
     members,
 };
+use tenure_core::{Input, Protocol, Text, Time};
 
 use super::*;
 
@@ -207,6 +207,16 @@ fn wedged_member_takes_no_change() {
     accept(&mut s, "b", "a", ballot(1), &next);
     let error = refused_as(&ask(&mut s, "a", 1, remove("b")));
     assert_eq!(error, ChangeError::Deciding { before: 0, next: 1 });
+}
+
+/// At the last instant of a clock no question can be repeated later.
+#[test]
+fn change_survives_end_of_clock() {
+    let mut s = Story::new();
+    s.actor("a").clock = Time::MAX;
+    ask(&mut s, "a", 1, remove("c"));
+    s.step("a", Input::Timeout);
+    assert_eq!(s.actors["a"].core.deadline(), None);
 }
 
 /// Blanks and removed members refer to members.
