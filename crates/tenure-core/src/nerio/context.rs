@@ -19,8 +19,8 @@ pub(super) struct Context {
     pub(super) membership: Arc<Membership>,
     /// Whether these members have confirmed the membership.
     pub(super) confirmation: Confirmation,
-    /// The membership before the last change of epochs, and the time until which candidates still
-    /// release there: their leases have ended then.
+    /// The membership before the last change of epochs, if it was one of the same cluster, and the
+    /// time until which candidates still release there: their leases have ended then.
     pub(super) before: Option<(Arc<Membership>, Time)>,
     pub(super) who: Who,
     pub(super) draw: Draw,

@@ -237,7 +237,10 @@ impl Nerio {
         let before = core::mem::replace(&mut context.membership, membership);
         let longest = context.config.lease.max(context.config.lease_first());
         let drift = context.config.drift;
-        context.before = Some((before, now.after(drift.stretch(drift.stretch(longest)))));
+        let until = now.after(drift.stretch(drift.stretch(longest)));
+        // No candidate has led by a list that is no epoch of this cluster.
+        let is_epoch = before.founding() == context.membership.founding();
+        context.before = is_epoch.then_some((before, until));
         context.confirmation = Confirmation::default();
         if has_grantor {
             context.confirmation.confirm();
