@@ -159,7 +159,7 @@ fn entered_member_answers_for_all() {
 #[test]
 fn entered_member_answers_without_document() {
     let mut inheritance = Inheritance::begin(None::<Arc<Membership>>, into(), 100);
-    inheritance.header(at(10), wedged(0), bounds(0, 0));
+    inheritance.header(at(10), wedged(0), bounds(30, 0));
     assert!(!inheritance.is_enough() && inheritance.bound() == Time::MAX);
     inheritance.page(at(10), ENTERED, bounds(30, 0), whole(&[held(x(), "p", 30)]));
     assert!(inheritance.is_enough() && !is_free(&inheritance, "q", at(39)));
