@@ -15,14 +15,16 @@ use tenure_core::nerio::epoch::Ballot;
 use tenure_core::nerio::{
     Accept, Change, ChangeState, Changed, Decided, Document, DocumentPart, Effect, EpochId, Event,
     HostPort, Inc, Instance, Message, Origin, OwnEvent, Prepare, Promise, Request, Rests,
-    RestsRead, Seat, SeatChange, Sender, ToAsker, Where,
+    RestsRead, Seat, SeatChange, Sender, ToAsker, Where, Who,
 };
 
 use crate::story::*;
 
-/// A sender whose messages are meant for this epoch, as its driver recognizes it.
+/// A sender whose messages are meant for this epoch, as its driver recognizes it. A name without a
+/// node has a made-up incarnation.
 fn sender_in(s: &Story, who: &str, epoch: EpochId) -> Sender {
-    Sender { proved: true, epoch, ..s.sender(who) }
+    let inc = s.actors.get(who).map_or(Inc(1), |actor| actor.core.who().inc);
+    Sender { who: Who { name: name(who), inc }, address: address(who), proved: true, epoch }
 }
 
 /// Hands over a made-up message of a recognized sender, meant for this epoch.
