@@ -128,7 +128,7 @@ async fn other_drift_differs() {
     assert!(asker.differs(&member.name));
 }
 
-/// One stray member would otherwise tell an operator that a restart is safe.
+/// A single stray member would otherwise tell an operator that a restart is safe.
 #[test]
 fn quorum_names_another_cluster() {
     let own = |names: &[&str]| config(names.iter().map(|name| far(name)).collect(), "0.001");
