@@ -2,15 +2,15 @@
 //!
 //! The settings of such a process may lack members, or name old ones. So the process asks the
 //! members that its settings name for their epoch, and puts its questions to the members of the
-//! latest epoch. The settings count if they have that epoch, or if no member answers.
+//! latest epoch. The settings count if they have that epoch, or if no quorum of their members names
+//! another cluster: a single member may be a stray one, which would speak for all.
 
-use std::cmp::Reverse;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tenure_core::NodeName;
-use tenure_core::nerio::{Checked, EpochId, Member, Membership};
+use tenure_core::nerio::{Checked, EpochId, Member, MemberSet, Membership};
 use tokio::task::JoinSet;
 
 use crate::asker::{Asker, Whereabouts};
@@ -112,37 +112,32 @@ fn is_enough(all: &[Listed], count: usize) -> bool {
 /// settings.
 async fn latest(config: &Checked, listed: &mut [Listed]) -> Arc<Membership> {
     let own = config.membership();
-    let mut named: Vec<_> = listed.iter().filter_map(|listed| listed.at).collect();
+    let place = |listed: &Listed| Some((own.position(&listed.member.name)?, listed.at?));
+    let mut named: Vec<_> = listed.iter().filter_map(place).collect();
     // In a cluster that is being founded no member has entered an epoch.
-    if named.iter().any(|at| at.entered) {
-        named.retain(|at| at.entered);
+    if named.iter().any(|(_, at)| at.entered) {
+        named.retain(|(_, at)| at.entered);
     }
-    for founding in foundings(own.founding(), &named) {
-        let of_it = named.iter().filter(|at| at.founding == founding);
-        let Some(epoch) = of_it.map(|at| at.epoch).max() else { continue };
-        if epoch == own.id() {
-            break;
-        }
-        if let Some(membership) = read(config, epoch, listed).await
-            && membership.founding() == founding
-        {
-            return membership;
-        }
+    let founding = founding(own, &named);
+    let of_it = named.iter().map(|(_, at)| at).filter(|at| at.founding == founding);
+    if let Some(epoch) = of_it.map(|at| at.epoch).max()
+        && epoch != own.id()
+        && let Some(membership) = read(config, epoch, listed).await
+        && membership.founding() == founding
+    {
+        return membership;
     }
     Arc::clone(own)
 }
 
-/// The clusters that may be meant, by the digests of their epochs 0: only that of the settings if a
-/// member names it, or else all that members name, the most frequent first.
-fn foundings(own: u64, named: &[Whereabouts]) -> Vec<u64> {
-    let mut all: Vec<_> = named.iter().map(|at| at.founding).collect();
-    if all.contains(&own) {
-        return vec![own];
-    }
-    all.sort_unstable();
-    all.dedup();
-    all.sort_by_key(|one| Reverse(named.iter().filter(|at| at.founding == *one).count()));
-    all
+/// The cluster that is meant, by the digest of its epoch 0: that of the settings, unless a quorum
+/// of their members names the same other one.
+fn founding(own: &Membership, named: &[(usize, Whereabouts)]) -> u64 {
+    let members = |founding: u64| -> MemberSet {
+        named.iter().filter(|(_, at)| at.founding == founding).map(|(member, _)| *member).collect()
+    };
+    let mut others = named.iter().map(|(_, at)| at.founding);
+    others.find(|one| own.quorums().is_quorum(members(*one))).unwrap_or(own.founding())
 }
 
 /// The membership of `epoch`, read from any member that names this epoch.

@@ -173,17 +173,26 @@ async fn blank_names_no_epoch() {
     assert!(!found.seats.iter().any(differs));
 }
 
+/// A single stray member would otherwise tell an operator that a restart is safe.
 #[test]
-fn own_cluster_comes_first() {
-    let at = |(number, founding): &(u64, u64)| {
-        let epoch = EpochId { number: *number, digest: 7 };
-        Whereabouts { epoch, founding: *founding, entered: true, serves: true }
+fn quorum_names_another_cluster() {
+    let own = |names: &[&str]| config(names.iter().map(|name| far(name)).collect(), "0.001");
+    let of = |names: &[&str], named: &[u64]| {
+        let at = |founding: &u64| {
+            let epoch = EpochId::NONE;
+            Whereabouts { epoch, founding: *founding, entered: true, serves: true }
+        };
+        let named: Vec<_> = named.iter().map(at).enumerate().collect();
+        let own = own(names);
+        let meant = founding(own.membership(), &named);
+        if meant == own.membership().founding() { None } else { Some(meant) }
     };
-    let of = |named: &[(u64, u64)]| foundings(1, &named.iter().map(at).collect::<Vec<_>>());
-    assert_eq!(of(&[(3, 2), (3, 2), (0, 1)]), [1], "a member of it answers");
-    assert_eq!(of(&[(3, 3), (0, 2), (0, 2)]), [2, 3], "the most frequent");
-    assert_eq!(of(&[(3, 3), (4, 2)]), [2, 3], "the same for all");
-    assert_eq!(of(&[]), [0; 0]);
+    assert_eq!(of(&["a", "b", "c"], &[2]), None, "b and c are silent");
+    assert_eq!(of(&["a", "b", "c"], &[2, 3, 4]), None, "each is a cluster by itself");
+    assert_eq!(of(&["a", "b", "c"], &[3, 2, 2]), Some(2));
+    assert_eq!(of(&["a", "b"], &[2]), None, "half is no quorum");
+    assert_eq!(of(&["a"], &[2]), Some(2));
+    assert_eq!(of(&["a"], &[]), None);
 }
 
 #[test]

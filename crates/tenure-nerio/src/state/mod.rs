@@ -199,8 +199,8 @@ impl StateDir {
     ///
     /// After an error the previous entry is still valid, and a later write may succeed. Nothing
     /// that depends on a record may leave before this call has returned `Ok`. The call fails if the
-    /// table of grants was cut off, or was removed or replaced a millisecond ago or earlier.
-    /// [`Flusher::check`] checks whether the next start would find everything else.
+    /// table of grants was cut off. [`Flusher::check`] checks whether the next start would find it
+    /// and everything else.
     pub fn write(&mut self, record: &Record) -> Result<(), WriteError> {
         let directory = &self.shared.directory;
         match record {

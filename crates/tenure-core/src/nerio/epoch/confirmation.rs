@@ -6,9 +6,10 @@
 //!
 //! - *A quorum confirms.* A node and the stray member c have an old list. If the answer of c
 //!   confirmed the epoch of that list, the node would ignore all other members for ever.
-//! - *Members that agree on another epoch 0, and leave no quorum here, move the node.* The stray
-//!   member c is a cluster by itself. If its word sufficed, the node would lead by c alone, beside
-//!   a leader of a and b. Two stray members do not agree if each is a cluster by itself.
+//! - *A quorum that agrees on another epoch 0 moves the node.* The stray member c is a cluster by
+//!   itself. If its word sufficed, the node would lead by c alone, beside a leader of a and b. Nor
+//!   does it suffice in a list of two, where c leaves no quorum. Two stray members do not agree if
+//!   each is a cluster by itself.
 
 use super::super::by_member::ByMember;
 use super::super::quorum::MemberSet;
@@ -47,19 +48,19 @@ impl Confirmation {
         }
     }
 
-    /// Notes that `member` names another epoch 0, with this digest.
+    /// Notes that `member` names another epoch 0, with this digest. An earlier answer stays: it may
+    /// be one of the oks by which a candidate leads.
     pub(in crate::nerio) fn names(&mut self, member: usize, founding: u64) {
         if !self.is_confirmed {
-            self.answered = self.answered.minus(MemberSet::EMPTY.with(member));
             self.elsewhere.insert(member, founding);
         }
     }
 
-    /// Whether the members that name this epoch 0 leave no quorum of `membership` to confirm the
-    /// epoch. Nothing outvotes a confirmed epoch.
+    /// Whether the members that name this epoch 0 are a quorum of `membership`. Nothing outvotes a
+    /// confirmed epoch.
     pub(in crate::nerio) fn is_outvoted(&self, founding: u64, membership: &Membership) -> bool {
         let named = self.elsewhere.iter().filter(|(_, named)| *named == founding);
         let members: MemberSet = named.map(|(member, _)| *member).collect();
-        !membership.quorums().is_possible(members)
+        membership.quorums().is_quorum(members)
     }
 }

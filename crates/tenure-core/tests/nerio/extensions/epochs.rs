@@ -237,7 +237,7 @@ fn reads(s: &Story) -> usize {
 
 #[test]
 fn candidate_learns_members() {
-    for line in [&["a", "c"][..], &["b"], &["c", "x"]] {
+    for line in [&["a", "c"][..], &["b"], &["a", "c", "x"]] {
         let mut s = Story::new();
         start_with(&mut s, "p", config(line));
         s.elect("p");
@@ -361,7 +361,8 @@ fn misfit_delays_no_other_document() {
     assert!(emitted(&again).iter().all(is_refused), "{again:?}");
     assert_eq!(again.len(), 1, "it is not read again");
     let document = s.config.membership().document().clone();
-    assert!(has_switched(&teach(&mut s, "p", &document)));
+    assert!(!has_switched(&teach(&mut s, "p", &document)), "half of the list");
+    assert!(has_switched(&s.tell("b", "p", current(&s, "p", &document).into())));
 }
 
 /// The answers of a, which names a damaged document, always come first.
@@ -395,7 +396,8 @@ fn unreadable_document_is_read_again() {
         let effects = s.tell("a", "p", current(&s, "p", &document).into());
         assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
     }
-    assert!(has_switched(&teach(&mut s, "p", &document)));
+    assert!(!has_switched(&teach(&mut s, "p", &document)), "half of the list");
+    assert!(has_switched(&s.tell("b", "p", current(&s, "p", &document).into())));
 }
 
 #[test]
@@ -415,7 +417,8 @@ fn stranger_teaches_nothing() {
     let other_life = Current { asker: s.who("q").inc, ..current(&s, "p", &document) };
     let effects = s.tell("a", "p", other_life.into());
     assert_eq!(emitted(&effects), [ignored_for(Ignored::OtherIncarnation)]);
-    assert!(has_switched(&teach(&mut s, "p", &document)));
+    assert!(!has_switched(&teach(&mut s, "p", &document)), "half of the list");
+    assert!(has_switched(&s.tell("c", "p", current(&s, "p", &document).into())));
 }
 
 /// The report that `by` is in the cluster of this epoch 0.
@@ -439,6 +442,23 @@ fn stray_member_moves_no_candidate() {
     s.run(ms(300));
     assert_eq!(s.leader(), Some("q"));
     assert_eq!(s.actors["p"].core.membership(), &**s.config.membership());
+    start_with(&mut s, "r", config(&["a", "c"]));
+    assert!(!has_switched(&teach_by(&mut s, "c", "r", &stray)), "c leaves no quorum of two");
+}
+
+/// A quorum answers one after the other, and the first one names another cluster in between.
+#[test]
+fn ok_of_stray_confirms_the_line() {
+    let mut s = Story::new();
+    let stray = config(&["b", "c"]).check().unwrap().membership().document().clone();
+    s.campaign("p");
+    s.deliver("p", "b");
+    s.deliver("b", "p");
+    s.tell("b", "p", current(&s, "p", &stray).into());
+    s.deliver("p", "a");
+    s.deliver("a", "p");
+    assert_eq!(s.leader(), Some("p"));
+    assert!(s.actors["p"].core.is_confirmed());
 }
 
 /// Two of three leave no quorum, but each is a cluster by itself.
@@ -463,7 +483,8 @@ fn answer_of_stray_confirms_nothing() {
     s.tell("c", "p", current(&s, "p", &line).into());
     let document = s.config.membership().document().clone();
     assert!(!has_switched(&teach(&mut s, "p", &document)), "a may be the stray member");
-    assert!(has_switched(&s.tell("b", "p", current(&s, "p", &document).into())));
+    assert!(!has_switched(&s.tell("b", "p", current(&s, "p", &document).into())), "two of four");
+    assert!(has_switched(&s.tell("c", "p", current(&s, "p", &document).into())));
     assert!(!s.actors["p"].core.is_confirmed());
     s.elect("p");
     assert!(s.actors["p"].core.is_confirmed());
