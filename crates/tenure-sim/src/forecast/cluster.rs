@@ -150,12 +150,11 @@ impl System for Cluster {
         true
     }
 
-    fn sender(&self, node: usize, life: u128) -> Sender {
+    fn sender(&self, node: usize, life: u128, to: &To) -> Sender {
         let member = &self.config.members[node];
         let who = Who { name: member.name.clone(), inc: Inc(life) };
         let at = u8::try_from(node).unwrap_or(u8::MAX);
-        let epoch = self.config.membership().id();
-        Sender { who, address: address(at), proved: true, epoch }
+        Sender { who, address: address(at), proved: true, epoch: to.epoch }
     }
 
     fn recipients(&self, _from: usize, to: &To) -> Nodes {

@@ -173,7 +173,7 @@ impl Scenario for Emergence {
         match record {}
     }
 
-    fn sender(&self, _: &Plan, node: usize, _: u128) -> Place {
+    fn sender(&self, _: &Plan, node: usize, _: u128, _: &Place) -> Place {
         Place(node)
     }
 

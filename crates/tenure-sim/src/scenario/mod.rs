@@ -140,12 +140,13 @@ pub trait Scenario: Sized + Debug + 'static {
         fate == DiskFate::Kept
     }
 
-    /// The sender as a receiver sees it.
+    /// The sender as a receiver sees it, of a message to this address.
     fn sender(
         &self,
         plan: &PlanOf<Self>,
         node: usize,
         life: u128,
+        to: &<Self::Words as contract::Words>::Address,
     ) -> <Self::Words as contract::Words>::Sender;
 
     /// The nodes that receive a message of `from` to this address.

@@ -284,8 +284,13 @@ impl<S: Scenario> System for Run<S> {
         S::damage(self, disks, node, fate, reboot)
     }
 
-    fn sender(&self, node: usize, life: u128) -> <S::Words as contract::Words>::Sender {
-        self.own.sender(&self.plan, node, life)
+    fn sender(
+        &self,
+        node: usize,
+        life: u128,
+        to: &<S::Words as contract::Words>::Address,
+    ) -> <S::Words as contract::Words>::Sender {
+        self.own.sender(&self.plan, node, life, to)
     }
 
     #[inline]

@@ -193,7 +193,7 @@ impl Scenario for RegionalVoters {
         true
     }
 
-    fn sender(&self, _: &Plan, node: usize, _: u128) -> Place {
+    fn sender(&self, _: &Plan, node: usize, _: u128, _: &To) -> Place {
         Place(node)
     }
 

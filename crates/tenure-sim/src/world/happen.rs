@@ -266,13 +266,14 @@ impl<G: System> World<G> {
         let occurrence = Occurrence::Effect { node, life, effect, disk: &this.disk };
         let owed = self.system.see(&context, occurrence)?;
         let way = match effect {
-            Effect::Send { to, message } => self.send(node, life, to, message),
+            Effect::Send { to, message } => {
+                let way = self.send(node, life, to, message);
+                way.map(|way| (way, self.system.sender(node, life, to)))
+            }
             _ => None,
         };
         // Everything is ready before the message moves, so that it moves once.
-        let way = way.map(|(at, to, arrow)| {
-            (to, self.system.sender(node, life), arrow, self.queue.room(at))
-        });
+        let way = way.map(|((at, to, arrow), from)| (to, from, arrow, self.queue.room(at)));
         match left.next() {
             Some(Effect::Persist(record)) => {
                 self.system.write(&mut self.nodes[node].disk, record);
@@ -335,11 +336,12 @@ impl<G: System> World<G> {
         to: &<Words<G> as contract::Words>::Address,
         message: &Msg<G>,
     ) -> Option<(u64, usize, usize)> {
-        let mut recipients = self.system.recipients(node, to);
+        let address = to;
+        let mut recipients = self.system.recipients(node, address);
         let mut last = recipients.next()?;
         for next in recipients {
-            if let Some((at, to, arrow)) = self.send_to(node, life, last, message) {
-                let from = self.system.sender(node, life);
+            if let Some((at, to, arrow)) = self.send_to(node, life, (last, address), message) {
+                let from = self.system.sender(node, life, address);
                 let message = message.clone();
                 self.queue.push(
                     at,
@@ -348,15 +350,15 @@ impl<G: System> World<G> {
             }
             last = next;
         }
-        self.send_to(node, life, last, message)
+        self.send_to(node, life, (last, address), message)
     }
 
-    /// Sends a message to one node.
+    /// Sends a message to one node, at an address that may be that of several.
     fn send_to(
         &mut self,
         node: usize,
         life: u128,
-        to: usize,
+        (to, address): (usize, &<Words<G> as contract::Words>::Address),
         message: &Msg<G>,
     ) -> Option<(u64, usize, usize)> {
         let link = node * 64 + to;
@@ -382,7 +384,7 @@ impl<G: System> World<G> {
             }
             if self.strikes(Kind::Repeat, link, count) {
                 let again = span(self.fate.draw(Kind::Repeat, link, count), 0, unit);
-                let from = self.system.sender(node, life);
+                let from = self.system.sender(node, life, address);
                 let message = message.clone();
                 let again = self.grid(self.now + delay + again);
                 self.queue.push(
@@ -398,7 +400,7 @@ impl<G: System> World<G> {
             *last = at;
         }
         if self.conditions.forges != 0 && node != to && self.now < self.conditions.storm_ends {
-            let from = self.system.sender(node, life);
+            let from = self.system.sender(node, life, address);
             self.forge(link, count, &from, message, at, arrow);
         }
         Some((at, to, arrow))

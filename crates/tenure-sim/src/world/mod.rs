@@ -77,8 +77,13 @@ pub trait System: Sized {
         reboot: bool,
     ) -> bool;
 
-    /// The sender as a receiver sees it.
-    fn sender(&self, node: usize, life: u128) -> <Words<Self> as contract::Words>::Sender;
+    /// The sender as a receiver sees it, of a message to this address.
+    fn sender(
+        &self,
+        node: usize,
+        life: u128,
+        to: &<Words<Self> as contract::Words>::Address,
+    ) -> <Words<Self> as contract::Words>::Sender;
 
     /// The nodes that get messages from `from` to this address: several nodes behind a bus or a
     /// group, or none.

@@ -1,7 +1,7 @@
 //! Facts from the messages and records of Nerio's nodes.
 
 use tenure_core::nerio::{
-    Event, Message, OwnEvent, Record, ToAsker, ToCandidate, ToGrantor, Words,
+    Event, Message, OwnEvent, Record, To, ToAsker, ToCandidate, ToGrantor, Words,
 };
 use tenure_core::{Effect, Input};
 
@@ -23,7 +23,7 @@ impl Run<QuorumLeases> {
         disk: &Disk,
     ) -> Verdict {
         match effect {
-            Effect::Send { message, .. } => self.sent(context, node, message, disk),
+            Effect::Send { to, message } => self.sent(context, node, to, message, disk),
             Effect::Persist(Record::Grant(record)) => {
                 let Some(election) = self.election(&record.election) else { return Ok(()) };
                 let finish = context.clock.reaches(record.finish);
@@ -82,6 +82,7 @@ impl Run<QuorumLeases> {
         &mut self,
         context: &Context<'_>,
         node: usize,
+        to: &To,
         message: &Message,
         disk: &Disk,
     ) -> Verdict {
@@ -103,8 +104,7 @@ impl Run<QuorumLeases> {
             _ => {}
         }
         if self.plan.own.wire {
-            let epoch = self.plan.membership().id();
-            codec::carries(context.now, epoch, &self.own.who[node], message)?;
+            codec::carries(context.now, to.epoch, &self.own.who[node], message)?;
         }
         Ok(())
     }

@@ -171,12 +171,12 @@ impl Scenario for QuorumLeases {
         }
     }
 
-    fn sender(&self, plan: &Plan, node: usize, _life: u128) -> Sender {
+    fn sender(&self, plan: &Plan, node: usize, _life: u128, to: &To) -> Sender {
         let NodePlan { address, member, .. } = plan.nodes[node];
         let copy = plan.nodes[node].copy_of.is_some();
         let is_strange = copy && plan.own.strange_copy && self.lives[node] < 2;
-        let (who, epoch) = (self.who[node].clone(), plan.membership().id());
-        Sender { who, address, proved: member && !is_strange, epoch }
+        let who = self.who[node].clone();
+        Sender { who, address, proved: member && !is_strange, epoch: to.epoch }
     }
 
     #[inline]
