@@ -5,10 +5,12 @@ use std::net::SocketAddr;
 
 use tenure_core::nerio::Boot;
 use tenure_core::nerio::{
-    Checked, Granted, Inc, Instance, Message, Order, Refusal, Release, Request, Sender, Stamp,
-    ToCandidate, ToGrantor, Who,
+    Checked, Current, Decided, DocumentPart, EpochId, Granted, Inc, Instance, Message, Order,
+    Refusal, Release, Request, Sender, Service, Stamp, ToAsker, ToCandidate, ToGrantor, Who,
 };
 use tenure_core::{Fence, Time};
+
+use crate::scenario::plan::known;
 
 /// Far above every real fence.
 const FAR: u64 = 1 << 62;
@@ -87,6 +89,59 @@ pub(super) fn forge(
         }
         _ => None,
     }
+}
+
+/// A forged message about epochs that follows `message` of `from`: without keys in the name of the
+/// same node, with keys by a process that is no member, or the same message once more.
+pub(super) fn about_epochs(
+    from: &Sender,
+    message: &Message,
+    draw: u64,
+) -> Option<(Sender, Message)> {
+    let who = match draw % 3 {
+        0 => from.who.clone(),
+        _ => Who { name: known("outsider"), inc: Inc(draw.into()) },
+    };
+    let proved = draw % 3 == 1;
+    let forger = Sender { who, address: stranger(), proved, epoch: from.epoch };
+    // A later epoch of the same cluster; those with keys name only another cluster.
+    let kind = draw >> 8;
+    let epoch = EpochId { number: from.epoch.number + kind % 3, digest: draw };
+    let is_same = !proved && kind.is_multiple_of(2);
+    let founding = if is_same { from.epoch.digest } else { draw };
+    let current = |asker: Inc, start: Time| Current {
+        asker,
+        start,
+        epoch,
+        founding,
+        before: from.epoch,
+        instance: Instance(draw.into()),
+        entered: true,
+        service: Service::Serving,
+        length: 100,
+    };
+    let forged: Message = match message {
+        Message::Asker(ToAsker::Current(_) | ToAsker::DocumentPart(_)) if draw % 3 == 2 => {
+            return Some((from.clone(), message.clone()));
+        }
+        Message::Candidate(ToCandidate::Granted(_)) if !proved && kind % 4 == 3 => {
+            Decided { ballot: None, before: from.epoch, successor: epoch }.into()
+        }
+        Message::Candidate(ToCandidate::Granted(ok)) => current(ok.asker, ok.start).into(),
+        Message::Candidate(ToCandidate::Refused(no)) if kind.is_multiple_of(2) => {
+            current(no.asker, no.start).into()
+        }
+        Message::Asker(ToAsker::Current(known)) => current(known.asker, known.start).into(),
+        Message::Asker(ToAsker::DocumentPart(part)) => {
+            let mut bytes = part.bytes.clone();
+            if let Some(byte) = bytes.last_mut() {
+                *byte ^= 1;
+            }
+            DocumentPart { bytes, ..part.clone() }.into()
+        }
+        _ => return None,
+    };
+    Some((forger, forged))
 }
 
 fn later(start: Time) -> Time {

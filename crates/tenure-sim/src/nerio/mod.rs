@@ -6,6 +6,7 @@ pub mod fact;
 pub mod focus;
 mod forge;
 mod installed;
+mod lists;
 mod node;
 pub mod plan;
 pub mod properties;

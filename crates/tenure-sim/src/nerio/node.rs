@@ -17,6 +17,9 @@ pub struct NodePlan {
     pub later: Option<Checked>,
     /// Whether the node is a member and grants leases, at this place in the list.
     pub member: bool,
+    /// Whether the node was a member once, and was set up anew under another list: it grants in a
+    /// cluster of its own.
+    pub stray: bool,
     /// The member in whose name and place this node begins later, with an empty directory, while
     /// that member lives on, cut off from the others.
     pub copy_of: Option<usize>,

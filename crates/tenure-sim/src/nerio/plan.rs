@@ -7,6 +7,7 @@ use tenure_core::Drift;
 use tenure_core::nerio::{Checked, Config, Member, MemberSet, Membership, Quorums, Recipient};
 
 use super::focus::Focus;
+use super::lists;
 pub use super::node::NodePlan;
 use crate::rng::Rng;
 pub(super) use crate::scenario::plan::known;
@@ -31,6 +32,8 @@ pub struct Settings {
     /// Whether other members treat the second process of a member as a stranger, until it starts
     /// again.
     pub strange_copy: bool,
+    /// Whether candidates and observers have other lists than the members.
+    pub lists: bool,
 }
 
 /// Bounds of the draws of a world.
@@ -90,6 +93,8 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
         some_never_return(&mut rng, &mut nodes, &mut conditions);
     }
     let reluctance = focus.reluctance(&mut rng);
+    let wire = rng.once_in(32);
+    let lists = !calm && lists::differ(focus, &mut nodes, &mut conditions);
     Plan {
         conditions,
         elections,
@@ -99,7 +104,7 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
         reluctance,
         calm,
         bounded,
-        own: Settings { wire: rng.once_in(32), focus, raises, strange_copy },
+        own: Settings { wire, focus, raises, strange_copy, lists },
     }
 }
 
@@ -120,7 +125,7 @@ impl Plan {
     #[must_use]
     pub fn find(&self, to: &Recipient) -> Option<usize> {
         let number = match to {
-            Recipient::Member(name) => self.membership().position(name),
+            Recipient::Member(name) => self.nodes.iter().position(|node| node.name == *name),
             Recipient::Address(address) => number(address),
         };
         number.filter(|number| *number < self.nodes.len())
@@ -235,6 +240,7 @@ impl Draft {
                 config: check(config),
                 later: self.shortened.then(|| check(later)),
                 member,
+                stray: false,
                 copy_of: None,
                 directory: !(forgetful && n == 0),
                 campaigns: !member || all_campaign || rng.once_in(3),
@@ -368,7 +374,7 @@ fn some_never_return(rng: &mut Rng, nodes: &mut [NodePlan], conditions: &mut Con
 }
 
 /// Members are called `a`, `b`, ...; other nodes `p`, `q`, ...
-fn name(n: usize, member: bool) -> String {
+pub(super) fn name(n: usize, member: bool) -> String {
     let first = if member { b'a' } else { b'p' };
     let n = if member { n } else { n % 8 };
     char::from(first + n as u8).to_string()
@@ -377,7 +383,7 @@ fn name(n: usize, member: bool) -> String {
 /// The port of the first node.
 const PORT: u16 = 7_001;
 
-fn address(n: usize) -> SocketAddr {
+pub(super) fn address(n: usize) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], PORT + n as u16))
 }
 

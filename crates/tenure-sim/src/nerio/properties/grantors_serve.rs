@@ -32,7 +32,8 @@ impl Property<QuorumLeases> for GrantorsServe {
             Fact::Moment if !self.judged && check.now >= check.plan.settled => {
                 self.judged = true;
                 let runs = |grantor: &usize| {
-                    check.plan.nodes[*grantor].member && check.history.lives[*grantor].is_some()
+                    let node = &check.plan.nodes[*grantor];
+                    node.member && !node.stray && check.history.lives[*grantor].is_some()
                 };
                 match (0..self.serves.len()).filter(runs).find(|grantor| !self.serves[*grantor]) {
                     Some(idle) => Err(format!(

@@ -22,6 +22,9 @@ impl Run<QuorumLeases> {
         effect: &Effect<Words>,
         disk: &Disk,
     ) -> Verdict {
+        if self.plan.nodes[node].stray {
+            return Ok(());
+        }
         match effect {
             Effect::Send { to, message } => self.sent(context, node, to, message, disk),
             Effect::Persist(Record::Grant(record)) => {
@@ -116,6 +119,9 @@ impl Run<QuorumLeases> {
         input: &Input<Words>,
     ) -> Verdict {
         let grantor = node;
+        if self.plan.nodes[node].stray {
+            return Ok(());
+        }
         match input {
             Input::Message { from, message: Message::Grantor(ToGrantor::Request(request)) } => {
                 let Some(election) = self.election(&request.election) else { return Ok(()) };
@@ -150,6 +156,9 @@ impl Run<QuorumLeases> {
         effect: &Effect<Words>,
     ) -> Verdict {
         let Effect::Persist(Record::Grant(record)) = effect else { return Ok(()) };
+        if self.plan.nodes[grantor].stray {
+            return Ok(());
+        }
         let Some(election) = self.election(&record.election) else { return Ok(()) };
         self.tell_own(context, Own::Decided { grantor, election, record })
     }

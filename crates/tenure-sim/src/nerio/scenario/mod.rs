@@ -195,7 +195,8 @@ impl Scenario for QuorumLeases {
         message: &Message,
         draw: u64,
     ) -> Option<(Sender, Message)> {
-        forge::forge(plan.config(), from, message, draw)
+        let about_epochs = plan.own.lists.then(|| forge::about_epochs(from, message, draw));
+        about_epochs.flatten().or_else(|| forge::forge(plan.config(), from, message, draw))
     }
 
     #[inline]

@@ -1,0 +1,117 @@
+//! Lists of candidates and observers that differ from that of the members: incomplete, with a name
+//! that no node has any more, or with a former member that was set up anew under another list.
+
+use tenure_core::nerio::{Checked, Config, Member, Quorums};
+
+use super::focus::Focus;
+use super::node::NodePlan;
+use super::plan::{address, name};
+use crate::rng::{Rng, mix};
+use crate::scenario::plan::known;
+use crate::world::clock::{Clock, TRUE_RATE};
+use crate::world::conditions::{Conditions, Incident, Site};
+
+/// Salt of the draw that makes worlds with other lists.
+const LISTS: u64 = 0x6c69_6e65;
+/// Draws for the lists.
+const DRAWS: u64 = 7;
+/// Place of a name without a node, far from the places of nodes.
+const NOBODY: usize = 25;
+
+/// Gives candidates and observers other lists, in half of the broad worlds and of those with
+/// strangers. All draws are separate, so that they change nothing else in the world. Returns
+/// whether lists differ.
+pub(super) fn differ(
+    focus: Focus,
+    nodes: &mut Vec<NodePlan>,
+    conditions: &mut Conditions,
+) -> bool {
+    let seed = conditions.seed;
+    let drawn = matches!(focus, Focus::Broad | Focus::Strangers);
+    // A node can learn of no epoch where the members on its list are gone.
+    let is_gone = |(_, incident): &(u64, Incident)| matches!(incident, Incident::Gone { .. });
+    if !drawn || !mix(seed ^ LISTS).is_multiple_of(2) || conditions.incidents.iter().any(is_gone) {
+        return false;
+    }
+    let mut rng = Rng::new(seed, DRAWS);
+    let members: Vec<Member> = nodes[0].config.members.clone();
+    let strays = members.len() > 1 && rng.once_in(2);
+    let stray = strays.then(|| stray(&mut rng, nodes, conditions));
+    for node in nodes.iter_mut().filter(|node| !node.member) {
+        let list = list(&mut rng, &members, stray.as_ref());
+        node.config = with_list(&node.config, list);
+    }
+    true
+}
+
+/// A part of the members, sometimes with a name that no node has, sometimes with the stray one. The
+/// stray member and that name are never a quorum of the list without the others.
+fn list(rng: &mut Rng, members: &[Member], stray: Option<&Member>) -> Vec<Member> {
+    let kept = rng.choose(members);
+    let mut list = members.to_vec();
+    list.retain(|member| member.name == kept.name || !rng.once_in(3));
+    let is_safe = list.len() > 1;
+    if rng.once_in(3) {
+        list.push(Member::at(known(&name(NOBODY, true)), address(NOBODY)));
+    }
+    list.extend(stray.filter(|_| is_safe && !rng.once_in(4)).cloned());
+    list
+}
+
+fn with_list(config: &Config, list: Vec<Member>) -> Checked {
+    let majority = Quorums::majority(list.len());
+    let quorums = majority.unwrap_or_else(|wrong| panic!("a majority of a list: {wrong}"));
+    let config = Config { members: list, quorums, ..config.clone() };
+    config.check().unwrap_or_else(|wrong| panic!("settings with another list: {wrong}"))
+}
+
+/// Adds a node that was a member once. It grants in a cluster of its own, with the same name.
+fn stray(rng: &mut Rng, nodes: &mut Vec<NodePlan>, conditions: &mut Conditions) -> Member {
+    let number = nodes.len();
+    let stray = Member::at(known(&name(number, true)), address(number));
+    let config = with_list(&nodes[0].config, vec![stray.clone()]);
+    let clock = Clock::new(0, rng.within(0..1 << 40), TRUE_RATE);
+    let site = Site { name: stray.name.to_string(), clock, wall: 0, starts: 0 };
+    conditions.sites.push(site);
+    nodes.push(NodePlan {
+        name: stray.name.clone(),
+        address: address(number),
+        config,
+        later: None,
+        member: true,
+        stray: true,
+        copy_of: None,
+        directory: true,
+        campaigns: false,
+        observes: false,
+    });
+    stray
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
+mod tests {
+    use tenure_core::nerio::MemberSet;
+
+    use super::super::plan::{Climate, draw};
+
+    /// Each list has a member of the cluster, and no quorum without one: no other cluster can take
+    /// the node in.
+    #[test]
+    fn lists_lead_to_the_cluster() {
+        let (mut short, mut strays) = (0, 0);
+        for plan in (1..2_000).map(|seed| draw(seed, Climate::Any)) {
+            let names = plan.membership().names();
+            for node in plan.nodes.iter().filter(|node| !node.member) {
+                let list = node.config.membership();
+                let is_of_cluster = |position: &usize| names.contains(list.name(*position));
+                let own: MemberSet = (0..list.names().len()).filter(is_of_cluster).collect();
+                let others = list.everyone().minus(own);
+                assert!(!list.quorums().is_quorum(others), "{:?}", list.names());
+                short += usize::from(list.id() != plan.membership().id());
+            }
+            strays += plan.nodes.iter().filter(|node| node.stray).count();
+        }
+        assert!(short > 100 && strays > 20, "{short} lists, {strays} strays");
+    }
+}
