@@ -1,8 +1,9 @@
 //! Facts of Nerio's worlds alone.
 
+use tenure_core::nerio::epoch::Ballot;
 use tenure_core::nerio::{
-    Entry, FenceSeen, GrantRecord, Inc, Instance, Message, QuorumTimestamp, Release, Request,
-    Sender, Who,
+    Document, Entry, EpochId, FenceSeen, GrantRecord, Inc, Instance, Message, QuorumTimestamp,
+    Release, Request, Sender, Who,
 };
 use tenure_core::{Fence, LeaderView, NodeName, Ticket, Time};
 
@@ -41,7 +42,17 @@ pub enum Own<'a> {
         knows_fences: bool,
         /// Memory of the grantor.
         instance: Instance,
+        /// Document of the epoch that this memory has entered, or enters now.
+        entered: Option<&'a Document>,
+        /// Whether this memory has accepted a successor of that epoch.
+        wedged: bool,
     },
+    /// A grantor begins to write that it accepts a successor of its epoch.
+    Accepts { grantor: usize, epoch: EpochId, ballot: Ballot, successor: &'a Document },
+    /// A grantor has entered an epoch after its first one, durably.
+    Enters { grantor: usize, document: &'a Document },
+    /// The candidates and observers of a node go on in an epoch.
+    Switches { node: usize, epoch: EpochId },
     /// A member reports its remembered fences to a grantor without memory.
     Recalls { grantor: usize, from: &'a Sender, seen: &'a FenceSeen },
     /// A grantor ignores the last report of fences.

@@ -1,7 +1,7 @@
 //! The fault on which a world concentrates: with even draws, four unlikely events in a row never
 //! happen.
 
-use tenure_core::nerio::{Config, MemberSet};
+use tenure_core::nerio::{Config, MemberSet, Quorums};
 
 use super::node::NodePlan;
 use super::plan::rates;
@@ -32,12 +32,17 @@ pub enum Focus {
     /// Two memories of one member. The member is cut off from the others, another process begins in
     /// its place with an empty directory, and candidates reach both in turn.
     Copies,
+    /// Changes of members: two operators ask for changes, while members crash and lose their
+    /// directories. Some nodes are no members at first.
+    Change,
 }
 
 /// Salt of the draw that makes broad worlds about the founding.
 const FOUNDING: u64 = 0x6669_7273;
 /// Salt of the draw that makes broad worlds with two memories of one member.
 const COPIES: u64 = 0x636f_7079;
+/// Salt of the draw that makes broad worlds in which the members change.
+const CHANGE: u64 = 0x6368_616e;
 /// Salt of the draw that makes worlds in which clocks are set back.
 const SET_BACK: u64 = 0x6261_636b;
 /// Draws for other events of two memories of one member.
@@ -67,6 +72,7 @@ impl Focus {
         match Rng::new(seed, 1).choose(&FOCUSES) {
             Self::Broad if mix(seed ^ FOUNDING).is_multiple_of(4) => Self::Founding,
             Self::Broad if mix(seed ^ COPIES).is_multiple_of(4) => Self::Copies,
+            Self::Broad if mix(seed ^ CHANGE).is_multiple_of(2) => Self::Change,
             drawn => drawn,
         }
     }
@@ -79,6 +85,7 @@ impl Focus {
             Self::Crowd => (rng.choose(&[1, 3, 3, 5]), rng.choose(&[3, 4, 5])),
             Self::Founding => (rng.choose(&[3, 3, 3, 5, 2, 1]), rng.choose(&[1, 2, 3])),
             Self::Copies => (rng.choose(&[3, 3, 3, 4, 5]), rng.choose(&[2, 2, 3])),
+            Self::Change => (rng.choose(&[3, 3, 4, 4, 5]), rng.choose(&[2, 2, 3])),
         }
     }
 
@@ -88,6 +95,12 @@ impl Focus {
             Self::Memory => config.delta_max = config.lease * rng.choose(&[1, 1, 2]),
             Self::Crowd => config.limits.parked = rng.choose(&[1, 2, 64]),
             Self::Founding | Self::Copies => config.delta_max = config.lease,
+            Self::Change => {
+                config.delta_max = config.lease;
+                // Each other quorum system must be named anew with each change.
+                let majority = Quorums::majority(config.members.len());
+                config.quorums = majority.unwrap_or_else(|wrong| panic!("a majority: {wrong}"));
+            }
             Self::Broad | Self::Grid | Self::Strangers => {}
         }
         config.verify_max = config.verify_max.min(config.delta_max);
@@ -163,9 +176,12 @@ impl Focus {
         match self {
             Self::Memory => rng.choose(&[1, 6, 6, 20]),
             Self::Crowd => 1,
-            Self::Broad | Self::Grid | Self::Strangers | Self::Founding | Self::Copies => {
-                rng.choose(&[1, 1, 1, 1, 6, 40])
-            }
+            Self::Broad
+            | Self::Grid
+            | Self::Strangers
+            | Self::Founding
+            | Self::Copies
+            | Self::Change => rng.choose(&[1, 1, 1, 1, 6, 40]),
         }
     }
 
@@ -181,7 +197,7 @@ impl Focus {
 
     /// Whether nodes may be gone for good: not where lost directories must be found again.
     pub(super) fn may_lose_nodes(self) -> bool {
-        !matches!(self, Self::Memory | Self::Founding | Self::Copies)
+        !matches!(self, Self::Memory | Self::Founding | Self::Copies | Self::Change)
     }
 
     /// Adds the process that begins in the place of a member.
@@ -279,6 +295,11 @@ impl Focus {
     /// Whether a member has two memories.
     pub(super) fn copies(self) -> bool {
         self == Self::Copies
+    }
+
+    /// Whether the members change.
+    pub(super) fn changes(self) -> bool {
+        self == Self::Change
     }
 
     /// Whether the members begin with empty directories, and no user confirms a new cluster.

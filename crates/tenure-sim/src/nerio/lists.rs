@@ -58,7 +58,8 @@ fn list(rng: &mut Rng, members: &[Member], stray: Option<&Member>) -> Vec<Member
     list
 }
 
-fn with_list(config: &Config, list: Vec<Member>) -> Checked {
+/// The settings with another list, and a majority of it.
+pub(super) fn with_list(config: &Config, list: Vec<Member>) -> Checked {
     let majority = Quorums::majority(list.len());
     let quorums = majority.unwrap_or_else(|wrong| panic!("a majority of a list: {wrong}"));
     let config = Config { members: list, quorums, ..config.clone() };
@@ -80,6 +81,8 @@ fn stray(rng: &mut Rng, nodes: &mut Vec<NodePlan>, conditions: &mut Conditions) 
         later: None,
         member: true,
         stray: true,
+        blank: false,
+        operator: false,
         copy_of: None,
         directory: true,
         campaigns: false,

@@ -1,13 +1,16 @@
 //! Nerio in a made-up world: its disks, its own facts and checks.
 
+mod changes;
 mod codec;
 pub mod disk;
+pub mod epochs;
 pub mod fact;
 pub mod focus;
 mod forge;
 mod installed;
 mod lists;
 mod node;
+mod operator;
 pub mod plan;
 pub mod properties;
 mod quorum_leases;

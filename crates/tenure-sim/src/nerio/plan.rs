@@ -7,8 +7,8 @@ use tenure_core::Drift;
 use tenure_core::nerio::{Checked, Config, Member, MemberSet, Membership, Quorums, Recipient};
 
 use super::focus::Focus;
-use super::lists;
 pub use super::node::NodePlan;
+use super::{changes, lists};
 use crate::rng::Rng;
 pub(super) use crate::scenario::plan::known;
 use crate::scenario::plan::{LEFTOVER, MS, elections, nanos, rate, repeatedly};
@@ -95,12 +95,14 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     let reluctance = focus.reluctance(&mut rng);
     let wire = rng.once_in(32);
     let lists = !calm && lists::differ(focus, &mut nodes, &mut conditions);
+    let changes = changes::prepare(focus, &mut nodes, &mut conditions);
+    conditions.end += changes;
     Plan {
         conditions,
         elections,
         nodes,
-        settled,
-        retired,
+        settled: settled + changes,
+        retired: retired + changes,
         reluctance,
         calm,
         bounded,
@@ -183,7 +185,7 @@ fn retire_bound(nodes: &[NodePlan], trip: &Delay) -> u64 {
 }
 
 /// A span of two clocks: stretched by a fast clock, and counted by a slow one.
-fn twice(config: &Checked, span: Duration) -> u64 {
+pub(super) fn twice(config: &Checked, span: Duration) -> u64 {
     nanos(config.drift.real_at_most(config.drift.stretch(span)))
 }
 
@@ -241,6 +243,8 @@ impl Draft {
                 later: self.shortened.then(|| check(later)),
                 member,
                 stray: false,
+                blank: false,
+                operator: false,
                 copy_of: None,
                 directory: !(forgetful && n == 0),
                 campaigns: !member || all_campaign || rng.once_in(3),

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use tenure_core::nerio::{Instance, Message, QuorumTimestamp, ToGrantor, Who};
 use tenure_core::{NodeName, Time};
 
+use super::epochs::Epochs;
 use super::fact::Own;
 use super::installed::Installations;
 use crate::scenario::{History, Leadership};
@@ -67,11 +68,16 @@ pub struct QuorumLeases {
     pub written: BTreeSet<Instance>,
     /// Memories that a member began to write as founders.
     pub founders: BTreeSet<(NodeName, Instance)>,
+    /// The epochs, where the members change.
+    pub epochs: Option<Box<Epochs>>,
 }
 
 impl QuorumLeases {
     #[inline(always)]
     pub(super) fn note_own(&mut self, history: &mut History<Details>, now: u64, fact: Own<'_>) {
+        if let Some(epochs) = &mut self.epochs {
+            epochs.note(fact);
+        }
         match fact {
             Own::Unwritten { grantor } => self.unwritten[grantor] = Some(now),
             Own::Released { election, who, start } => {
@@ -91,6 +97,10 @@ impl QuorumLeases {
                 let start = record.start;
                 let grant = Grant { to, address, start, finish };
                 self.grants[election].insert(grantor, grant);
+            }
+            Own::Enters { grantor, .. } => {
+                // The grants of the epoch before are void.
+                self.grants.iter_mut().for_each(|grants| drop(grants.remove(&grantor)));
             }
             Own::Stamped { election, timestamp, .. } => {
                 let timestamps = &mut self.timestamps[election];

@@ -1,9 +1,7 @@
-use tenure_core::nerio::MemberSet;
-
 use super::{Check, Claim, Fact, Own, Property, QuorumLeases, seconds};
 
-/// Equation 14: a leader whose claim ends at `until` has grants of a quorum that last at least as
-/// long; and a lapsed leadership is not claimed again.
+/// Equation 14: a leader whose claim ends at `until` has grants of a quorum of one epoch that last
+/// at least as long; and a lapsed leadership is not claimed again.
 #[derive(Debug, Default)]
 pub(super) struct ClaimsStandOnGrants;
 
@@ -16,10 +14,7 @@ impl Property<QuorumLeases> for ClaimsStandOnGrants {
         match fact {
             Fact::Claimed(Claim { node, election, until, .. }) if until > check.now => {
                 let who = &check.own.who[node];
-                let grants = check.own.grants[election].iter();
-                let held = grants.filter(|(_, grant)| grant.to == *who && grant.finish >= until);
-                let held: MemberSet = held.map(|(grantor, _)| check.plan.place(*grantor)).collect();
-                if check.plan.membership().quorums().is_quorum(held) {
+                if check.is_backed(election, who, until, None) {
                     return Ok(());
                 }
                 Err(format!(
@@ -44,12 +39,7 @@ impl Property<QuorumLeases> for ClaimsStandOnGrants {
                 if leader.own.who == record.holder {
                     return Ok(());
                 }
-                let grants = check.own.grants[election].iter();
-                let held = grants.filter(|(other, grant)| {
-                    **other != grantor && grant.to == leader.own.who && grant.finish >= leader.until
-                });
-                let held: MemberSet = held.map(|(other, _)| check.plan.place(*other)).collect();
-                if check.plan.membership().quorums().is_quorum(held) {
+                if check.is_backed(election, &leader.own.who, leader.until, Some(grantor)) {
                     return Ok(());
                 }
                 Err(format!(

@@ -68,6 +68,14 @@ impl Property<QuorumLeases> for GrantsLast {
                 self.before[node] = self.stamps[node].map(|stamp| stamp.boot);
                 Ok(())
             }
+            Fact::Own(Own::Enters { grantor, .. }) => {
+                // A grant lasts no shorter than that of its holder in an earlier epoch.
+                for seen in &mut self.seen[grantor] {
+                    seen.grant = None;
+                    seen.restored = true;
+                }
+                Ok(())
+            }
             Fact::Own(Own::Quarantined { grantor }) => {
                 self.seen[grantor].iter_mut().for_each(|seen| seen.asked.clear());
                 self.before[grantor] = None;

@@ -2,10 +2,12 @@
 //! properties, under the paper's names.
 
 mod answers_name_memories;
+mod changes_end;
 mod claims_stand_on_grants;
 mod durable_before_visible;
 mod edict_ordering;
 mod edict_validity;
+mod epochs_end_once;
 mod foundings_are_by_all;
 mod grantors_serve;
 mod grants_last;
@@ -13,14 +15,18 @@ mod leaders_are_announced;
 mod lost_memories_are_read;
 mod observers_see_what_is;
 mod one_bound_at_a_time;
+mod one_successor;
 mod orders_end_what_they_name;
 mod prompt_succession;
 mod quorum_timestamps_order;
 mod release_ends_only_its_own;
 mod release_keeps_promises;
+mod rests_cover_claims;
+#[cfg(test)]
+mod tests;
 mod verification_never_overstates;
 
-use tenure_core::nerio::Who;
+use tenure_core::nerio::{MemberSet, Who};
 
 use super::disk::Disk;
 use super::fact::Own;
@@ -57,6 +63,9 @@ crate::checks! {
     pub Properties of QuorumLeases {
         AtMostOne,
         claims_stand_on_grants::ClaimsStandOnGrants,
+        one_successor::OneSuccessor,
+        epochs_end_once::EpochsEndOnce,
+        rests_cover_claims::RestsCoverClaims,
         HandlesAgree,
         edict_validity::EdictValidity,
         edict_ordering::EdictOrdering,
@@ -79,6 +88,7 @@ crate::checks! {
         Stability,
         LeaderInTheEnd,
         grantors_serve::GrantorsServe,
+        changes_end::ChangesEnd,
         prompt_succession::PromptSuccession,
         DeadlinesPass,
         BoundedMemory,
@@ -93,6 +103,30 @@ impl Check<'_> {
         let config = &self.plan.nodes[grantor].config;
         let longest = config.drift.real_at_most(config.quarantine()).as_nanos() as u64;
         at + longest > self.now
+    }
+
+    /// Whether the grants to `who` that last until `until` are those of a quorum of one epoch,
+    /// without the present grant of `except`.
+    pub(super) fn is_backed(
+        &self,
+        election: usize,
+        who: &Who,
+        until: u64,
+        except: Option<usize>,
+    ) -> bool {
+        if let Some(epochs) = &self.own.epochs {
+            let of = |grantor| {
+                let epoch = epochs.of(grantor);
+                Some((epoch, epochs.seat(epoch, grantor)?))
+            };
+            return epochs.backs(election, who, until, except.and_then(of), |_| true);
+        }
+        let grants = self.own.grants[election].iter();
+        let held = grants.filter(|(grantor, grant)| {
+            Some(**grantor) != except && grant.to == *who && grant.finish >= until
+        });
+        let held: MemberSet = held.map(|(grantor, _)| self.plan.place(*grantor)).collect();
+        self.plan.membership().quorums().is_quorum(held)
     }
 
     /// The grantors whose grants to `who` last until `until`, for people.

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use tenure_core::nerio::{Inc, MemberSet, Who};
+use tenure_core::nerio::{Inc, Who};
 use tenure_core::{LeaderView, View};
 
 use super::{Check, Fact, Own, Property, QuorumLeases, seconds};
@@ -57,10 +57,7 @@ impl ObserversSeeWhatIs {
         if gave_up.is_some_and(|at| at + patience > check.now) {
             return Ok(());
         }
-        let grants = check.own.grants[election].iter();
-        let held = grants.filter(|(_, grant)| grant.to == *who && grant.finish >= until);
-        let held: MemberSet = held.map(|(grantor, _)| check.plan.place(*grantor)).collect();
-        if check.plan.membership().quorums().is_quorum(held) {
+        if check.is_backed(election, who, until, None) {
             return Ok(());
         }
         Err(format!(

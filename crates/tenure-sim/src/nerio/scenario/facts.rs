@@ -38,7 +38,7 @@ impl Run<QuorumLeases> {
             }
             Effect::Emit { election, event: Event::Own(event) } => {
                 let election = election.as_ref().and_then(|name| self.election(name));
-                self.grantor_event(context, node, event)?;
+                self.grantor_event(context, node, event, disk)?;
                 match election {
                     Some(election) => self.own_event(context, node, election, event),
                     None => Ok(()),

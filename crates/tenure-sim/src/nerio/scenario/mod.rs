@@ -4,7 +4,6 @@ mod facts;
 mod starts;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -14,10 +13,13 @@ use tenure_core::nerio::{
 };
 use tenure_core::{Effect, Input, LeaderView, Standing};
 
+use super::changes;
 use super::disk::{Disk, instance};
+use super::epochs::Epochs;
 use super::fact::{Own, named};
 use super::forge;
 use super::installed::{Installations, is_given};
+use super::operator::Operator;
 use super::plan::{self, NodePlan, Plan, Settings};
 use super::properties::{Properties, SENTENCES};
 use super::quorum_leases::{Details, QuorumLeases, Work};
@@ -56,7 +58,7 @@ impl Scenario for QuorumLeases {
     type Words = Words;
     type Process = Nerio;
     type Core = Nerio;
-    type Service = Infallible;
+    type Service = Operator;
     type Disk = Disk;
     type NodePlan = NodePlan;
     type Settings = Settings;
@@ -83,14 +85,18 @@ impl Scenario for QuorumLeases {
             grants: vec![BTreeMap::new(); elections],
             timestamps: vec![Vec::new(); elections],
             unwritten: vec![None; nodes],
-            lost_disk: plan.own.focus.copies(),
+            lost_disk: plan.own.focus.copies() || plan.own.focus.changes(),
             written: BTreeSet::new(),
             founders: BTreeSet::new(),
+            epochs: plan.own.focus.changes().then(|| Box::new(Epochs::new(plan))),
         }
     }
 
-    fn node(&self, plan: &Plan, node: usize, _: &Clock) -> Node<Nerio, Infallible> {
+    fn node(&self, plan: &Plan, node: usize, clock: &Clock) -> Node<Nerio, Operator> {
         let this = &plan.nodes[node];
+        if this.operator {
+            return Node::Service(changes::operator(plan, node, clock));
+        }
         let later = this.later.as_ref().filter(|_| self.who[node].inc != Inc(0));
         Node::Process(Nerio::new(later.unwrap_or(&this.config).clone(), this.name.clone()))
     }
@@ -105,7 +111,7 @@ impl Scenario for QuorumLeases {
         let seed = plan.conditions.seed;
         let focus = plan.own.focus;
         let memory = instance(seed, node, u64::from(copy), focus.sets_back(seed));
-        Disk::new(node, memory, !copy && !focus.founds())
+        Disk::new(node, memory, !copy && !focus.founds() && !plan.nodes[node].blank)
     }
 
     fn start(&self, plan: &Plan, node: usize, life: u128, disk: &Disk) -> Result<Start, String> {
@@ -143,7 +149,7 @@ impl Scenario for QuorumLeases {
         if reboot {
             disks[node].reboot();
         }
-        if run.plan.conditions.seed.is_multiple_of(4) {
+        if run.plan.conditions.seed.is_multiple_of(4) && !run.plan.own.focus.changes() {
             // The next life upgrades the directory of an earlier version.
             disks[node].kept.forget_epoch();
         }
@@ -207,6 +213,10 @@ impl Scenario for QuorumLeases {
     #[inline]
     fn command(command: &Command) -> Option<&Command> {
         Some(command)
+    }
+
+    fn is_spared(plan: &Plan, node: usize) -> bool {
+        plan.nodes[node].operator
     }
 
     fn campaigns(plan: &Plan, node: usize) -> bool {
@@ -356,6 +366,7 @@ impl Scenario for QuorumLeases {
 
     fn role(plan: &Plan, node: usize) -> &'static str {
         match (plan.nodes[node].member, plan.nodes[node].campaigns) {
+            _ if plan.nodes[node].operator => "operator",
             (true, true) => "grantor, candidate",
             (true, false) => "grantor",
             (false, _) => "candidate",
@@ -451,6 +462,15 @@ fn lose(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bo
     let plan = &mut run.plan;
     let seed = plan.conditions.seed;
     let focus = plan.own.focus;
+    if focus.changes() {
+        let spares = changes::can_spare(plan, disks, node);
+        if spares {
+            run.counts.own.lost_disks += 1;
+            let number = run.counts.own.lost_disks;
+            *disks[node] = Disk::new(node, instance(seed, node, number, false), false);
+        }
+        return spares;
+    }
     // A quorum of the others must remember, now or soon.
     let enough = plan.membership().quorums().is_quorum(remember(plan, disks, node));
     // Before the founding of the cluster, a new directory can be lost.

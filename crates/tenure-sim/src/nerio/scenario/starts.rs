@@ -17,6 +17,7 @@ impl Run<QuorumLeases> {
         context: &Context<'_>,
         grantor: usize,
         event: &OwnEvent,
+        disk: &Disk,
     ) -> Verdict {
         match event {
             OwnEvent::Quarantined { until } => {
@@ -27,6 +28,17 @@ impl Run<QuorumLeases> {
             }
             OwnEvent::Serving => self.tell_own(context, Own::Serves { grantor }),
             OwnEvent::Ignored(_) => self.tell_own(context, Own::Unread { grantor }),
+            OwnEvent::Entered { .. } => match disk.kept.durable().standing.document() {
+                Some(document) => self.tell_own(context, Own::Enters { grantor, document }),
+                None => Ok(()),
+            },
+            OwnEvent::Epochs(all) => match all.first() {
+                Some(first) => {
+                    let (node, epoch) = (grantor, first.id());
+                    self.tell_own(context, Own::Switches { node, epoch })
+                }
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
     }
@@ -41,10 +53,25 @@ impl Run<QuorumLeases> {
         disk: &Disk,
     ) -> Verdict {
         match record {
-            Record::Identity { instance, .. } => {
-                let knows_fences = disk.knows_fences();
-                self.tell_own(context, Own::Opens { grantor, knows_fences, instance: *instance })
+            Record::Identity { instance, enters, .. } => {
+                let standing = &disk.kept.durable().standing;
+                let entered = enters.as_ref().or(standing.document()).map(|entered| &**entered);
+                let (knows_fences, instance) = (disk.knows_fences(), *instance);
+                let wedged = standing.vote().is_wedged();
+                self.tell_own(
+                    context,
+                    Own::Opens { grantor, knows_fences, instance, entered, wedged },
+                )
             }
+            Record::Vote { epoch, vote } => match &vote.accepted {
+                Some((ballot, successor)) => {
+                    let (epoch, ballot) = (*epoch, *ballot);
+                    self.tell_own(context, Own::Accepts { grantor, epoch, ballot, successor })
+                }
+                None => Ok(()),
+            },
+            // The fences of an epoch before may be bounded at the same time.
+            Record::Entered { document, .. } if document.number > 0 => Ok(()),
             Record::Reserve { high } | Record::Entered { floor: high, .. } => {
                 let high = *high;
                 self.tell_own(context, Own::Reserves { grantor, ticket, high, disk })

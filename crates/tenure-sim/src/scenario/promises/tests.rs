@@ -67,8 +67,10 @@ fn unstable_leader_is_noticed() {
 }
 
 fn core(run: &Run<QuorumLeases>) -> Nerio {
-    let Node::Process(core) = run.own.node(&run.plan, 0, &run.plan.conditions.sites[0].clock);
-    core
+    match run.own.node(&run.plan, 0, &run.plan.conditions.sites[0].clock) {
+        Node::Process(core) => core,
+        Node::Service(_) => panic!("the first node is a member"),
+    }
 }
 
 #[test]

@@ -1,0 +1,132 @@
+//! Worlds in which operators change the members, at the same time, while members crash and lose
+//! their directories.
+
+use std::time::Duration;
+
+use tenure_core::nerio::{Checked, Document, EpochId, Member};
+
+use super::disk::Disk;
+use super::focus::Focus;
+use super::lists::with_list;
+use super::node::NodePlan;
+use super::operator::Operator;
+use super::plan::{Plan, address, name, twice};
+use crate::rng::{Rng, mix};
+use crate::scenario::plan::{known, repeatedly};
+use crate::world::clock::{Clock, TRUE_RATE};
+use crate::world::conditions::{Conditions, DiskFate, Incident, Site};
+
+/// Draws for the changes.
+const DRAWS: u64 = 8;
+/// The longest pause of a member before it proposes, or asks again.
+const PAUSE_MAX: Duration = Duration::from_secs(30);
+/// Refresh intervals of that pause at most, by a member's position and the refused ballots.
+const PAUSE: u32 = 12 << 7;
+/// Refresh intervals for questions and answers between these pauses.
+const QUESTIONS: u32 = 64;
+const OPERATORS: usize = 2;
+
+/// Adds nodes that may become members, and operators. Returns the time after the storm until the
+/// last change has ended.
+pub(super) fn prepare(focus: Focus, nodes: &mut Vec<NodePlan>, conditions: &mut Conditions) -> u64 {
+    if !focus.changes() {
+        return 0;
+    }
+    let mut rng = Rng::new(conditions.seed, DRAWS);
+    let config = nodes[0].config.clone();
+    for node in nodes.iter_mut().filter(|node| node.member) {
+        // The applications of other nodes lead on when these leave the members.
+        (node.directory, node.campaigns, node.observes) = (true, false, false);
+    }
+    for _ in 0..rng.within(1..4) {
+        let mut list = config.members.clone();
+        list.push(Member::at(known(&name(nodes.len(), true)), address(nodes.len())));
+        let config = with_list(&config, list);
+        let blank = NodePlan { config, later: None, blank: true, ..nodes[0].clone() };
+        let starts = rng.within(0..conditions.storm_ends / 2);
+        add(&mut rng, blank, starts, nodes, conditions);
+    }
+    let grantors: Vec<usize> = (0..nodes.len()).filter(|node| nodes[*node].member).collect();
+    for _ in 0..OPERATORS {
+        let operator = NodePlan { member: false, operator: true, ..nodes[0].clone() };
+        add(&mut rng, operator, 0, nodes, conditions);
+    }
+    let Conditions { unit, storm_ends, ref mut incidents, .. } = *conditions;
+    incidents.extend(repeatedly(&mut rng, unit..storm_ends, unit / 2..unit * 6, |rng, _| {
+        let disk = if rng.once_in(3) { DiskFate::Lost } else { DiskFate::Kept };
+        Incident::crash(rng.choose(&grantors), rng.within(1..unit / 2), disk)
+    }));
+    settles(&config)
+}
+
+/// Adds a node at the next address.
+fn add(
+    rng: &mut Rng,
+    node: NodePlan,
+    starts: u64,
+    nodes: &mut Vec<NodePlan>,
+    conditions: &mut Conditions,
+) {
+    let number = nodes.len();
+    let name = name(number, true);
+    let clock = Clock::new(0, rng.within(0..1 << 40), TRUE_RATE);
+    conditions.sites.push(Site { name: name.clone(), clock, wall: 0, starts });
+    nodes.push(NodePlan { name: known(&name), address: address(number), ..node });
+}
+
+/// Two members may bar each other until the storm ends, so that both wait long after it.
+fn settles(config: &Checked) -> u64 {
+    let pause = config.refresh.saturating_mul(PAUSE).min(PAUSE_MAX);
+    twice(config, pause * 2 + config.refresh * QUESTIONS)
+}
+
+/// The operator of this node. It asks until the storm ends.
+pub(super) fn operator(plan: &Plan, node: usize, clock: &Clock) -> Operator {
+    let grantors = plan.nodes.iter().filter(|node| node.member);
+    let all = grantors.map(|node| Member::at(node.name.clone(), node.address)).collect();
+    let config = &plan.nodes[node].config;
+    let seed = mix(plan.conditions.seed ^ node as u64);
+    let until = clock.shows(plan.conditions.storm_ends);
+    Operator::new(seed, all, plan.membership().id(), config.refresh * 2, until)
+}
+
+/// Whether the members can go on without the directory of `node`: those of the latest epoch, of
+/// each epoch that a member has accepted, and of each that an operator may have asked for.
+pub(super) fn can_spare(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
+    let kept = |other: usize| disks[other].own().kept.durable();
+    let document = |other: usize| kept(other).standing.document();
+    let others: Vec<usize> =
+        (0..plan.nodes.len()).filter(|other| *other != node && plan.nodes[*other].member).collect();
+    let known = others.iter().chain([&node]).filter_map(|other| document(*other));
+    let Some(latest) = known.max_by_key(|document| document.number) else { return false };
+    let latest_id = latest.id();
+    let is_there = |epoch: EpochId, other: &usize| {
+        document(*other).is_some_and(|document| document.id() == epoch)
+    };
+    // One memory is enough to let the others in; and without any member of the list that has
+    // entered an epoch, the cluster would be founded again.
+    let is_of_list = |other: &usize| *other < plan.members() && document(*other).is_some();
+    let has_entered = others.iter().any(|other| is_there(latest_id, other));
+    if !has_entered || !others.iter().any(is_of_list) {
+        return false;
+    }
+    let is_whole = |of: &Document, other: &usize| {
+        let seat = of.seats.iter().find(|seat| seat.name == plan.nodes[*other].name);
+        seat.is_some_and(|seat| match seat.instance {
+            Some(instance) => kept(*other).instance == instance,
+            None => is_there(of.id(), other) && !kept(*other).standing.vote().is_barred(),
+        })
+    };
+    let goes_on = |of: &Document| {
+        let seats = of.seats.len();
+        let whole = others.iter().filter(|other| is_whole(of, other)).count();
+        let is_seat = of.seats.iter().any(|seat| seat.name == plan.nodes[node].name);
+        // A change may remove one of these members, or add or name the lost directory.
+        let after = if is_seat { seats - 1 } else { seats };
+        let larger = if is_seat { seats } else { seats + 1 };
+        whole > after / 2 + 1 && whole > larger / 2
+    };
+    let there = others.iter().chain([&node]).filter(|other| is_there(latest_id, other));
+    let mut next = there.filter_map(|other| kept(*other).standing.vote().accepted.as_ref());
+    goes_on(latest) && next.all(|(_, document)| goes_on(document))
+}

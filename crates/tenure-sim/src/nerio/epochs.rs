@@ -1,0 +1,153 @@
+//! Epochs of a world, as its checks see them: who has accepted, who has entered, and which grants
+//! were made in which epoch.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tenure_core::NodeName;
+use tenure_core::nerio::epoch::Ballot;
+use tenure_core::nerio::{
+    Checked, Document, EpochId, GrantRecord, Instance, MemberSet, Membership, Who,
+};
+
+use super::fact::Own;
+use super::plan::Plan;
+
+/// The state of all epochs, in the order of facts.
+#[derive(Debug)]
+pub struct Epochs {
+    config: Checked,
+    names: Vec<NodeName>,
+    /// The epoch of the members' settings.
+    pub first: EpochId,
+    /// Every epoch that a grantor has accepted or entered.
+    pub memberships: BTreeMap<EpochId, Arc<Membership>>,
+    /// Memory of each grantor.
+    pub instances: Vec<Option<Instance>>,
+    /// The epoch that each grantor has entered.
+    pub present: Vec<Option<EpochId>>,
+    /// Whether each grantor has accepted a successor of that epoch.
+    pub wedged: Vec<bool>,
+    /// Members that accepted a successor by a ballot: the epoch before, its successor, the ballot.
+    accepted: BTreeMap<(EpochId, EpochId, Ballot), MemberSet>,
+    /// Last grant of each seat of each epoch, by election: its holder and its end in true time.
+    grants: Vec<BTreeMap<(EpochId, usize), (Who, u64)>>,
+}
+
+impl Epochs {
+    #[must_use]
+    pub fn new(plan: &Plan) -> Self {
+        let membership = plan.membership();
+        let nodes = plan.nodes.len();
+        Self {
+            config: plan.config().clone(),
+            names: plan.nodes.iter().map(|node| node.name.clone()).collect(),
+            first: membership.id(),
+            memberships: BTreeMap::from([(membership.id(), Arc::new(membership.clone()))]),
+            instances: vec![None; nodes],
+            present: vec![None; nodes],
+            wedged: vec![false; nodes],
+            accepted: BTreeMap::new(),
+            grants: vec![BTreeMap::new(); plan.elections.len()],
+        }
+    }
+
+    /// Writes a fact down, after the checks have seen it.
+    pub(super) fn note(&mut self, fact: Own<'_>) {
+        match fact {
+            Own::Opens { grantor, instance, entered, wedged, .. } => {
+                self.instances[grantor] = Some(instance);
+                self.present[grantor] = entered.map(|document| self.learn(document));
+                self.wedged[grantor] = wedged;
+            }
+            Own::Accepts { grantor, epoch, ballot, successor } => {
+                let successor = self.learn(successor);
+                self.wedged[grantor] = true;
+                if let Some(seat) = self.seat(epoch, grantor) {
+                    let by = self.accepted.entry((epoch, successor, ballot)).or_default();
+                    *by = by.with(seat);
+                }
+            }
+            Own::Enters { grantor, document } => {
+                self.present[grantor] = Some(self.learn(document));
+                self.wedged[grantor] = false;
+            }
+            Own::Granted { grantor, election, record, finish } => {
+                self.grant(grantor, election, record, finish);
+            }
+            _ => {}
+        }
+    }
+
+    fn learn(&mut self, document: &Document) -> EpochId {
+        let epoch = document.id();
+        if !self.memberships.contains_key(&epoch)
+            && let Ok(membership) = Membership::read(Arc::new(document.clone()), &self.config)
+        {
+            self.memberships.insert(epoch, membership);
+        }
+        epoch
+    }
+
+    fn grant(&mut self, grantor: usize, election: usize, record: &GrantRecord, finish: u64) {
+        let epoch = self.of(grantor);
+        if let Some(seat) = self.seat(epoch, grantor) {
+            self.grants[election].insert((epoch, seat), (record.holder.clone(), finish));
+        }
+    }
+
+    /// The epoch in which a grantor grants.
+    #[must_use]
+    pub fn of(&self, grantor: usize) -> EpochId {
+        self.present[grantor].unwrap_or(self.first)
+    }
+
+    /// The seat of a grantor's memory in an epoch.
+    #[must_use]
+    pub fn seat(&self, epoch: EpochId, grantor: usize) -> Option<usize> {
+        let membership = self.memberships.get(&epoch)?;
+        let seat = membership.position(&self.names[grantor])?;
+        let named = membership.instance(seat);
+        (named.is_none() || named == self.instances[grantor]).then_some(seat)
+    }
+
+    /// Whether a quorum of `before` has accepted `successor` by one ballot.
+    #[must_use]
+    pub fn is_over(&self, before: EpochId, successor: EpochId) -> bool {
+        let Some(membership) = self.memberships.get(&before) else { return false };
+        let mut ballots = self.accepted.iter();
+        ballots.any(|((epoch, next, _), by)| {
+            (*epoch, *next) == (before, successor) && membership.quorums().is_quorum(*by)
+        })
+    }
+
+    /// Whether the grants to `who` that last until `until` are those of a quorum of an epoch that
+    /// `counts`, without the seat `except`.
+    #[must_use]
+    pub fn backs(
+        &self,
+        election: usize,
+        who: &Who,
+        until: u64,
+        except: Option<(EpochId, usize)>,
+        counts: impl Fn(EpochId) -> bool,
+    ) -> bool {
+        let grants = &self.grants[election];
+        let mut epochs = self.memberships.iter().filter(|(epoch, _)| counts(**epoch));
+        epochs.any(|(epoch, membership)| {
+            let holds = |seat: &usize| {
+                let key = (*epoch, *seat);
+                let grant = grants.get(&key).filter(|_| except != Some(key));
+                grant.is_some_and(|(to, finish)| to == who && *finish >= until)
+            };
+            let held: MemberSet = (0..membership.names().len()).filter(holds).collect();
+            membership.quorums().is_quorum(held)
+        })
+    }
+
+    /// The latest epoch that a grantor has entered.
+    #[must_use]
+    pub fn latest(&self) -> EpochId {
+        self.present.iter().flatten().copied().max().unwrap_or(self.first)
+    }
+}

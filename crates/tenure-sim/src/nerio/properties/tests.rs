@@ -1,0 +1,238 @@
+//! Facts that break a property of changing members, for each such property.
+
+#![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
+
+use tenure_core::nerio::epoch::Ballot;
+use tenure_core::nerio::{
+    Boot, Document, EpochId, GrantRecord, Inc, Instance, Origin, Seat, Stamp, Who,
+};
+use tenure_core::{Fence, Time};
+
+use super::changes_end::ChangesEnd;
+use super::claims_stand_on_grants::ClaimsStandOnGrants;
+use super::epochs_end_once::EpochsEndOnce;
+use super::one_successor::OneSuccessor;
+use super::rests_cover_claims::RestsCoverClaims;
+use super::{Check, Claim, Details, Fact, Leadership, Own, Property, QuorumLeases};
+use crate::nerio::Worlds;
+use crate::nerio::focus::Focus;
+use crate::scenario::Run;
+use crate::sweep::Source;
+
+type TimedFact<'a> = (u64, Fact<'a>);
+
+/// End of all leases of these tests.
+const END: u64 = 1_000;
+
+/// A world whose members change, without any event.
+fn quiet() -> Run<QuorumLeases> {
+    let mut plans = (1..1_000).map(|seed| Worlds::default().plan(seed));
+    Run::new(plans.find(|plan| plan.own.focus == Focus::Change).unwrap())
+}
+
+/// The first complaint of a property about these facts.
+fn says<P: Property<QuorumLeases>>(
+    run: &mut Run<QuorumLeases>,
+    facts: &[TimedFact<'_>],
+) -> Option<String> {
+    let mut property = P::default();
+    property.begin(&run.plan);
+    facts.iter().find_map(|(now, fact)| {
+        let now = *now;
+        let Run { plan, history, apps, own, .. } = &mut *run;
+        let said = property.see(&Check { now, plan, history, apps, own }, *fact).err();
+        if let Fact::Own(fact) = fact {
+            own.note_own(history, now, *fact);
+        }
+        said
+    })
+}
+
+#[track_caller]
+fn breaks<P>(run: &mut Run<QuorumLeases>, facts: &[TimedFact<'_>], what: &str)
+where
+    P: Property<QuorumLeases>,
+{
+    let said = says::<P>(run, facts).unwrap_or_default();
+    assert!(said.contains(what), "{said:?}, and not {what:?}");
+}
+
+fn memory(grantor: usize) -> Instance {
+    Instance(grantor as u128 + 1)
+}
+
+/// A document with the first members, as many as `count`, that follows epoch 0.
+fn successor(run: &Run<QuorumLeases>, count: usize) -> Document {
+    let before = run.plan.membership().document().clone();
+    let seats = before.seats.iter().take(count).enumerate();
+    let seat = |(grantor, seat): (usize, &Seat)| {
+        let instance = Some(memory(grantor));
+        Seat { instance, ..seat.clone() }
+    };
+    let seats = seats.map(seat).collect();
+    let (id, origin) = (before.id(), Origin::Changed);
+    Document { number: 1, before: id, founding: id.digest, origin, seats, ..before }
+}
+
+fn first(run: &Run<QuorumLeases>) -> EpochId {
+    run.plan.membership().id()
+}
+
+/// The first start of a member.
+fn opens<'a>(grantor: usize) -> Fact<'a> {
+    let instance = memory(grantor);
+    let (knows_fences, entered, wedged) = (true, None, false);
+    Fact::Own(Own::Opens { grantor, knows_fences, instance, entered, wedged })
+}
+
+fn accepts(grantor: usize, epoch: EpochId, counter: u64, successor: &Document) -> Fact<'_> {
+    let ballot = Ballot { counter, inc: Inc(1) };
+    Fact::Own(Own::Accepts { grantor, epoch, ballot, successor })
+}
+
+fn enters(grantor: usize, document: &Document) -> Fact<'_> {
+    Fact::Own(Own::Enters { grantor, document })
+}
+
+fn who(run: &Run<QuorumLeases>, node: usize) -> Who {
+    Who { name: run.plan.nodes[node].name.clone(), inc: Inc(1) }
+}
+
+fn record(run: &Run<QuorumLeases>, node: usize) -> GrantRecord {
+    let holder = who(run, node);
+    GrantRecord {
+        election: run.plan.elections[0].clone(),
+        address: run.plan.nodes[node].address,
+        value: holder.name.as_str().parse().unwrap(),
+        holder,
+        start: Time::from_nanos(1),
+        finish: Time::from_nanos(END),
+        stamp: Stamp { boot: Boot(1), clock: Time::from_nanos(1), counter: 0 },
+        priority: 0,
+        leading: false,
+        announced: None,
+        accepted: true,
+        fence_seen: Fence::NONE,
+        fence_owner: None,
+    }
+}
+
+fn grants(grantor: usize, record: &GrantRecord) -> Fact<'_> {
+    Fact::Own(Own::Granted { grantor, election: 0, record, finish: END })
+}
+
+/// Notes that the node leads.
+fn lead(run: &mut Run<QuorumLeases>, node: usize) {
+    let own = Details { who: who(run, node), first: Time::ZERO, released: None, promised: 0 };
+    let (life, fence, term) = (1, None, 0);
+    let (from, until, backed) = (0, END, END);
+    let led = Leadership { node, life, fence, term, from, until, backed, own };
+    run.history.elections[0].leaderships.push(led);
+}
+
+fn members(run: &Run<QuorumLeases>) -> std::ops::Range<usize> {
+    0..run.plan.members()
+}
+
+#[test]
+fn second_successor_is_noticed() {
+    let mut run = quiet();
+    let count = run.plan.members();
+    let (one, other) = (successor(&run, count), successor(&run, count - 1));
+    let facts = [(1, enters(0, &one)), (2, enters(1, &other))];
+    breaks::<OneSuccessor>(&mut run, &facts, "enters epoch 1 with digest");
+}
+
+#[test]
+fn way_back_is_noticed() {
+    let mut run = quiet();
+    let later = successor(&run, 1).id();
+    let switches = |epoch| Fact::Own(Own::Switches { node: 0, epoch });
+    let facts = [(1, switches(later)), (2, switches(first(&run)))];
+    breaks::<OneSuccessor>(&mut run, &facts, "go back from epoch 1 to 0");
+}
+
+#[test]
+fn grant_after_acceptance_is_noticed() {
+    let mut run = quiet();
+    let (next, epoch) = (successor(&run, 1), first(&run));
+    let record = record(&run, 0);
+    let facts = [(1, opens(0)), (2, accepts(0, epoch, 1, &next)), (3, grants(0, &record))];
+    breaks::<EpochsEndOnce>(&mut run, &facts, "has accepted the next epoch");
+}
+
+/// What a property says when all members accept the successor by these ballots, and one enters it.
+fn entry_after(ballot: impl Fn(usize) -> u64) -> Option<String> {
+    let mut run = quiet();
+    let (next, epoch) = (successor(&run, 1), first(&run));
+    let starts = members(&run).map(|grantor| (1, opens(grantor)));
+    let votes = members(&run).map(|grantor| (2, accepts(grantor, epoch, ballot(grantor), &next)));
+    let mut facts: Vec<_> = starts.chain(votes).collect();
+    facts.push((3, enters(0, &next)));
+    says::<EpochsEndOnce>(&mut run, &facts)
+}
+
+#[test]
+fn mixed_ballots_end_nothing() {
+    let apart = entry_after(|grantor| grantor as u64 + 1).unwrap_or_default();
+    assert!(apart.contains("no quorum of epoch 0"), "{apart:?}");
+    assert_eq!(entry_after(|_| 9), None);
+}
+
+/// The leader stands on grants of epoch 0, and a member of epoch 1 grants to another candidate.
+#[test]
+fn forgotten_rest_is_noticed() {
+    let mut run = quiet();
+    let next = successor(&run, 1);
+    let (one, other) = (record(&run, 0), record(&run, 1));
+    lead(&mut run, 0);
+    let start = members(&run).flat_map(|grantor| [(1, opens(grantor)), (1, grants(grantor, &one))]);
+    let mut facts: Vec<_> = start.collect();
+    facts.extend([(2, enters(0, &next)), (3, grants(0, &other))]);
+    breaks::<RestsCoverClaims>(&mut run, &facts, "by grants of an earlier epoch");
+}
+
+/// Half of the grants are of epoch 0, and half of epoch 1.
+#[test]
+fn claim_on_two_epochs_is_noticed() {
+    let mut run = quiet();
+    let count = run.plan.members();
+    let (next, one) = (successor(&run, count), record(&run, 0));
+    let mut facts: Vec<_> = members(&run).map(|grantor| (1, opens(grantor))).collect();
+    for grantor in members(&run) {
+        if grantor % 2 == 1 {
+            facts.push((2, enters(grantor, &next)));
+        }
+        facts.push((3, grants(grantor, &one)));
+    }
+    if count % 2 == 1 {
+        // Otherwise those of epoch 0 are a quorum.
+        facts.retain(|(_, fact)| !matches!(fact, Fact::Own(Own::Granted { grantor: 0, .. })));
+    }
+    run.own.who[0] = who(&run, 0);
+    let (node, life, election, fence, term) = (0, 1, 0, None, 0);
+    let ends = Time::from_nanos(END);
+    let claim = Claim { node, life, election, fence, term, until: END, ends, decided: 4 };
+    facts.push((4, Fact::Claimed(claim)));
+    breaks::<ClaimsStandOnGrants>(&mut run, &facts, "claims");
+}
+
+#[test]
+fn endless_wedge_is_noticed() {
+    let mut run = quiet();
+    let (next, epoch) = (successor(&run, 1), first(&run));
+    run.history.lives[0] = Some(1);
+    let settled = run.plan.settled;
+    let wedged = [(1, opens(0)), (2, accepts(0, epoch, 1, &next)), (settled, Fact::Moment)];
+    breaks::<ChangesEnd>(&mut run, &wedged, "waits for the decision on the epoch after 0");
+}
+
+#[test]
+fn missing_entry_is_noticed() {
+    let mut run = quiet();
+    let next = successor(&run, 2);
+    run.history.lives[0] = Some(1);
+    let settled = run.plan.settled;
+    let facts = [(1, opens(0)), (1, opens(1)), (2, enters(1, &next)), (settled, Fact::Moment)];
+    breaks::<ChangesEnd>(&mut run, &facts, "has not entered epoch 1");
+}
