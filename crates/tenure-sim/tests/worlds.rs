@@ -6,6 +6,7 @@
 mod suite;
 
 use tenure_sim::nerio::Worlds;
+use tenure_sim::nerio::focus::Focus;
 use tenure_sim::nerio::plan::{Climate, Plan};
 use tenure_sim::scenario::{Checks, Scenario};
 use tenure_sim::sweep::Source;
@@ -34,6 +35,22 @@ fn faults_within_the_model_violate_nothing() {
     for kind in Kind::ALL {
         assert!(found.faults[kind as usize] > 0, "no {}: {found:?}", kind.name());
     }
+}
+
+/// The members of these worlds change, several times in most of them.
+#[test]
+fn changing_members_violate_nothing() {
+    let number = if cfg!(debug_assertions) { 10 } else { 50 };
+    let changes = |seed: &u64| Worlds::default().plan(*seed).own.focus == Focus::Change;
+    let seeds = (1..10_000).filter(changes).take(number);
+    let each = seeds.map(|seed| suite::assert_none(&suite::worlds(Worlds::default(), seed, 1)));
+    let (mut entered, mut lost) = (0, 0);
+    for found in each {
+        entered += found.counts.own.entered;
+        lost += found.counts.own.lost_disks;
+    }
+    assert!(entered > 2 * number as u64, "{number} worlds: epochs entered {entered} times");
+    assert!(lost > 0, "no directory lost");
 }
 
 /// Clocks beyond the bound are outside the model: leaders may overlap, and fences hold.

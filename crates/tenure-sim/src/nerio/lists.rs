@@ -92,7 +92,6 @@ fn stray(rng: &mut Rng, nodes: &mut Vec<NodePlan>, conditions: &mut Conditions) 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
 mod tests {
     use tenure_core::nerio::MemberSet;
 

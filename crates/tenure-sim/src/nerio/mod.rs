@@ -10,7 +10,7 @@ mod forge;
 mod installed;
 mod lists;
 mod node;
-mod operator;
+pub mod operator;
 pub mod plan;
 pub mod properties;
 mod quorum_leases;

@@ -109,7 +109,6 @@ impl Service<Words> for Operator {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
 mod tests {
     use tenure_core::nerio::{ChangeState, Changed, Inc, Sender, ToGrantor, Who};
 

@@ -1,7 +1,5 @@
 //! Facts that break a property of changing members, for each such property.
 
-#![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
-
 use tenure_core::nerio::epoch::Ballot;
 use tenure_core::nerio::{
     Boot, Document, EpochId, GrantRecord, Inc, Instance, Origin, Seat, Stamp, Who,

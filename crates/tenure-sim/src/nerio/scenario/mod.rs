@@ -51,6 +51,8 @@ crate::tally! {
         foreign_disks,
         /// State directories that were missing.
         absent_disks,
+        /// Epochs entered after the first, once for each grantor.
+        entered,
     }
 }
 

@@ -29,7 +29,10 @@ impl Run<QuorumLeases> {
             OwnEvent::Serving => self.tell_own(context, Own::Serves { grantor }),
             OwnEvent::Ignored(_) => self.tell_own(context, Own::Unread { grantor }),
             OwnEvent::Entered { .. } => match disk.kept.durable().standing.document() {
-                Some(document) => self.tell_own(context, Own::Enters { grantor, document }),
+                Some(document) => {
+                    self.counts.own.entered += 1;
+                    self.tell_own(context, Own::Enters { grantor, document })
+                }
                 None => Ok(()),
             },
             OwnEvent::Epochs(all) => match all.first() {
