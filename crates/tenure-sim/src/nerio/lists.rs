@@ -21,11 +21,7 @@ const NOBODY: usize = 25;
 /// Gives candidates and observers other lists, in half of the broad worlds and of those with
 /// strangers. All draws are separate, so that they change nothing else in the world. Returns
 /// whether lists differ.
-pub(super) fn differ(
-    focus: Focus,
-    nodes: &mut Vec<NodePlan>,
-    conditions: &mut Conditions,
-) -> bool {
+pub(super) fn differ(focus: Focus, nodes: &mut Vec<NodePlan>, conditions: &mut Conditions) -> bool {
     let seed = conditions.seed;
     let drawn = matches!(focus, Focus::Broad | Focus::Strangers);
     // A node can learn of no epoch where the members on its list are gone.

@@ -21,9 +21,8 @@ impl Property<QuorumLeases> for ChangesEnd {
         self.judged = true;
         let latest = epochs.latest();
         let number = latest.number;
-        let runs = |node: &usize| {
-            check.plan.nodes[*node].member && check.history.lives[*node].is_some()
-        };
+        let runs =
+            |node: &usize| check.plan.nodes[*node].member && check.history.lives[*node].is_some();
         let is_member = |node: &usize| epochs.seat(latest, *node).is_some();
         for node in (0..check.plan.nodes.len()).filter(runs).filter(is_member) {
             let name = check.name(node);
