@@ -103,11 +103,10 @@ pub(super) fn can_spare(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
     let is_there = |epoch: EpochId, other: &usize| {
         document(*other).is_some_and(|document| document.id() == epoch)
     };
-    // One memory is enough to let the others in; and without any member of the list that has
-    // entered an epoch, the cluster would be founded again.
-    let is_of_list = |other: &usize| *other < plan.members() && document(*other).is_some();
-    let has_entered = others.iter().any(|other| is_there(latest_id, other));
-    if !has_entered || !others.iter().any(is_of_list) {
+    // One memory that has entered the latest epoch lets the others in. It is one of the members'
+    // list, by which new candidates find the latest epoch, and blanks found no other cluster.
+    let is_of_list = |other: &usize| *other < plan.members() && is_there(latest_id, other);
+    if !others.iter().any(is_of_list) {
         return false;
     }
     let is_whole = |of: &Document, other: &usize| {
