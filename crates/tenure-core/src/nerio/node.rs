@@ -136,6 +136,9 @@ impl Nerio {
     /// Answers a question for another epoch with this node's epoch, once for each datagram.
     /// Messages without filler get no answer, which would be much longer than the message.
     fn on_other_epoch(&mut self, now: Time, from: &Sender, message: &Message, out: &mut Out) {
+        if let Message::Candidate(ToCandidate::Released(released)) = message {
+            return self.on_earlier_released(now, from, released, out);
+        }
         ignore(out, None, Ignored::OtherEpoch);
         let (Message::Grantor(asked), Some(grantor)) = (message, &self.grantor) else { return };
         let this = Some((from.address, now));

@@ -87,6 +87,12 @@ impl PendingRelease {
         self.on_purpose && self.missing().contains(member)
     }
 
+    /// Whether the sender is a member that may have granted, in the epoch of its message.
+    pub(in crate::nerio) fn is_for(&self, from: &Sender) -> bool {
+        let target = self.targets.iter().find(|target| target.membership.id() == from.epoch);
+        target.is_some_and(|target| target.membership.position(&from.who.name).is_some())
+    }
+
     /// Notes the confirmation of a member. True if the confirmations now reach a quorum of the
     /// present epoch for the first time.
     pub(super) fn arrives(&mut self, from: &Sender) -> bool {

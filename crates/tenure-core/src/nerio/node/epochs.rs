@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
+use super::super::body::Released;
 use super::super::context::Context;
 use super::super::epoch::{
     Confirmation, Current, Document, DocumentError, DocumentPart, EpochId, EpochNews, Membership,
@@ -122,6 +123,28 @@ impl Nerio {
                 self.on_document(now, news, *document, out);
             }
         }
+    }
+
+    /// Handles the confirmation of a release in another epoch: of the epoch before, whose members
+    /// have the release as well.
+    pub(super) fn on_earlier_released(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        released: &Released,
+        out: &mut Out,
+    ) {
+        let candidate = self.candidates.get(&released.election);
+        let pending = candidate.and_then(|candidate| candidate.pending.as_ref());
+        if !from.proved || !pending.is_some_and(|pending| pending.is_for(from)) {
+            return ignore(out, None, Ignored::OtherEpoch);
+        }
+        if !self.is_meant(released.asker, out) {
+            return;
+        }
+        self.with_candidate(&released.election, out, |candidate, context, out| {
+            candidate.on_released(now, from, released, context, out);
+        });
     }
 
     fn on_document(&mut self, now: Time, news: EpochNews, document: Document, out: &mut Out) {

@@ -553,6 +553,37 @@ fn release_goes_to_both_epochs() {
     }
 }
 
+/// Members that have confirmed the release in their epoch get it no more.
+#[test]
+fn earlier_epoch_confirms_release() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.resign("p");
+    s.drop_all();
+    let document = successor(&s);
+    teach(&mut s, "p", &document);
+    let earlier = s.config.membership().id();
+    let stranger = s.sender("q");
+    let start = s.letters.iter().find_map(|letter| match &letter.message {
+        Message::Grantor(ToGrantor::Release(release)) => Some(release.start),
+        _ => None,
+    });
+    let (election, asker, start) = (x(), s.who("p").inc, start.unwrap());
+    let released = Message::from(Released { election, asker, start });
+    assert_eq!(emitted(&s.tell_as(&stranger, "p", released)), [ignored()]);
+    s.deliver_all();
+    s.pass(ms(400));
+    let releases = |epoch: EpochId| {
+        let is_its = |letter: &&Letter| {
+            let is_release = matches!(letter.message, Message::Grantor(ToGrantor::Release(_)));
+            is_release && letter.from.epoch == epoch
+        };
+        s.letters.iter().filter(is_its).count()
+    };
+    assert_eq!(releases(earlier), 0);
+    assert!(releases(document.id()) > 0, "nobody has entered the epoch");
+}
+
 /// Only the grantor of a node can tell which epoch it has entered.
 #[test]
 fn member_stays_in_its_epoch() {
