@@ -56,9 +56,14 @@ fn changed(before: &Checked, members: Vec<Member>) -> Document {
 
 /// Answers at `socket` as member a of `membership`, for ever; sends documents in short parts.
 pub(crate) async fn answer(socket: UdpSocket, membership: &Membership) {
-    let who = Who { name: "a".parse().unwrap(), inc: Inc(7) };
+    answer_as("a", socket, membership, membership.document()).await;
+}
+
+/// Answers as a member whose document is `copy`.
+async fn answer_as(name: &str, socket: UdpSocket, membership: &Membership, copy: &Document) {
+    let who = Who { name: name.parse().unwrap(), inc: Inc(7) };
     let packer = Packer::new(&Envelope { epoch: membership.id(), who });
-    let document = membership.document().encode().unwrap();
+    let document = copy.encode().unwrap();
     let mut buffer = [0; DATAGRAM_MAX];
     loop {
         let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
@@ -113,6 +118,33 @@ async fn later_epoch_is_read() {
     assert_eq!(seats, [a, far("b"), far("c")]);
     let differs = |(member, asker): &(Member, Asker)| asker.differs(&member.name);
     assert!(!found.seats.iter().any(differs));
+}
+
+/// The copy of a has a host that the digest does not cover; that of b is whole.
+#[tokio::test]
+async fn forged_host_hides_no_copy() {
+    let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
+    let [a, b] = &sockets;
+    let members =
+        vec![member("a", a.local_addr().unwrap()), member("b", b.local_addr().unwrap())];
+    let here = config(members.clone(), "0.001");
+    let there = config(members.iter().cloned().chain([far("c")]).collect(), "0.001");
+    let whole = there.membership().document();
+    let mut forged = whole.clone();
+    forged.seats[2].hosts = vec!["0.0.0.0:7101".parse().unwrap()];
+    let (epoch, founding) = (whole.id(), there.membership().founding());
+    let mut listed = Vec::new();
+    for member in members {
+        let asker = Asker::new(&here, None, FROM).await.unwrap();
+        listed.push(Listed { member, asker, at: Some(Whereabouts { epoch, founding }) });
+    }
+    let [a, b] = sockets;
+    let found = tokio::select! {
+        found = read(&here, epoch, &mut listed) => found,
+        () = answer_as("a", a, there.membership(), &forged) => unreachable!("it answers for ever"),
+        () = answer_as("b", b, there.membership(), whole) => unreachable!("it answers for ever"),
+    };
+    assert_eq!(found.as_ref(), Some(there.membership()));
 }
 
 /// Without a document that fits, the settings are used.

@@ -37,9 +37,17 @@ pub(in crate::nerio) enum Verdict {
     Fits(Arc<Membership>),
     /// The document does not fit the settings.
     Misfit(DocumentError),
-    /// A member did not send the document, or the document is damaged or too long. Another member
-    /// may send a better one: the node reads it again after so many more messages that name it.
+    /// A member did not send the document, or the copy of that member is damaged, too long, or
+    /// wrong where no digest covers it. Another member may send a better copy: the node reads the
+    /// document again after so many more messages that name it.
     Unreadable { skips: u8 },
+}
+
+impl Verdict {
+    /// The verdict on a copy that the node has just failed to read.
+    pub(in crate::nerio) const fn unreadable() -> Self {
+        Self::Unreadable { skips: SKIPS }
+    }
 }
 
 /// A document that a node reads from a member.
@@ -97,7 +105,7 @@ impl Learning {
 
     /// Reports that the document of `epoch` cannot be read.
     pub(in crate::nerio) fn fail(&mut self, by: EpochNews, epoch: EpochId, out: &mut Out) {
-        self.judge(epoch, Verdict::Unreadable { skips: SKIPS });
+        self.judge(epoch, Verdict::unreadable());
         let EpochNews { by, address, .. } = by;
         emit(out, None, OwnEvent::UnreadableDocument { by, address });
     }

@@ -148,7 +148,7 @@ impl Nerio {
     }
 
     fn on_document(&mut self, now: Time, news: EpochNews, document: Document, out: &mut Out) {
-        let epoch = document.id();
+        let (epoch, origin) = (document.id(), document.origin);
         match Membership::read(Arc::new(document), &self.context.config) {
             Ok(membership) => {
                 self.learning.judge(epoch, Verdict::Fits(Arc::clone(&membership)));
@@ -157,7 +157,12 @@ impl Nerio {
                 }
             }
             Err(error) => {
-                self.learning.judge(epoch, Verdict::Misfit(error.clone()));
+                let verdict = if error.is_of_copy(origin) {
+                    Verdict::unreadable()
+                } else {
+                    Verdict::Misfit(error.clone())
+                };
+                self.learning.judge(epoch, verdict);
                 differs(news, Some(error), out);
             }
         }

@@ -342,6 +342,22 @@ fn host_of_no_process_teaches_nothing() {
     }
 }
 
+/// The copy of a has a host that the digest does not cover; that of b is whole.
+#[test]
+fn forged_host_hides_no_copy() {
+    let mut s = Story::new();
+    start_with(&mut s, "p", config(&["a", "b"]));
+    let document = s.config.membership().document().clone();
+    let mut forged = document.clone();
+    forged.seats[2].hosts = vec!["0.0.0.0:7101".parse().unwrap()];
+    assert!(!has_switched(&teach(&mut s, "p", &forged)));
+    for _ in 0..3 {
+        let effects = s.tell("b", "p", current(&s, "p", &document).into());
+        assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
+    }
+    assert!(has_switched(&teach_by(&mut s, "b", "p", &document)));
+}
+
 /// A member of another cluster, however fast its answers are, keeps no other member from teaching.
 #[test]
 fn misfit_delays_no_other_document() {
