@@ -10,6 +10,7 @@ use super::identity::{Inc, Who};
 use super::round_trips::RoundTrips;
 use crate::draw::Draw;
 use crate::name::NodeName;
+use crate::time::Time;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Context {
@@ -18,6 +19,8 @@ pub(super) struct Context {
     pub(super) membership: Arc<Membership>,
     /// Whether these members have confirmed the membership.
     pub(super) confirmation: Confirmation,
+    /// Start of the latest question to the members.
+    pub(super) asked: Option<Time>,
     pub(super) who: Who,
     pub(super) draw: Draw,
     pub(super) trips: RoundTrips,
@@ -31,7 +34,13 @@ impl Context {
         let who = Who { name, inc: Inc(0) };
         let (draw, silence) = (Draw::new(0), LeaderSilence::default());
         let (confirmation, trips) = (Confirmation::default(), RoundTrips::default());
-        Self { config, membership, confirmation, who, draw, trips, silence }
+        Self { config, membership, confirmation, asked: None, who, draw, trips, silence }
+    }
+
+    /// Whether the question of this Start may have been sent: a later Start is of none. A member
+    /// gains nothing from an earlier Start of no question, because it knows those of questions.
+    pub(super) fn has_asked(&self, start: Time) -> bool {
+        self.asked.is_some_and(|asked| start <= asked)
     }
 
     pub(super) fn round_trip(&self) -> Duration {

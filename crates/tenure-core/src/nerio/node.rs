@@ -157,19 +157,21 @@ impl Nerio {
     ) {
         match message {
             ToCandidate::Granted(m) => {
-                let Some(member) = self.answering(from, &m.election, m.asker, out) else { return };
+                let asked = (m.asker, m.start);
+                let Some(member) = self.answering(from, &m.election, asked, out) else { return };
                 self.with_candidate(&m.election, out, |candidate, context, out| {
                     candidate.on_granted(now, member, &m, context, out);
                 });
             }
             ToCandidate::Refused(m) => {
-                let Some(member) = self.answering(from, &m.election, m.asker, out) else { return };
+                let asked = (m.asker, m.start);
+                let Some(member) = self.answering(from, &m.election, asked, out) else { return };
                 self.with_candidate(&m.election, out, |candidate, context, out| {
                     candidate.on_refused(now, member, &m, context, out);
                 });
             }
             ToCandidate::Released(m) => {
-                if self.answering(from, &m.election, m.asker, out).is_none() {
+                if self.answering(from, &m.election, (m.asker, m.start), out).is_none() {
                     return;
                 }
                 self.with_candidate(&m.election, out, |candidate, context, out| {
@@ -187,7 +189,8 @@ impl Nerio {
     fn on_answer(&mut self, now: Time, from: &Sender, answer: ToAsker, out: &mut Out) {
         match answer {
             ToAsker::State(state) => {
-                if let Some(member) = self.answering(from, &state.election, state.asker, out) {
+                let asked = (state.asker, state.start);
+                if let Some(member) = self.answering(from, &state.election, asked, out) {
                     self.on_state(now, member, state, out);
                 }
             }
@@ -218,12 +221,13 @@ impl Nerio {
 
     /// The member whose answer is for this incarnation. Another incarnation of the same name may
     /// have used the same Start, with another fence and another lease. The answer is bound to the
-    /// epoch of this node, and so is a word for that epoch.
+    /// epoch of this node, and so is a word for that epoch if the answer is to a question, which
+    /// `asker` and `start` name.
     fn answering(
         &mut self,
         from: &Sender,
         election: &ElectionName,
-        asker: Inc,
+        (asker, start): (Inc, Time),
         out: &mut Out,
     ) -> Option<usize> {
         let Some(member) = self.member(from) else {
@@ -234,7 +238,9 @@ impl Nerio {
             ignore(out, Some(election.clone()), Ignored::OtherIncarnation);
             return None;
         }
-        self.context.confirmation.answers(member, &self.context.membership);
+        if self.context.has_asked(start) {
+            self.context.confirmation.answers(member, start, &self.context.membership);
+        }
         Some(member)
     }
 
@@ -272,12 +278,12 @@ impl Nerio {
         &mut self,
         election: &ElectionName,
         out: &mut Out,
-        act: impl FnOnce(&mut Observer, &Context, &mut Out),
+        act: impl FnOnce(&mut Observer, &mut Context, &mut Out),
     ) {
         let Some(observer) = self.observers.get_mut(election) else {
             return ignore(out, Some(election.clone()), Ignored::Unasked);
         };
-        act(observer, &self.context, out);
+        act(observer, &mut self.context, out);
         observer.book(&mut self.observers_due);
     }
 

@@ -32,15 +32,18 @@ impl Nerio {
         if !self.is_meant(current.asker, out) {
             return;
         }
+        let (epoch, founding, start) = (current.epoch, current.founding, current.start);
+        let is_asked = self.context.has_asked(start);
         let Context { membership, confirmation, .. } = &mut self.context;
-        let (epoch, founding) = (current.epoch, current.founding);
-        if epoch == membership.id() {
-            confirmation.answers(member, membership);
+        if !is_asked || !confirmation.is_latest(member, start) {
             return ignore(out, None, Ignored::Unasked);
+        }
+        if epoch == membership.id() {
+            return confirmation.answers(member, start, membership);
         }
         let is_other = founding != membership.founding();
         if is_other {
-            confirmation.names(member, founding);
+            confirmation.names(member, start, founding);
         }
         let news = EpochNews::of(from, current);
         let wants = self.wants(epoch, founding);
@@ -115,7 +118,7 @@ impl Nerio {
         if !self.is_meant(part.asker, out) {
             return;
         }
-        match self.learning.on_part(part) {
+        match self.learning.on_part(&from.who.name, part) {
             None | Some((_, ReadOutcome::Unexpected)) => ignore(out, None, Ignored::Unasked),
             Some((_, ReadOutcome::Unfinished)) => self.read_on(now, out),
             Some((news, ReadOutcome::Unusable)) => self.learning.fail(news, part.epoch, out),
@@ -182,7 +185,7 @@ impl Nerio {
         let Self { context, candidates, candidates_due, observers, observers_due, .. } = self;
         context.silence.switch(&context.membership, &membership);
         context.membership = membership;
-        context.confirmation = Confirmation::default();
+        context.confirmation = Confirmation::new(now);
         candidates.retain(|candidate| {
             candidate.switch(now, context, out);
             candidate.book(candidates_due);

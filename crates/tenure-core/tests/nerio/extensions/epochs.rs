@@ -184,12 +184,23 @@ fn successor(s: &Story) -> Document {
     Document { number: 1, before: id, founding: id.digest, origin, seats, ..before }
 }
 
-/// A member's word to `who` that it has entered the epoch of `document`.
+/// Lets `who` ask the members, and drops its questions.
+fn ask(s: &mut Story, who: &'static str) {
+    let before = s.letters.len();
+    for command in [Command::Observe { every: ms(1_000) }, Command::Unobserve] {
+        let election = "asks".parse().unwrap();
+        s.step(who, Input::Command { election, command });
+    }
+    s.letters.truncate(before);
+}
+
+/// A member's answer that it has entered the epoch of `document`, to a question that `who` has
+/// just asked.
 fn current(s: &Story, who: &str, document: &Document) -> Current {
     let epoch = document.id();
     Current {
         asker: s.who(who).inc,
-        start: at(1),
+        start: s.now(who),
         epoch,
         founding: if epoch.number == 0 { epoch.digest } else { document.founding },
         before: document.before,
@@ -202,7 +213,8 @@ fn current(s: &Story, who: &str, document: &Document) -> Current {
 fn part(s: &Story, who: &str, document: &Document) -> DocumentPart {
     let bytes = document.encode().unwrap();
     let (asker, total) = (s.who(who).inc, bytes.len() as u32);
-    DocumentPart { asker, start: at(1), epoch: document.id(), offset: 0, total, bytes }
+    let start = s.now(who);
+    DocumentPart { asker, start, epoch: document.id(), offset: 0, total, bytes }
 }
 
 /// Member a names an epoch to `who`, and sends its document.
@@ -211,6 +223,7 @@ fn teach(s: &mut Story, who: &'static str, document: &Document) -> Vec<Effect> {
 }
 
 fn teach_by(s: &mut Story, by: &str, who: &'static str, document: &Document) -> Vec<Effect> {
+    ask(s, who);
     let current = current(s, who, document);
     let mut effects = s.tell(by, who, current.into());
     let part = part(s, who, document);
@@ -385,6 +398,7 @@ fn unreadable_document_delays_no_other() {
     let mut s = Story::new();
     start_with(&mut s, "p", config(&["a", "b"]));
     let damaged = successor(&s);
+    ask(&mut s, "p");
     let first = current(&s, "p", &damaged);
     assert_eq!(sent(&s.tell("a", "p", first.clone().into())).count(), 1);
     let mut part = part(&s, "p", &damaged);
@@ -402,6 +416,7 @@ fn unreadable_document_is_read_again() {
     start_with(&mut s, "p", config(&["a", "b"]));
     let document = s.config.membership().document().clone();
     let length = Document::BYTES_MAX as u32 + 1;
+    ask(&mut s, "p");
     let long = Current { length, ..current(&s, "p", &document) };
     let effects = s.tell("a", "p", long.into());
     assert_eq!(emitted(&effects), [unreadable("a")]);
@@ -494,6 +509,7 @@ fn answer_of_stray_confirms_nothing() {
     let mut s = Story::new();
     start_with(&mut s, "p", config(&["a", "b", "c", "d"]));
     let line = s.actors["p"].core.membership().document().clone();
+    ask(&mut s, "p");
     s.tell("c", "p", current(&s, "p", &line).into());
     let document = s.config.membership().document().clone();
     assert!(!has_switched(&teach(&mut s, "p", &document)), "a may be the stray member");
@@ -522,6 +538,77 @@ fn quorum_confirms_the_line() {
         assert_eq!(emitted(&effects), [differs(grantor, &other)]);
         assert_eq!(effects.len(), 1);
     }
+}
+
+/// The answer of b to the first question is of the cluster that b has left before the second.
+#[test]
+fn delayed_current_is_no_word() {
+    let mut s = Story::new();
+    let stray = config(&["b", "c"]).check().unwrap().membership().document().clone();
+    let line = s.config.membership().document().clone();
+    ask(&mut s, "p");
+    let delayed = current(&s, "p", &stray);
+    s.slip(ms(1));
+    ask(&mut s, "p");
+    s.tell("b", "p", current(&s, "p", &line).into());
+    let effects = s.tell("b", "p", delayed.into());
+    assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
+    assert_eq!(effects.len(), 1, "{effects:?}");
+    assert!(!has_switched(&teach_by(&mut s, "c", "p", &stray)), "c is alone");
+    assert!(has_switched(&s.tell("b", "p", current(&s, "p", &stray).into())), "now b agrees");
+}
+
+#[test]
+fn current_without_question_is_dropped() {
+    let mut s = Story::new();
+    let document = successor(&s);
+    let unasked = |s: &mut Story, current: Current| {
+        let effects = s.tell("a", "p", current.into());
+        assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
+        assert_eq!(effects.len(), 1, "{effects:?}");
+    };
+    let word = current(&s, "p", &document);
+    unasked(&mut s, word.clone());
+    ask(&mut s, "p");
+    unasked(&mut s, Current { start: word.start.next(), ..word.clone() });
+    assert_eq!(sent(&s.tell("a", "p", word.into())).count(), 1, "it reads the document");
+}
+
+/// Each epoch has its members: an earlier question was not for them.
+#[test]
+fn current_before_switch_is_dropped() {
+    let mut s = Story::new();
+    ask(&mut s, "p");
+    let stray = config(&["c"]).check().unwrap().membership().document().clone();
+    let delayed = current(&s, "p", &stray);
+    s.slip(ms(1));
+    let document = successor(&s);
+    assert!(has_switched(&teach(&mut s, "p", &document)));
+    let effects = s.tell("c", "p", delayed.into());
+    assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
+    assert_eq!(effects.len(), 1, "{effects:?}");
+}
+
+/// The node reads the document from a, and asks for its part twice.
+#[test]
+fn part_answers_its_question() {
+    let mut s = Story::new();
+    let document = successor(&s);
+    ask(&mut s, "p");
+    s.slip(ms(1));
+    let early = part(&s, "p", &document);
+    s.slip(ms(1));
+    ask(&mut s, "p");
+    s.tell("a", "p", current(&s, "p", &document).into());
+    let asked = part(&s, "p", &document);
+    s.pass(ms(60));
+    let late = DocumentPart { start: s.now("p").next(), ..asked.clone() };
+    for (by, part) in [("b", asked.clone()), ("a", early), ("a", late)] {
+        let effects = s.tell(by, "p", part.into());
+        assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)], "{by}");
+        assert_eq!(effects.len(), 1, "{effects:?}");
+    }
+    assert!(has_switched(&s.tell("a", "p", asked.into())), "the first of the questions");
 }
 
 #[test]
@@ -605,6 +692,7 @@ fn earlier_epoch_confirms_release() {
 fn member_stays_in_its_epoch() {
     let mut s = Story::new();
     let document = successor(&s);
+    ask(&mut s, "a");
     let effects = s.tell("b", "a", current(&s, "a", &document).into());
     assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
 }
