@@ -332,7 +332,8 @@ impl Nerio {
         }
     }
 
-    /// Asks a leader whether it leads (section 10.5, steps 1 and 2).
+    /// Asks a leader whether it leads (section 10.5, steps 1 and 2), and the members for the epoch
+    /// in which to ask.
     fn verify(&mut self, now: Time, election: ElectionName, leader: SocketAddr, out: &mut Out) {
         if self.asked.len() >= ASKED_MAX {
             // Forget the oldest question, whose answer would be worth least.
@@ -344,6 +345,7 @@ impl Nerio {
         self.asked.insert((election.clone(), Question { leader, start: now }));
         let to = To::at(self.context.membership.id(), leader);
         send(out, to, Verify { election, start: now });
+        self.ask_epoch(now, out);
     }
 
     fn on_step_down(&mut self, now: Time, by: &NodeName, order: &StepDown, out: &mut Out) {

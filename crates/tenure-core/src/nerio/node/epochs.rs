@@ -7,16 +7,31 @@ use super::super::body::Released;
 use super::super::context::Context;
 use super::super::epoch::{
     Confirmation, Current, Document, DocumentError, DocumentPart, EpochId, EpochNews, Membership,
-    ReadOutcome, Verdict,
+    ReadOutcome, Verdict, Where,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::identity::Inc;
 use super::super::message::Sender;
-use super::super::words::{Out, emit};
+use super::super::words::{Out, emit, send};
 use super::{Nerio, ignore};
 use crate::time::Time;
 
 impl Nerio {
+    /// Asks the members for their epoch, until a quorum has confirmed that of this node: candidates
+    /// and observers ask them anyway, but a node may have neither.
+    pub(super) fn ask_epoch(&mut self, now: Time, out: &mut Out) {
+        let retry = self.context.retry();
+        let Context { membership, confirmation, asked, .. } = &mut self.context;
+        let is_early = asked.is_some_and(|asked| now < asked.after(retry));
+        if confirmation.is_confirmed() || is_early {
+            return;
+        }
+        *asked = Some(now);
+        for member in membership.everyone().iter() {
+            send(out, membership.to(member), Where { start: now });
+        }
+    }
+
     /// Handles the epoch that a member has entered: reads its document if the epoch may be the one
     /// in which candidates and observers go on.
     pub(super) fn on_current(

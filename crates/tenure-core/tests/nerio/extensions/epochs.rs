@@ -611,6 +611,29 @@ fn part_answers_its_question() {
     assert!(has_switched(&s.tell("a", "p", asked.into())), "the first of the questions");
 }
 
+/// A node that only verifies has neither candidate nor observer.
+#[test]
+fn verifier_learns_members() {
+    let mut s = Story::new();
+    start_with(&mut s, "r", config(&["b"]));
+    s.verify("r", "p");
+    s.deliver_all();
+    assert_eq!(s.actors["r"].core.membership(), &**s.config.membership());
+    assert!(!s.actors["r"].core.is_confirmed());
+    let asked = |effects: &[Effect]| {
+        let is_where =
+            |message: &&Message| matches!(message, Message::Grantor(ToGrantor::Where(_)));
+        sent(effects).filter(is_where).count()
+    };
+    assert_eq!(asked(&s.verify("r", "p")), 0, "it has just asked");
+    s.slip(ms(1_000));
+    assert_eq!(asked(&s.verify("r", "p")), GRANTORS.len());
+    s.deliver_all();
+    assert!(s.actors["r"].core.is_confirmed());
+    s.slip(ms(1_000));
+    assert_eq!(asked(&s.verify("r", "p")), 0, "the members are known");
+}
+
 #[test]
 fn leader_keeps_office_over_switch() {
     let mut s = Story::new();
