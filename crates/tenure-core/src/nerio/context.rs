@@ -37,7 +37,17 @@ impl Context {
         let who = Who { name, inc: Inc(0) };
         let (draw, silence) = (Draw::new(0), LeaderSilence::default());
         let (confirmation, trips) = (Confirmation::default(), RoundTrips::default());
-        Self { config, membership, confirmation, before: None, asked: None, who, draw, trips, silence }
+        Self {
+            config,
+            membership,
+            confirmation,
+            before: None,
+            asked: None,
+            who,
+            draw,
+            trips,
+            silence,
+        }
     }
 
     /// The membership before this one, while leases from there may last.

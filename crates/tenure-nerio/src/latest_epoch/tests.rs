@@ -149,8 +149,7 @@ async fn later_epoch_is_read() {
 async fn forged_host_hides_no_copy() {
     let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
     let [a, b] = &sockets;
-    let members =
-        vec![member("a", a.local_addr().unwrap()), member("b", b.local_addr().unwrap())];
+    let members = vec![member("a", a.local_addr().unwrap()), member("b", b.local_addr().unwrap())];
     let here = config(members.clone(), "0.001");
     let there = config(members.iter().cloned().chain([far("c")]).collect(), "0.001");
     let whole = there.membership().document();
@@ -160,7 +159,8 @@ async fn forged_host_hides_no_copy() {
     let mut listed = Vec::new();
     for member in members {
         let asker = Asker::new(&here, None, FROM).await.unwrap();
-        listed.push(Listed { member, asker, at: Some(Whereabouts { epoch, founding }) });
+        let at = Some(Whereabouts { epoch, founding, entered: true, serves: true });
+        listed.push(Listed { member, asker, at });
     }
     let [a, b] = sockets;
     let found = tokio::select! {

@@ -744,6 +744,8 @@ fn start_refuses_document_of_other_drift() {
     let disk = s.actor("a").disk.clone().unwrap();
     let refused = disk.memory(&other.check().unwrap());
     assert!(matches!(refused, Err(DocumentError::Drift { .. })), "{refused:?}");
+}
+
 /// Members that have confirmed the release in their epoch get it no more.
 #[test]
 fn earlier_epoch_confirms_release() {
