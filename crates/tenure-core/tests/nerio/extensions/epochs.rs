@@ -763,7 +763,8 @@ fn earlier_epoch_confirms_release() {
     });
     let (election, asker, start) = (x(), s.who("p").inc, start.unwrap());
     let released = Message::from(Released { election, asker, start });
-    assert_eq!(emitted(&s.tell_as(&stranger, "p", released)), [ignored()]);
+    let ignored = [ignored_for(Ignored::NotAMember)];
+    assert_eq!(emitted(&s.tell_as(&stranger, "p", released)), ignored);
     s.deliver_all();
     s.pass(ms(400));
     let releases = |epoch: EpochId| {
