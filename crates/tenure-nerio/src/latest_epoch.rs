@@ -140,13 +140,15 @@ fn founding(own: &Membership, named: &[(usize, Whereabouts)]) -> u64 {
     others.find(|one| own.quorums().is_quorum(members(*one))).unwrap_or(own.founding())
 }
 
-/// The membership of `epoch`, read from any member that names this epoch.
+/// The membership of `epoch`, read from any member that names this epoch and whose copy fits: no
+/// digest covers the hosts of an upgraded document, so copies may differ.
 async fn read(config: &Checked, epoch: EpochId, listed: &mut [Listed]) -> Option<Arc<Membership>> {
     for Listed { member, asker, at } in listed {
         if at.is_some_and(|at| at.epoch == epoch)
             && let Some(document) = asker.document(member, epoch).await
+            && let Ok(membership) = Membership::read(Arc::new(document), config)
         {
-            return Membership::read(Arc::new(document), config).ok();
+            return Some(membership);
         }
     }
     None

@@ -22,6 +22,8 @@ pub(super) struct Context {
     /// The membership before the last change of epochs, if it was one of the same cluster, and the
     /// time until which candidates still release there: their leases have ended then.
     pub(super) before: Option<(Arc<Membership>, Time)>,
+    /// Start of the latest question to the members.
+    pub(super) asked: Option<Time>,
     pub(super) who: Who,
     pub(super) draw: Draw,
     pub(super) trips: RoundTrips,
@@ -35,12 +37,28 @@ impl Context {
         let who = Who { name, inc: Inc(0) };
         let (draw, silence) = (Draw::new(0), LeaderSilence::default());
         let (confirmation, trips) = (Confirmation::default(), RoundTrips::default());
-        Self { config, membership, confirmation, before: None, who, draw, trips, silence }
+        Self {
+            config,
+            membership,
+            confirmation,
+            before: None,
+            asked: None,
+            who,
+            draw,
+            trips,
+            silence,
+        }
     }
 
     /// The membership before this one, while leases from there may last.
     pub(super) fn before(&self, now: Time) -> Option<&Arc<Membership>> {
         self.before.as_ref().filter(|(_, until)| now < *until).map(|(before, _)| before)
+    }
+
+    /// Whether the question of this Start may have been sent: a later Start is of none. A member
+    /// gains nothing from an earlier Start of no question, because it knows those of questions.
+    pub(super) fn has_asked(&self, start: Time) -> bool {
+        self.asked.is_some_and(|asked| start <= asked)
     }
 
     pub(super) fn round_trip(&self) -> Duration {

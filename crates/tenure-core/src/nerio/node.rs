@@ -193,7 +193,8 @@ impl Nerio {
     ) {
         match message {
             ToCandidate::Granted(m) => {
-                let Some(member) = self.answering(from, &m.election, m.asker, out) else { return };
+                let asked = (m.asker, m.start);
+                let Some(member) = self.answering(from, &m.election, asked, out) else { return };
                 if !self.is_of_seat(member, m.instance) {
                     return ignore(out, Some(m.election), Ignored::OtherMemory);
                 }
@@ -202,7 +203,8 @@ impl Nerio {
                 });
             }
             ToCandidate::Refused(m) => {
-                let Some(member) = self.answering(from, &m.election, m.asker, out) else { return };
+                let asked = (m.asker, m.start);
+                let Some(member) = self.answering(from, &m.election, asked, out) else { return };
                 self.with_candidate(&m.election, out, |candidate, context, out| {
                     candidate.on_refused(now, member, &m, context, out);
                 });
@@ -226,7 +228,8 @@ impl Nerio {
     fn on_answer(&mut self, now: Time, from: &Sender, answer: ToAsker, out: &mut Out) {
         match answer {
             ToAsker::State(state) => {
-                let Some(member) = self.answering(from, &state.election, state.asker, out) else {
+                let asked = (state.asker, state.start);
+                let Some(member) = self.answering(from, &state.election, asked, out) else {
                     return;
                 };
                 if !self.is_of_seat(member, state.instance) {
@@ -287,7 +290,8 @@ impl Nerio {
         if is_of_before && from.proved && released.asker == self.context.who.inc {
             return true;
         }
-        self.answering(from, &released.election, released.asker, out).is_some()
+        let asked = (released.asker, released.start);
+        self.answering(from, &released.election, asked, out).is_some()
     }
 
     /// The member that sent a message, by its name and by the driver's proof: a sender that only
@@ -298,12 +302,13 @@ impl Nerio {
 
     /// The member whose answer is for this incarnation. Another incarnation of the same name may
     /// have used the same Start, with another fence and another lease. The answer is bound to the
-    /// epoch of this node, and so is a word for that epoch.
+    /// epoch of this node, and so is a word for that epoch if the answer is to a question, which
+    /// `asker` and `start` name.
     fn answering(
         &mut self,
         from: &Sender,
         election: &ElectionName,
-        asker: Inc,
+        (asker, start): (Inc, Time),
         out: &mut Out,
     ) -> Option<usize> {
         let Some(member) = self.member(from) else {
@@ -314,7 +319,9 @@ impl Nerio {
             ignore(out, Some(election.clone()), Ignored::OtherIncarnation);
             return None;
         }
-        self.context.confirmation.answers(member, &self.context.membership);
+        if self.context.has_asked(start) {
+            self.context.confirmation.answers(member, start, &self.context.membership);
+        }
         Some(member)
     }
 
@@ -352,12 +359,12 @@ impl Nerio {
         &mut self,
         election: &ElectionName,
         out: &mut Out,
-        act: impl FnOnce(&mut Observer, &Context, &mut Out),
+        act: impl FnOnce(&mut Observer, &mut Context, &mut Out),
     ) {
         let Some(observer) = self.observers.get_mut(election) else {
             return ignore(out, Some(election.clone()), Ignored::Unasked);
         };
-        act(observer, &self.context, out);
+        act(observer, &mut self.context, out);
         observer.book(&mut self.observers_due);
     }
 
@@ -406,7 +413,8 @@ impl Nerio {
         }
     }
 
-    /// Asks a leader whether it leads (section 10.5, steps 1 and 2).
+    /// Asks a leader whether it leads (section 10.5, steps 1 and 2), and the members for the epoch
+    /// in which to ask.
     fn verify(&mut self, now: Time, election: ElectionName, leader: SocketAddr, out: &mut Out) {
         if self.asked.len() >= ASKED_MAX {
             // Forget the oldest question, whose answer would be worth least.
@@ -418,6 +426,7 @@ impl Nerio {
         self.asked.insert((election.clone(), Question { leader, start: now }));
         let to = To::at(self.context.membership.id(), leader);
         send(out, to, Verify { election, start: now });
+        self.ask_epoch(now, out);
     }
 
     fn on_step_down(&mut self, now: Time, by: &NodeName, order: &StepDown, out: &mut Out) {

@@ -80,9 +80,10 @@ impl Observer {
     }
 
     /// Asks the grantors when due, and reports a view that has changed with time alone.
-    pub(super) fn run_due(&mut self, now: Time, context: &Context, out: &mut Out) {
+    pub(super) fn run_due(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         if now >= self.next_at && now > self.last_start {
             self.last_start = now;
+            context.asked = Some(now);
             for member in context.membership.everyone().iter() {
                 let query = Query { election: self.election.clone(), start: now };
                 send(out, context.membership.to(member), query);
@@ -94,7 +95,7 @@ impl Observer {
 
     /// Asks the members of another epoch. Answers of the earlier members are ignored; the view
     /// stays until the new members have had time to answer.
-    pub(super) fn switch(&mut self, now: Time, context: &Context, out: &mut Out) {
+    pub(super) fn switch(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         self.answers.clear();
         self.won_since = None;
         self.switched = Some(now);
@@ -107,7 +108,7 @@ impl Observer {
         now: Time,
         member: usize,
         state: State,
-        context: &Context,
+        context: &mut Context,
         out: &mut Out,
     ) {
         let newer = |known: &GrantorReport| known.start < state.start;

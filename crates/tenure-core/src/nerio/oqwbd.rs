@@ -54,6 +54,7 @@ impl Candidate {
             return;
         }
         self.last_start = now;
+        context.asked = Some(now);
         let promised = self.pending.as_ref().is_some_and(|pending| now < pending.not_before());
         debug_assert!(!promised, "I9: no attempt between E := C and the release");
         let leading = campaign.lease.is_some();

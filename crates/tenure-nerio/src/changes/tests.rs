@@ -123,7 +123,9 @@ async fn answer(
             let mut now = now.lock().unwrap();
             let answer = match message.unwrap() {
                 Message::Grantor(ToGrantor::Where(asked)) => current(&now, asker, asked.start),
-                Message::Grantor(ToGrantor::DocumentRead(read)) => part(&now, asker, &read),
+                Message::Grantor(ToGrantor::DocumentRead(read)) => {
+                    part(now.document(), asker, &read)
+                }
                 Message::Grantor(ToGrantor::Change(change)) => {
                     asked.lock().unwrap().push((nth, change.number));
                     let answer = (play.lock().unwrap().as_mut())(nth, &now);

@@ -55,9 +55,9 @@ pub(crate) fn changed(before: &Checked, members: Vec<Member>) -> Document {
     document
 }
 
-/// A short part of the document of `membership`, as the question wants it.
-pub(crate) fn part(membership: &Membership, asker: Inc, read: &DocumentRead) -> Message {
-    let document = membership.document().encode().unwrap();
+/// A short part of a document, as the question wants it.
+pub(crate) fn part(document: &Document, asker: Inc, read: &DocumentRead) -> Message {
+    let document = document.encode().unwrap();
     let rest = &document[usize::try_from(read.offset).unwrap()..];
     Message::from(DocumentPart {
         asker,
@@ -71,7 +71,12 @@ pub(crate) fn part(membership: &Membership, asker: Inc, read: &DocumentRead) -> 
 
 /// Answers at `socket` as member a of `membership`, for ever; sends documents in short parts.
 pub(crate) async fn answer(socket: UdpSocket, membership: &Membership) {
-    let who = Who { name: "a".parse().unwrap(), inc: Inc(7) };
+    answer_as("a", socket, membership, membership.document()).await;
+}
+
+/// Answers as a member whose document is `copy`.
+async fn answer_as(name: &str, socket: UdpSocket, membership: &Membership, copy: &Document) {
+    let who = Who { name: name.parse().unwrap(), inc: Inc(7) };
     let packer = Packer::new(&Envelope { epoch: membership.id(), who });
     let mut buffer = [0; DATAGRAM_MAX];
     loop {
@@ -83,7 +88,7 @@ pub(crate) async fn answer(socket: UdpSocket, membership: &Membership) {
                 Message::Grantor(ToGrantor::Where(asked)) => {
                     current(membership, asker, asked.start)
                 }
-                Message::Grantor(ToGrantor::DocumentRead(read)) => part(membership, asker, &read),
+                Message::Grantor(ToGrantor::DocumentRead(read)) => part(copy, asker, &read),
                 _ => continue,
             };
             let mut datagram = packer.start();
@@ -137,6 +142,33 @@ async fn later_epoch_is_read() {
     assert_eq!(seats, [a, far("b"), far("c")]);
     let differs = |(member, asker): &(Member, Asker)| asker.differs(&member.name);
     assert!(!found.seats.iter().any(differs));
+}
+
+/// The copy of a has a host that the digest does not cover; that of b is whole.
+#[tokio::test]
+async fn forged_host_hides_no_copy() {
+    let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
+    let [a, b] = &sockets;
+    let members = vec![member("a", a.local_addr().unwrap()), member("b", b.local_addr().unwrap())];
+    let here = config(members.clone(), "0.001");
+    let there = config(members.iter().cloned().chain([far("c")]).collect(), "0.001");
+    let whole = there.membership().document();
+    let mut forged = whole.clone();
+    forged.seats[2].hosts = vec!["0.0.0.0:7101".parse().unwrap()];
+    let (epoch, founding) = (whole.id(), there.membership().founding());
+    let mut listed = Vec::new();
+    for member in members {
+        let asker = Asker::new(&here, None, FROM).await.unwrap();
+        let at = Some(Whereabouts { epoch, founding, entered: true, serves: true });
+        listed.push(Listed { member, asker, at });
+    }
+    let [a, b] = sockets;
+    let found = tokio::select! {
+        found = read(&here, epoch, &mut listed) => found,
+        () = answer_as("a", a, there.membership(), &forged) => unreachable!("it answers for ever"),
+        () = answer_as("b", b, there.membership(), whole) => unreachable!("it answers for ever"),
+    };
+    assert_eq!(found.as_ref(), Some(there.membership()));
 }
 
 /// Without a document that fits, the settings are used.

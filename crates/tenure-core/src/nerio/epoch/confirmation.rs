@@ -10,22 +10,34 @@
 //!   itself. If its word sufficed, the node would lead by c alone, beside a leader of a and b. Nor
 //!   does it suffice in a list of two, where c leaves no quorum. Two stray members do not agree if
 //!   each is a cluster by itself.
+//! - *Only the latest word of a member counts*, by the Start of its question. A delayed word may be
+//!   of a cluster that the member has left.
 
 use super::super::by_member::ByMember;
 use super::super::quorum::MemberSet;
 use super::Membership;
+use crate::time::Time;
 
 /// The state of confirmation of one epoch. Each epoch begins with an empty one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Confirmation {
     is_confirmed: bool,
+    /// Time at which the node entered the epoch. No word about an earlier question counts.
+    since: Time,
     /// Members that have answered in the epoch.
     answered: MemberSet,
     /// Members that have named another epoch 0 since, with its digest.
     elsewhere: ByMember<u64>,
+    /// Start of the latest question that each member has answered.
+    latest: ByMember<Time>,
 }
 
 impl Confirmation {
+    /// The state of an epoch that the node enters at `now`.
+    pub(in crate::nerio) fn new(now: Time) -> Self {
+        Self { since: now, ..Self::default() }
+    }
+
     /// Whether a quorum has confirmed the epoch.
     pub(in crate::nerio) const fn is_confirmed(&self) -> bool {
         self.is_confirmed
@@ -33,25 +45,42 @@ impl Confirmation {
 
     /// Notes that the epoch is confirmed, and forgets the words of members.
     pub(in crate::nerio) fn confirm(&mut self) {
-        *self = Self { is_confirmed: true, ..Self::default() };
+        *self = Self { is_confirmed: true, ..Self::new(self.since) };
     }
 
-    /// Notes that `member` answers in the epoch, which is that of `membership`.
-    pub(in crate::nerio) fn answers(&mut self, member: usize, membership: &Membership) {
-        if self.is_confirmed {
+    /// Whether the answer of `member` to the question of `start` is its latest word.
+    pub(in crate::nerio) fn is_latest(&self, member: usize, start: Time) -> bool {
+        let is_later = self.latest.get(member).is_none_or(|latest| start >= *latest);
+        start >= self.since && is_later
+    }
+
+    /// Notes that `member` answers the question of `start` in the epoch, which is that of
+    /// `membership`.
+    pub(in crate::nerio) fn answers(
+        &mut self,
+        member: usize,
+        start: Time,
+        membership: &Membership,
+    ) {
+        if self.is_confirmed || start < self.since {
             return;
         }
-        self.elsewhere.remove(member);
+        if self.is_latest(member, start) {
+            self.latest.insert(member, start);
+            self.elsewhere.remove(member);
+        }
         self.answered = self.answered.with(member);
         if membership.quorums().is_quorum(self.answered) {
             self.confirm();
         }
     }
 
-    /// Notes that `member` names another epoch 0, with this digest. An earlier answer stays: it may
-    /// be one of the oks by which a candidate leads.
-    pub(in crate::nerio) fn names(&mut self, member: usize, founding: u64) {
+    /// Notes that the [latest](Self::is_latest) word of `member`, about the question of `start`,
+    /// names another epoch 0, with this digest. An earlier answer stays: it may be one of the oks
+    /// by which a candidate leads.
+    pub(in crate::nerio) fn names(&mut self, member: usize, start: Time, founding: u64) {
         if !self.is_confirmed {
+            self.latest.insert(member, start);
             self.elsewhere.insert(member, founding);
         }
     }

@@ -110,6 +110,24 @@ pub enum DocumentError {
     QuorumOrder,
 }
 
+impl DocumentError {
+    /// Whether the copy of another member may fit, for a document of this origin: the digest of an
+    /// upgraded document does not cover the fault.
+    pub(in crate::nerio) const fn is_of_copy(&self, origin: Origin) -> bool {
+        let is_outside = matches!(
+            self,
+            Self::Number { .. }
+                | Self::Founding
+                | Self::Floor
+                | Self::Instance { .. }
+                | Self::Hosts { .. }
+                | Self::Unreachable { .. }
+                | Self::TooLong { .. }
+        );
+        is_outside && matches!(origin, Origin::Upgraded)
+    }
+}
+
 impl Seat {
     /// Most hosts of a seat.
     pub const HOSTS_MAX: usize = 4;

@@ -37,9 +37,17 @@ pub(in crate::nerio) enum Verdict {
     Fits(Arc<Membership>),
     /// The document does not fit the settings.
     Misfit(DocumentError),
-    /// A member did not send the document, or the document is damaged or too long. Another member
-    /// may send a better one: the node reads it again after so many more messages that name it.
+    /// A member did not send the document, or the copy of that member is damaged, too long, or
+    /// wrong where no digest covers it. Another member may send a better copy: the node reads the
+    /// document again after so many more messages that name it.
     Unreadable { skips: u8 },
+}
+
+impl Verdict {
+    /// The verdict on a copy that the node has just failed to read.
+    pub(in crate::nerio) const fn unreadable() -> Self {
+        Self::Unreadable { skips: SKIPS }
+    }
 }
 
 /// A document that a node reads from a member.
@@ -47,6 +55,9 @@ pub(in crate::nerio) enum Verdict {
 struct Reading {
     by: EpochNews,
     reader: DocumentReader,
+    /// Starts of the first and of the last question for the present part.
+    first: Time,
+    last: Time,
     /// Time of the next question, unless an answer comes first.
     again: Time,
     /// Questions for the present part.
@@ -105,7 +116,7 @@ impl Learning {
 
     /// Reports that the document of `epoch` cannot be read.
     pub(in crate::nerio) fn fail(&mut self, by: EpochNews, epoch: EpochId, out: &mut Out) {
-        self.judge(epoch, Verdict::Unreadable { skips: SKIPS });
+        self.judge(epoch, Verdict::unreadable());
         let EpochNews { by, address, .. } = by;
         emit(out, None, OwnEvent::UnreadableDocument { by, address });
     }
@@ -113,7 +124,7 @@ impl Learning {
     /// Begins to read the document of `epoch` from the member that named it.
     pub(in crate::nerio) fn begin(&mut self, now: Time, by: EpochNews, epoch: EpochId) {
         let reader = DocumentReader::new(epoch);
-        self.reading = Some(Reading { by, reader, again: now, tries: 0 });
+        self.reading = Some(Reading { by, reader, first: now, last: now, again: now, tries: 0 });
     }
 
     /// Time of the next question; [`Time::MAX`] never comes.
@@ -135,18 +146,27 @@ impl Learning {
         if reading.tries == TRIES_MAX {
             return self.fail(reading.by, reading.reader.epoch(), out);
         }
+        if reading.tries == 0 {
+            reading.first = now;
+        }
         reading.tries += 1;
+        reading.last = now;
         reading.again = now.after(retry);
         send(out, To::at(own, reading.by.address), reading.reader.question(now));
         self.reading = Some(reading);
     }
 
-    /// Takes a part; `None` if the node reads no document. Ends the reading with its last part.
+    /// Takes a part from a member; `None` if the node has not asked this member for the part. Ends
+    /// the reading with its last part.
     pub(in crate::nerio) fn on_part(
         &mut self,
+        from: &NodeName,
         part: &DocumentPart,
     ) -> Option<(EpochNews, ReadOutcome)> {
-        let reading = self.reading.as_mut()?;
+        let is_asked = |reading: &&mut Reading| {
+            reading.by.by == *from && (reading.first..=reading.last).contains(&part.start)
+        };
+        let reading = self.reading.as_mut().filter(is_asked)?;
         let outcome = reading.reader.on_part(part);
         let by = reading.by.clone();
         match outcome {

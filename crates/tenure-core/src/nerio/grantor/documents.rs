@@ -109,7 +109,7 @@ impl Grantor {
         if !from.proved || self.documents.reading != Some(part.epoch) {
             return false;
         }
-        match self.documents.learning.on_part(part) {
+        match self.documents.learning.on_part(&from.who.name, part) {
             None | Some((_, ReadOutcome::Unexpected)) => {
                 emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
             }

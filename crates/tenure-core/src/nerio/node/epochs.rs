@@ -7,17 +7,32 @@ use alloc::vec::Vec;
 use super::super::context::Context;
 use super::super::epoch::{
     Confirmation, Current, Decided, Document, DocumentError, DocumentPart, EpochId, EpochNews,
-    Membership, ReadOutcome, Verdict,
+    Membership, ReadOutcome, Verdict, Where,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::grantor::Grantor;
 use super::super::identity::Inc;
 use super::super::message::Sender;
-use super::super::words::{Effect, Out, emit};
+use super::super::words::{Effect, Out, emit, send};
 use super::{Nerio, ignore};
 use crate::time::Time;
 
 impl Nerio {
+    /// Asks the members for their epoch, until a quorum has confirmed that of this node: candidates
+    /// and observers ask them anyway, but a node may have neither.
+    pub(super) fn ask_epoch(&mut self, now: Time, out: &mut Out) {
+        let retry = self.context.retry();
+        let Context { membership, confirmation, asked, .. } = &mut self.context;
+        let is_early = asked.is_some_and(|asked| now < asked.after(retry));
+        if confirmation.is_confirmed() || is_early {
+            return;
+        }
+        *asked = Some(now);
+        for member in membership.everyone().iter() {
+            send(out, membership.to(member), Where { start: now });
+        }
+    }
+
     /// Handles the epoch that a member has entered: reads its document if the epoch may be the one
     /// in which candidates and observers go on.
     pub(super) fn on_current(
@@ -40,15 +55,18 @@ impl Nerio {
         if !current.entered {
             return ignore(out, None, Ignored::Unasked);
         }
+        let (epoch, founding, start) = (current.epoch, current.founding, current.start);
+        let is_asked = self.context.has_asked(start);
         let Context { membership, confirmation, .. } = &mut self.context;
-        let (epoch, founding) = (current.epoch, current.founding);
-        if epoch == membership.id() {
-            confirmation.answers(member, membership);
+        if !is_asked || !confirmation.is_latest(member, start) {
             return ignore(out, None, Ignored::Unasked);
+        }
+        if epoch == membership.id() {
+            return confirmation.answers(member, start, membership);
         }
         let is_other = founding != membership.founding();
         if is_other {
-            confirmation.names(member, founding);
+            confirmation.names(member, start, founding);
         }
         let news = EpochNews::of(from, current);
         if is_other && !self.wants(epoch, founding) {
@@ -157,7 +175,7 @@ impl Nerio {
         if self.member(from).is_none() {
             return ignore(out, None, Ignored::NotAMember);
         }
-        match self.learning.on_part(part) {
+        match self.learning.on_part(&from.who.name, part) {
             None | Some((_, ReadOutcome::Unexpected)) => ignore(out, None, Ignored::Unasked),
             Some((_, ReadOutcome::Unfinished)) => self.read_on(now, out),
             Some((news, ReadOutcome::Unusable)) => self.learning.fail(news, part.epoch, out),
@@ -168,7 +186,7 @@ impl Nerio {
     }
 
     fn on_document(&mut self, now: Time, news: EpochNews, document: Document, out: &mut Out) {
-        let epoch = document.id();
+        let (epoch, origin) = (document.id(), document.origin);
         match Membership::read(Arc::new(document), &self.context.config) {
             Ok(membership) => {
                 self.learning.judge(epoch, Verdict::Fits(Arc::clone(&membership)));
@@ -177,7 +195,12 @@ impl Nerio {
                 }
             }
             Err(error) => {
-                self.learning.judge(epoch, Verdict::Misfit(error.clone()));
+                let verdict = if error.is_of_copy(origin) {
+                    Verdict::unreadable()
+                } else {
+                    Verdict::Misfit(error.clone())
+                };
+                self.learning.judge(epoch, verdict);
                 differs(news, Some(error), out);
             }
         }
@@ -241,7 +264,7 @@ impl Nerio {
         // No candidate has led by a list that is no epoch of this cluster.
         let is_epoch = before.founding() == context.membership.founding();
         context.before = is_epoch.then_some((before, until));
-        context.confirmation = Confirmation::default();
+        context.confirmation = Confirmation::new(now);
         if has_grantor {
             context.confirmation.confirm();
         }

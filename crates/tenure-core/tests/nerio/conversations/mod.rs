@@ -253,7 +253,6 @@ fn verification() {
     talk.quietly().run(8);
     talk.quietly().campaign("e");
     talk.quietly().run(80);
-    talk.standing();
     talk.verify("f", "d");
     talk.run(2);
     talk.resign("d");

@@ -185,12 +185,23 @@ fn successor(s: &Story) -> Document {
     Document { number: 1, before: id, founding: id.digest, origin, seats, ..before }
 }
 
-/// A member's word to `who` that it has entered the epoch of `document`.
+/// Lets `who` ask the members, and drops its questions.
+fn ask(s: &mut Story, who: &'static str) {
+    let before = s.letters.len();
+    for command in [Command::Observe { every: ms(1_000) }, Command::Unobserve] {
+        let election = "asks".parse().unwrap();
+        s.step(who, Input::Command { election, command });
+    }
+    s.letters.truncate(before);
+}
+
+/// A member's answer that it has entered the epoch of `document`, to a question that `who` has
+/// just asked.
 fn current(s: &Story, who: &str, document: &Document) -> Current {
     let epoch = document.id();
     Current {
         asker: s.who(who).inc,
-        start: at(1),
+        start: s.now(who),
         epoch,
         founding: if epoch.number == 0 { epoch.digest } else { document.founding },
         before: document.before,
@@ -204,7 +215,8 @@ fn current(s: &Story, who: &str, document: &Document) -> Current {
 fn part(s: &Story, who: &str, document: &Document) -> DocumentPart {
     let bytes = document.encode().unwrap();
     let (asker, total) = (s.who(who).inc, bytes.len() as u32);
-    DocumentPart { asker, start: at(1), epoch: document.id(), offset: 0, total, bytes }
+    let start = s.now(who);
+    DocumentPart { asker, start, epoch: document.id(), offset: 0, total, bytes }
 }
 
 /// Member a names an epoch to `who`, and sends its document.
@@ -213,6 +225,7 @@ fn teach(s: &mut Story, who: &'static str, document: &Document) -> Vec<Effect> {
 }
 
 fn teach_by(s: &mut Story, by: &str, who: &'static str, document: &Document) -> Vec<Effect> {
+    ask(s, who);
     let current = current(s, who, document);
     let mut effects = s.tell(by, who, current.into());
     let part = part(s, who, document);
@@ -344,6 +357,22 @@ fn host_of_no_process_teaches_nothing() {
     }
 }
 
+/// The copy of a has a host that the digest does not cover; that of b is whole.
+#[test]
+fn forged_host_hides_no_copy() {
+    let mut s = Story::new();
+    start_with(&mut s, "p", config(&["a", "b"]));
+    let document = s.config.membership().document().clone();
+    let mut forged = document.clone();
+    forged.seats[2].hosts = vec!["0.0.0.0:7101".parse().unwrap()];
+    assert!(!has_switched(&teach(&mut s, "p", &forged)));
+    for _ in 0..3 {
+        let effects = s.tell("b", "p", current(&s, "p", &document).into());
+        assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
+    }
+    assert!(has_switched(&teach_by(&mut s, "b", "p", &document)));
+}
+
 /// A member of another cluster, however fast its answers are, keeps no other member from teaching.
 #[test]
 fn misfit_delays_no_other_document() {
@@ -371,6 +400,7 @@ fn unreadable_document_delays_no_other() {
     let mut s = Story::new();
     start_with(&mut s, "p", config(&["a", "b"]));
     let damaged = successor(&s);
+    ask(&mut s, "p");
     let first = current(&s, "p", &damaged);
     assert_eq!(sent(&s.tell("a", "p", first.clone().into())).count(), 1);
     let mut part = part(&s, "p", &damaged);
@@ -388,6 +418,7 @@ fn unreadable_document_is_read_again() {
     start_with(&mut s, "p", config(&["a", "b"]));
     let document = s.config.membership().document().clone();
     let length = Document::BYTES_MAX as u32 + 1;
+    ask(&mut s, "p");
     let long = Current { length, ..current(&s, "p", &document) };
     let effects = s.tell("a", "p", long.into());
     assert_eq!(emitted(&effects), [unreadable("a")]);
@@ -480,6 +511,7 @@ fn answer_of_stray_confirms_nothing() {
     let mut s = Story::new();
     start_with(&mut s, "p", config(&["a", "b", "c", "d"]));
     let line = s.actors["p"].core.membership().document().clone();
+    ask(&mut s, "p");
     s.tell("c", "p", current(&s, "p", &line).into());
     let document = s.config.membership().document().clone();
     assert!(!has_switched(&teach(&mut s, "p", &document)), "a may be the stray member");
@@ -508,6 +540,100 @@ fn quorum_confirms_the_line() {
         assert_eq!(emitted(&effects), [differs(grantor, &other)]);
         assert_eq!(effects.len(), 1);
     }
+}
+
+/// The answer of b to the first question is of the cluster that b has left before the second.
+#[test]
+fn delayed_current_is_no_word() {
+    let mut s = Story::new();
+    let stray = config(&["b", "c"]).check().unwrap().membership().document().clone();
+    let line = s.config.membership().document().clone();
+    ask(&mut s, "p");
+    let delayed = current(&s, "p", &stray);
+    s.slip(ms(1));
+    ask(&mut s, "p");
+    s.tell("b", "p", current(&s, "p", &line).into());
+    let effects = s.tell("b", "p", delayed.into());
+    assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
+    assert_eq!(effects.len(), 1, "{effects:?}");
+    assert!(!has_switched(&teach_by(&mut s, "c", "p", &stray)), "c is alone");
+    assert!(has_switched(&s.tell("b", "p", current(&s, "p", &stray).into())), "now b agrees");
+}
+
+#[test]
+fn current_without_question_is_dropped() {
+    let mut s = Story::new();
+    let document = successor(&s);
+    let unasked = |s: &mut Story, current: Current| {
+        let effects = s.tell("a", "p", current.into());
+        assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
+        assert_eq!(effects.len(), 1, "{effects:?}");
+    };
+    let word = current(&s, "p", &document);
+    unasked(&mut s, word.clone());
+    ask(&mut s, "p");
+    unasked(&mut s, Current { start: word.start.next(), ..word.clone() });
+    assert_eq!(sent(&s.tell("a", "p", word.into())).count(), 1, "it reads the document");
+}
+
+/// Each epoch has its members: an earlier question was not for them.
+#[test]
+fn current_before_switch_is_dropped() {
+    let mut s = Story::new();
+    ask(&mut s, "p");
+    let stray = config(&["c"]).check().unwrap().membership().document().clone();
+    let delayed = current(&s, "p", &stray);
+    s.slip(ms(1));
+    let document = successor(&s);
+    assert!(has_switched(&teach(&mut s, "p", &document)));
+    let effects = s.tell("c", "p", delayed.into());
+    assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
+    assert_eq!(effects.len(), 1, "{effects:?}");
+}
+
+/// The node reads the document from a, and asks for its part twice.
+#[test]
+fn part_answers_its_question() {
+    let mut s = Story::new();
+    let document = successor(&s);
+    ask(&mut s, "p");
+    s.slip(ms(1));
+    let early = part(&s, "p", &document);
+    s.slip(ms(1));
+    ask(&mut s, "p");
+    s.tell("a", "p", current(&s, "p", &document).into());
+    let asked = part(&s, "p", &document);
+    s.pass(ms(60));
+    let late = DocumentPart { start: s.now("p").next(), ..asked.clone() };
+    for (by, part) in [("b", asked.clone()), ("a", early), ("a", late)] {
+        let effects = s.tell(by, "p", part.into());
+        assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)], "{by}");
+        assert_eq!(effects.len(), 1, "{effects:?}");
+    }
+    assert!(has_switched(&s.tell("a", "p", asked.into())), "the first of the questions");
+}
+
+/// A node that only verifies has neither candidate nor observer.
+#[test]
+fn verifier_learns_members() {
+    let mut s = Story::new();
+    start_with(&mut s, "r", config(&["b"]));
+    s.verify("r", "p");
+    s.deliver_all();
+    assert_eq!(s.actors["r"].core.membership(), &**s.config.membership());
+    assert!(!s.actors["r"].core.is_confirmed());
+    let asked = |effects: &[Effect]| {
+        let is_where =
+            |message: &&Message| matches!(message, Message::Grantor(ToGrantor::Where(_)));
+        sent(effects).filter(is_where).count()
+    };
+    assert_eq!(asked(&s.verify("r", "p")), 0, "it has just asked");
+    s.slip(ms(1_000));
+    assert_eq!(asked(&s.verify("r", "p")), GRANTORS.len());
+    s.deliver_all();
+    assert!(s.actors["r"].core.is_confirmed());
+    s.slip(ms(1_000));
+    assert_eq!(asked(&s.verify("r", "p")), 0, "the members are known");
 }
 
 #[test]
@@ -618,4 +744,46 @@ fn start_refuses_document_of_other_drift() {
     let disk = s.actor("a").disk.clone().unwrap();
     let refused = disk.memory(&other.check().unwrap());
     assert!(matches!(refused, Err(DocumentError::Drift { .. })), "{refused:?}");
+}
+
+/// Members that have confirmed the release in their epoch get it no more.
+#[test]
+fn earlier_epoch_confirms_release() {
+    let mut s = Story::new();
+    s.elect("p");
+    s.resign("p");
+    s.drop_all();
+    let document = successor(&s);
+    teach(&mut s, "p", &document);
+    let earlier = s.config.membership().id();
+    let stranger = s.sender("q");
+    let start = s.letters.iter().find_map(|letter| match &letter.message {
+        Message::Grantor(ToGrantor::Release(release)) => Some(release.start),
+        _ => None,
+    });
+    let (election, asker, start) = (x(), s.who("p").inc, start.unwrap());
+    let released = Message::from(Released { election, asker, start });
+    let ignored = [ignored_for(Ignored::NotAMember)];
+    assert_eq!(emitted(&s.tell_as(&stranger, "p", released)), ignored);
+    s.deliver_all();
+    s.pass(ms(400));
+    let releases = |epoch: EpochId| {
+        let is_its = |letter: &&Letter| {
+            let is_release = matches!(letter.message, Message::Grantor(ToGrantor::Release(_)));
+            is_release && letter.from.epoch == epoch
+        };
+        s.letters.iter().filter(is_its).count()
+    };
+    assert_eq!(releases(earlier), 0);
+    assert!(releases(document.id()) > 0, "nobody has entered the epoch");
+}
+
+/// Only the grantor of a node can tell which epoch it has entered.
+#[test]
+fn member_stays_in_its_epoch() {
+    let mut s = Story::new();
+    let document = successor(&s);
+    ask(&mut s, "a");
+    let effects = s.tell("b", "a", current(&s, "a", &document).into());
+    assert_eq!(emitted(&effects), [ignored_for(Ignored::Unasked)]);
 }
