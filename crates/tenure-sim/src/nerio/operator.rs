@@ -122,10 +122,9 @@ mod tests {
         let mut out = Vec::new();
         operator.handle(at(ms), Input::Timeout, &mut out);
         out.into_iter().find_map(|effect| match effect {
-            Effect::Send { message, .. } => match message {
-                Message::Grantor(ToGrantor::Change(change)) => Some(change),
-                _ => None,
-            },
+            Effect::Send { message: Message::Grantor(ToGrantor::Change(change)), .. } => {
+                Some(change)
+            }
             _ => None,
         })
     }

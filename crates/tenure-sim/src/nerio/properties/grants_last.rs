@@ -61,19 +61,13 @@ impl Property<QuorumLeases> for GrantsLast {
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Crashed { node } => {
-                for seen in &mut self.seen[node] {
-                    seen.grant = None;
-                    seen.restored = true;
-                }
+                self.forget_grants(node);
                 self.before[node] = self.stamps[node].map(|stamp| stamp.boot);
                 Ok(())
             }
             Fact::Own(Own::Enters { grantor, .. }) => {
                 // A grant lasts no shorter than that of its holder in an earlier epoch.
-                for seen in &mut self.seen[grantor] {
-                    seen.grant = None;
-                    seen.restored = true;
-                }
+                self.forget_grants(grantor);
                 Ok(())
             }
             Fact::Own(Own::Quarantined { grantor }) => {
@@ -139,6 +133,14 @@ impl Property<QuorumLeases> for GrantsLast {
 }
 
 impl GrantsLast {
+    /// What a grantor has granted is known no longer.
+    fn forget_grants(&mut self, grantor: usize) {
+        for seen in &mut self.seen[grantor] {
+            seen.grant = None;
+            seen.restored = true;
+        }
+    }
+
     fn judge(
         &self,
         check: &Check<'_>,
