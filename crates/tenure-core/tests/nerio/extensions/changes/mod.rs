@@ -78,7 +78,8 @@ fn ballot(counter: u64) -> Ballot {
 fn part(s: &Story, who: &str, document: &Document) -> DocumentPart {
     let bytes = document.encode().unwrap();
     let (asker, total) = (s.who(who).inc, bytes.len() as u32);
-    DocumentPart { asker, start: at(1), epoch: document.id(), offset: 0, total, bytes }
+    let start = s.now(who);
+    DocumentPart { asker, start, epoch: document.id(), offset: 0, total, bytes }
 }
 
 fn prepare(s: &mut Story, from: &str, to: &'static str, ballot: Ballot) -> Vec<Effect> {
