@@ -77,8 +77,8 @@ pub(crate) async fn find(
     Ok(FoundMembers { membership, seats: found })
 }
 
-/// The members that the settings name and their epochs, as soon as most of them name one epoch:
-/// a silent member delays no question to the others.
+/// The members that the settings name and their epochs, as soon as a quorum of them names one
+/// epoch: a silent member delays no question to the others.
 async fn ask_listed(
     config: &Checked,
     keys: Option<&Keys>,
@@ -95,25 +95,33 @@ async fn ask_listed(
     let mut all = Vec::new();
     while let Some(listed) = asked.join_next().await {
         all.push(listed.map_err(io::Error::other)?);
-        if is_enough(&all, config.members.len()) {
+        if is_enough(config.membership(), &all) {
             break;
         }
     }
     Ok(all)
 }
 
-/// Whether most of `count` members name one epoch.
-fn is_enough(all: &[Listed], count: usize) -> bool {
-    let epochs = || all.iter().filter_map(|listed| listed.at).map(|at| at.epoch);
-    epochs().any(|epoch| epochs().filter(|other| *other == epoch).count() * 2 > count)
+/// The answers, each with the position of its member in the list of the settings.
+fn answers(own: &Membership, all: &[Listed]) -> Vec<(usize, Whereabouts)> {
+    let answer = |listed: &Listed| Some((own.position(&listed.member.name)?, listed.at?));
+    all.iter().filter_map(answer).collect()
+}
+
+/// Whether a quorum of the list names one epoch.
+fn is_enough(own: &Membership, all: &[Listed]) -> bool {
+    let named = answers(own, all);
+    let members = |epoch: EpochId| -> MemberSet {
+        named.iter().filter(|(_, at)| at.epoch == epoch).map(|(member, _)| *member).collect()
+    };
+    named.iter().any(|(_, at)| own.quorums().is_quorum(members(at.epoch)))
 }
 
 /// The membership of the latest epoch that a member names, if its document can be read and fits the
 /// settings.
 async fn latest(config: &Checked, listed: &mut [Listed]) -> Arc<Membership> {
     let own = config.membership();
-    let place = |listed: &Listed| Some((own.position(&listed.member.name)?, listed.at?));
-    let mut named: Vec<_> = listed.iter().filter_map(place).collect();
+    let mut named = answers(own, listed);
     // In a cluster that is being founded no member has entered an epoch.
     if named.iter().any(|(_, at)| at.entered) {
         named.retain(|(_, at)| at.entered);
