@@ -105,7 +105,7 @@ impl Nerio {
         if !self.wants(epoch, news.founding) || self.learning.reads(epoch) {
             return ignore(out, None, Ignored::Unasked);
         }
-        match self.learning.verdict(epoch) {
+        match self.learning.hear_of(epoch) {
             Some(Verdict::Fits(membership)) if self.may_enter(&membership) => {
                 self.switch(now, membership, out);
             }
@@ -210,7 +210,7 @@ impl Nerio {
     fn may_enter(&self, membership: &Membership) -> bool {
         let Context { membership: own, confirmation, .. } = &self.context;
         let founding = membership.founding();
-        confirmation.is_outvoted(founding, own) || self.is_later(membership.id(), founding)
+        confirmation.is_named_by_quorum(founding, own) || self.is_later(membership.id(), founding)
     }
 
     /// Lets the candidates and observers beside a grantor follow it to the latest epoch that it
