@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tenure_core::NodeName;
-use tenure_core::nerio::{Checked, EpochId, Member, MemberSet, Membership};
+use tenure_core::nerio::{Checked, EpochId, Member, Membership};
 use tokio::task::JoinSet;
 
 use crate::asker::{Asker, Whereabouts};
@@ -110,11 +110,8 @@ fn answers(own: &Membership, all: &[Listed]) -> Vec<(usize, Whereabouts)> {
 
 /// Whether a quorum of the list names one epoch.
 fn is_enough(own: &Membership, all: &[Listed]) -> bool {
-    let named = answers(own, all);
-    let members = |epoch: EpochId| -> MemberSet {
-        named.iter().filter(|(_, at)| at.epoch == epoch).map(|(member, _)| *member).collect()
-    };
-    named.iter().any(|(_, at)| own.quorums().is_quorum(members(at.epoch)))
+    let epochs = answers(own, all).into_iter().map(|(member, at)| (member, at.epoch));
+    own.quorums().agreed(&epochs.collect::<Vec<_>>()).is_some()
 }
 
 /// The membership of the latest epoch that a member names, if its document can be read and fits the
@@ -141,11 +138,8 @@ async fn latest(config: &Checked, listed: &mut [Listed]) -> Arc<Membership> {
 /// The cluster that is meant, by the digest of its epoch 0: that of the settings, unless a quorum
 /// of their members names the same other one.
 fn founding(own: &Membership, named: &[(usize, Whereabouts)]) -> u64 {
-    let members = |founding: u64| -> MemberSet {
-        named.iter().filter(|(_, at)| at.founding == founding).map(|(member, _)| *member).collect()
-    };
-    let mut others = named.iter().map(|(_, at)| at.founding);
-    others.find(|one| own.quorums().is_quorum(members(*one))).unwrap_or(own.founding())
+    let foundings: Vec<_> = named.iter().map(|(member, at)| (*member, at.founding)).collect();
+    own.quorums().agreed(&foundings).unwrap_or(own.founding())
 }
 
 /// The membership of `epoch`, read from any member that names this epoch and whose copy fits: no

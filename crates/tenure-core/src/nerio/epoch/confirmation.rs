@@ -91,8 +91,6 @@ impl Confirmation {
         founding: u64,
         membership: &Membership,
     ) -> bool {
-        let named = self.elsewhere.iter().filter(|(_, named)| *named == founding);
-        let members: MemberSet = named.map(|(member, _)| *member).collect();
-        membership.quorums().is_quorum(members)
+        membership.quorums().agreed(self.elsewhere.iter().as_slice()) == Some(founding)
     }
 }
