@@ -36,22 +36,36 @@ const ELSEWHERE_MAX: usize = 64;
 
 #[derive(Debug, Default)]
 pub(crate) struct Agreement {
-    /// Members with another configuration, and their first and last such datagrams.
+    /// Members with another configuration.
     differing: BTreeMap<NodeName, Difference>,
     /// Members that have shown their epoch, and when they last did.
     shown: BTreeMap<NodeName, Time>,
-    /// Addresses that send for another epoch 0, or show one: first and last such datagram.
-    elsewhere: BTreeMap<SocketAddr, (Time, Time)>,
+    /// Addresses that send for another epoch 0, or show one.
+    elsewhere: BTreeMap<SocketAddr, Period>,
     hopeless: bool,
 }
 
 #[derive(Debug)]
 struct Difference {
-    /// Time of the first differing datagram.
-    since: Time,
-    /// Time of the last differing datagram.
-    last: Time,
+    period: Period,
     why: Option<String>,
+}
+
+/// Times of the first and of the last datagram that differs.
+#[derive(Debug)]
+struct Period {
+    first: Time,
+    last: Time,
+}
+
+impl Period {
+    const fn new(now: Time) -> Self {
+        Self { first: now, last: now }
+    }
+
+    fn is_lasting(&self) -> bool {
+        self.last.since(self.first) >= LASTING
+    }
 }
 
 /// The sender of a datagram of another configuration.
@@ -114,14 +128,14 @@ impl Agreement {
     /// soon, and a node with another list learns that of its members.
     pub(crate) fn stays_elsewhere(&mut self, now: Time, address: SocketAddr) -> bool {
         if self.elsewhere.len() == ELSEWHERE_MAX && !self.elsewhere.contains_key(&address) {
-            let oldest = self.elsewhere.iter().min_by_key(|(_, (_, last))| *last);
+            let oldest = self.elsewhere.iter().min_by_key(|(_, period)| period.last);
             if let Some(oldest) = oldest.map(|(address, _)| *address) {
                 self.elsewhere.remove(&oldest);
             }
         }
-        let (since, last) = self.elsewhere.entry(address).or_insert((now, now));
-        *last = now;
-        now.since(*since) >= LASTING
+        let period = self.elsewhere.entry(address).or_insert(Period::new(now));
+        period.last = now;
+        period.is_lasting()
     }
 
     /// Notes a datagram of this configuration from `address`.
@@ -139,9 +153,9 @@ impl Agreement {
         let OtherSender { name: peer, address, proved, digest: theirs, mut why } = sender;
         let is_member = proved && membership.position(&peer).is_some();
         if is_member {
-            let begins = || Difference { since: now, last: now, why: None };
+            let begins = || Difference { period: Period::new(now), why: None };
             let difference = self.differing.entry(peer.clone()).or_insert_with(begins);
-            difference.last = now;
+            difference.period.last = now;
             // The reason was read once, and lasts as long as the difference.
             why = why.or_else(|| difference.why.take());
             difference.why.clone_from(&why);
@@ -172,8 +186,7 @@ impl Agreement {
 
     /// The members that differ; other nodes with these names are left out.
     fn lasting(&self, membership: &Membership) -> MemberSet {
-        let lasting = |differs: &Difference| differs.last.since(differs.since) >= LASTING;
-        let members = self.differing.iter().filter(|(_, differs)| lasting(differs));
+        let members = self.differing.iter().filter(|(_, differs)| differs.period.is_lasting());
         members.filter_map(|(member, _)| membership.position(member)).collect()
     }
 }
