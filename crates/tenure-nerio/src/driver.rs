@@ -297,7 +297,7 @@ impl<T: Transport> Wire<T> {
             return Err("identity");
         }
         if let Some(seal) = &mut self.transport.seal {
-            seal.is_called(inc, &envelope.who.name);
+            seal.note_name(inc, &envelope.who.name);
         }
         Ok(Some(authority))
     }

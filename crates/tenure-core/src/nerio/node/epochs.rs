@@ -42,7 +42,7 @@ impl Nerio {
         current: &Current,
         out: &mut Out,
     ) {
-        if !self.is_meant(current.asker, out) {
+        if !self.admit_answer(current.asker, out) {
             return;
         }
         // The candidates beside a grantor follow it.
@@ -135,7 +135,8 @@ impl Nerio {
         founding == own.founding() && epoch.number > own.id().number
     }
 
-    pub(super) fn is_meant(&self, asker: Inc, out: &mut Out) -> bool {
+    /// Admits an answer to this incarnation, and ignores one to another.
+    pub(super) fn admit_answer(&self, asker: Inc, out: &mut Out) -> bool {
         let is_meant = asker == self.context.who.inc;
         if !is_meant {
             ignore(out, None, Ignored::OtherIncarnation);
@@ -163,7 +164,7 @@ impl Nerio {
         part: &DocumentPart,
         out: &mut Out,
     ) {
-        if !self.is_meant(part.asker, out) {
+        if !self.admit_answer(part.asker, out) {
             return;
         }
         if let Some(grantor) = &mut self.grantor {
