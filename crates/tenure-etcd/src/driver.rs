@@ -75,7 +75,7 @@ impl Driver {
     }
 
     /// Records that an endpoint cannot be used, and informs the campaigns that wait.
-    fn is_without(&mut self, obstacle: Obstacle, campaigns: &mut Campaigns<AtMostOne>) {
+    fn note_obstacle(&mut self, obstacle: Obstacle, campaigns: &mut Campaigns<AtMostOne>) {
         let obstacles = self.connecting.get_or_insert_default();
         obstacles.retain(|known| known.by != obstacle.by);
         obstacles.push(obstacle);
@@ -102,13 +102,13 @@ impl Driver {
             }
             Notice::Disconnected { endpoint, why } => {
                 let obstacle = Obstacle::new(endpoint.to_string(), "unreachable", why.clone());
-                self.is_without(obstacle, &mut machine.campaigns);
+                self.note_obstacle(obstacle, &mut machine.campaigns);
             }
             Notice::Unreachable { endpoint, why } => {
                 self.counters.unreachable += 1;
                 // The reason already names the endpoint.
                 let obstacle = Obstacle::sentence(endpoint.to_string(), "unreachable", why.clone());
-                self.is_without(obstacle, &mut machine.campaigns);
+                self.note_obstacle(obstacle, &mut machine.campaigns);
                 // The endpoint that failed may belong to the right cluster.
                 self.other_since = None;
             }
@@ -127,7 +127,7 @@ impl Driver {
     /// Reports a necessary request that etcd refused to the campaigns that wait for it. A refusal
     /// without an election concerns all campaigns, unless the node has a lease: then candidates
     /// already stand in their queues.
-    fn is_refused(
+    fn report_refusal(
         election: Option<&ElectionName>,
         doing: &str,
         refusal: &Refusal,
@@ -248,7 +248,7 @@ impl Backend for Driver {
                 self.granted.store(*granted, Ordering::Relaxed);
             }
             OwnEvent::Obstacle { doing, refusal } => {
-                Self::is_refused(election.as_ref(), doing, refusal, machine);
+                Self::report_refusal(election.as_ref(), doing, refusal, machine);
             }
             OwnEvent::Again(_)
             | OwnEvent::Closed { .. }

@@ -48,7 +48,12 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Records that this server cannot be used, and informs the campaigns that wait.
-    fn is_without(&mut self, server: &str, why: &Arc<str>, campaigns: &mut Campaigns<MayOverlap>) {
+    fn note_obstacle(
+        &mut self,
+        server: &str,
+        why: &Arc<str>,
+        campaigns: &mut Campaigns<MayOverlap>,
+    ) {
         let by: Arc<str> = server.into();
         let obstacles = self.connecting.get_or_insert_with(|| self.silent.clone());
         obstacles.retain(|obstacle| obstacle.by != by);
@@ -75,12 +80,12 @@ impl Driver {
             News::Notice(notice) => {
                 match &notice {
                     Notice::Disconnected { server, why } => {
-                        self.is_without(server.as_str(), why, &mut machine.campaigns);
+                        self.note_obstacle(server.as_str(), why, &mut machine.campaigns);
                     }
                     Notice::Unreachable { server, error } => {
                         self.counters.unreachable += 1;
                         let why = error.to_string().into();
-                        self.is_without(server.as_str(), &why, &mut machine.campaigns);
+                        self.note_obstacle(server.as_str(), &why, &mut machine.campaigns);
                     }
                     _ => {}
                 }

@@ -36,24 +36,36 @@ const ELSEWHERE_MAX: usize = 64;
 
 #[derive(Debug, Default)]
 pub(crate) struct Agreement {
-    /// Members with another configuration, and their first and last such datagrams.
+    /// Members with another configuration.
     differing: BTreeMap<NodeName, Difference>,
     /// Members that have shown their epoch, and when they last did.
     shown: BTreeMap<NodeName, Time>,
-    /// Addresses that send for another epoch 0, or show one: first and last such datagram.
-    elsewhere: BTreeMap<SocketAddr, (Time, Time)>,
+    /// Addresses that send for another epoch 0, or show one.
+    elsewhere: BTreeMap<SocketAddr, Period>,
     hopeless: bool,
-    /// Whether a quorum has confirmed this node's membership, as the core says.
-    pub(crate) is_confirmed: bool,
 }
 
 #[derive(Debug)]
 struct Difference {
-    /// Time of the first differing datagram.
-    since: Time,
-    /// Time of the last differing datagram.
-    last: Time,
+    period: Period,
     why: Option<String>,
+}
+
+/// Times of the first and of the last datagram that differs.
+#[derive(Debug)]
+struct Period {
+    first: Time,
+    last: Time,
+}
+
+impl Period {
+    const fn new(now: Time) -> Self {
+        Self { first: now, last: now }
+    }
+
+    fn is_lasting(&self) -> bool {
+        self.last.since(self.first) >= LASTING
+    }
 }
 
 /// The sender of a datagram of another configuration.
@@ -70,31 +82,33 @@ pub(crate) struct OtherSender {
 
 impl Agreement {
     /// Notes a datagram of this configuration from the node `member`.
-    pub(crate) fn agrees(
-        &mut self,
-        member: &NodeName,
-        membership: &Membership,
-        repeats: &mut Repeats,
-    ) -> Option<Notice> {
-        self.differing.remove(member)?;
-        log::mismatch_is_over(repeats, member);
-        self.hopes_again(membership)
+    pub(crate) fn agrees(&mut self, member: &NodeName, repeats: &mut Repeats) {
+        if self.differing.remove(member).is_some() {
+            log::mismatch_is_over(repeats, member);
+        }
     }
 
-    /// Goes on with the members of another epoch, which no quorum has confirmed yet.
-    pub(crate) fn switch(&mut self, membership: &Membership) -> Option<Notice> {
+    /// Goes on with the members of another epoch.
+    pub(crate) fn switch(&mut self, membership: &Membership) {
         self.differing.retain(|name, _| membership.position(name).is_some());
         self.shown.retain(|name, _| membership.position(name).is_some());
-        self.is_confirmed = false;
-        self.hopes_again(membership)
     }
 
-    fn hopes_again(&mut self, membership: &Membership) -> Option<Notice> {
-        let is_news = self.hopeless && !self.is_hopeless(membership);
-        is_news.then(|| {
-            self.hopeless = false;
-            Notice::QuorumMayAgree
-        })
+    /// A notice when the members that differ begin to leave no quorum, and when they cease to. A
+    /// list that no quorum has confirmed may be old, so that any member on it may lead to the
+    /// others: then all must differ.
+    pub(crate) fn weigh(&mut self, membership: &Membership, is_confirmed: bool) -> Option<Notice> {
+        let differing = self.lasting(membership);
+        let is_hopeless = if is_confirmed {
+            !membership.quorums().is_possible(differing)
+        } else {
+            differing == membership.everyone()
+        };
+        if is_hopeless == self.hopeless {
+            return None;
+        }
+        self.hopeless = is_hopeless;
+        self.disagreement(membership).or(Some(Notice::QuorumMayAgree))
     }
 
     /// Notes the epoch that the node `member` shows.
@@ -114,14 +128,14 @@ impl Agreement {
     /// soon, and a node with another list learns that of its members.
     pub(crate) fn stays_elsewhere(&mut self, now: Time, address: SocketAddr) -> bool {
         if self.elsewhere.len() == ELSEWHERE_MAX && !self.elsewhere.contains_key(&address) {
-            let oldest = self.elsewhere.iter().min_by_key(|(_, (_, last))| *last);
+            let oldest = self.elsewhere.iter().min_by_key(|(_, period)| period.last);
             if let Some(oldest) = oldest.map(|(address, _)| *address) {
                 self.elsewhere.remove(&oldest);
             }
         }
-        let (since, last) = self.elsewhere.entry(address).or_insert((now, now));
-        *last = now;
-        now.since(*since) >= LASTING
+        let period = self.elsewhere.entry(address).or_insert(Period::new(now));
+        period.last = now;
+        period.is_lasting()
     }
 
     /// Notes a datagram of this configuration from `address`.
@@ -135,24 +149,19 @@ impl Agreement {
         now: Time,
         sender: OtherSender,
         membership: &Membership,
-    ) -> Vec<Notice> {
+    ) -> Notice {
         let OtherSender { name: peer, address, proved, digest: theirs, mut why } = sender;
         let is_member = proved && membership.position(&peer).is_some();
         if is_member {
-            let begins = || Difference { since: now, last: now, why: None };
+            let begins = || Difference { period: Period::new(now), why: None };
             let difference = self.differing.entry(peer.clone()).or_insert_with(begins);
-            difference.last = now;
+            difference.period.last = now;
             // The reason was read once, and lasts as long as the difference.
             why = why.or_else(|| difference.why.take());
             difference.why.clone_from(&why);
         }
         let ours = membership.founding();
-        let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours, why }];
-        if !self.hopeless && self.is_hopeless(membership) {
-            self.hopeless = true;
-            notices.extend(self.disagreement(membership));
-        }
-        notices
+        Notice::Mismatch { peer, address, is_member, theirs, ours, why }
     }
 
     /// Names all members that differ, not only the first ones that leave no quorum: the others
@@ -175,21 +184,9 @@ impl Agreement {
         })
     }
 
-    /// Whether the members that differ leave no quorum. A list that is not confirmed may be old, so
-    /// that any member on it may lead to the others: then all must differ.
-    fn is_hopeless(&self, membership: &Membership) -> bool {
-        let differing = self.lasting(membership);
-        if self.is_confirmed {
-            !membership.quorums().is_possible(differing)
-        } else {
-            differing == membership.everyone()
-        }
-    }
-
     /// The members that differ; other nodes with these names are left out.
     fn lasting(&self, membership: &Membership) -> MemberSet {
-        let lasting = |differs: &Difference| differs.last.since(differs.since) >= LASTING;
-        let members = self.differing.iter().filter(|(_, differs)| lasting(differs));
+        let members = self.differing.iter().filter(|(_, differs)| differs.period.is_lasting());
         members.filter_map(|(member, _)| membership.position(member)).collect()
     }
 }
@@ -231,43 +228,36 @@ mod tests {
         Arc::clone(config.check().unwrap().membership())
     }
 
-    fn confirmed() -> Agreement {
-        Agreement { is_confirmed: true, ..Agreement::default() }
-    }
-
     fn at(millis: u64) -> Time {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    fn differs(agreement: &mut Agreement, millis: u64, port: u16) -> Vec<Notice> {
+    fn differs(agreement: &mut Agreement, millis: u64, port: u16) {
         let members = [(7_101, "a"), (7_102, "b"), (7_103, "c")];
         let member = members.iter().find(|(at, _)| *at == port);
         let peer = NodeName::new(member.map_or("b", |(_, name)| *name)).unwrap();
         let address = ([127, 0, 0, 1], port).into();
         let proved = member.is_some();
         let sender = OtherSender { name: peer, address, proved, digest: 1, why: None };
-        agreement.differs(at(millis), sender, &membership())
-    }
-
-    fn hopeless(notices: &[Notice]) -> bool {
-        notices.iter().any(|notice| matches!(notice, Notice::NoQuorumAgrees { .. }))
+        agreement.differs(at(millis), sender, &membership());
     }
 
     #[test]
     fn single_datagram_changes_nothing() {
-        let mut agreement = confirmed();
+        let mut agreement = Agreement::default();
         for port in [7_101, 7_102, 7_103] {
-            let notices = differs(&mut agreement, 1, port);
-            assert!(notices.len() == 1 && !hopeless(&notices), "{notices:?}");
+            differs(&mut agreement, 1, port);
+            assert_eq!(agreement.weigh(&membership(), true), None);
         }
     }
 
     #[test]
     fn strangers_never_count() {
-        let mut agreement = confirmed();
+        let mut agreement = Agreement::default();
         for millis in (0..10_000).step_by(100) {
             for port in [1, 2, 3] {
-                assert!(!hopeless(&differs(&mut agreement, millis, port)));
+                differs(&mut agreement, millis, port);
+                assert_eq!(agreement.weigh(&membership(), true), None);
             }
         }
         assert!(agreement.differing.is_empty());
@@ -275,22 +265,27 @@ mod tests {
 
     #[test]
     fn possible_quorum_is_enough() {
-        let mut agreement = confirmed();
+        let mut agreement = Agreement::default();
         for millis in (0..10_000).step_by(100) {
-            assert!(!hopeless(&differs(&mut agreement, millis, 7_102)), "a and c may agree");
+            differs(&mut agreement, millis, 7_102);
+            assert_eq!(agreement.weigh(&membership(), true), None, "a and c may agree");
         }
         differs(&mut agreement, 10_000, 7_103);
-        assert!(hopeless(&differs(&mut agreement, 11_000, 7_103)));
-        assert!(!hopeless(&differs(&mut agreement, 12_000, 7_103)), "said once");
-        assert!(hopeless(agreement.disagreement(&membership()).as_slice()), "and again when asked");
+        differs(&mut agreement, 11_000, 7_103);
+        let none = agreement.weigh(&membership(), true);
+        assert!(matches!(none, Some(Notice::NoQuorumAgrees { .. })), "{none:?}");
+        differs(&mut agreement, 12_000, 7_103);
+        assert_eq!(agreement.weigh(&membership(), true), None, "said once");
+        assert_eq!(agreement.disagreement(&membership()), none, "and again when asked");
         differs(&mut agreement, 12_000, 7_101);
         let all = agreement.disagreement(&membership()).unwrap().to_string();
         let begins = "3 of 3 members run with another configuration (a, b, c), ";
         assert!(all.starts_with(begins), "{all}");
         let mut repeats = Repeats::default();
         let c = NodeName::new("c").unwrap();
-        assert_eq!(agreement.agrees(&c, &membership(), &mut repeats), Some(Notice::QuorumMayAgree));
-        assert_eq!(agreement.agrees(&c, &membership(), &mut repeats), None);
+        agreement.agrees(&c, &mut repeats);
+        assert_eq!(agreement.weigh(&membership(), true), Some(Notice::QuorumMayAgree));
+        assert_eq!(agreement.weigh(&membership(), true), None);
     }
 
     /// Members b and c of an old list are of another cluster now, and a leads to d and e.
@@ -299,13 +294,17 @@ mod tests {
         let mut agreement = Agreement::default();
         for millis in [0, 1_000, 2_000] {
             for port in [7_102, 7_103] {
-                assert!(!hopeless(&differs(&mut agreement, millis, port)));
+                differs(&mut agreement, millis, port);
+                assert_eq!(agreement.weigh(&membership(), false), None);
             }
         }
         differs(&mut agreement, 2_000, 7_101);
-        assert!(hopeless(&differs(&mut agreement, 3_000, 7_101)), "all differ");
+        differs(&mut agreement, 3_000, 7_101);
+        let none = agreement.weigh(&membership(), false);
+        assert!(matches!(none, Some(Notice::NoQuorumAgrees { .. })), "all differ: {none:?}");
         let next = membership_of("a=127.0.0.1:7101,d=127.0.0.1:7104,e=127.0.0.1:7105");
-        assert_eq!(agreement.switch(&next), Some(Notice::QuorumMayAgree));
+        agreement.switch(&next);
+        assert_eq!(agreement.weigh(&next, false), Some(Notice::QuorumMayAgree));
         assert_eq!(agreement.disagreement(&next), None);
         assert_eq!(agreement.differing.keys().map(NodeName::as_str).collect::<Vec<_>>(), ["a"]);
     }
@@ -346,7 +345,7 @@ mod tests {
             let (name, why) = (NodeName::new("b").unwrap(), why.map(str::to_owned));
             let address = ([127, 0, 0, 1], 7_102).into();
             let sender = OtherSender { name, address, proved: true, digest: 1, why };
-            match agreement.differs(at(1), sender, &membership()).swap_remove(0) {
+            match agreement.differs(at(1), sender, &membership()) {
                 Notice::Mismatch { why, .. } => why,
                 notice => panic!("{notice}"),
             }

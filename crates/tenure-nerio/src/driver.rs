@@ -180,7 +180,6 @@ impl<T: Transport> Wire<T> {
         machine: &mut Machine<Self>,
     ) {
         self.counters.received += 1;
-        self.agreement.is_confirmed = machine.core.is_confirmed();
         let (datagram, shown) = match self.transport.open(now, address, datagram) {
             Ok(Some(incoming)) => (incoming.plain, incoming.shown),
             Ok(None) => return,
@@ -298,7 +297,7 @@ impl<T: Transport> Wire<T> {
             return Err("identity");
         }
         if let Some(seal) = &mut self.transport.seal {
-            seal.is_called(inc, &envelope.who.name);
+            seal.note_name(inc, &envelope.who.name);
         }
         Ok(Some(authority))
     }
@@ -357,7 +356,7 @@ impl<T: Transport> Wire<T> {
         self.counters.write_error = Some(error.to_string());
     }
 
-    fn on_node_event(&mut self, event: OwnEvent) {
+    fn on_node_event(&mut self, event: OwnEvent, is_confirmed: bool) {
         match event {
             OwnEvent::Quarantined { until } => {
                 let forgot = self.records.forgot;
@@ -373,9 +372,9 @@ impl<T: Transport> Wire<T> {
                 self.notice(Notice::DiskHangs { error });
             }
             OwnEvent::Ignored(reason) => self.counters.ignore_for(reason.label()),
-            OwnEvent::Epochs(memberships) => self.on_epochs(memberships),
+            OwnEvent::Epochs(memberships) => self.on_epochs(memberships, is_confirmed),
             OwnEvent::OtherDocument { by, address, founding, error } => {
-                self.on_other_document(by, address, founding, error.as_deref());
+                self.on_other_document(by, address, founding, error.as_deref(), is_confirmed);
             }
             event => {
                 if event == OwnEvent::DiskMended {
@@ -441,6 +440,7 @@ impl<T: Transport> Backend for Wire<T> {
                 let mut buffer = std::mem::take(&mut self.buffer);
                 self.on_datagram(now, from, &mut buffer[..length], machine);
                 self.buffer = buffer;
+                self.weigh_agreement(machine.core.is_confirmed());
             }
             Incoming::Flushed((ticket, Ok(()))) => machine.input(Input::Flushed(ticket)),
             Incoming::Flushed((ticket, Err(error))) => {
@@ -515,7 +515,9 @@ impl<T: Transport> Backend for Wire<T> {
         event: OwnEvent,
         machine: &mut Machine<Self>,
     ) {
-        let Some(election) = election else { return self.on_node_event(event) };
+        let Some(election) = election else {
+            return self.on_node_event(event, machine.core.is_confirmed());
+        };
         match event {
             OwnEvent::Stamped { timestamp, epoch, .. } => self.stamped = Some((epoch, timestamp)),
             OwnEvent::Held { until } => machine.campaigns.held(&election, until),

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tenure_core::NodeName;
-use tenure_core::nerio::{Checked, EpochId, Member, MemberSet, Membership};
+use tenure_core::nerio::{Checked, EpochId, Member, Membership};
 use tokio::task::JoinSet;
 
 use crate::asker::{Asker, Whereabouts};
@@ -77,8 +77,8 @@ pub(crate) async fn find(
     Ok(FoundMembers { membership, seats: found })
 }
 
-/// The members that the settings name and their epochs, as soon as most of them name one epoch:
-/// a silent member delays no question to the others.
+/// The members that the settings name and their epochs, as soon as a quorum of them names one
+/// epoch: a silent member delays no question to the others.
 async fn ask_listed(
     config: &Checked,
     keys: Option<&Keys>,
@@ -95,25 +95,30 @@ async fn ask_listed(
     let mut all = Vec::new();
     while let Some(listed) = asked.join_next().await {
         all.push(listed.map_err(io::Error::other)?);
-        if is_enough(&all, config.members.len()) {
+        if is_enough(config.membership(), &all) {
             break;
         }
     }
     Ok(all)
 }
 
-/// Whether most of `count` members name one epoch.
-fn is_enough(all: &[Listed], count: usize) -> bool {
-    let epochs = || all.iter().filter_map(|listed| listed.at).map(|at| at.epoch);
-    epochs().any(|epoch| epochs().filter(|other| *other == epoch).count() * 2 > count)
+/// The answers, each with the position of its member in the list of the settings.
+fn answers(own: &Membership, all: &[Listed]) -> Vec<(usize, Whereabouts)> {
+    let answer = |listed: &Listed| Some((own.position(&listed.member.name)?, listed.at?));
+    all.iter().filter_map(answer).collect()
+}
+
+/// Whether a quorum of the list names one epoch.
+fn is_enough(own: &Membership, all: &[Listed]) -> bool {
+    let epochs = answers(own, all).into_iter().map(|(member, at)| (member, at.epoch));
+    own.quorums().agreed(&epochs.collect::<Vec<_>>()).is_some()
 }
 
 /// The membership of the latest epoch that a member names, if its document can be read and fits the
 /// settings.
 async fn latest(config: &Checked, listed: &mut [Listed]) -> Arc<Membership> {
     let own = config.membership();
-    let place = |listed: &Listed| Some((own.position(&listed.member.name)?, listed.at?));
-    let mut named: Vec<_> = listed.iter().filter_map(place).collect();
+    let mut named = answers(own, listed);
     // In a cluster that is being founded no member has entered an epoch.
     if named.iter().any(|(_, at)| at.entered) {
         named.retain(|(_, at)| at.entered);
@@ -133,11 +138,8 @@ async fn latest(config: &Checked, listed: &mut [Listed]) -> Arc<Membership> {
 /// The cluster that is meant, by the digest of its epoch 0: that of the settings, unless a quorum
 /// of their members names the same other one.
 fn founding(own: &Membership, named: &[(usize, Whereabouts)]) -> u64 {
-    let members = |founding: u64| -> MemberSet {
-        named.iter().filter(|(_, at)| at.founding == founding).map(|(member, _)| *member).collect()
-    };
-    let mut others = named.iter().map(|(_, at)| at.founding);
-    others.find(|one| own.quorums().is_quorum(members(*one))).unwrap_or(own.founding())
+    let foundings: Vec<_> = named.iter().map(|(member, at)| (*member, at.founding)).collect();
+    own.quorums().agreed(&foundings).unwrap_or(own.founding())
 }
 
 /// The membership of `epoch`, read from any member that names this epoch and whose copy fits: no

@@ -223,43 +223,19 @@ fn dispatch(
 
 #[cfg(test)]
 mod tests {
-    use std::task::{Context, Poll};
-
     use tenure_core::Time;
     use tenure_core::nerio::wire::open;
     use tenure_core::nerio::{Config, Inc, List, members};
 
     use super::*;
-
-    /// Keeps what is sent.
-    #[derive(Default)]
-    struct Sent(Vec<Vec<u8>>);
-
-    impl Transport for Sent {
-        fn local_address(&self) -> SocketAddr {
-            ([127, 0, 0, 1], 7101).into()
-        }
-
-        fn send(&mut self, _: SocketAddr, datagram: &[u8]) -> io::Result<()> {
-            self.0.push(datagram.to_vec());
-            Ok(())
-        }
-
-        fn poll_receive(
-            &mut self,
-            _: &mut Context<'_>,
-            _: &mut [u8],
-        ) -> Poll<io::Result<(usize, SocketAddr)>> {
-            Poll::Pending
-        }
-    }
+    use crate::transport::tests::Silent;
 
     /// Messages of one node for one address, under as many epochs as are kept and one more.
     #[test]
     fn epochs_share_no_datagram() {
         let list = members("a=127.0.0.1:7101").unwrap();
         let config = Config::new("x".parse().unwrap(), list).check().unwrap();
-        let mut transport = Sent::default();
+        let mut transport = Silent::default();
         let mut places = Places::new(&config, transport.local_address());
         let mut counters = Counters::default();
         let mut outbox = Outbox::new(Who { name: "a".parse().unwrap(), inc: Inc(1) });
@@ -272,11 +248,11 @@ mod tests {
         }
         outbox.flush(&mut transport, &mut places, &mut counters);
         assert_eq!(outbox.packers.all.len(), PACKERS_MAX);
-        for (number, datagram) in (0..all).zip(&transport.0) {
+        for (number, datagram) in (0..all).zip(&transport.sent) {
             let (envelope, messages) = open(datagram).unwrap();
             assert_eq!(envelope.epoch, epoch(number));
             assert_eq!(messages.flatten().count(), 2);
         }
-        assert_eq!(transport.0.len() as u64, all);
+        assert_eq!(transport.sent.len() as u64, all);
     }
 }

@@ -65,39 +65,15 @@ impl<T: Transport> Transport for Line<T> {
 mod tests {
     use super::*;
     use crate::keys::Keys;
-
-    /// Counts the datagrams that it must not believe.
-    struct Counts(u32);
-
-    impl Transport for Counts {
-        fn local_address(&self) -> SocketAddr {
-            ([127, 0, 0, 1], 7101).into()
-        }
-
-        fn send(&mut self, _: SocketAddr, _: &[u8]) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn poll_receive(
-            &mut self,
-            _: &mut Context<'_>,
-            _: &mut [u8],
-        ) -> Poll<io::Result<(usize, SocketAddr)>> {
-            Poll::Pending
-        }
-
-        fn disbelieve(&mut self) {
-            self.0 += 1;
-        }
-    }
+    use crate::transport::tests::Silent;
 
     #[test]
     fn unopened_datagram_is_disbelieved() {
         let keys = format!("tenure-cluster-key-1 prod {}", "07".repeat(32));
         let seal = Seal::new(Keys::parse(&keys).unwrap()).unwrap();
-        let mut line = Line::new(Counts(0), Some(seal));
+        let mut line = Line::new(Silent::default(), Some(seal));
         let from = SocketAddr::from(([127, 0, 0, 2], 7101));
         assert!(line.open(Time::ZERO, from, &mut [b'x'; 64]).is_err());
-        assert_eq!(line.transport.0, 1);
+        assert_eq!(line.transport.disbelieved, 1);
     }
 }

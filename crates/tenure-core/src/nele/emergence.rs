@@ -107,7 +107,7 @@ impl Nele {
         if let GroupPhase::Leaving { until } = self.group.phase
             && until <= self.now
         {
-            self.has_left(out);
+            self.end_leaving(out);
         }
         let waiting = self.campaigns().any(|(_, campaign)| !campaign.leads());
         let none = self.campaigns().next().is_none();
@@ -575,13 +575,13 @@ impl Nele {
     pub(super) fn on_left(&mut self, membership: Membership, out: &mut Out) {
         let leaving = matches!(self.group.phase, GroupPhase::Leaving { .. });
         if leaving && membership == self.group.membership {
-            self.has_left(out);
+            self.end_leaving(out);
         } else {
             emit(None, OwnEvent::Ignored(Ignored::Repeated), out);
         }
     }
 
-    fn has_left(&mut self, out: &mut Out) {
+    fn end_leaving(&mut self, out: &mut Out) {
         self.group.phase = GroupPhase::Out;
         self.release(out);
     }

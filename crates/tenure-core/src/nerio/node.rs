@@ -271,7 +271,7 @@ impl Nerio {
 
     /// Hands an answer about epochs to the grantor, if this incarnation asked.
     fn with_asker(&mut self, asker: Inc, out: &mut Out, act: impl FnOnce(&mut Grantor, &mut Out)) {
-        if self.is_meant(asker, out) {
+        if self.admit_answer(asker, out) {
             self.with_grantor(out, act);
         }
     }

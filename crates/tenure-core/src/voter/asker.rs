@@ -272,9 +272,10 @@ impl Asker {
         let mut all = all.into_iter().map(view);
         let followed = all.next()?;
         let others: Vec<_> = all.collect();
-        match others.is_empty() || self.is_majority() {
-            true => Some(View::Leader(followed)),
-            false => Some(View::Leaders { followed, others }),
+        if others.is_empty() || self.is_majority() {
+            Some(View::Leader(followed))
+        } else {
+            Some(View::Leaders { followed, others })
         }
     }
 

@@ -173,9 +173,10 @@ impl Round {
     }
 
     fn must_have(&self, who: &Participant) -> Result<(), Refusal> {
-        match self.electorate.has(who) {
-            true => Ok(()),
-            false => Err(Refusal::NotAMember { who: who.id.clone() }),
+        if self.electorate.has(who) {
+            Ok(())
+        } else {
+            Err(Refusal::NotAMember { who: who.id.clone() })
         }
     }
 

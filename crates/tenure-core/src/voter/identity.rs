@@ -98,9 +98,10 @@ impl VoterUrl {
         let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
         let plain = !text.chars().any(|c| c.is_control() || c.is_whitespace());
         let is_url = host.is_some_and(|host| !host.is_empty());
-        match is_url && plain && text.len() <= Self::BYTES_MAX {
-            true => Ok(Self(text.into())),
-            false => Err(UrlError { url: text.chars().take(Self::BYTES_MAX).collect() }),
+        if is_url && plain && text.len() <= Self::BYTES_MAX {
+            Ok(Self(text.into()))
+        } else {
+            Err(UrlError { url: text.chars().take(Self::BYTES_MAX).collect() })
         }
     }
 

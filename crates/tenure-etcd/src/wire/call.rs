@@ -52,14 +52,14 @@ async fn attempt(links: &Links, op: &Op, under: &mut Placement) -> (Option<Heade
         };
         let error = match perform(link.client.clone(), op).await {
             Ok(answer) => {
-                link.has_answered();
+                link.note_answer();
                 return answer;
             }
             Err(error) => error,
         };
         match attempts.after(&link, Fault::of(&error)) {
             After::Answer(reply) => {
-                link.has_answered();
+                link.note_answer();
                 return (None, reply);
             }
             After::Unsure(why) if !is_repeatable(op) => return (None, Reply::Unknown { why }),

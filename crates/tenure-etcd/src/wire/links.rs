@@ -40,7 +40,7 @@ impl LinkConnection {
 
 impl Link {
     /// Notes an answer of the store.
-    pub(super) fn has_answered(&self) {
+    pub(super) fn note_answer(&self) {
         self.connection.answered.store(clock::now().as_nanos(), Ordering::Relaxed);
     }
 }

@@ -331,7 +331,7 @@ impl Watches {
         };
         match &fault {
             // The link is good: the fault concerns the watch that was to open the stream.
-            Fault::Answer(_) => link.has_answered(),
+            Fault::Answer(_) => link.note_answer(),
             Fault::Login(said) | Fault::Outdated(said) if self.links.has_login => {
                 self.links.stale(link, said);
             }
@@ -397,7 +397,7 @@ impl Watches {
             None => None,
         };
         let Some(call) = call else { return };
-        link.has_answered();
+        link.note_answer();
         let Some(watch) = self.watches.get_mut(&call) else { return };
         if !answer.canceled {
             watch.phase = Phase::Open;

@@ -59,16 +59,10 @@ impl<T: Transport> Wire<T> {
             self.notice_if(notice);
         }
         if *proved {
-            self.agrees(from);
+            self.agreement.agrees(&who.name, &mut self.repeats);
             let twice = self.places.heard(now, who, *address);
             self.notice_if(twice);
         }
-    }
-
-    fn agrees(&mut self, from: &Sender) {
-        let Some(membership) = self.memberships.first() else { return };
-        let notice = self.agreement.agrees(&from.who.name, membership, &mut self.repeats);
-        self.notice_if(notice);
     }
 
     /// Whether messages for an epoch that this node does not know reach the core, which answers
@@ -108,17 +102,26 @@ impl<T: Transport> Wire<T> {
         let Some(membership) = self.memberships.first().filter(|_| from.proved) else { return };
         self.agreement.shows(now, &from.who.name, membership);
         if current.founding == membership.founding() {
-            self.agrees(from);
+            self.agreement.agrees(&from.who.name, &mut self.repeats);
         }
     }
 
     /// Candidates and observers ask the members of the first epoch from now on.
-    pub(super) fn on_epochs(&mut self, memberships: Vec<Arc<Membership>>) {
+    pub(super) fn on_epochs(&mut self, memberships: Vec<Arc<Membership>>, is_confirmed: bool) {
         self.places.know(&memberships);
-        let notice = memberships.first().and_then(|first| self.agreement.switch(first));
-        self.notice_if(notice);
         self.memberships = memberships;
+        if let Some(first) = self.memberships.first() {
+            self.agreement.switch(first);
+        }
+        self.weigh_agreement(is_confirmed);
         self.members_moved();
+    }
+
+    /// Reports when the members that differ begin to leave no quorum, and when they cease to.
+    pub(super) fn weigh_agreement(&mut self, is_confirmed: bool) {
+        let Some(membership) = self.memberships.first() else { return };
+        let notice = self.agreement.weigh(membership, is_confirmed);
+        self.notice_if(notice);
     }
 
     /// Reports that the sender has another configuration, with this digest.
@@ -137,20 +140,21 @@ impl<T: Transport> Wire<T> {
         address: SocketAddr,
         founding: u64,
         error: Option<&DocumentError>,
+        is_confirmed: bool,
     ) {
         let now = tenure::clock::now();
-        let is_final = error.is_some() || self.agreement.is_confirmed;
+        let is_final = error.is_some() || is_confirmed;
         if is_final || self.agreement.stays_elsewhere(now, address) {
             let why = error.map(ToString::to_string);
             let sender = OtherSender { name: by, address, proved: true, digest: founding, why };
             self.on_other(now, sender);
+            self.weigh_agreement(is_confirmed);
         }
     }
 
     fn on_other(&mut self, now: Time, sender: OtherSender) {
         let Some(membership) = self.memberships.first() else { return };
-        for notice in self.agreement.differs(now, sender, membership) {
-            self.notice(notice);
-        }
+        let notice = self.agreement.differs(now, sender, membership);
+        self.notice(notice);
     }
 }

@@ -2,8 +2,8 @@
 
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
 use tenure_core::nerio::{
-    Config, Current, Document, DocumentPart, DocumentRead, Inc, Instance, Message, Origin, Service,
-    ToAsker, ToGrantor, Who,
+    Config, Current, Document, DocumentPart, DocumentRead, Inc, Instance, Message, Origin, Quorums,
+    Service, ToAsker, ToGrantor, Who,
 };
 use tenure_core::{Drift, Time};
 use tokio::net::UdpSocket;
@@ -225,6 +225,25 @@ fn quorum_names_another_cluster() {
     assert_eq!(of(&["a", "b"], &[2]), None, "half is no quorum");
     assert_eq!(of(&["a"], &[2]), Some(2));
     assert_eq!(of(&["a"], &[]), None);
+}
+
+/// The questions end with a quorum, by which the process then judges: a has most of the weight.
+#[tokio::test]
+async fn quorum_ends_questions() {
+    let mut weighted = Config::new("x".parse().unwrap(), ["a", "b", "c"].map(far).into());
+    weighted.quorums = Quorums::weighted(&[3, 1, 1], None).unwrap();
+    let config = weighted.check().unwrap();
+    let own = config.membership();
+    let (epoch, founding) = (own.id(), own.founding());
+    let mut listed = Vec::new();
+    for name in ["b", "c", "a"] {
+        assert!(!is_enough(own, &listed), "without a");
+        let asker = Asker::new(&config, None, FROM).await.unwrap();
+        let at = Some(Whereabouts { epoch, founding, entered: true, serves: true });
+        listed.push(Listed { member: far(name), asker, at });
+    }
+    assert!(is_enough(own, &listed));
+    assert!(is_enough(own, &listed[2..]), "a alone");
 }
 
 #[test]

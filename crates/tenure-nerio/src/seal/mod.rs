@@ -348,7 +348,7 @@ impl Seal {
     }
 
     /// Notes the name of a sender, for [`peers`](Self::peers).
-    pub(super) fn is_called(&mut self, inc: Inc, name: &NodeName) {
+    pub(super) fn note_name(&mut self, inc: Inc, name: &NodeName) {
         let Some(session) = self.sessions.get_mut(id_of(inc)) else { return };
         if session.name.as_ref() != Some(name) {
             session.name = Some(name.clone());

@@ -34,3 +34,39 @@ pub trait Transport: Send + 'static {
     /// Forgets what the last datagram showed, because it is or may be forged.
     fn disbelieve(&mut self) {}
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A transport that receives nothing.
+    #[derive(Default)]
+    pub(crate) struct Silent {
+        pub(crate) sent: Vec<Vec<u8>>,
+        /// Number of datagrams that it must not believe.
+        pub(crate) disbelieved: u32,
+    }
+
+    impl Transport for Silent {
+        fn local_address(&self) -> SocketAddr {
+            ([127, 0, 0, 1], 7101).into()
+        }
+
+        fn send(&mut self, _: SocketAddr, datagram: &[u8]) -> io::Result<()> {
+            self.sent.push(datagram.to_vec());
+            Ok(())
+        }
+
+        fn poll_receive(
+            &mut self,
+            _: &mut Context<'_>,
+            _: &mut [u8],
+        ) -> Poll<io::Result<(usize, SocketAddr)>> {
+            Poll::Pending
+        }
+
+        fn disbelieve(&mut self) {
+            self.disbelieved += 1;
+        }
+    }
+}

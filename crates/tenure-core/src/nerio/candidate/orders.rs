@@ -21,7 +21,7 @@ pub(super) struct Orders(Vec<u64>);
 
 impl Orders {
     /// Remembers an order; true if the order is new.
-    pub(super) fn is_new(&mut self, order: u64) -> bool {
+    pub(super) fn remember(&mut self, order: u64) -> bool {
         if self.0.contains(&order) {
             return false;
         }
@@ -51,7 +51,7 @@ impl Candidate {
             return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
         }
         let Some(campaign) = &mut self.campaign else { return };
-        if !campaign.orders.is_new(order.number) {
+        if !campaign.orders.remember(order.number) {
             return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
         }
         let (fence, next, from) = (order.fence, order.next.clone(), order.from);

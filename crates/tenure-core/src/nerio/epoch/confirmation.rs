@@ -85,11 +85,12 @@ impl Confirmation {
         }
     }
 
-    /// Whether the members that name this epoch 0 are a quorum of `membership`. Nothing outvotes a
-    /// confirmed epoch.
-    pub(in crate::nerio) fn is_outvoted(&self, founding: u64, membership: &Membership) -> bool {
-        let named = self.elsewhere.iter().filter(|(_, named)| *named == founding);
-        let members: MemberSet = named.map(|(member, _)| *member).collect();
-        membership.quorums().is_quorum(members)
+    /// Whether a quorum of `membership` names this other epoch 0. False in a confirmed epoch.
+    pub(in crate::nerio) fn is_named_by_quorum(
+        &self,
+        founding: u64,
+        membership: &Membership,
+    ) -> bool {
+        membership.quorums().agreed(self.elsewhere.iter().as_slice()) == Some(founding)
     }
 }

@@ -87,9 +87,9 @@ impl Learning {
         reads.is_some_and(|number| number >= epoch.number)
     }
 
-    /// The verdict on the document of this epoch, which a message has named; `None` if the node
-    /// reads that document.
-    pub(in crate::nerio) fn verdict(&mut self, epoch: EpochId) -> Option<Verdict> {
+    /// Notes that a message names this epoch, and returns the verdict on its document; `None` if
+    /// the node reads the document now.
+    pub(in crate::nerio) fn hear_of(&mut self, epoch: EpochId) -> Option<Verdict> {
         let (_, verdict) = self.verdicts.iter_mut().find(|(of, _)| *of == epoch)?;
         if let Verdict::Unreadable { skips } = verdict {
             *skips = skips.checked_sub(1)?;

@@ -42,7 +42,7 @@ impl Nerio {
         current: &Current,
         out: &mut Out,
     ) {
-        if !self.is_meant(current.asker, out) {
+        if !self.admit_answer(current.asker, out) {
             return;
         }
         // The candidates beside a grantor follow it.
@@ -105,7 +105,7 @@ impl Nerio {
         if !self.wants(epoch, news.founding) || self.learning.reads(epoch) {
             return ignore(out, None, Ignored::Unasked);
         }
-        match self.learning.verdict(epoch) {
+        match self.learning.hear_of(epoch) {
             Some(Verdict::Fits(membership)) if self.may_enter(&membership) => {
                 self.switch(now, membership, out);
             }
@@ -135,7 +135,8 @@ impl Nerio {
         founding == own.founding() && epoch.number > own.id().number
     }
 
-    pub(super) fn is_meant(&self, asker: Inc, out: &mut Out) -> bool {
+    /// Admits an answer to this incarnation, and ignores one to another.
+    pub(super) fn admit_answer(&self, asker: Inc, out: &mut Out) -> bool {
         let is_meant = asker == self.context.who.inc;
         if !is_meant {
             ignore(out, None, Ignored::OtherIncarnation);
@@ -163,7 +164,7 @@ impl Nerio {
         part: &DocumentPart,
         out: &mut Out,
     ) {
-        if !self.is_meant(part.asker, out) {
+        if !self.admit_answer(part.asker, out) {
             return;
         }
         if let Some(grantor) = &mut self.grantor {
@@ -210,7 +211,7 @@ impl Nerio {
     fn may_enter(&self, membership: &Membership) -> bool {
         let Context { membership: own, confirmation, .. } = &self.context;
         let founding = membership.founding();
-        confirmation.is_outvoted(founding, own) || self.is_later(membership.id(), founding)
+        confirmation.is_named_by_quorum(founding, own) || self.is_later(membership.id(), founding)
     }
 
     /// Lets the candidates and observers beside a grantor follow it to the latest epoch that it

@@ -154,6 +154,15 @@ impl Quorums {
         self.is_quorum(self.everyone().minus(excluded))
     }
 
+    /// The word that all members of a quorum say; `words` has at most one of each member. There is
+    /// no second such word, because two quorums have a member in common.
+    #[must_use]
+    pub fn agreed<T: Copy + PartialEq>(&self, words: &[(usize, T)]) -> Option<T> {
+        let same = |word: T| words.iter().filter(move |(_, other)| *other == word);
+        let is_agreed = |word: &T| self.is_quorum(same(*word).map(|(member, _)| *member).collect());
+        words.iter().map(|(_, word)| *word).find(is_agreed)
+    }
+
     /// The quorum whose earliest end is later than that of any other quorum, and this end, computed
     /// from the ends of these members.
     pub(in crate::nerio) fn longest(

@@ -379,6 +379,17 @@ fn document_has_grid_by_rows() {
 }
 
 #[test]
+fn quorum_agrees_on_one_word() {
+    let majority = Quorums::majority(3).unwrap();
+    assert_eq!(majority.agreed(&[(0, "x"), (1, "y"), (2, "y")]), Some("y"));
+    assert_eq!(majority.agreed(&[(0, "x"), (1, "y"), (2, "z")]), None, "no two agree");
+    assert_eq!(majority.agreed(&[(1, "y")]), None);
+    let weighted = Quorums::weighted(&[3, 1, 1], None).unwrap();
+    assert_eq!(weighted.agreed(&[(0, "x"), (1, "y"), (2, "y")]), Some("x"));
+    assert_eq!(weighted.agreed(&[(1, "y"), (2, "y")]), None, "one and two agree, and 0 is silent");
+}
+
+#[test]
 fn longest_quorum_has_latest_first_end() {
     let longest = |quorums: &Quorums, ends: &[(u64, usize)]| {
         let ends = ends.iter().map(|(end, member)| (Time::from_nanos(*end), *member));

@@ -66,9 +66,10 @@ fn check_lease(config: &Config) -> Result<(), ConfigError> {
         })));
     }
     let (lease_max, needed) = (config.lease_max(), renewal(config));
-    match config.counted(lease_max) <= needed {
-        true => Err(ConfigError::LeaseMax { lease_max, lease, needed }),
-        false => Ok(()),
+    if config.counted(lease_max) <= needed {
+        Err(ConfigError::LeaseMax { lease_max, lease, needed })
+    } else {
+        Ok(())
     }
 }
 
@@ -121,8 +122,5 @@ fn check_founding(config: &Config) -> Result<(), ConfigError> {
             ids.iter().filter(|id| ***id != config.id).count() + 1
         }
     };
-    match (1..=MEMBERS_MAX).contains(&voters) {
-        true => Ok(()),
-        false => Err(ConfigError::Voters { voters }),
-    }
+    if (1..=MEMBERS_MAX).contains(&voters) { Ok(()) } else { Err(ConfigError::Voters { voters }) }
 }

@@ -41,10 +41,7 @@ impl Voter {
         // Refuse if too few members could store the next document: with the present one the leader
         // can go on.
         let (able, needed) = (self.able(&next), next.quorum());
-        match able < needed {
-            true => Err(Refusal::TooFewAble { able, needed }),
-            false => Ok(next),
-        }
+        if able < needed { Err(Refusal::TooFewAble { able, needed }) } else { Ok(next) }
     }
 
     fn next_document(&self, change: &Change) -> Result<Electorate, Refusal> {

@@ -169,10 +169,7 @@ impl Protocol for Voter {
         self.now = self.now.max(now);
         if matches!(input, Input::Failed(None)) {
             // Run no timers: an effect between a write and its failure would be lost.
-            match self.writes.take_tried() {
-                true => self.fail(),
-                false => self.on_failed(out),
-            }
+            if self.writes.take_tried() { self.fail() } else { self.on_failed(out) }
         } else {
             self.writes.succeed();
             if self.started {

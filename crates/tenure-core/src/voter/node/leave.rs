@@ -125,10 +125,11 @@ impl Voter {
         if !lease.gives_way {
             self.wait_a_little();
         }
-        let ends = match self.is_majority() {
-            true => lease.ends.max(self.now),
+        let ends = if self.is_majority() {
+            lease.ends.max(self.now)
+        } else {
             // An uninformed voter is not bound by this leadership, and will notice the silence.
-            false => self.now.after(self.config.request_timeout),
+            self.now.after(self.config.request_timeout)
         };
         self.release(lease.leadership, ends, out);
     }

@@ -211,15 +211,16 @@ impl Voter {
     /// The obstacle of another process with this voter's id.
     fn of_its_id(&self) -> Option<(&'static str, String)> {
         let (by, at) = (&self.me.id, self.namesake_at()?);
-        let why = match self.founding.lost && !self.is_member() {
-            true => format!(
+        let why = if self.founding.lost && !self.is_member() {
+            format!(
                 "another process, at {at}, has the id {by} and its vote: give this process another \
                  id, or end one of the two"
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "another process, at {at}, also has the id {by}, or a copy of its state directory: \
                  end one of the two"
-            ),
+            )
         };
         Some(("name-in-use", why))
     }

@@ -178,10 +178,13 @@ impl Voter {
         if !self.wants_to_start() || busy {
             return;
         }
-        let wait = match self.is_majority() {
-            true if self.leads() || !self.is_member() => return,
-            true => self.promise.ends(self.now).max(self.writes_later()),
-            false => self.following_until().filter(|_| !self.starter.forced),
+        let wait = if self.is_majority() {
+            if self.leads() || !self.is_member() {
+                return;
+            }
+            self.promise.ends(self.now).max(self.writes_later())
+        } else {
+            self.following_until().filter(|_| !self.starter.forced)
         };
         if let Some(wait) = wait {
             self.starter.at = Some(wait);
@@ -266,9 +269,10 @@ impl Voter {
             }
             return;
         }
-        let electorate = match self.is_majority() {
-            true => self.memory.electorate.clone(),
-            false => Some(self.known.region(&poll.answered, &self.me)),
+        let electorate = if self.is_majority() {
+            self.memory.electorate.clone()
+        } else {
+            Some(self.known.region(&poll.answered, &self.me))
         };
         let Some(electorate) = electorate else { return };
         let ballot = Ballot { counter, initiator: self.me.id.clone(), attempt: 0 };

@@ -182,24 +182,27 @@ fn formed(ask: &Ask) -> Result<(), Refusal> {
 
 fn is_ballot(ballot: &Ballot) -> Result<(), Refusal> {
     let numbered = (1..=Ballot::COUNTER_MAX).contains(&ballot.counter);
-    match numbered && ballot.attempt <= Ballot::ATTEMPTS_MAX {
-        true => Ok(()),
-        false => Err(Refusal::Malformed("a ballot's counter or attempt is out of range")),
+    if numbered && ballot.attempt <= Ballot::ATTEMPTS_MAX {
+        Ok(())
+    } else {
+        Err(Refusal::Malformed("a ballot's counter or attempt is out of range"))
     }
 }
 
 fn is_electorate(electorate: &Electorate) -> Result<(), Refusal> {
     let formed = electorate.is_formed() && electorate.id.counter <= Ballot::COUNTER_MAX;
-    match formed {
-        true => Ok(()),
-        false => Err(Refusal::Malformed("an electorate is too large, out of order or empty")),
+    if formed {
+        Ok(())
+    } else {
+        Err(Refusal::Malformed("an electorate is too large, out of order or empty"))
     }
 }
 
 fn is_election(election: &ElectionDto) -> Result<(), Refusal> {
     is_ballot(&election.ballot)?;
-    match election.votes.len().max(election.endorsed_by.len()) <= MEMBERS_MAX {
-        true => Ok(()),
-        false => Err(Refusal::Malformed("more votes than members")),
+    if election.votes.len().max(election.endorsed_by.len()) <= MEMBERS_MAX {
+        Ok(())
+    } else {
+        Err(Refusal::Malformed("more votes than members"))
     }
 }

@@ -164,9 +164,10 @@ impl Voter {
     /// The voters that a leader informs: the other members, or in mode `available` all known
     /// voters.
     pub(super) fn followers(&self) -> Vec<NodeName> {
-        match self.is_majority() {
-            true => self.others(),
-            false => self.known.shown().map(|known| known.who().id.clone()).collect(),
+        if self.is_majority() {
+            self.others()
+        } else {
+            self.known.shown().map(|known| known.who().id.clone()).collect()
         }
     }
 

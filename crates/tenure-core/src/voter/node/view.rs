@@ -48,10 +48,7 @@ impl Voter {
 
     fn view(&self, since: Time) -> View {
         let Some(leader) = self.leader_dto() else {
-            return match self.is_vacant() {
-                true => View::Vacant,
-                false => View::Unknown { since },
-            };
+            return if self.is_vacant() { View::Vacant } else { View::Unknown { since } };
         };
         let fence = Fence::new(leader.leadership.counter());
         let heard = self.watch.heard().unwrap_or(self.now);

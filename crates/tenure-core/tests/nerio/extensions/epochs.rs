@@ -23,15 +23,6 @@ fn ignored_for(reason: Ignored) -> Event {
     Event::Own(OwnEvent::Ignored(reason))
 }
 
-/// The epochs that these effects show.
-fn shown(effects: &[Effect]) -> Vec<Current> {
-    let current = |message: &Message| match message {
-        Message::Asker(ToAsker::Current(current)) => Some(current.clone()),
-        _ => None,
-    };
-    sent(effects).filter_map(current).collect()
-}
-
 #[test]
 fn messages_count_in_their_epoch() {
     let mut s = Story::new();
@@ -659,6 +650,15 @@ fn leader_keeps_office_over_switch() {
     assert!(!s.leads("p"));
 }
 
+/// The number of releases under way that are meant for `epoch`.
+fn releases_for(s: &Story, epoch: EpochId) -> usize {
+    let is_its = |letter: &&Letter| {
+        let is_release = matches!(letter.message, Message::Grantor(ToGrantor::Release(_)));
+        is_release && letter.from.epoch == epoch
+    };
+    s.letters.iter().filter(is_its).count()
+}
+
 #[test]
 fn release_goes_to_both_epochs() {
     let mut s = Story::new();
@@ -669,11 +669,7 @@ fn release_goes_to_both_epochs() {
     teach(&mut s, "p", &document);
     let epochs = [s.config.membership().id(), document.id()];
     for epoch in epochs {
-        let releases = s.letters.iter().filter(|letter| {
-            let is_release = matches!(letter.message, Message::Grantor(ToGrantor::Release(_)));
-            is_release && letter.from.epoch == epoch
-        });
-        assert_eq!(releases.count(), GRANTORS.len(), "{epoch:?}");
+        assert_eq!(releases_for(&s, epoch), GRANTORS.len(), "{epoch:?}");
     }
     s.deliver_all();
     for grantor in GRANTORS {
@@ -767,15 +763,8 @@ fn earlier_epoch_confirms_release() {
     assert_eq!(emitted(&s.tell_as(&stranger, "p", released)), ignored);
     s.deliver_all();
     s.pass(ms(400));
-    let releases = |epoch: EpochId| {
-        let is_its = |letter: &&Letter| {
-            let is_release = matches!(letter.message, Message::Grantor(ToGrantor::Release(_)));
-            is_release && letter.from.epoch == epoch
-        };
-        s.letters.iter().filter(is_its).count()
-    };
-    assert_eq!(releases(earlier), 0);
-    assert!(releases(document.id()) > 0, "nobody has entered the epoch");
+    assert_eq!(releases_for(&s, earlier), 0);
+    assert!(releases_for(&s, document.id()) > 0, "nobody has entered the epoch");
 }
 
 /// The word of another member does not move the candidates beside a grantor: they follow it.

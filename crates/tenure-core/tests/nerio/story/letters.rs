@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tenure_core::Fence;
 use tenure_core::nerio::{
-    Effect, Event, Granted, Message, Refusal, Refused, Release, Remainder, Request, ToAsker,
-    ToCandidate, ToGrantor, Verify,
+    Current, Effect, Event, Granted, Message, Refusal, Refused, Release, Remainder, Request,
+    ToAsker, ToCandidate, ToGrantor, Verify,
 };
 
 use super::{Time, at, ms, name, x};
@@ -94,6 +94,15 @@ pub fn remainder(effects: &[Effect]) -> Option<Remainder> {
         Message::Asker(ToAsker::Remainder(remainder)) => Some(remainder.clone()),
         _ => None,
     })
+}
+
+/// The epochs that these effects show.
+pub fn shown(effects: &[Effect]) -> Vec<Current> {
+    let current = |message: &Message| match message {
+        Message::Asker(ToAsker::Current(current)) => Some(current.clone()),
+        _ => None,
+    };
+    sent(effects).filter_map(current).collect()
 }
 
 pub fn sent(effects: &[Effect]) -> impl Iterator<Item = &Message> {

@@ -2,8 +2,7 @@
 
 use tenure_core::nerio::epoch::Ballot;
 use tenure_core::nerio::{
-    Acceptor, ChangeState, Current, Ignored, Message, OwnEvent, PromiseOutcome, Refusal, Service,
-    ToAsker, ToGrantor,
+    Acceptor, ChangeState, Ignored, Message, OwnEvent, PromiseOutcome, Refusal, Service, ToGrantor,
 };
 use tenure_core::{Input, Protocol};
 
@@ -273,16 +272,10 @@ fn replaced_memory_does_not_count() {
 fn blank_says_so() {
     let mut s = Story::new();
     blank(&mut s, "d");
-    let current = |effects: &[Effect]| -> Option<Current> {
-        sent(effects).find_map(|message| match message {
-            Message::Asker(ToAsker::Current(current)) => Some(current.clone()),
-            _ => None,
-        })
-    };
     let epoch = zero(&s);
     let effects = tell_in(&mut s, epoch, "a", "d", asked(1));
-    assert!(!current(&effects).unwrap().entered);
+    assert!(!shown(&effects)[0].entered);
     let effects = tell_in(&mut s, epoch, "b", "a", asked(1));
-    assert!(current(&effects).unwrap().entered);
+    assert!(shown(&effects)[0].entered);
     assert!(s.actors["d"].core.deadline().is_some(), "it asks on");
 }
