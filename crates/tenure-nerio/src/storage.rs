@@ -106,7 +106,7 @@ impl Records {
                 Ok((records, answers, memory))
             }
             Storage::Memory { opening } => {
-                let instance = state::durable::new_instance(clock::wall())?;
+                let instance = state::identity::new_instance(clock::wall())?;
                 let memory = Remembered::new(instance, *opening == Opening::New).memory(config);
                 let memory = memory.map_err(|why| other_document("memory".as_ref(), why))?;
                 Ok((Self::nowhere(flushed), answers, memory))

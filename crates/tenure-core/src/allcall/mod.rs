@@ -270,6 +270,7 @@ mod node;
 mod other_rounds;
 mod replies;
 mod round;
+mod skew;
 mod words;
 mod wrong_clock;
 

@@ -1,4 +1,4 @@
-//! Send times of this process's records. The T of an evidence begins at the send.
+//! Send times of this process's records, from which `Slot::weigh_own` counts evidence.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;

@@ -1,4 +1,6 @@
 //! The memory of a restarted grantor, by the same rules in state directories, simulators and tests.
+//! The directory has decided before whether written grants still count, and `grantor/start.rs`
+//! decides how long the grantor waits.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;

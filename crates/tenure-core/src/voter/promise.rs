@@ -1,4 +1,5 @@
-//! The promise of this voter to endorse and acknowledge no other leader (V6, V7, V8).
+//! Keeps the promise of this voter to endorse and acknowledge no other leader, and its quarantine
+//! (V6, V7, V8). `Voter::begin` sets the quarantine; `node/promise_rules.rs` has the rules.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,5 @@
-//! The decision whether and when a voter starts a ballot (V8, V12).
+//! Keeps the time at which a voter may start its next ballot, and the poll before it (V8, V12).
+//! `node/protocol.rs` decides whether the ballot starts.
 
 use alloc::collections::BTreeSet;
 use core::time::Duration;

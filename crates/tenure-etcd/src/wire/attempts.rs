@@ -1,4 +1,4 @@
-//! Attempts of a request, on one link after the other.
+//! Attempts of a request, on one link after the other. `call.rs` decides which may be repeated.
 
 use std::sync::Arc;
 

@@ -33,8 +33,8 @@
 
 #[cfg(test)]
 mod crash;
-pub(crate) mod durable;
 mod error;
+pub(crate) mod identity;
 mod recover;
 mod slot;
 mod table;
@@ -49,8 +49,8 @@ use tenure::state::{BootKey, Directory, Layout, Opening};
 use tenure_core::nerio::{self, Checked, DocumentError, Durable, GrantTable, Instance, Record};
 use tenure_core::{ClusterName, Fence, NodeName};
 
-use self::durable::{IDENTITY, Identity, Shared};
 pub use self::error::{MemoryError, Tear, WriteError};
+use self::identity::{IDENTITY, Identity, Shared};
 pub use self::recover::{Edited, Recovery, RecoveryError};
 
 use self::table::{GRANTS, Table};

@@ -15,7 +15,7 @@ use tenure::state::{Directory, Opening, StateError};
 use tenure_core::nerio::{Boot, Durable, Instance};
 use tenure_core::{Fence, NodeName, WallTime};
 
-use super::durable::{IDENTITY, Identity, new_instance};
+use super::identity::{IDENTITY, Identity, new_instance};
 use super::{Grantor, LAYOUT, MemoryError, WriteError, check};
 
 /// An operator's declaration about a state directory.

@@ -1,4 +1,5 @@
 //! The table of grants of this boot of the machine, which must survive the process.
+//! `Table::recover` decides whether the grants that a start finds still count.
 //!
 //! ```text
 //! head 4096 | pair 0: slot slot | pair 1 | …

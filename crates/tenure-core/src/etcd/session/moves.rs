@@ -1,4 +1,5 @@
-//! Moves of a session's keys to the lease of a new term.
+//! Carries out moves of a session's keys to the lease of a new term, for which `Session::on_term`
+//! has asked.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -1,4 +1,5 @@
-//! Reports of the ledger: each is passed to the part of the protocol that handles it.
+//! Reports of the ledger: each is passed to the part of the protocol that handles it. A topic that
+//! was made anew, or has other partitions, halts the process here.
 
 use alloc::format;
 use alloc::string::String;

@@ -7,7 +7,7 @@ use super::super::epoch::Membership;
 use super::super::identity::Who;
 use super::super::quorum::MemberSet;
 use super::Rival;
-use super::instance::Answer;
+use super::oks::Answer;
 use super::reach::Reach;
 use super::waits::Hindrances;
 use crate::time::Time;

@@ -5,7 +5,7 @@
 //! decisions.
 
 mod epoch_answers;
-mod instance;
+mod oks;
 mod orders;
 mod pending_release;
 mod reach;
@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use self::epoch_answers::EpochAnswers;
-pub(super) use self::instance::{Answer, SentRequest};
+pub(super) use self::oks::{Answer, SentRequest};
 use self::orders::Orders;
 pub(super) use self::pending_release::PendingRelease;
 pub(super) use self::silence::LeaderSilence;

@@ -1,4 +1,5 @@
-//! Giving up: a candidate sends releases until a quorum confirms.
+//! Giving up: the messages of a release, and their confirmations. `oqwbd.rs` decides when a release
+//! is sent.
 
 use super::super::body::{Leaving, Release, Released};
 use super::super::context::Context;

@@ -1,4 +1,5 @@
-//! Members and their memories: a grantor writes down the memories of others, and reports its own.
+//! Reports of memories among the members: a grantor writes down the memories of others, reports its
+//! own, and stops granting once a later memory of its member is known.
 
 use alloc::vec::Vec;
 

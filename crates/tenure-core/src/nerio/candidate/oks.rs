@@ -1,4 +1,4 @@
-//! An instance of OQwBD at its candidate: requests sent, and oks that count.
+//! Requests of a candidate, and the oks that count: from when, and for how long.
 
 use alloc::vec::Vec;
 use core::time::Duration;
