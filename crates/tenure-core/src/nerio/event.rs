@@ -190,7 +190,7 @@ pub enum OwnEvent {
         epoch: u64,
         members: Vec<NodeName>,
     },
-    /// This grantor is no member of this decided epoch, and grants no more.
+    /// This grantor is no member of this decided epoch, and no longer grants.
     Removed {
         epoch: u64,
         members: Vec<NodeName>,

@@ -242,8 +242,8 @@
 //!   A single member may be a stray one, so the node asks the members of the document only once
 //!   so many members name its cluster that the others on the list are no quorum. A list of one
 //!   name needs one member. Once a quorum has answered in the node's epoch, the node takes only a
-//!   later epoch of the same cluster. Claims survive the change, answers do not: oks of one epoch
-//!   count together.
+//!   later epoch of the same cluster. Claims survive the change, answers do not: a quorum needs oks
+//!   of one epoch.
 //! - *Epochs*: the members of an epoch decide its successor by single-decree Paxos. A grantor that
 //!   accepts is wedged at once; in the paper it first waits for its grants to end. The wedged
 //!   grantor names the rest of each grant to the members of the next epoch, which keep other

@@ -17,11 +17,11 @@
 //!   for all leases to end and reads the fences from the others, or founds the cluster with them.
 //!   The first durable [`Record::Entered`] shows that this is done; until then every start finds
 //!   the memory lost.
-//! - [`Memory::Kept`]: everything, and the grants if they were made in this boot of the machine and
-//!   in this time namespace and among the present members, and their table is intact. If not, the
-//!   grantor waits for all leases to end. The first [`Record::Grant`] shows that the wait is over;
-//!   until then the old table stays in place, so a process that starts again during the wait waits
-//!   again.
+//! - [`Memory::Kept`]: everything. The grants are kept if their table is intact, and if they were
+//!   made in this boot of the machine, in this time namespace and among the present members. If
+//!   not, the grantor waits for all leases to end. The first [`Record::Grant`] shows that the wait
+//!   is over. The old table stays in place until that record, so a process that starts again during
+//!   the wait waits again.
 //!
 //! Where more directories are lost than the others can make up for, an operator writes a
 //! [`Recovery`].

@@ -4,7 +4,7 @@
 //! proposer ── Prepare ──> members of the epoch    <── Promise ── by a quorum
 //!          ── ReadyRead ─> seats of the successor  <── Ready ─── by a quorum, for its own proposal
 //!          ── Accept ───> members of the epoch    <── Accepted ─ by a quorum: decided
-//!          ── Decided ──> members before and after
+//!          ── Decided ──> members of both epochs
 //! ```
 //!
 //! These messages are bound to no epoch: their bodies name epochs, and recipients ignore the epoch

@@ -1,4 +1,4 @@
-//! The words of members about the epoch of a node without a grantor.
+//! The answers of members about the epoch of a node without a grantor.
 //!
 //! The node begins with the epoch of its settings, whose list may be incomplete or old, and any
 //! single member may be a stray one: an operator gave it an empty directory and another list. So
@@ -7,9 +7,9 @@
 //! - *A quorum confirms.* A node and the stray member c have an old list. If the answer of c
 //!   confirmed the epoch of that list, the node would ignore all other members for ever.
 //! - *A quorum that agrees on another epoch 0 moves the node.* The stray member c is a cluster by
-//!   itself. If its word sufficed, the node would lead by c alone, beside a leader of a and b. Nor
-//!   does it suffice in a list of two, where c leaves no quorum. Two stray members do not agree if
-//!   each is a cluster by itself.
+//!   itself. If its answer sufficed, the node would lead by c alone, beside a leader of a and b.
+//!   Nor does it suffice in a list of two, where c leaves no quorum. Two stray members do not agree
+//!   if each is a cluster by itself.
 //! - *Only a member's latest answer is used*, by the Start of its question. The member may have
 //!   left the cluster that a delayed answer names.
 

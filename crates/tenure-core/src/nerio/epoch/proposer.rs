@@ -25,12 +25,11 @@
 //! - 2.1.7: *Acceptances of one ballot decide.* a has S by ballot 1, c has T by 2, b has S by 3 and
 //!   d has S by 4. Three members have S, and nothing is decided: ballot 5 of a, c and e finds T by
 //!   2 above S by 1 (T1).
-//! - 2.1.10: *A proposal cannot be cancelled once a member may have accepted one.* That member is
-//!   wedged, and only a decision lets it serve again.
-//!
 //! - 2.1.9: *A wedged member proposes the successor that it has accepted.* The proposer of S died.
 //!   A member that has accepted S proposes S whether the seats of S are ready or not: only a
 //!   decision frees the member.
+//! - 2.1.10: *A proposal cannot be cancelled once a member may have accepted it.* That member is
+//!   wedged, and only a decision lets it serve again.
 //!
 //! In an upgraded epoch the caller [leaves out](Proposer::forget) the answers of members that
 //! another answer replaces (T10). A founding would need the promises of all members, and is not

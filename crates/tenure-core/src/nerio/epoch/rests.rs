@@ -190,7 +190,7 @@ pub struct RivalHolder<'a> {
 /// The answers about the previous epoch that a member has received, and the leases that may last.
 ///
 /// All instants are on the member's own clock. The inheritance does not outlive the process: the
-/// caller keeps [`bound`](Self::bound), and a process that starts again waits for it.
+/// caller keeps [`bound`](Self::bound), and a process that starts again waits for that bound.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Inheritance {
     /// The previous epoch; `None` while its document is not known. Without the document, only

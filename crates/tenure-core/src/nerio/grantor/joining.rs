@@ -11,8 +11,8 @@
 //! Rules; `epoch/rests.rs` has those of the answers:
 //!
 //! - 2.3.1: *A decision, a request or a document teaches a grantor whom to ask, and nothing else.*
-//!   d hears that epoch 1 is decided, enters at once, and grants to q, while p leads by a and b of
-//!   epoch 0.
+//!   Otherwise d hears that epoch 1 is decided, enters at once, and grants to q, while p leads by a
+//!   and b of epoch 0.
 //! - 2.3.2: *A durably wedged grantor uses its own answer as well.*
 //! - 2.3.3: *The entry is durable before the first grant*, with the highest fence and the longest
 //!   rest of all answers. Otherwise the machine of d restarts within that rest, and d grants to q.
@@ -238,8 +238,8 @@ impl Grantor {
         }
     }
 
-    /// Adds the grantor's own answer, if the grantor is durably wedged in the previous epoch. Its
-    /// rests end when its grants end.
+    /// Adds the grantor's own answer, if the grantor is durably wedged in the previous epoch. The
+    /// rests in that answer end when the grantor's grants end.
     pub(super) fn hear_itself(&mut self, now: Time, out: &mut Out) {
         let own = self.membership.id();
         let Some(joining) = &self.joining else { return };

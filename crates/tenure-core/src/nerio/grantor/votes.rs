@@ -176,7 +176,7 @@ impl Grantor {
         self.answer_proposers(out);
     }
 
-    /// Whether the document is one of the epoch after this one.
+    /// Whether the document is that of a successor of this grantor's epoch.
     pub(super) fn is_followed_by(&self, document: &Document) -> bool {
         let is_next = document.before == self.membership.id();
         let is_ours = document.founding == self.membership.founding();
@@ -268,7 +268,7 @@ impl Grantor {
         }
     }
 
-    /// This memory, as its answers about the end of its epoch name it.
+    /// This grantor's memory, for answers about the end of its epoch.
     pub(super) fn acceptor(&self) -> Acceptor {
         let memories = if self.is_upgraded() { self.marks() } else { Vec::new() };
         Acceptor { instance: self.instance, memories }
