@@ -78,7 +78,7 @@ pub enum Dropped {
     Malformed,
     /// A message of a kind that this version does not know.
     Kind(u8),
-    /// A question or a request in a datagram that is too short for so many.
+    /// A question or a request that needs more bytes than its datagram has left.
     Question,
 }
 

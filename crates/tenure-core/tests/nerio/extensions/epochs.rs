@@ -373,7 +373,7 @@ fn forged_host_hides_no_copy() {
     assert!(has_switched(&teach_by(&mut s, "b", "p", &document)));
 }
 
-/// A member of another cluster, however fast its answers are, keeps no other member from teaching.
+/// A member of another cluster answers first. The node still reads the document of the next member.
 #[test]
 fn misfit_delays_no_other_document() {
     let mut s = Story::new();
