@@ -15,8 +15,8 @@ pub enum Exit {
     /// The arguments, variables or file are unusable; nothing was started.
     Usage,
     Vacant,
-    /// No quorum could be asked, so the leader is unknown; or the outcome of a change of members
-    /// is.
+    /// The leader is unknown, because no quorum could be asked; or the outcome of a change of
+    /// members is unknown.
     Unknown,
     /// `run --once`: the leadership was lost before CMD ended.
     Lost,
@@ -101,8 +101,8 @@ Exit codes:
     2  the settings are wrong, or do not fit the service or the nodes; CMD has not run, or has
        ended
     3  vacant: nobody leads
-    4  unknown: no quorum could be asked, a leader may exist that was not heard, or the time for a
-       change of members is over
+    4  unknown: no quorum could be asked, a leader may exist that was not heard, or a change of
+       members was not done in time
     5  leadership lost (run --once)
     6  refused: the process does not lead or does not wait, has no permission, another process
        has its name, other processes have different timing settings, or the members refuse a change

@@ -97,7 +97,7 @@ fn old_cluster_is_upgraded_and_sealed() {
         assert_eq!(leads(&fleet).as_ref(), Some(&first), "{node} was upgraded");
         until("nodes of both versions answer", || all_serve(&fleet));
     }
-    // Each node has written the members down: a shorter list changes nothing.
+    // Each node has written its members down, so a shorter list changes nothing.
     let short = fleet.members().split(',').find(|member| member.starts_with("c=")).unwrap();
     let short = short.to_owned();
     fleet.kill("c");

@@ -68,7 +68,8 @@ impl fmt::Display for Notice {
             Self::Overrun { server } => write!(
                 f,
                 "{server} sends more messages than this node can read, and some are lost: rounds \
-                 may be void; find a stranger on these subjects, or use few callers"
+                 may be void; check which other clients publish on these subjects, or set fewer \
+                 callers"
             ),
             Self::Protocol { election, event } => event.sentence(election.as_ref()).fmt(f),
         }

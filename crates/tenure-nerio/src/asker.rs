@@ -44,10 +44,9 @@ pub(crate) struct Whereabouts {
     pub(crate) epoch: EpochId,
     /// Digest of the document of epoch 0.
     pub(crate) founding: u64,
-    /// Whether the member has entered that epoch. A node with an empty directory names the epoch
-    /// of its settings instead.
+    /// Whether the member has entered that epoch. A blank names the epoch of its settings instead.
     pub(crate) entered: bool,
-    /// Whether the member grants leases in that epoch, as far as it says so.
+    /// Whether the member says that it grants leases in that epoch.
     pub(crate) serves: bool,
 }
 
@@ -358,7 +357,7 @@ impl Asker {
             _ => None,
         });
         let theirs = match shown {
-            // A node that waits to be let in has no cluster yet.
+            // A blank has no cluster yet.
             Some(current) if !current.entered && own.number > 0 => return,
             Some(current) => {
                 let is_later = current.epoch.number > own.number;

@@ -1,10 +1,10 @@
-//! Changes of members, for which an operator asks a member from elsewhere.
+//! Changes of members, for which an operator asks the members over the network.
 //!
-//! A single member carries a change out, and says how far the change is whenever it is asked.
-//! Another member is asked only if the first one falls silent or has no vote. The first one may go
-//! on all the same, so the refusal of another one then counts only if the members do not become
-//! those that the change wants. Whether a member that fell silent has begun a change stays unknown
-//! until the members show it.
+//! A single member carries a change out, and reports its state each time it is asked. This module
+//! asks another member only if the first one falls silent or has no vote. The first member may
+//! still carry the change out. So a refusal by another member is final only if the latest members
+//! do not show the change. Whether a silent member has begun a change is unknown until the latest
+//! members show it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ use crate::orders::is_loopback;
 /// Pause between two questions.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A change of members. Repetitions are the same change.
+/// A change of members, with a random number by which members recognize repeated questions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
     what: SeatChange,
@@ -40,7 +40,7 @@ pub struct Change {
 pub enum Done {
     /// The members are these, and a quorum of them serves.
     Changed(Arc<Membership>),
-    /// The member `by` does not carry out its change any more.
+    /// The member `by` has cancelled its change.
     Cancelled { by: NodeName },
 }
 
@@ -48,18 +48,18 @@ pub enum Done {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
     #[error(
-        "the cluster has no keys, and {} is at {}, which other machines reach: without keys \
-         members change only where all of them, old and new, are on loopback",
+        "the cluster has no keys, and {} is at {}, which other machines can reach: without keys \
+         the members can change only if all of them, old and new, are on loopback",
         .member.name, .member.address
     )]
     Unsealed { member: Member },
-    #[error("the key of application {grant} does not allow to change members")]
+    #[error("the key of application {grant} does not allow changes of members")]
     NoRight { grant: Grant },
     #[error("the change does not fit into a datagram of {max} bytes")]
     TooLong { max: usize },
 }
 
-/// The reason why a change is not known to be done.
+/// The reason why a change failed, or why its outcome is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeFailure {
     #[error(transparent)]
@@ -69,16 +69,16 @@ pub enum ChangeFailure {
     #[error("{why}")]
     Denied { by: NodeName, why: ChangeError },
     /// The operator of another command has ended the change.
-    #[error("{by} has cancelled the change, as another command asked it to")]
+    #[error("{by} has cancelled the change, because another command ordered that")]
     Cancelled { by: NodeName },
     #[error(
-        "another change was decided instead: epoch {} has {}",
+        "another change was decided instead: epoch {} has the members {}",
         .members.id().number,
         list(.members.names())
     )]
     Superseded { members: Arc<Membership> },
-    /// Members answer other questions, and none of them this one: they run an older version, or
-    /// long datagrams are lost.
+    /// Members answer other questions, but not this one: they run an older version, or long
+    /// datagrams are lost.
     #[error("{} answered other questions and not this one", list(.members))]
     ElseOnly { members: Vec<NodeName> },
     #[error("{} run with another configuration", list(.members))]
@@ -104,7 +104,7 @@ pub struct Unfinished {
 pub struct Worker {
     pub name: NodeName,
     pub phase: ChangePhase,
-    /// Members whose answers it lacks.
+    /// Members that have not answered this member.
     pub waits_for: Vec<NodeName>,
 }
 
@@ -140,7 +140,7 @@ impl Change {
     }
 }
 
-/// Whether all hosts that the change names are addresses of this machine alone.
+/// Whether all hosts that the change names are loopback addresses.
 pub(crate) fn has_near_hosts(what: &SeatChange) -> bool {
     far_host(what).is_none()
 }
@@ -153,8 +153,8 @@ fn far_host(what: &SeatChange) -> Option<&HostPort> {
     }
 }
 
-/// Checks whether members carry out a change with these keys, as far as the settings say where
-/// members are: [`change`] checks the other members, too.
+/// Checks whether these keys permit the change, with the addresses of the settings. [`change`]
+/// also checks the addresses of the latest members.
 pub fn check(config: &Checked, keys: Option<&Keys>, what: &SeatChange) -> Result<(), Refusal> {
     let Some(keys) = keys else {
         let far = config.members.iter().find(|member| !is_loopback(&member.address)).cloned();
@@ -174,8 +174,8 @@ pub fn check(config: &Checked, keys: Option<&Keys>, what: &SeatChange) -> Result
     }
 }
 
-/// Asks a member to carry `change` out, from sockets of its own on `from`, until a quorum of the
-/// new members serves, but not longer than `limit`. Dropped earlier, it leaves the outcome open.
+/// Asks a member to carry `change` out, from new sockets on `from`, and waits until a quorum of the
+/// new members serves, for at most `limit`. If the future is dropped, the outcome is unknown.
 pub async fn change(
     config: &Checked,
     keys: Option<&Keys>,
@@ -210,10 +210,10 @@ struct Course<'a> {
     from: SocketAddr,
     change: &'a Change,
     until: Time,
-    /// The membership at the begin.
+    /// The latest membership when this command began.
     before: Option<Arc<Membership>>,
     known: Unfinished,
-    /// Whether a member may have begun the change, and was not heard of its end.
+    /// Whether a member may have begun the change, and has not reported its end.
     has_begun: bool,
 }
 
@@ -231,7 +231,7 @@ enum Round {
     Decided(EpochId),
     Cancelled(NodeName),
     Denied(NodeName, ChangeError),
-    /// No member carries the change out, as far as they answer.
+    /// No member that answers carries the change out.
     Nobody {
         else_only: Vec<NodeName>,
         differing: Vec<NodeName>,
@@ -277,7 +277,7 @@ impl Course<'_> {
             }
     }
 
-    /// The failure after a refusal, unless the members have the change by now.
+    /// The failure after a refusal, unless the latest members show the change.
     async fn denied(&mut self, by: NodeName, why: ChangeError) -> Result<Done, ChangeFailure> {
         if self.has_begun
             && let Some(found) = self.find().await?
@@ -305,7 +305,7 @@ impl Course<'_> {
         }
     }
 
-    /// Asks one member after the other, that which has begun the change first.
+    /// Asks one member after the other, beginning with the member that carries the change out.
     async fn ask_all(&mut self, found: FoundMembers) -> Round {
         let FoundMembers { membership, mut seats } = found;
         let epoch = membership.id().number;
@@ -315,7 +315,7 @@ impl Course<'_> {
         let (mut silent, mut denied) = (Vec::new(), None);
         for (member, mut asker) in seats {
             let Some(said) = self.ask(&mut asker, &member).await else {
-                // The round before has more answers, if there was one.
+                // An earlier round, if there was one, has more answers.
                 if self.known.silent.is_empty() {
                     self.known.silent = silent;
                 }
@@ -344,7 +344,7 @@ impl Course<'_> {
         Round::Nobody { else_only, differing }
     }
 
-    /// Asks a member until it carries the change out no more; `None` when the time is over.
+    /// Asks a member again and again while it carries the change out; `None` when the time is over.
     async fn ask(&mut self, asker: &mut Asker, member: &Member) -> Option<Said> {
         loop {
             let said = self.in_time(one(asker, member, self.change)).await?;
@@ -358,8 +358,8 @@ impl Course<'_> {
         }
     }
 
-    /// Waits until the members name the epoch or a later one, and then for its service, if it has
-    /// the change.
+    /// Waits until the members name this epoch or a later one. If that epoch has the change, waits
+    /// until a quorum serves there.
     async fn await_epoch(&mut self, epoch: EpochId) -> Result<Done, ChangeFailure> {
         loop {
             let Some(found) = self.find().await? else { return Err(self.unknown()) };
@@ -392,7 +392,7 @@ impl Course<'_> {
         }
     }
 
-    /// Asks all members to end the change that each carries out.
+    /// Asks each member to cancel the change that it carries out.
     async fn cancel(&mut self) -> Result<Done, ChangeFailure> {
         let Some(found) = self.find().await? else { return Err(self.unknown()) };
         let (mut ended, mut refused) = (None, None);
@@ -442,7 +442,7 @@ impl Course<'_> {
         }
     }
 
-    /// The result, unless the time is over first.
+    /// The result of `asked`; `None` if the time is over first.
     async fn in_time<T>(&self, asked: impl Future<Output = T>) -> Option<T> {
         let left = self.until.since(clock::now());
         tokio::time::timeout(left, asked).await.ok()
@@ -453,8 +453,8 @@ impl Course<'_> {
     }
 }
 
-/// Whether another member may carry out what this one refuses: it has no vote, or is late in
-/// entering the epoch with this number.
+/// Whether another member may carry out a change that this one refuses: this one has no vote, or
+/// has not entered the epoch with this number yet.
 const fn asks_another(why: &ChangeError, epoch: u64) -> bool {
     match why {
         ChangeError::Outside | ChangeError::NoVote { .. } => true,
@@ -475,7 +475,7 @@ async fn one(asker: &mut Asker, member: &Member, change: &Change) -> Said {
         }
         _ => None,
     };
-    // A member to which the system cannot send counts as silent.
+    // If the system cannot send to a member, treat the member as silent.
     match asker.ask_new(member, &question, None, read).await {
         Ok(Outcome::Answer(_, state)) => Said::State(state),
         Ok(Outcome::ElseOnly) => Said::ElseOnly,

@@ -247,14 +247,15 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// Whether the unsealed message ends leaderships or changes members, and anybody could send it.
+    /// Whether the unsealed message ends leaderships or changes members, and other machines could
+    /// send such a message.
     fn is_unsafe_unsealed(&self, from: &Sender, message: &Message) -> bool {
         let obeys = || obeys_unsealed(&self.config, &self.memberships, from.address);
         match message {
             Message::Grantor(ToGrantor::Change(change)) => {
                 !(has_near_hosts(&change.what) && obeys())
             }
-            // Orders for other epochs do not count.
+            // The core ignores orders for other epochs.
             order => is_order(order) && self.number(from.epoch).is_some() && !obeys(),
         }
     }

@@ -119,7 +119,7 @@ fn is_enough(own: &Membership, all: &[Listed]) -> bool {
 async fn latest(config: &Checked, listed: &mut [Listed]) -> Arc<Membership> {
     let own = config.membership();
     let mut named = answers(own, listed);
-    // In a cluster that is being founded no member has entered an epoch.
+    // While a cluster is founded, no member has entered an epoch.
     if named.iter().any(|(_, at)| at.entered) {
         named.retain(|(_, at)| at.entered);
     }
@@ -142,8 +142,8 @@ fn founding(own: &Membership, named: &[(usize, Whereabouts)]) -> u64 {
     own.quorums().agreed(&foundings).unwrap_or(own.founding())
 }
 
-/// The membership of `epoch`, read from any member that names this epoch and whose copy fits: no
-/// digest covers the hosts of an upgraded document, so copies may differ.
+/// The membership of `epoch`, from the first member that names this epoch and whose document fits.
+/// Copies of an upgraded document may differ, because no digest covers their hosts.
 async fn read(config: &Checked, epoch: EpochId, listed: &mut [Listed]) -> Option<Arc<Membership>> {
     for Listed { member, asker, at } in listed {
         if at.is_some_and(|at| at.epoch == epoch)

@@ -17,7 +17,7 @@ pub enum Forgot {
     OtherBoot,
     /// The grants: their table is of an earlier memory, which was lost.
     OtherMemory,
-    /// The grants: their table is of the members before a change.
+    /// The grants: their table was written among the members before a change.
     OtherEpoch,
     /// The grants, if there were any: there is no table of them, as before the first grant.
     NoTable,
@@ -49,8 +49,8 @@ impl fmt::Display for Forgot {
             }
             Self::OtherMemory => "its grants are of a memory before this one, which was lost",
             Self::OtherEpoch => {
-                "its grants are of the members before a change, and the process ended while it \
-                 entered that change"
+                "its grants are of the members before a change, and the process ended before it \
+                 had entered the epoch of the new members"
             }
             Self::NoTable => {
                 "there is no table of its grants: it had granted nothing yet, or an operator \
@@ -104,8 +104,8 @@ pub enum Notice {
         /// Host and port of this grantor in the list.
         member: HostPort,
     },
-    /// The settings of this grantor differ from the members that its state directory names. The
-    /// directory counts. Reported once, at the start.
+    /// The settings of this grantor differ from the members in its state directory, which the
+    /// grantor uses. Reported once, at the start.
     OtherLine {
         /// Members that the settings lack.
         missing: Vec<NodeName>,
@@ -259,11 +259,11 @@ fn other_line(
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     f.write_str(
-        "the members in the state directory of this node count, and its settings differ: ",
+        "this node uses the members in its state directory, and its settings differ: ",
     )?;
     let lacks = (!missing.is_empty()).then(|| format!("members lacks {}", list(missing)));
     let has = (!more.is_empty()).then(|| format!("members has {} in addition", list(more)));
-    let other = quorums.then(|| "quorums is another system".to_owned());
+    let other = quorums.then(|| "quorums names another system".to_owned());
     let all: Vec<_> = [lacks, has, other].into_iter().flatten().collect();
     write!(f, "{}; correct the settings", all.join(", "))
 }
@@ -384,12 +384,12 @@ mod tests {
         let told = |missing: &str, more: &str, quorums| {
             let (missing, more) = (names(missing), names(more));
             let told = Notice::OtherLine { missing, more, quorums }.to_string();
-            let begin = "the members in the state directory of this node count, and its settings \
+            let begin = "this node uses the members in its state directory, and its settings \
                          differ: ";
             told.strip_prefix(begin).unwrap().to_owned()
         };
         assert_eq!(told("c", "", false), "members lacks c; correct the settings");
-        let all = "members lacks b, c, members has d in addition, quorums is another system; \
+        let all = "members lacks b, c, members has d in addition, quorums names another system; \
                    correct the settings";
         assert_eq!(told("b c", "d", true), all);
     }

@@ -74,7 +74,7 @@ pub(crate) struct Records {
 pub(crate) type FlushAnswers = channel::UnboundedReceiver<(Ticket, Result<(), WriteError>)>;
 
 impl Records {
-    /// Opens the storage of `grantor`, and returns its memory for a start with these settings.
+    /// Opens the storage of `grantor`, and returns the memory for a start with these settings.
     pub(crate) fn open(
         storage: &Storage,
         grantor: &Grantor,

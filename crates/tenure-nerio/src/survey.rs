@@ -163,12 +163,13 @@ impl Unsafe {
                      two processes are {member}, stop the one with the old directory"
                 ),
                 Service::Removed => format!(
-                    "stop {member}, and leave it out of members; or, to have it let in again, \
-                     move its state directory away, start it, and add it (tenure members add)"
+                    "stop {member}, and remove it from members in the settings; or, to make \
+                     {member} a member again, move its state directory away, start the node, and \
+                     add it with tenure members add"
                 ),
                 Service::Wedged => format!(
-                    "wait: that takes milliseconds; if it lasts, start the members that are down: \
-                     the log of {member} says which it waits for"
+                    "wait some milliseconds; if {member} is still wedged, start the members that \
+                     are down: the log of {member} names those that it waits for"
                 ),
                 Service::Starting => {
                     format!(
@@ -258,7 +259,7 @@ impl fmt::Display for Activity {
                 f.write_str("has an old state directory: the other members know a later one")
             }
             Service::Wedged => {
-                f.write_str("grants nothing until it has entered an epoch of other members")
+                f.write_str("grants nothing until it has entered the epoch of other members")
             }
             Service::Removed => f.write_str("is no member any more"),
         }

@@ -37,7 +37,7 @@ fn faults_within_the_model_violate_nothing() {
     }
 }
 
-/// The members of these worlds change, several times in most of them.
+/// The members of these worlds change, in most worlds several times.
 #[test]
 fn changing_members_violate_nothing() {
     let number = if cfg!(debug_assertions) { 10 } else { 50 };

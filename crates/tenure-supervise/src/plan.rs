@@ -51,8 +51,8 @@ pub struct Plan {
     /// after a stop. Not below `kill_margin`; if equal, the command is killed without a warning. If
     /// it is too long, short leases leave no time to work.
     pub grace: Duration,
-    /// Span before the end of the lease by which SIGKILL has been sent. Must cover the time that
-    /// the machine may take to let the guard run and to tear the processes down.
+    /// The guard sends SIGKILL at least this long before the end of the lease. Must cover the time
+    /// that the machine may take to let the guard run and to tear the processes down.
     pub kill_margin: Duration,
 }
 

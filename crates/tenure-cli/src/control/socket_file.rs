@@ -233,7 +233,8 @@ pub(crate) fn check_length(path: &Path) -> Result<(), Failure> {
 
 fn refused(path: &Path, why: &str) -> Failure {
     let what = format!("the control socket {} cannot be made: {why}", path.display());
-    Failure::new(Exit::System, what, "give --control PATH where this user may write")
+    let fix = "give --control PATH with a free name, in a directory where this user may write";
+    Failure::new(Exit::System, what, fix)
 }
 
 fn taken(path: &Path) -> Failure {
@@ -298,8 +299,8 @@ fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Connects to the socket at `path`, if only this user and root can have made it. For root, it may
-/// be any user's socket, in a directory of that user.
+/// Connects to the socket at `path`, if only this user or root can have made the socket. Root also
+/// connects to the sockets of other users, each in a directory of its user.
 pub(crate) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failure> {
     let directory = directory_of(path);
     let Ok(about) = directory.metadata() else { return Ok(UnixStream::connect(path).await) };

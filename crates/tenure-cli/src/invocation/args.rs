@@ -167,9 +167,9 @@ fn members(registry: Registry) -> Command {
         with_settings_of(registry, shows, Command::new(name), &own)
             .about("Print the members, and the state of each")
             .after_help(
-                "Prints all members: of Nerio also the nodes of the members list that are none, of \
-                 voters also those that have no vote. Ends with 4 when fewer members serve than a \
-                 quorum needs.\n\n\
+                "Prints all members. With Nerio, also prints the nodes of the members list that \
+                 are no members; with voters, also those without a vote. Ends with 4 when fewer \
+                 members serve than a quorum needs.\n\n\
                  Example:\n  tenure members --config tenure.toml",
             )
     };
@@ -179,11 +179,10 @@ fn members(registry: Registry) -> Command {
             registry,
             "add",
             Some("NAME[=HOST:PORT,…]"),
-            "Add a member: a running node with an empty state directory, or one of the voters",
-            "The node must run already, with an empty state directory, without --new, and with \
-             these members in its list. Its addresses are those at which others look for it. \
-             Voters have none here. Remove voters that lost their state directories first, then \
-             add them with the new ones.",
+            "Make a running node a member, or give a running voter a vote",
+            "Start the node first: with an empty state directory, without --new, and with the \
+             present members in its list. HOST:PORT is where others find the node; voters need \
+             none. If a voter has lost its state directory, remove the voter before you add it.",
             "d=10.0.0.4:7101",
         ),
         change_members(
@@ -191,8 +190,8 @@ fn members(registry: Registry) -> Command {
             "remove",
             Some("NAME"),
             "Remove a member",
-            "Stop the node afterwards. The leader of voters is never removed: make it resign \
-             first, with tenure resign.",
+            "Stop the node afterwards. A voter that leads is never removed: make it resign first, \
+             with tenure resign.",
             "c",
         ),
         change_members(
@@ -200,23 +199,23 @@ fn members(registry: Registry) -> Command {
             "replace",
             Some("NAME"),
             "Give a member's place to the running node with this name and an empty directory",
-            "For a member whose machine or state directory is lost: start a node with the name of \
-             the member and an empty state directory, without --new. Voters are removed and added \
-             instead.",
+            "Use this if the machine or the state directory of a member is lost. First start a \
+             node with the name of the member and an empty state directory, without --new. With \
+             voters, use remove and add instead.",
             "c",
         ),
         change_members(
             registry,
             "cancel",
             None,
-            "End the change that the members carry out, as long as none has accepted it",
-            "Voters have no such changes.",
+            "Cancel the running change of members, unless a member has accepted it",
+            "Voters make a change at once, so nothing can be cancelled.",
             "",
         ),
     ])
 }
 
-/// A command below `members` that changes one, with this argument.
+/// A command below `members` that changes a member; `argument` is the placeholder of its argument.
 fn change_members(
     registry: Registry,
     name: &'static str,
@@ -238,10 +237,11 @@ fn change_members(
         .about(about)
         .args(argument)
         .after_help(format!(
-            "{more} With Nerio one member carries the change out, and a leader leads on over it. \
-             Give --key-file with a key that has the right members, and --quorums where the \
-             quorums of the new members are no majority (a grid by its rows: grid:a+b,c+d). With \
-             voters the leader makes the change.\n\n\
+            "{more}\n\n\
+             With Nerio one member carries the change out, and leaders keep leading. Give \
+             --key-file with the key of the cluster, or with a key that has the right members. \
+             Give --quorums if the quorum system of the new members is no majority; write a grid \
+             by its rows, such as grid:a+b,c+d. With voters the leader makes the change.\n\n\
              Ends with 0 when a quorum of the new members serves, 3 when none of the voters leads, \
              4 when the outcome is unknown after --timeout, 6 when the change is refused.\n\n\
              Example:\n  tenure members {name}{example} --config tenure.toml --key-file op.key"

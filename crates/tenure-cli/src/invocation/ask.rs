@@ -55,14 +55,14 @@ pub enum ChangeCommand {
 pub struct ChangeMembersSettings {
     pub backend: Box<dyn Backend>,
     pub change: MemberChange,
-    /// The longest time for the change; `None` for that of the protocol.
+    /// Maximum time for the change; `None` for the default of the protocol.
     pub limit: Option<Duration>,
 }
 
 impl ChangeMembersSettings {
     pub fn read(layers: &mut Layers<'_>, command: ChangeCommand) -> Result<Self, Failure> {
         let protocol = layers.protocol()?;
-        let fix = "candidates come and go as they like";
+        let fix = "start and stop candidates as you like: this protocol has no list of members";
         let can = protocol.can.change_members;
         supported(layers, "a change of members", protocol, can, fix)?;
         let election = layers.optional(&table::ELECTION)?;
@@ -79,7 +79,7 @@ impl ChangeMembersSettings {
     }
 }
 
-/// The text after the command.
+/// The argument after the command.
 fn member_text(layers: &Layers<'_>) -> Result<String, Failure> {
     let text = layers.flags().get_one::<OsString>(args::MEMBER);
     text.map(|text| text.to_string_lossy().into_owned()).ok_or_else(|| {

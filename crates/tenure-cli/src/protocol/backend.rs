@@ -79,14 +79,13 @@ pub trait Backend: Debug {
         at_once(Err(unsupported("members")))
     }
 
-    /// Refuses a change that the protocol cannot make with these settings, before any member is
-    /// asked.
+    /// Refuses a change that the protocol cannot make with these settings. Asks no member.
     fn check_change(&self, _: &MemberChange, _: &Origins) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Changes a member, if the protocol [`can`](super::Protocol::can) do that. `None` takes the
-    /// protocol's own limit of time.
+    /// Changes a member, if the protocol [`can`](super::Protocol::can) do that, within a limit of
+    /// time; `None` for the limit of the protocol.
     fn change_members<'a>(
         &'a self,
         _: MemberChange,

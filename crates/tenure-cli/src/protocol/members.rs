@@ -10,24 +10,24 @@ use crate::failure::Failure;
 pub enum MemberChange {
     Add(NewMember),
     Remove(NodeName),
-    /// Another state directory for a member: that of the running node with this name.
+    /// Another memory for a member: that of the running node with this name and an empty directory.
     Replace(NodeName),
-    /// The end of the change that runs.
+    /// Ends the running change.
     Cancel,
 }
 
-/// A node that is to be a member.
+/// A node that will be a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewMember {
     pub name: NodeName,
-    /// Addresses at which others look for it; none where members tell their own.
+    /// Addresses at which others find the node; empty if each member tells others its own.
     pub hosts: Vec<HostPort>,
 }
 
 /// A change that was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MadeChange {
-    /// Number of the epoch that has the change, of protocols with epochs.
+    /// Number of the epoch with the change; `None` if the protocol has no epochs.
     pub epoch: Option<u64>,
 }
 
@@ -43,7 +43,7 @@ impl MemberChange {
         }
     }
 
-    /// The change that was made, one word for programs.
+    /// The kind of the change, one word for programs.
     #[must_use]
     pub const fn done(&self) -> &'static str {
         match self {

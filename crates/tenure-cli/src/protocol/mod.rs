@@ -169,7 +169,7 @@ pub enum Purpose<'a> {
     Ask(&'a ElectionName),
     /// Ask the members for their state; of this election if it has members of its own.
     Members(Option<&'a ElectionName>),
-    /// Change the members; of this election if it has members of its own.
+    /// Change the members of the cluster, or those of this election if each election has its own.
     ChangeMembers(Option<&'a ElectionName>),
     /// Order the leader of this election to step down.
     Order(&'a ElectionName),

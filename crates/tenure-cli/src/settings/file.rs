@@ -195,7 +195,7 @@ impl Source<'_> {
         Ok(list.join(","))
     }
 
-    /// `[members]` in the form of the flag, in the order of the file.
+    /// Turns the table `[members]` into the text of the flag, in the order of the file.
     fn members(&self, table: &DeTable<'_>) -> Result<String, Failure> {
         let mut entries: Vec<_> = table.iter().collect();
         entries.sort_by_key(|(name, _)| name.span().start);

@@ -99,10 +99,11 @@ crate::settings! {
         "Reach the process through the members, over the network, instead of by its control \
          socket on this machine";
     TIMEOUT: Duration = "timeout" "DURATION" Text, ONE_CALL,
-        Follows("1m 30s for a leader, 30s for a change of members, 10s for one of voters"),
+        Follows("1m 30s for a leader, 30s for a change of members, 10s for a change of voters"),
         GENERAL, parse::positive_duration, span,
-        "With --remote: how long the leader may take to step down. If transfer has --wait, that \
-         time counts instead. With members add, remove and replace: how long the change may take";
+        "With --remote: how long the leader may take to step down; transfer uses the time of \
+         --wait instead, if it is given. With members add, remove and replace: how long the change \
+         may take";
     WAIT: Duration = "wait" "DURATION" Text, ONE_CALL, Nothing, GENERAL,
         parse::duration, span,
         "How long to wait; the last answers may take a second longer. The text below says what \

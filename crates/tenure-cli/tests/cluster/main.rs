@@ -1,4 +1,4 @@
-//! Real nodes whose members change, and a leader that leads on.
+//! Real nodes whose members change while a leader keeps leading.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 

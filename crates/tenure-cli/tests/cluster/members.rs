@@ -1,4 +1,4 @@
-//! Members that are added, removed and replaced while somebody leads.
+//! Members that are added, removed and replaced while a candidate leads.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use tenure_testkit::processes::eventually;
 
 use crate::stage::Stage;
 
-/// Three members become five, and three of these stay, one of them from the begin.
+/// Three members become five. Then two of the first three are removed.
 #[test]
 fn leader_leads_on_while_members_change() {
     let mut stage = Stage::new(["a", "b", "c", "d", "e"]);
@@ -28,12 +28,13 @@ fn leader_leads_on_while_members_change() {
     }
     stage.serve(4, &["c", "d", "e"]);
     stage.renews();
-    // A process needs the name of one member.
+    // A process learns all members from one.
     let first = stage.first_members();
     eventually("c names the others", || stage.leader(&["--members", &first]));
 }
 
-/// Each machine is lost, and another one of its name takes the place, with an empty directory.
+/// Machines are lost in turn. A node with the same name and an empty directory takes the place of
+/// each.
 #[test]
 fn lost_directories_are_replaced() {
     let mut stage = Stage::new(["a", "b", "c", "d"]);
@@ -53,7 +54,7 @@ fn lost_directories_are_replaced() {
     stage.renews();
 }
 
-/// A node that is down during a change follows when it comes back, on its directory.
+/// A node that is down during a change follows when it comes back with its directory.
 #[test]
 fn absent_member_follows() {
     let mut stage = Stage::new(["a", "b", "c", "d", "e"]);
@@ -71,7 +72,7 @@ fn absent_member_follows() {
         stage.leads_on();
         stage.stop("b");
     }
-    // The second start went by the directory.
+    // The second start used the members in the directory.
     let told = "its settings differ: members lacks d, e; correct the settings";
     assert!(stage.log("b").contains(told), "{}", stage.log("b"));
 }

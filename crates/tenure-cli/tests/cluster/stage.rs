@@ -1,4 +1,4 @@
-//! Nodes, of which the first three are the members at the begin, and a leader with its CMD.
+//! Nodes, of which the first three are the first members, and a leader with its CMD.
 
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use tenure::clock;
 use tenure_testkit::processes::{Answer, Cluster, eventually};
 
-/// A lease that survives a machine which stands still for some seconds.
+/// A lease that outlasts some seconds in which the machine stands still.
 const LEASE: Duration = Duration::from_secs(12);
 
 pub(crate) struct Stage {
@@ -31,8 +31,8 @@ impl DerefMut for Stage {
 }
 
 impl Stage {
-    /// The members a, b and c, and the leader `one`. The settings list all `names`, as those of a
-    /// node that is added must.
+    /// The members a, b and c, and the leader `one`. The settings list all `names`, because a node
+    /// that is added must find itself in its list.
     pub(crate) fn new<const N: usize>(names: [&'static str; N]) -> Self {
         let lease = LEASE.as_secs();
         let settings =
@@ -51,7 +51,7 @@ impl Stage {
         stage
     }
 
-    /// The members at the begin, as settings list them.
+    /// The first members, as settings list them.
     pub(crate) fn first_members(&self) -> String {
         let first = &self.addresses()[..3];
         let all: Vec<_> = first.iter().map(|(name, at)| format!("{name}={at}")).collect();
@@ -64,8 +64,8 @@ impl Stage {
         format!("{name}={at}")
     }
 
-    /// Changes the members. A node that has just started may not have been heard yet: then the
-    /// command is repeated.
+    /// Changes the members. Repeats the command while the members have not heard of a node that has
+    /// just started.
     pub(crate) fn change(&self, words: &[&str]) -> String {
         let words = [&["members"], words, &["--timeout", "40s"]].concat();
         let answer = eventually(&format!("{words:?} is done"), || {
@@ -93,7 +93,7 @@ impl Stage {
         });
     }
 
-    /// Checks that the leader has led all the time: its fence is the first one, and CMD began once.
+    /// Checks that the leader has led all the time: it has its first fence, and CMD began once.
     pub(crate) fn leads_on(&self) {
         let told = eventually("the leader is known", || self.leader(&[]));
         let leader = (told["id"].as_str(), told["fence"].as_u64());
@@ -101,7 +101,7 @@ impl Stage {
         assert_eq!(self.log("one").matches("works with").count(), 1, "{}", self.log("one"));
     }
 
-    /// Waits until the leader must have renewed its lease with the present members.
+    /// Waits until the leader must have renewed its lease among the present members.
     pub(crate) fn renews(&self) {
         let before = clock::now();
         eventually("the lease has been renewed", || {

@@ -121,7 +121,8 @@ impl Rounds {
         open.parts.iter().any(|sent| !sent.back).then(|| open.sent.after(half))
     }
 
-    /// Judges the round after half a heartbeat. Returns the elections whose parts are not back.
+    /// Judges the round after half a heartbeat. Returns the elections in those packets of the call
+    /// that this process has not heard back.
     pub(super) fn judge(&mut self) -> Vec<ElectionName> {
         let Some(open) = &mut self.open else { return Vec::new() };
         open.judged = true;

@@ -33,8 +33,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 // # Leases
 //
-// "Each participant in leader election requests a lease, that will serve as the session." A lease
-// counts only in the term of etcd's leader in which it was granted (ruling 14, E3b).
+// "Each participant in leader election requests a lease, that will serve as the session." A session
+// uses a lease only in the term of etcd's leader in which the lease was granted (ruling 14, E3b).
 impl Session {
     /// Gets a lease for a candidate. A lease that was handed in is checked first.
     pub(super) fn want(&mut self, context: &mut Context<'_>) {

@@ -106,14 +106,14 @@ pub enum Refusal {
     /// A later memory of this member has replaced the memory of this process.
     Replaced,
     /// This grantor has accepted the members of the next epoch, and grants nothing until it has
-    /// entered it.
+    /// entered that epoch.
     Wedged {
-        /// Number of that epoch.
+        /// Number of the next epoch.
         next: u64,
     },
     /// This grantor is no member of the present epoch.
     Removed {
-        /// Number of that epoch.
+        /// Number of the present epoch.
         epoch: u64,
     },
 }
@@ -241,7 +241,7 @@ pub enum Service {
     /// Other members know a later memory of this member. The grantor never grants again.
     Replaced,
     /// The grantor has accepted the members of the next epoch, and grants nothing until it has
-    /// entered it. Holders that this grantor reports count.
+    /// entered that epoch. Its earlier grants last, and observers rely on them.
     Wedged,
     /// The grantor is no member of the present epoch.
     Removed,

@@ -19,8 +19,8 @@ pub(super) struct Context {
     pub(super) membership: Arc<Membership>,
     /// Whether these members have confirmed the membership.
     pub(super) confirmation: Confirmation,
-    /// The membership before the last change of epochs, if it was one of the same cluster, and the
-    /// time until which candidates still release there: their leases have ended then.
+    /// Membership of the previous epoch of this cluster, and the time until which candidates also
+    /// send releases to its members. At that time all leases of that epoch have ended.
     pub(super) before: Option<(Arc<Membership>, Time)>,
     /// Start of the latest question to the members.
     pub(super) asked: Option<Time>,
@@ -50,13 +50,14 @@ impl Context {
         }
     }
 
-    /// The membership before this one, while leases from there may last.
+    /// Membership of the previous epoch, while its leases may last.
     pub(super) fn before(&self, now: Time) -> Option<&Arc<Membership>> {
         self.before.as_ref().filter(|(_, until)| now < *until).map(|(before, _)| before)
     }
 
-    /// Whether the question of this Start may have been sent: a later Start is of none. A member
-    /// gains nothing from an earlier Start of no question, because it knows those of questions.
+    /// Whether a question of this Start may have been sent: none was sent after the latest one. An
+    /// answer with an earlier Start may be made up, but its member could as well name the Start of
+    /// a real question.
     pub(super) fn has_asked(&self, start: Time) -> bool {
         self.asked.is_some_and(|asked| start <= asked)
     }

@@ -156,20 +156,20 @@ pub enum OwnEvent {
         holder: SocketAddr,
         other: SocketAddr,
     },
-    /// The memberships of the epochs of this node, at most four; the first is that of its
-    /// candidates. The others are the one before it, that of its grantor, and one that is proposed
-    /// or decided. Emitted when they change, before all other effects of an input. A node begins
-    /// with the [membership](super::Checked::membership) of its settings; a start on a memory that
-    /// names another membership emits that one.
+    /// The memberships of the epochs of this node, at most four. The first is that of its
+    /// candidates; the others are those of the previous epoch, of its grantor, and of a proposed or
+    /// decided epoch. Emitted when they change, before all other effects of an input. Before the
+    /// first event, the only membership is that of the [settings](super::Checked::membership). A
+    /// start on a memory that names another membership emits that one.
     Epochs(Vec<Arc<Membership>>),
-    /// An operator has asked this grantor for a change of members, and it begins.
+    /// An operator has asked this grantor for a change of members, and the change begins.
     Changing {
         what: SeatChange,
         by: NodeName,
         from: SocketAddr,
     },
-    /// This grantor has accepted the members of the next epoch, and grants nothing until it has
-    /// entered it, whatever becomes of the process.
+    /// This grantor has accepted the members of the next epoch. The grantor, and each later process
+    /// on its memory, grants nothing until it has entered that epoch.
     Wedged {
         /// Number of the epoch.
         next: u64,
@@ -179,18 +179,18 @@ pub enum OwnEvent {
         epoch: u64,
         members: Vec<NodeName>,
     },
-    /// This grantor is a member of a decided epoch, and waits for these members to say which leases
-    /// may last. Emitted when the list changes.
+    /// This grantor is a member of a decided epoch, and waits until these members report the leases
+    /// that may last. Emitted when the list of silent members changes.
     JoinWaits {
         epoch: u64,
         silent: Vec<NodeName>,
     },
-    /// This grantor grants in this epoch.
+    /// This grantor has entered this epoch, and grants there.
     Entered {
         epoch: u64,
         members: Vec<NodeName>,
     },
-    /// This grantor is no member of this decided epoch, and grants no more.
+    /// This grantor is no member of this decided epoch, and no longer grants.
     Removed {
         epoch: u64,
         members: Vec<NodeName>,
@@ -252,9 +252,9 @@ pub enum Ignored {
     Command,
     /// Message that is meant for another epoch.
     OtherEpoch,
-    /// Answer of another memory than that of the member's seat.
+    /// Answer from a memory other than that of the member's seat.
     OtherMemory,
-    /// Message about the next epoch, at a grantor that has no vote, or with a ballot far above all
+    /// Message about the next epoch. The grantor has no vote, or the ballot is far above all
     /// others.
     NoVote,
 }
@@ -329,15 +329,15 @@ impl OwnEvent {
             (Self::Ordered { .. }, Some(election)) => write!(f, "{election}: {self}"),
             (Self::Removed { epoch, members }, _) => write!(
                 f,
-                "this node is no member any more: epoch {epoch} has {}. Stop it; or, to have it \
-                 let in again, move its state directory away, start it, and add it (`tenure \
-                 members add`)",
+                "this node is no member any more: epoch {epoch} has the members {}. Stop this \
+                 node; or, to make it a member again, move its state directory away, start the \
+                 node, and add it with `tenure members add`",
                 List(members, ", ")
             ),
             (Self::JoinWaits { epoch, silent }, _) => write!(
                 f,
-                "a member of epoch {epoch}, which it enters when enough members have said which \
-                 leases may last; {} {} not answer: start {}, or look at the way there",
+                "this node waits to enter epoch {epoch} until enough members have reported the \
+                 leases that may last; {0} {1} not answer: start {2}, or check the network to {2}",
                 List(silent, ", "),
                 if silent.len() == 1 { "does" } else { "do" },
                 if silent.len() == 1 { "it" } else { "them" }
@@ -447,13 +447,13 @@ impl OwnEvent {
                 write!(f, "epoch {epoch} is decided: {}", List(members, ", "))
             }
             Self::JoinWaits { epoch, silent } => {
-                write!(f, "waits to enter epoch {epoch}: nothing heard of {}", List(silent, ", "))
+                write!(f, "waits to enter epoch {epoch}: no answer from {}", List(silent, ", "))
             }
             Self::Entered { epoch, members } => {
                 write!(f, "grants in epoch {epoch}: {}", List(members, ", "))
             }
             Self::Removed { epoch, members } => {
-                write!(f, "no member of epoch {epoch}: {}", List(members, ", "))
+                write!(f, "is no member of epoch {epoch}: {}", List(members, ", "))
             }
             Self::OtherDocument { by, error: Some(error), .. } => {
                 write!(f, "{by} has another document: {error}")

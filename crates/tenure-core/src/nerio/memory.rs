@@ -39,13 +39,13 @@ pub struct Memory {
     /// Whether the grantor enters the epoch of its settings with this start: the memory has
     /// promised something, or is declared new, and names no epoch yet.
     pub enters: bool,
-    /// Its vote on the successor of that epoch.
+    /// The grantor's vote on the successor of its epoch.
     pub vote: Vote<Arc<Membership>>,
-    /// Longest time for which a lease of an earlier epoch may last, counted from a start after
-    /// another boot of the machine.
+    /// Longest time for which a lease of an earlier epoch may last after a start in another boot of
+    /// the machine.
     pub inherited: Duration,
-    /// The latest end of a lease of an earlier epoch, on the clock of this boot. Counts with
-    /// [`Kept::Grants`] only: an election without a record may be held until then.
+    /// Latest end of a lease of an earlier epoch, on the clock of this boot. Used with
+    /// [`Kept::Grants`] only: an election without a record may be held until this instant.
     pub rests_until: Time,
 }
 
@@ -66,9 +66,9 @@ pub enum Kept {
 /// All grants of this boot of the machine.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct GrantTable {
-    /// Epoch of the last [`Record::Table`]; `None` if none was written, in an epoch 0.
+    /// Epoch of the last [`Record::Table`]; `None` in an epoch 0, where no such record is written.
     pub epoch: Option<EpochId>,
-    /// Instant of that record, before which leases of earlier epochs may last.
+    /// Instant in that record: leases of earlier epochs may last until this instant.
     pub until: Time,
     /// The latest grant of each election.
     pub grants: Vec<GrantRecord>,
@@ -97,7 +97,7 @@ pub struct Durable {
 pub enum EpochStanding {
     /// The memory has entered no epoch.
     Blank {
-        /// Begin of the memory in milliseconds since 1970, by the clock of its machine.
+        /// Start of the memory in milliseconds since 1970, by the clock of its machine.
         wall: u64,
         vote: Vote<Document>,
     },
@@ -110,7 +110,7 @@ pub enum EpochStanding {
     },
 }
 
-/// Numbers stand for documents: a search through all states hashes a memory for each state.
+/// Hashes the numbers of documents only: a search through all states hashes a memory in each state.
 impl Hash for EpochStanding {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Vote { promised, accepted } = self.vote();
@@ -121,7 +121,7 @@ impl Hash for EpochStanding {
 }
 
 impl EpochStanding {
-    /// The standing of a memory that begins.
+    /// The standing of a new memory.
     #[must_use]
     pub const fn blank(instance: Instance) -> Self {
         Self::Blank { wall: instance.born(), vote: Vote::NONE }
@@ -142,7 +142,7 @@ impl EpochStanding {
         self.document().filter(|document| document.number > 0).map(|document| document.id())
     }
 
-    /// Whether a table that names this epoch has grants of the epoch of the memory.
+    /// Whether a table that names this epoch belongs to the epoch of the memory.
     #[must_use]
     pub fn has_table_of(&self, epoch: Option<EpochId>) -> bool {
         let document = self.document();
@@ -176,7 +176,7 @@ impl EpochStanding {
         true
     }
 
-    /// The vote, with a successor that is ready for use.
+    /// The vote, with its successor as a checked membership.
     fn read_vote(&self, config: &Checked) -> Result<Vote<Arc<Membership>>, DocumentError> {
         let Vote { promised, accepted } = self.vote().clone();
         let accepted = match accepted {
@@ -188,7 +188,7 @@ impl EpochStanding {
         Ok(Vote { promised, accepted })
     }
 
-    /// Adds a vote in this epoch.
+    /// Merges a vote in this epoch, if the memory is in it.
     fn add(&mut self, epoch: EpochId, record: &Vote<Document>) {
         if let Self::Member { document, vote, .. } = self
             && document.id() == epoch
@@ -208,8 +208,8 @@ impl Durable {
         Self { instance, boot, delta_max, reserve, standing, inherited, roster }
     }
 
-    /// Whether the memory has promised anything, or takes part in a founding. Such a memory of an
-    /// earlier version is in the epoch of its node's settings, which it does not name.
+    /// Whether the memory has promised anything, or takes part in a founding. If an earlier version
+    /// wrote it, such a memory is in the epoch of its node's settings without naming that epoch.
     fn is_of_member(&self) -> bool {
         let is_own = |entry: &Entry| entry.founder && entry.instance == self.instance;
         self.reserve.is_some() || self.roster.iter().any(|(_, entry)| is_own(entry))
@@ -306,8 +306,8 @@ impl Memory {
 
     /// The memory for a start on this directory. `first` is an operator's declaration of the
     /// cluster's very first start, believed of an empty directory only; `grants` are all grants of
-    /// this boot of the machine, if complete. An error if the memory is in an epoch that does not
-    /// fit the settings.
+    /// this boot of the machine, if complete. Fails if the memory is in an epoch that does not fit
+    /// the settings.
     pub fn found(
         durable: &Durable,
         config: &Checked,
@@ -438,7 +438,7 @@ impl Remembered {
     }
 
     /// The memory of the next start with these settings. A declared first start is not believed of
-    /// a memory with fences. An error if the memory is in an epoch that does not fit the settings.
+    /// a memory with fences. Fails if the memory is in an epoch that does not fit the settings.
     pub fn memory(&self, config: &Checked) -> Result<Memory, DocumentError> {
         let first = self.first && !self.written;
         let (epoch, until) = self.table;

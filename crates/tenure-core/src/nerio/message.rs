@@ -75,7 +75,7 @@ pub enum ToGrantor {
     RestsRead(RestsRead),
     /// Grantor to grantors and holders of grants: the successor of an epoch is decided.
     Decided(Decided),
-    /// Proposer to a seat of the successor: can you serve in it?
+    /// Proposer to a seat of the successor: can you serve in that epoch?
     ReadyRead(ReadyRead),
     /// Operator to grantor: change the members.
     Change(Change),
@@ -117,15 +117,15 @@ pub enum ToAsker {
     Current(Current),
     /// Grantor to asker: a part of a document.
     DocumentPart(DocumentPart),
-    /// Grantor to proposer: promised, or not.
+    /// Grantor to proposer: a promise, or a refusal.
     Promise(Promise),
     /// Grantor to proposer: accepted.
     Accepted(Accepted),
-    /// Grantor to asker: the leases that may last, a page of them.
+    /// Grantor to asker: a page of the leases that may last.
     Rests(Rests),
     /// Seat of a successor to proposer: ready, or not.
     Ready(Ready),
-    /// Grantor to operator: how far the change of members is.
+    /// Grantor to operator: the state of the change of members.
     Changed(Changed),
 }
 
@@ -182,7 +182,7 @@ impl Message {
 }
 
 impl ToGrantor {
-    /// The Start that an answer names; zero where answers name none.
+    /// The Start that the answer names; zero if the answer names none.
     pub(super) const fn start(&self) -> Time {
         match self {
             Self::Request(m) => m.start,

@@ -46,8 +46,8 @@
 //! - Members that hold the cluster's key can break anything, too: one of them may name any later
 //!   epoch to nodes that know no other member.
 //! - A grantor that lost its memory in the first epoch of an upgraded cluster, and came back by
-//!   reading the fences of others, has no vote on the next epoch: replace it. With too few votes
-//!   left the members cannot be changed.
+//!   reading the fences of others, has no vote on the next epoch: replace that member. If too few
+//!   members have a vote, the members cannot change.
 //! - The cluster stands still after *two of three* grantors lost their state directories at the
 //!   same time: each waits to read the fences of a quorum of the others, until an operator decides.
 //! - Succession is not fair. Candidates go by [priority](crate::Command::Campaign) and by a hash,
@@ -127,11 +127,11 @@
 //! | [`Where`], [`Current`] | any sender, grantor | 10.6 | the epoch that the grantor has entered |
 //! | [`DocumentRead`], [`DocumentPart`] | any sender, grantor | 10.6 | a part of the document of that epoch |
 //! | [`Prepare`], [`Promise`] | proposer, grantor | 10.6 | a ballot, and the successor accepted before it |
-//! | [`ReadyRead`], [`Ready`] | proposer, seat of a successor | 10.6 | whether the node can serve in it |
+//! | [`ReadyRead`], [`Ready`] | proposer, seat of a successor | 10.6 | whether the node can serve in that epoch |
 //! | [`Accept`], [`Accepted`] | proposer, grantor | 10.6 | the ballot and the successor: the grantor is wedged |
 //! | [`Decided`] | grantor, grantors and holders | 10.6 | the epoch that follows |
-//! | [`RestsRead`], [`Rests`] | grantor that enters an epoch, grantor | 10.6 | the leases that may last, a page of them |
-//! | [`Change`], [`Changed`] | operator, grantor | 10.6 | the change of one member, and how far it is |
+//! | [`RestsRead`], [`Rests`] | grantor that enters an epoch, grantor | 10.6 | a page of the leases that may last |
+//! | [`Change`], [`Changed`] | operator, grantor | 10.6 | the change of one member, and its state |
 //!
 //! A message has the type of its recipient: [`ToGrantor`], [`ToCandidate`], or [`ToAsker`] for the
 //! answer to a question. [`wire`] has the format.
@@ -184,14 +184,15 @@
 //!   of a verification's promise, and no attempt begins in between.
 //! - **I10** A timeout does everything that is due.
 //! - **I11** No ok leaves before the grant it confirms is written.
-//! - **I12** A wedge never ends (section 10.6): a grantor that has accepted the members of another
-//!   epoch grants nothing in its own, whatever becomes of its process.
+//! - **I12** A wedge never ends (section 10.6): a grantor that has accepted the members of the next
+//!   epoch grants nothing in its present epoch, and neither does a later process on its memory.
 //! - **I13** A grantor enters an epoch by answers that it received itself: of a quorum that
 //!   accepted this epoch by one ballot, or of a member that has entered it.
 //! - **I14** A grant waits for the rests of all other holders of earlier epochs, and lasts as long
 //!   as that of its own holder.
-//! - **I15** Leases of earlier epochs are waited for over restarts.
-//! - **I16** Oks count together if they are of one epoch, each from the memory that it names.
+//! - **I15** A grantor that restarts still waits for leases of earlier epochs.
+//! - **I16** Oks form a quorum only if they are of one epoch, each from a memory that the epoch
+//!   names.
 //!
 //! I1 to I4 and I6 give equation 14 (a claim implies grants of a quorum), and with equation 7
 //! (quorums meet, proved by [`Quorums`]) Leader Uniqueness.
@@ -241,13 +242,13 @@
 //!   A single member may be a stray one, so the node asks the members of the document only once
 //!   so many members name its cluster that the others on the list are no quorum. A list of one
 //!   name needs one member. Once a quorum has answered in the node's epoch, the node takes only a
-//!   later epoch of the same cluster. Claims survive the change, answers do not: oks of one epoch
-//!   count together.
+//!   later epoch of the same cluster. Claims survive the change, answers do not: a quorum needs oks
+//!   of one epoch.
 //! - *Epochs*: the members of an epoch decide its successor by single-decree Paxos. A grantor that
-//!   accepts is wedged at once, where the paper waits for its grants to end: it names the rest of
-//!   each grant to the members of the next epoch, which keep other candidates out for so long. So a
-//!   leader leads on over a change of members, with its fence. A change adds, removes or replaces
-//!   one member.
+//!   accepts is wedged at once; in the paper it first waits for its grants to end. The wedged
+//!   grantor names the rest of each grant to the members of the next epoch, which keep other
+//!   candidates out for that time. So a leader keeps leading, with its fence, while the members
+//!   change. A change adds, removes or replaces one member.
 //!
 //! # Not built yet
 //!

@@ -51,7 +51,7 @@ pub struct Nerio {
     told_epoch: Option<(SocketAddr, Time)>,
     /// The epochs of the last [`OwnEvent::Epochs`].
     told_epochs: Vec<EpochId>,
-    /// Whether those may have changed with this input.
+    /// Whether the epochs may have changed with this input.
     is_news: bool,
     /// Documents of epochs that candidates and observers do not know.
     learning: Learning,
@@ -115,7 +115,7 @@ impl Nerio {
         self.context.draw = Draw::new(start.seed);
         if let Some(memory) = start.memory {
             if let Some(entered) = &memory.membership {
-                // The members count that the memory names, whatever the settings say now.
+                // Use the members that the memory names, whatever the settings say now.
                 self.context.membership = Arc::clone(entered);
             }
             let Context { config, membership, who, draw, .. } = &self.context;
@@ -150,8 +150,8 @@ impl Nerio {
         }
     }
 
-    /// Whether the message gives up leases of the epoch before, or confirms that. A candidate gives
-    /// up all of its Starts, in whichever epoch they were granted.
+    /// Whether the message releases leases of the previous epoch, or confirms such a release. A
+    /// candidate gives up all of its Starts, in whichever epoch they were granted.
     fn is_for_before(&self, from: &Sender, message: &Message) -> bool {
         let before = match message {
             Message::Grantor(ToGrantor::Release(_) | ToGrantor::Leaving(_)) => {
@@ -282,7 +282,7 @@ impl Nerio {
         self.context.membership.instance(member).is_none_or(|seat| seat == instance)
     }
 
-    /// Whether the sender may confirm a release: a member of this epoch, or of the epoch before.
+    /// Whether the sender may confirm a release, as a member of this epoch or of the previous one.
     fn may_confirm(&mut self, from: &Sender, released: &Released, out: &mut Out) -> bool {
         let before = self.context.before.as_ref().map(|(before, _)| before);
         let before = before.filter(|before| before.id() == from.epoch);
@@ -302,8 +302,8 @@ impl Nerio {
 
     /// The member whose answer is for this incarnation. Another incarnation of the same name may
     /// have used the same Start, with another fence and another lease. The answer is bound to the
-    /// epoch of this node, and so is a word for that epoch if the answer is to a question, which
-    /// `asker` and `start` name.
+    /// epoch of this node. If `asker` and `start` name a question that this node sent, the answer
+    /// also confirms that epoch.
     fn answering(
         &mut self,
         from: &Sender,
@@ -413,8 +413,8 @@ impl Nerio {
         }
     }
 
-    /// Asks a leader whether it leads (section 10.5, steps 1 and 2), and the members for the epoch
-    /// in which to ask.
+    /// Asks a leader whether it leads (section 10.5, steps 1 and 2), and asks the members for their
+    /// epoch.
     fn verify(&mut self, now: Time, election: ElectionName, leader: SocketAddr, out: &mut Out) {
         if self.asked.len() >= ASKED_MAX {
             // Forget the oldest question, whose answer would be worth least.

@@ -212,7 +212,7 @@ impl Grantor {
         let entry = if before.is_none() { Entry::New } else { Entry::Renewed };
         let same = before.as_ref().filter(|grant| grant.record.holder == who);
         let mut finish = arrival.after(self.config.drift.stretch(request.delta));
-        // The grant stands for the holder's lease of an earlier epoch, too (10.6).
+        // The grant also covers the holder's lease of an earlier epoch (10.6).
         finish = finish.max(self.inherited.granted(&request.election, &who));
         if let Some(before) = &before {
             // F never goes back while granted (section 3, step 6.1).

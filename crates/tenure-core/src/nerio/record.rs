@@ -34,17 +34,18 @@ pub enum Record {
         document: Arc<Document>,
         /// Fence at which a restart begins, like that of a [`Reserve`](Self::Reserve).
         floor: Fence,
-        /// Longest time for which a lease of an earlier epoch may last from now on: after another
-        /// boot the grantor waits for no less.
+        /// Longest time for which a lease of an earlier epoch may last from now on. After another
+        /// boot the grantor waits at least this long.
         inherited: Duration,
-        /// Whether the grantor votes on the successor. A memory that was lost in this epoch may
-        /// have forgotten a vote.
+        /// Whether the grantor votes on the successor. A memory that replaces one lost in this
+        /// epoch has no vote, because the lost one may have voted.
         votes: bool,
     },
     /// Must survive the machine: the grantor's vote on the successor of this epoch. The grantor
     /// answers a proposer only after the record is durable.
     Vote { epoch: EpochId, vote: Box<Vote<Document>> },
-    /// Survives the machine, and need not: all leases of the epochs before this one have ended.
+    /// All leases of earlier epochs have ended. Survives the machine, although its loss would only
+    /// make a restart wait.
     Settled { epoch: EpochId },
     /// Must survive the machine: no fence above `high` leaves this grantor before the record is
     /// durable, and a restart begins at `high`.
@@ -70,11 +71,11 @@ pub enum Record {
     /// Must survive the process only: the grants so far are void, and those that follow are made in
     /// this epoch. Written after the [entry](Self::Entered) is durable and before the first grant.
     ///
-    /// Grants of another epoch count for nothing. A start that finds them waits for all leases to
-    /// end, as after another boot. In epoch 0 of an upgrade no such record is written.
+    /// A start that finds grants of another epoch waits for all leases to end, as after another
+    /// boot. In an upgraded epoch no such record is written.
     Table {
         epoch: EpochId,
-        /// The latest end of a lease of the epochs before, on this grantor's clock of this boot.
+        /// Latest end of a lease of an earlier epoch, on this grantor's clock of this boot.
         until: Time,
     },
 }
@@ -160,7 +161,7 @@ impl fmt::Display for Record {
             ),
             Self::Forget(election) => write!(f, "forget {election}"),
             Self::Table { epoch, until } => {
-                write!(f, "table of epoch {} leases before until {until}", epoch.number)
+                write!(f, "table of epoch {}, earlier leases until {until}", epoch.number)
             }
         }
     }

@@ -17,7 +17,7 @@
 //! datagram must have [`QUESTION_BYTES`] for each verification, query, fence read, question for a
 //! list (kinds 9, 17, 19), order (21), question for the epoch or its document (25, 27) and question
 //! about the next epoch (29, 31, 33, 36, 38), and [`REQUEST_BYTES`] for each request and each
-//! decision (35). Zeros of kind 255 fill it up; a question without its bytes does not count.
+//! decision (35). Zeros of kind 255 fill it up; a reader ignores a question without its bytes.
 
 use alloc::vec::Vec;
 
@@ -78,7 +78,7 @@ pub enum Dropped {
     Malformed,
     /// A message of a kind that this version does not know.
     Kind(u8),
-    /// A question or a request in a datagram that is too short for so many.
+    /// A question or a request that needs more bytes than its datagram has left.
     Question,
 }
 

@@ -151,7 +151,7 @@ impl Lease {
     }
 
     /// Notes a change of the document, which only the leader has stored yet. Drops the promise of a
-    /// removed member: another identity of its id begins without a promise.
+    /// removed member: a voter that is added later with its id begins without a promise.
     pub(super) fn change_document(&mut self, me: &NodeName, others: &[NodeName]) {
         self.stored = [me.clone()].into();
         self.promises.retain(|id, _| id == me || others.contains(id));

@@ -210,7 +210,7 @@ async fn member_without_vote_is_passed_over() {
     assert_eq!(by, name("a"));
 }
 
-/// The first member has decided the change and died; the second one knows the new members.
+/// The first member decided the change and died. The second member knows the new members.
 #[tokio::test]
 async fn change_of_silent_member_is_seen() {
     let cluster = Cluster::new(|nth, now| match (nth, now.id().number) {
@@ -225,7 +225,7 @@ async fn change_of_silent_member_is_seen() {
     assert_eq!(members_of(cluster.change(add("d")).await), "a, b, c, d");
 }
 
-/// A silent member is no reason to wait for what cannot come.
+/// A silent member cannot make a member of b: the refusal is final.
 #[tokio::test]
 async fn refusal_counts_beside_silent_member() {
     let cluster = Cluster::new(|nth, _| match nth {
@@ -255,7 +255,7 @@ async fn unfinished_change_is_unknown() {
 async fn other_decision_supersedes() {
     let cluster = Cluster::new(|_, _| decides("a b", |epoch| ChangeState::Superseded { epoch }));
     let ended = cluster.await.change(add("d")).await.unwrap_err();
-    let expected = "another change was decided instead: epoch 1 has a, b";
+    let expected = "another change was decided instead: epoch 1 has the members a, b";
     assert_eq!(ended.to_string(), expected);
 
     let same = Cluster::new(|_, _| decides("a b c d", |epoch| ChangeState::Superseded { epoch }));
@@ -311,7 +311,7 @@ fn replacement_is_another_memory() {
     assert!(!change.is_seen(before, before), "in a later epoch only");
 }
 
-/// Whoever reaches a member without keys could take members away.
+/// Without keys, any sender that reaches a member could remove members.
 #[test]
 fn change_needs_keys_or_loopback() {
     let (near, away) = (far("a"), member("a", ([10, 0, 0, 1], 7101).into()));
@@ -338,6 +338,6 @@ fn change_needs_keys_or_loopback() {
     assert_eq!(check(&there, Some(&of("ask,members")), &what), Ok(()));
     let why = check(&there, Some(&of("ask,resign")), &what).unwrap_err().to_string();
     let expected = "the key of application operator for * with the rights ask,resign does not \
-                    allow to change members";
+                    allow changes of members";
     assert_eq!(why, expected);
 }

@@ -15,7 +15,8 @@ use crate::notice::Notice;
 use crate::seal::Authority;
 use crate::transport::Transport;
 
-/// The difference between the settings and the members of a state directory.
+/// The notice about settings that differ from the members in the state directory; `None` if both
+/// agree.
 pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notice> {
     let line = config.membership();
     if line.id() == entered.id() {
@@ -30,7 +31,7 @@ pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notic
     Some(Notice::OtherLine { missing, more, quorums })
 }
 
-/// Whether the message is that of a grantor with an empty directory, or with a lost one.
+/// Whether the sender of the message is a grantor with an empty or a lost directory.
 fn is_of_blank(message: Message) -> bool {
     matches!(message, Message::Grantor(ToGrantor::FenceRead(_)))
 }
@@ -67,7 +68,7 @@ impl<T: Transport> Wire<T> {
 
     /// Whether messages for an epoch that this node does not know reach the core, which answers
     /// questions with this node's epoch. Reports a member that is in the epoch 0 of another cluster
-    /// and has not shown its epoch, and a stranger that stays in one.
+    /// and has not shown its epoch, and a stranger that stays in such an epoch.
     pub(super) fn hears_other_epoch(
         &mut self,
         now: Time,
@@ -85,7 +86,7 @@ impl<T: Transport> Wire<T> {
         if is_judged && is_other && from.epoch.number == 0 {
             let is_member = from.proved && self.membership().position(&from.who.name).is_some();
             let is_changed = self.membership().id().number > 0;
-            // A node with an empty directory is in the epoch of its settings until it is let in.
+            // A blank sends messages for the epoch of its settings until it has entered one.
             if (is_changed || !is_member) && messages.clone().flatten().any(is_of_blank) {
                 return hears;
             }

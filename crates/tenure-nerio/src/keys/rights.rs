@@ -12,7 +12,7 @@ pub enum Right {
     Ask,
     /// Order leaders to resign or hand over.
     Resign,
-    /// Change the members of the cluster, whatever the elections of the key.
+    /// Change the members of the cluster, whatever elections the key lists.
     Members,
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn changed(before: &Checked, members: Vec<Member>) -> Document {
     document
 }
 
-/// A short part of a document, as the question wants it.
+/// The next bytes of a document, at most 100, from the offset in the question.
 pub(crate) fn part(document: &Document, asker: Inc, read: &DocumentRead) -> Message {
     let document = document.encode().unwrap();
     let rest = &document[usize::try_from(read.offset).unwrap()..];
@@ -98,7 +98,7 @@ async fn answer_as(name: &str, socket: UdpSocket, membership: &Membership, copy:
     }
 }
 
-/// Answers at `socket` as node b, which has entered no epoch, for ever.
+/// Answers at `socket` as node b, a blank, for ever.
 async fn answer_blank(socket: UdpSocket, line: &Membership) {
     let who = Who { name: "b".parse().unwrap(), inc: Inc(8) };
     let packer = Packer::new(&Envelope { epoch: line.id(), who });
@@ -144,7 +144,7 @@ async fn later_epoch_is_read() {
     assert!(!found.seats.iter().any(differs));
 }
 
-/// The copy of a has a host that the digest does not cover; that of b is whole.
+/// The copy of a has a forged host, which the digest does not cover. The copy of b is intact.
 #[tokio::test]
 async fn forged_host_hides_no_copy() {
     let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
@@ -184,8 +184,7 @@ async fn other_drift_differs() {
     assert!(asker.differs(&member.name));
 }
 
-/// A node that waits to be let in names the epoch of its settings, which may be those of this
-/// process.
+/// A blank names the epoch of its settings, and this process may have the same settings.
 #[tokio::test]
 async fn blank_names_no_epoch() {
     let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];

@@ -73,7 +73,7 @@ struct Place {
     lives: Lives,
 }
 
-/// A host of a member, which has several if a document names several.
+/// A host of a member. A document may name several.
 #[derive(Debug)]
 struct Host {
     at: HostPort,
@@ -123,8 +123,8 @@ impl Places {
         Self { all, listed, reach: Reach::of(local), looked, sender }
     }
 
-    /// Takes the members of these epochs that the settings do not name, at the hosts of the latest
-    /// epoch. Forgets the places of all others that the settings do not name.
+    /// Takes the members of these epochs that the settings do not name, each at its hosts in the
+    /// latest epoch. Forgets all other places that the settings do not name.
     pub(super) fn know(&mut self, memberships: &[Arc<Membership>]) {
         let Self { all, listed, sender, .. } = self;
         let mut documents: Vec<_> = memberships.iter().map(|one| one.document()).collect();
@@ -138,7 +138,7 @@ impl Places {
                 if is_ours || !taken.insert(&seat.name) {
                     continue;
                 }
-                // Each node may have other hosts in its document of an upgrade, and only in that.
+                // Copies of an upgraded document may differ in hosts; other documents cannot.
                 let stays = |place: &Place| document.number == 0 || place.is_at(&seat.hosts);
                 if !all.get(&seat.name).is_some_and(stays) {
                     all.insert(seat.name.clone(), Place::new(&seat.name, &seat.hosts, sender));

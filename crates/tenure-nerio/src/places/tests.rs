@@ -74,7 +74,7 @@ fn at_hosts(list: &str, hosts: &[&str]) -> Arc<Membership> {
     Membership::read(Arc::new(document), &config).unwrap()
 }
 
-/// A member that was removed and added again may be elsewhere.
+/// A member that was removed and added again may have another host.
 #[test]
 fn hosts_of_latest_epoch_count() {
     let mut places = places("a=10.0.0.1:1", "0.0.0.0:1");

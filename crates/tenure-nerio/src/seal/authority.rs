@@ -207,9 +207,9 @@ mod tests {
         }
     }
 
-    /// Whoever may ask for a change of members carries none out: that takes the key of the cluster.
+    /// A key with the right `members` asks for changes. Only the cluster's key carries changes out.
     #[test]
-    fn members_change_by_right_of_their_own() {
+    fn right_members_permits_changes() {
         let (start, epoch, ballot) = (Time::ZERO, EpochId::NONE, Ballot::NONE);
         let what = SeatChange::Cancel;
         let change = Message::from(Change { start, number: 1, what, quorums: None });

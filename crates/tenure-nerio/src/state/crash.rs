@@ -54,7 +54,7 @@ struct Promise {
     reserve: Option<u64>,
     /// Number of the epoch that the grantor has entered.
     epoch: Option<u64>,
-    /// Highest ballot that it promised there, and whether it accepted by that.
+    /// Highest ballot that the grantor promised in that epoch, and whether it accepted a successor.
     voted: Option<(Ballot, bool)>,
 }
 

@@ -1,5 +1,5 @@
 //! The identity file, which must survive the machine: the memory, its boots, δ_max, the reserve of
-//! fences, the members of its epoch, its vote on the next ones, and the memories of the members.
+//! fences, the document of its epoch, its vote on the successor, and the memories of the members.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -14,7 +14,8 @@ use tenure_core::{ClusterName, Fence, NodeName, WallTime};
 use super::Grantor;
 use super::error::{MemoryError, WriteError};
 
-/// Room for the document of an epoch, for that of a successor, and for the memories of all members.
+/// Maximum size: room for the document of an epoch, for that of its successor, and for the memories
+/// of all members.
 const BYTES_MAX: u64 = 32 << 10;
 
 const FORMAT: Format = Format { magic: *b"\x89TENUREi", number: 4 };

@@ -17,11 +17,11 @@
 //!   for all leases to end and reads the fences from the others, or founds the cluster with them.
 //!   The first durable [`Record::Entered`] shows that this is done; until then every start finds
 //!   the memory lost.
-//! - [`Memory::Kept`]: everything, and the grants if they were made in this boot of the machine and
-//!   in this time namespace and among the present members, and their table is intact. If not, the
-//!   grantor waits for all leases to end. The first [`Record::Grant`] shows that the wait is over;
-//!   until then the old table stays in place, so a process that starts again during the wait waits
-//!   again.
+//! - [`Memory::Kept`]: everything. The grants are kept if their table is intact, and if they were
+//!   made in this boot of the machine, in this time namespace and among the present members. If
+//!   not, the grantor waits for all leases to end. The first [`Record::Grant`] shows that the wait
+//!   is over. The old table stays in place until that record, so a process that starts again during
+//!   the wait waits again.
 //!
 //! Where more directories are lost than the others can make up for, an operator writes a
 //! [`Recovery`].
@@ -79,7 +79,7 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// The memory with which the core begins with these settings. An error if the memory is in an
+    /// The memory with which the core begins with these settings. Fails if the memory is in an
     /// epoch that does not fit the settings.
     pub fn into_core(self, config: &Checked) -> Result<nerio::Memory, DocumentError> {
         let (first, grants) = match self.memory {
@@ -113,7 +113,7 @@ pub enum Memory {
 /// rule 2).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Grants {
-    /// All grants, one for each election, by name. No wait is needed, except for the leases of
+    /// All grants, one for each election, by name. The grantor need not wait, except for leases of
     /// earlier epochs.
     SameBoot(GrantTable),
     /// The table is of another boot of the machine, or another time namespace.
@@ -194,8 +194,8 @@ impl StateDir {
     }
 
     /// Writes `record` so that it survives the process, or the machine if it must. A grant takes
-    /// two system calls and no flush, a new table a few more; other records block until they are
-    /// durable.
+    /// two system calls and no flush, and a new table a few more calls. Other records block until
+    /// they are durable.
     ///
     /// After an error the previous entry is still valid, and a later write may succeed. Nothing
     /// that depends on a record may leave before this call has returned `Ok`. The call fails if the
@@ -242,7 +242,7 @@ impl StateDir {
 }
 
 impl Flusher {
-    /// Writes a record that is no grant and returns when it is durable: after some milliseconds, or
+    /// Writes a record of the identity and returns when it is durable: after some milliseconds, or
     /// as long as the disk takes. Flushes of several threads follow one another; their order means
     /// nothing, because nothing in an identity ever goes back.
     ///
@@ -315,7 +315,7 @@ impl fmt::Display for Grants {
             Self::SameBoot(table) => write!(f, "{} grants of this boot", table.grants.len()),
             Self::OtherBoot => f.write_str("grants of another boot of the machine"),
             Self::OtherMemory => f.write_str("grants of a memory before this one"),
-            Self::OtherEpoch => f.write_str("grants of an epoch before this one"),
+            Self::OtherEpoch => f.write_str("grants of an earlier epoch"),
             Self::Missing => f.write_str("no grant table"),
             Self::Torn(tear) => tear.fmt(f),
         }

@@ -5,8 +5,8 @@
 //! head 4096 | pair 0: slot slot | pair 1 | …
 //! ```
 //! The head is an envelope with the instance and the boot to which the table belongs. From the
-//! first change of members on, it also has the epoch, and the instant before which leases of
-//! earlier epochs may last. A grant is one `pwrite` of one slot, without a flush: the page cache
+//! first change of members on, the head also names the epoch, and the instant before which leases
+//! of earlier epochs may last. A grant is one `pwrite` of one slot, without a flush: the page cache
 //! outlives the process. Each write first checks the table's length. The thread that flushes checks
 //! its name.
 
@@ -30,7 +30,7 @@ pub(super) const GRANTS: &str = "grants";
 
 pub(super) const FORMAT: Format = Format { magic: *b"\x89TENUREg", number: 3 };
 
-/// The same file in an epoch 0, whose head names no epoch.
+/// The same file in an epoch 0: its head names no epoch.
 const FORMAT2: Format = Format { number: 2, ..FORMAT };
 
 const HEAD: usize = 4096;
@@ -64,7 +64,7 @@ struct Owner {
 }
 
 impl Owner {
-    /// The owner of a table that begins with `head`; `None` if no version writes such a head.
+    /// The owner of a table that begins with `head`; `None` if the head has no valid owner.
     fn read(head: &[u8]) -> Result<Option<Self>, Refusal> {
         let owner = match FORMAT.open(head) {
             Err(Refusal::Format(found)) if found == FORMAT2.number => {
@@ -146,8 +146,8 @@ impl Table {
         Self { owner, file: None, held: HashMap::new(), free: Vec::new(), buffer: [0; SLOT] }
     }
 
-    /// Begins a table of this epoch, without grants. After a failure the table before counts, or
-    /// none, so that another start waits.
+    /// Begins a table of this epoch, without grants. If that fails, the next start finds the
+    /// earlier table or none, and waits for all leases to end.
     pub(super) fn enter(
         &mut self,
         directory: &Directory,
@@ -156,7 +156,7 @@ impl Table {
     ) -> Result<(), WriteError> {
         *self = Self::of(Owner { epoch: Some(epoch), until, ..self.owner.clone() });
         let file = self.create(directory)?;
-        // A start takes a table without pairs for one whose head alone was written.
+        // A start refuses a table without pairs, because only its head may have been written.
         self.free = room(directory, &file, 0)?;
         self.file = Some(file);
         Ok(())
@@ -335,7 +335,7 @@ fn write(
     Ok(())
 }
 
-/// Makes room for one more chunk of pairs behind the first `held`, and returns these.
+/// Makes room for one more chunk of pairs behind the first `held`, and returns the new pairs.
 fn room(directory: &Directory, file: &File, held: u32) -> Result<Vec<Pair>, WriteError> {
     grow(file, held)
         .and_then(|()| directory.remember(GRANTS, file))

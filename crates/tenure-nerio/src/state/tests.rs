@@ -791,7 +791,7 @@ fn directory_matches_core_model() {
     assert!(kinds.len() == 4 && kinds.values().all(|count| *count > 10), "{kinds:?}");
 }
 
-/// Sometimes starts the machine anew, or loses the grants or everything.
+/// Sometimes restarts the machine, loses the grants, or loses the whole directory.
 fn harm(draw: &mut Draw, world: &World, expected: &mut Remembered, boot: &mut u64) {
     match draw.below(8) {
         0 | 1 => {
@@ -810,7 +810,7 @@ fn harm(draw: &mut Draw, world: &World, expected: &mut Remembered, boot: &mut u6
     }
 }
 
-/// The records of a process, up to its end at any moment.
+/// The records that a process writes before it ends at some moment.
 fn life(draw: &mut Draw, recovered: &Recovered) -> Vec<Record> {
     let mut records = vec![identity(recovered, 1 + draw.below(20))];
     // Before the fences are read, nothing is granted.
@@ -827,7 +827,7 @@ fn life(draw: &mut Draw, recovered: &Recovered) -> Vec<Record> {
             1 => {
                 let number = entered.map_or(0, |number| number + 1);
                 records.push(epochs::entry(number, Fence::new(draw.below(1 << 20))));
-                // The process may end before it has begun a table.
+                // The process may end before it writes a new table.
                 match draw.below(3) {
                     _ if number == 0 => {}
                     0 => return records,

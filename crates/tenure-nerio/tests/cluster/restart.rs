@@ -125,9 +125,9 @@ async fn removed_identity_under_leader_returns() {
     soon(a.close()).await;
 }
 
-/// The members in the state directory count, whatever the list says later.
+/// The grantor uses the members in its state directory, whatever its list says later.
 #[tokio::test]
-async fn changed_list_does_not_count() {
+async fn changed_list_is_ignored() {
     let config = config();
     let parent = tempfile::tempdir().unwrap();
     let a = grantor(&config, "a", directory(parent.path(), "a", Opening::New));
@@ -142,7 +142,7 @@ async fn changed_list_does_not_count() {
     let missing = ["b", "c"].map(|name| name.parse().unwrap()).to_vec();
     let other = Notice::OtherLine { missing, more: Vec::new(), quorums: false };
     while soon(notices.recv()).await.unwrap() != other {}
-    // By the list a alone is a quorum.
+    // In the shorter list a alone is a quorum.
     serves(&a).await;
     let early = a.election("x").unwrap().campaign("");
     let early = tokio::time::timeout(Duration::from_secs(1), early).await;

@@ -1,5 +1,5 @@
-//! Worlds in which operators change the members, at the same time, while members crash and lose
-//! their directories.
+//! Worlds in which several operators change the members while members crash and lose their
+//! directories.
 
 use std::time::Duration;
 
@@ -20,9 +20,9 @@ use crate::world::conditions::{Conditions, DiskFate, Incident, Site};
 const DRAWS: u64 = 8;
 /// The longest pause of a member before it proposes, or asks again.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// Refresh intervals of that pause at most, by a member's position and the refused ballots.
+/// Maximum of that pause in refresh intervals, for the last position and many refused ballots.
 const PAUSE: u32 = 12 << 7;
-/// Refresh intervals for questions and answers between these pauses.
+/// Refresh intervals for all questions and answers between these pauses.
 const QUESTIONS: u32 = 64;
 const OPERATORS: usize = 2;
 
@@ -35,7 +35,7 @@ pub(super) fn prepare(focus: Focus, nodes: &mut Vec<NodePlan>, conditions: &mut 
     let mut rng = Rng::new(conditions.seed, DRAWS);
     let config = nodes[0].config.clone();
     for node in nodes.iter_mut().filter(|node| node.member) {
-        // The applications of other nodes lead on when these leave the members.
+        // Members run no applications, because members may be removed.
         (node.directory, node.campaigns, node.observes) = (true, false, false);
     }
     for _ in 0..rng.within(1..4) {
@@ -74,13 +74,14 @@ fn add(
     nodes.push(NodePlan { name: known(&name), address: address(number), ..node });
 }
 
-/// Two members may bar each other until the storm ends, so that both wait long after it.
+/// Time after the storm until the last change has ended. Two members may have barred each other
+/// during the storm, so that both still wait for a long pause.
 fn settles(config: &Checked) -> u64 {
     let pause = config.refresh.saturating_mul(PAUSE).min(PAUSE_MAX);
     twice(config, pause * 2 + config.refresh * QUESTIONS)
 }
 
-/// The operator of this node. It asks until the storm ends.
+/// The operator of this node, which asks until the storm ends.
 pub(super) fn operator(plan: &Plan, node: usize, clock: &Clock) -> Operator {
     let grantors = plan.nodes.iter().filter(|node| node.member);
     let all = grantors.map(|node| Member::at(node.name.clone(), node.address)).collect();
@@ -90,8 +91,9 @@ pub(super) fn operator(plan: &Plan, node: usize, clock: &Clock) -> Operator {
     Operator::new(seed, all, plan.membership().id(), config.refresh * 2, until)
 }
 
-/// Whether the members can go on without the directory of `node`: those of the latest epoch, of
-/// each epoch that a member has accepted, and of each that an operator may have asked for.
+/// Whether the members can go on without the directory of `node`: this must hold in the latest
+/// epoch, in each epoch that a member has accepted, and in each for which an operator may have
+/// asked.
 pub(super) fn can_spare(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
     let kept = |other: usize| disks[other].own().kept.durable();
     let document = |other: usize| kept(other).standing.document();
@@ -103,8 +105,9 @@ pub(super) fn can_spare(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
     let is_there = |epoch: EpochId, other: &usize| {
         document(*other).is_some_and(|document| document.id() == epoch)
     };
-    // One memory that has entered the latest epoch lets the others in. It is one of the members'
-    // list, by which new candidates find the latest epoch, and blanks found no other cluster.
+    // A single memory in the latest epoch lets the other members enter. Its node must be on the
+    // first members' list, by which new candidates find the latest epoch, and blanks found no new
+    // cluster.
     let is_of_list = |other: &usize| *other < plan.members() && is_there(latest_id, other);
     if !others.iter().any(is_of_list) {
         return false;
@@ -120,7 +123,7 @@ pub(super) fn can_spare(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
         let seats = of.seats.len();
         let whole = others.iter().filter(|other| is_whole(of, other)).count();
         let is_seat = of.seats.iter().any(|seat| seat.name == plan.nodes[node].name);
-        // A change may remove one of these members, or add or name the lost directory.
+        // A change may remove one of these members, or add or replace the member of the directory.
         let after = if is_seat { seats - 1 } else { seats };
         let larger = if is_seat { seats } else { seats + 1 };
         whole > after / 2 + 1 && whole > larger / 2

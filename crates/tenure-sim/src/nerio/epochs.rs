@@ -1,5 +1,5 @@
-//! Epochs of a world, as its checks see them: who has accepted, who has entered, and which grants
-//! were made in which epoch.
+//! Epochs of a world, as its checks see them: the grantors that have accepted or entered each
+//! epoch, and the grants in each.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,9 +28,11 @@ pub struct Epochs {
     pub present: Vec<Option<EpochId>>,
     /// Whether each grantor has accepted a successor of that epoch.
     pub wedged: Vec<bool>,
-    /// Members that accepted a successor by a ballot: the epoch before, its successor, the ballot.
+    /// Members that accepted a successor by a ballot. The key is the ended epoch, its successor,
+    /// and the ballot.
     accepted: BTreeMap<(EpochId, EpochId, Ballot), MemberSet>,
-    /// Last grant of each seat of each epoch, by election: its holder and its end in true time.
+    /// For each election, the last grant of each seat in each epoch: its holder, and its end in
+    /// true time in nanoseconds.
     grants: Vec<BTreeMap<(EpochId, usize), (Who, u64)>>,
 }
 
@@ -52,7 +54,7 @@ impl Epochs {
         }
     }
 
-    /// Writes a fact down, after the checks have seen it.
+    /// Notes a fact, after the checks have seen it.
     pub(super) fn note(&mut self, fact: Own<'_>) {
         match fact {
             Own::Opens { grantor, instance, entered, wedged, .. } => {
@@ -121,8 +123,8 @@ impl Epochs {
         })
     }
 
-    /// Whether the grants to `who` that last until `until` are those of a quorum of an epoch that
-    /// `counts`, without the seat `except`.
+    /// Whether a quorum of one epoch has granted to `who` until `until` or longer. Leaves out the
+    /// seat `except`, and the epochs for which `counts` is false.
     #[must_use]
     pub fn backs(
         &self,

@@ -97,7 +97,7 @@ impl Focus {
             Self::Founding | Self::Copies => config.delta_max = config.lease,
             Self::Change => {
                 config.delta_max = config.lease;
-                // Each other quorum system must be named anew with each change.
+                // Operators here name no quorum system, so it must be a majority.
                 let majority = Quorums::majority(config.members.len());
                 config.quorums = majority.unwrap_or_else(|wrong| panic!("a majority: {wrong}"));
             }

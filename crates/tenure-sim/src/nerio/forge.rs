@@ -91,8 +91,8 @@ pub(super) fn forge(
     }
 }
 
-/// A forged message about epochs that follows `message` of `from`: without keys in the name of the
-/// same node, with keys by a process that is no member, or the same message once more.
+/// A forged message about epochs that follows `message` of `from`. Its forger has no key and uses
+/// the name of the same node, or has a key and is no member, or repeats the message.
 pub(super) fn about_epochs(
     from: &Sender,
     message: &Message,
@@ -104,7 +104,8 @@ pub(super) fn about_epochs(
     };
     let proved = draw % 3 == 1;
     let forger = Sender { who, address: stranger(), proved, epoch: from.epoch };
-    // A later epoch of the same cluster; those with keys name only another cluster.
+    // A forger without a key may name a later epoch of the same cluster. Others name another
+    // cluster.
     let kind = draw >> 8;
     let epoch = EpochId { number: from.epoch.number + kind % 3, digest: draw };
     let is_same = !proved && kind.is_multiple_of(2);

@@ -15,16 +15,16 @@ use crate::world::conditions::{Conditions, Incident, Site};
 const LISTS: u64 = 0x6c69_6e65;
 /// Draws for the lists.
 const DRAWS: u64 = 7;
-/// Place of a name without a node, far from the places of nodes.
+/// Number of a name without a node, far above the numbers of nodes.
 const NOBODY: usize = 25;
 
-/// Gives candidates and observers other lists, in half of the broad worlds and of those with
-/// strangers. All draws are separate, so that they change nothing else in the world. Returns
-/// whether lists differ.
+/// Gives candidates and observers other lists, in half of the broad worlds and in half of the
+/// worlds with strangers. All draws are separate, so that nothing else in the world changes.
+/// Returns whether lists differ.
 pub(super) fn differ(focus: Focus, nodes: &mut Vec<NodePlan>, conditions: &mut Conditions) -> bool {
     let seed = conditions.seed;
     let drawn = matches!(focus, Focus::Broad | Focus::Strangers);
-    // A node can learn of no epoch where the members on its list are gone.
+    // If all members on a node's list were gone, the node could not learn the epoch.
     let is_gone = |(_, incident): &(u64, Incident)| matches!(incident, Incident::Gone { .. });
     if !drawn || !mix(seed ^ LISTS).is_multiple_of(2) || conditions.incidents.iter().any(is_gone) {
         return false;
@@ -40,8 +40,8 @@ pub(super) fn differ(focus: Focus, nodes: &mut Vec<NodePlan>, conditions: &mut C
     true
 }
 
-/// A part of the members, sometimes with a name that no node has, sometimes with the stray one. The
-/// members of the cluster are a quorum of the list: a smaller part moves no node.
+/// Some of the members, sometimes with a name that no node has, sometimes with the stray member.
+/// The members of the cluster are a quorum of the list, because fewer would not move the node.
 fn list(rng: &mut Rng, members: &[Member], stray: Option<&Member>) -> Vec<Member> {
     let kept = rng.choose(members);
     let mut list = members.to_vec();
@@ -61,7 +61,7 @@ pub(super) fn with_list(config: &Config, list: Vec<Member>) -> Checked {
     config.check().unwrap_or_else(|wrong| panic!("settings with another list: {wrong}"))
 }
 
-/// Adds a node that was a member once. It grants in a cluster of its own, with the same name.
+/// Adds a former member, which grants in another cluster with the same name.
 fn stray(rng: &mut Rng, nodes: &mut Vec<NodePlan>, conditions: &mut Conditions) -> Member {
     let number = nodes.len();
     let stray = Member::at(known(&name(number, true)), address(number));
@@ -92,8 +92,7 @@ mod tests {
 
     use super::super::plan::{Climate, draw};
 
-    /// The members of the cluster are a quorum of each list, and so no other cluster can take the
-    /// node in.
+    /// The members of the cluster are a quorum of each list, so no other cluster can move the node.
     #[test]
     fn lists_lead_to_the_cluster() {
         let (mut short, mut strays) = (0, 0);

@@ -20,10 +20,9 @@ pub struct NodePlan {
     /// Whether the node was a member once, and was set up anew under another list: it grants in a
     /// cluster of its own.
     pub stray: bool,
-    /// Whether the node begins with an empty directory, and is no member until an operator asks for
-    /// that.
+    /// Whether the node begins with an empty directory, and is no member until an operator adds it.
     pub blank: bool,
-    /// Whether the node is an operator, who asks for changes of the members.
+    /// Whether the node is an operator, which asks for changes of members.
     pub operator: bool,
     /// The member in whose name and place this node begins later, with an empty directory, while
     /// that member lives on, cut off from the others.

@@ -1,4 +1,4 @@
-//! An operator, who asks members for changes of the members.
+//! An operator, which asks members for changes of members.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tenure_core::{Deadline, Effect, Effects, Input, Time};
 use crate::rng::mix;
 use crate::world::node::Service;
 
-/// Repetitions of a question, after which the operator asks for another change.
+/// Number of repetitions of a question, after which the operator asks for another change.
 const PATIENCE: u32 = 40;
 
 /// An operator with a clock. The operator asks one member for one change at a time, until the
@@ -68,7 +68,7 @@ impl Operator {
         out.push(Effect::Send { to, message });
     }
 
-    /// Draws a change, and a member that is asked for it. Members refuse many of these.
+    /// Draws a change, and the member that the operator asks for it. Members refuse many changes.
     fn another(&mut self) -> Asked {
         let count = self.nodes.len();
         let member = self.draw(count);

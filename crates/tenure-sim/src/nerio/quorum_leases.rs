@@ -68,7 +68,7 @@ pub struct QuorumLeases {
     pub written: BTreeSet<Instance>,
     /// Memories that a member began to write as founders.
     pub founders: BTreeSet<(NodeName, Instance)>,
-    /// The epochs, where the members change.
+    /// The epochs; `None` in worlds whose members never change.
     pub epochs: Option<Box<Epochs>>,
 }
 
@@ -99,7 +99,7 @@ impl QuorumLeases {
                 self.grants[election].insert(grantor, grant);
             }
             Own::Enters { grantor, .. } => {
-                // The grants of the epoch before are void.
+                // The grants of the previous epoch are void.
                 self.grants.iter_mut().for_each(|grants| drop(grants.remove(&grantor)));
             }
             Own::Stamped { election, timestamp, .. } => {

@@ -140,7 +140,7 @@ pub trait Scenario: Sized + Debug + 'static {
         fate == DiskFate::Kept
     }
 
-    /// The sender as a receiver sees it, of a message to this address.
+    /// The sender of a message to this address, as a receiver sees the sender.
     fn sender(
         &self,
         plan: &PlanOf<Self>,

@@ -353,7 +353,7 @@ impl<G: System> World<G> {
         self.send_to(node, life, (last, address), message)
     }
 
-    /// Sends a message to one node, at an address that may be that of several.
+    /// Sends a message to one node, at an address that several nodes may share.
     fn send_to(
         &mut self,
         node: usize,

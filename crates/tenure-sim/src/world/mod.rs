@@ -77,7 +77,7 @@ pub trait System: Sized {
         reboot: bool,
     ) -> bool;
 
-    /// The sender as a receiver sees it, of a message to this address.
+    /// The sender of a message to this address, as a receiver sees the sender.
     fn sender(
         &self,
         node: usize,

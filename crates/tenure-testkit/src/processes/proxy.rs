@@ -263,7 +263,8 @@ impl Post {
         Host::all().find(|host| ip == address(self.net, 10, *host))
     }
 
-    /// Socket that speaks to `node` for `client`: the front of a node, or the path of a client.
+    /// Socket from which `node` gets the packets of `client`. A client that is a node has a fixed
+    /// socket, its front; any other client gets a socket for this node at its first packet.
     fn speaks_for(&mut self, client: SocketAddr, node: usize) -> Option<Arc<UdpSocket>> {
         if let Some(host) = self.host(client.ip()).filter(|host| host.is_node()) {
             return self.fronts.get(host.index()).cloned();

@@ -11,7 +11,7 @@ use crate::protocol::nerio::{Grantors, PROTOCOL, grantors};
 use crate::protocol::{Layers, Purpose};
 use crate::settings::{Origin, table};
 
-/// Default time for the end of a leadership.
+/// Default time in which a leader must step down.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// An order over the network, checked.

@@ -1,4 +1,4 @@
-//! Changes of members: a member carries them out, and says how far it is.
+//! Changes of members: a member carries a change out, and reports its state.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -29,7 +29,9 @@ pub(super) fn check(
         && hosts.is_empty()
     {
         let what = format!("the new member {name} has no address");
-        let fix = format!("write where others find it: tenure members add {name}=HOST:PORT");
+        let fix = format!(
+            "write the address at which others find {name}: tenure members add {name}=HOST:PORT"
+        );
         return Err(Failure::usage(what, fix).origin(Origin::Argument("NAME")));
     }
     quorums(grantors, origins)?;
@@ -38,7 +40,7 @@ pub(super) fn check(
         .map_err(|refusal| refused(&refusal))
 }
 
-/// Has a member carry out the change, and waits until a quorum of the new members serves.
+/// Asks a member to carry the change out, and waits until a quorum of the new members serves.
 pub(super) async fn change(
     grantors: &Grantors,
     change: MemberChange,
@@ -87,8 +89,10 @@ fn quorums(grantors: &Grantors, origins: &Origins) -> Result<Option<Text>, Failu
 fn refused(refusal: &Refusal) -> Failure {
     let fix = match refusal {
         Refusal::Unsealed { .. } => "give the cluster keys (tenure keys new)",
-        Refusal::NoRight { .. } => "use a key with the right members, or that of the cluster",
-        Refusal::TooLong { .. } => "give fewer addresses, or the quorums as weights",
+        Refusal::NoRight { .. } => {
+            "use the key of the cluster, or a key that was issued with --rights ask,members"
+        }
+        Refusal::TooLong { .. } => "give fewer addresses, or write the quorums as weights",
     };
     Failure::new(Exit::Refused, refusal.to_string(), fix)
 }
@@ -99,19 +103,22 @@ fn failed(failure: &ChangeFailure) -> Failure {
         ChangeFailure::Refused(refusal) => return refused(refusal),
         ChangeFailure::Denied { by, why } => denied(by, why),
         ChangeFailure::Cancelled { .. } => {
-            (failure.to_string(), "ask again, if it is still wanted".to_owned())
+            let fix = "repeat the command if the change is still wanted";
+            (failure.to_string(), fix.to_owned())
         }
         ChangeFailure::ElseOnly { members } => (
             format!(
-                "no member changes the members: {} answered other questions and not this one, as \
-                 older versions do, or where long datagrams are lost on the way",
+                "no member carries the change out: {} answered other questions and not this one, \
+                 as nodes of older versions do, and nodes that long datagrams do not reach",
                 names(members)
             ),
-            "upgrade the nodes, one after the other".to_owned(),
+            "upgrade these nodes, one after the other; if they have this version already, check \
+             whether the network loses long datagrams"
+                .to_owned(),
         ),
         _ => (
             failure.to_string(),
-            "look at tenure members, and ask again if the change is still wanted".to_owned(),
+            "run tenure members, and repeat the command if the change is still wanted".to_owned(),
         ),
     };
     Failure::new(Exit::Refused, what, fix)
@@ -123,37 +130,42 @@ fn denied(by: &NodeName, why: &ChangeError) -> (String, String) {
     let fix = match why {
         ChangeError::Running { what, .. } => {
             return (
-                format!("{by} carries out another change, {what}, which is not decided yet"),
-                "wait for it, or end it with tenure members cancel".to_owned(),
+                format!("{by} carries out another change ({what}), which is not decided yet"),
+                "wait until that change is decided, or end it with tenure members cancel"
+                    .to_owned(),
             );
         }
         ChangeError::Outside => {
             return (
                 format!("{by} is no member of the present epoch"),
-                "ask a member: tenure members names them".to_owned(),
+                "ask a member; tenure members lists them".to_owned(),
             );
         }
         ChangeError::NoVote { why } => {
             return (
-                format!("no member takes the change: {by} cannot vote on members, because {why}"),
-                "look at tenure members, and ask again".to_owned(),
+                format!(
+                    "no member can carry the change out: {by} cannot vote on it, because {why}"
+                ),
+                "check the nodes with tenure members, and repeat the command".to_owned(),
             );
         }
         ChangeError::Last { .. } => "add another member first: tenure members add",
-        ChangeError::Hosts { .. } => "write some of them: tenure members add d=HOST:PORT,HOST:PORT",
+        ChangeError::Hosts { .. } => {
+            "write the addresses behind the name: tenure members add NAME=HOST:PORT,HOST:PORT"
+        }
         ChangeError::Document { .. } => {
             "correct the quorums (--quorums) or the addresses of the new members"
         }
         ChangeError::NothingRuns => {
             return (
                 "there is nothing to cancel: no member carries out a change".to_owned(),
-                "look at tenure members: the change may be made already".to_owned(),
+                "check with tenure members whether the change is made already".to_owned(),
             );
         }
-        ChangeError::Begun => "wait until it is decided, then change the members back",
+        ChangeError::Begun => "wait until the change is decided; then undo it by another change",
         _ => {
-            // These name the remedy behind a colon.
-            let (what, fix) = text.split_once(": ").unwrap_or((&*text, "look at tenure members"));
+            // These texts name the remedy behind a colon.
+            let (what, fix) = text.split_once(": ").unwrap_or((&*text, "run tenure members"));
             return (what.replace('`', ""), fix.replace('`', ""));
         }
     };
@@ -166,24 +178,26 @@ fn unknown(cluster: &Cluster, known: &Unfinished, limit: Duration) -> Failure {
     let (what, fix) = match (decided, worker) {
         (Some(members), _) => (
             format!(
-                "epoch {} is decided ({}), and no quorum of it serves within {limit:?}",
+                "epoch {} is decided (members {}), but no quorum of its members serves after \
+                 {limit:?}",
                 members.id().number,
                 names(members.names())
             ),
-            "look at tenure members, and start the nodes that do not serve".to_owned(),
+            "list the members with tenure members, and start the nodes that do not serve"
+                .to_owned(),
         ),
         (None, Some(worker)) => carried_out(worker, limit),
         (None, None) => {
             let others = denied.as_ref().map(|(by, why)| format!("; {by} refuses: {why}"));
             let what = format!(
-                "no member says within {limit:?} that it carries out the change: {} {} not \
-                 answer, and may have begun it{}",
+                "no member has confirmed within {limit:?} that it carries the change out: {} {} \
+                 not answer, and may have begun the change{}",
                 names(silent),
                 if silent.len() == 1 { "does" } else { "do" },
                 others.unwrap_or_default()
             );
-            let fix = "check these nodes and the network to them; look at tenure members before \
-                       you ask again";
+            let fix = "check these nodes and the network to them; run tenure members before you \
+                       repeat the command";
             (what, format!("{fix}{}", of_keys(cluster)))
         }
     };
@@ -197,7 +211,7 @@ fn carried_out(worker: &Worker, limit: Duration) -> (String, String) {
         ChangePhase::Finding => "asks nodes which state directories they have",
         ChangePhase::Asking => "asks the members for their votes",
         ChangePhase::Ready => "asks the new members whether they are ready",
-        ChangePhase::Deciding => "has the members accept it",
+        ChangePhase::Deciding => "asks the members to accept the change",
     };
     let waits = match &waits_for[..] {
         [] => String::new(),
@@ -206,12 +220,12 @@ fn carried_out(worker: &Worker, limit: Duration) -> (String, String) {
     let what = format!("the change is not decided within {limit:?}: {name} {step}{waits}");
     let fix = match phase {
         ChangePhase::Deciding => {
-            "start the nodes that it waits for: the change can be cancelled no more, and tenure \
-             members shows when it is made"
+            "start the nodes that are down: the change can no longer be cancelled; tenure members \
+             shows when it is made"
         }
         ChangePhase::Finding | ChangePhase::Asking | ChangePhase::Ready => {
-            "start the nodes that it waits for, and look at tenure members: the change may still \
-             be made; or end it with tenure members cancel"
+            "start the nodes that are down, and run tenure members: the change may still be \
+             made; or end the change with tenure members cancel"
         }
     };
     (what, fix.to_owned())
@@ -260,63 +274,66 @@ mod tests {
         for (why, expected) in [
             (
                 ChangeError::Running { by: b.clone(), what },
-                "a carries out another change, remove d, which is not decided yet|wait for it, or \
-                 end it with tenure members cancel",
+                "a carries out another change (remove d), which is not decided yet|wait until that \
+                 change is decided, or end it with tenure members cancel",
             ),
             (
                 ChangeError::Deciding { before: 0, next: 1 },
-                "the members accept those of epoch 1, so no other change can follow epoch 0|wait \
-                 until epoch 1 serves, and ask again",
+                "the members are deciding on epoch 1, so epoch 0 takes no other change|wait until \
+                 a quorum serves in epoch 1, and repeat the change",
             ),
             (
                 ChangeError::Member { name: d.clone() },
-                "d is a member already|take another name, or replace it",
+                "d is a member already|give the new member another name, or replace this member \
+                 with tenure members replace",
             ),
             (
                 ChangeError::NotMember { name: d.clone() },
-                "d is no member|tenure members names them",
+                "d is no member|give the name of a member; tenure members lists them",
             ),
             (
                 ChangeError::NoBlank { name: d.clone() },
-                "no node d with an empty state directory asks to be let in|start it with these \
-                 members in its list and without --new, and ask again",
+                "no node d with an empty state directory asks to be let in|start d with the \
+                 present members in its list and without --new, and repeat the change",
             ),
             (
                 ChangeError::TwoBlanks { name: d.clone(), addresses },
                 "two nodes with the name d and an empty state directory ask to be let in, at \
-                 127.0.0.1:1 and 127.0.0.1:2|stop one of them, and ask again",
+                 127.0.0.1:1 and 127.0.0.1:2|stop one of these nodes, and repeat the change",
             ),
             (
                 ChangeError::Silent { who: vec![b, d] },
-                "b, d answered nothing|start what is down, or look at the way there, and ask again",
+                "too few members answer (no answer from b, d)|start the members that are down, or \
+                 check the network to them, and repeat the change",
             ),
             (
                 ChangeError::NotReady { who: vec![missing] },
-                "too few of the new members are ready to form a quorum (d cannot write its state \
-                 directory)|mend that, and ask again",
+                "fewer of the new members are ready than a quorum needs (d cannot write its state \
+                 directory)|mend these nodes, and repeat the change",
             ),
             (
                 ChangeError::QuorumsNeeded,
-                "the quorums are not a majority|give those of the new members with --quorums, and \
-                 ask again",
+                "the quorum system of the present members is not a majority|give the quorum system \
+                 of the new members with --quorums, and repeat the change",
             ),
         ] {
             assert_eq!(told(&why), expected);
         }
     }
 
-    /// These texts of the core have no remedy, or are about the node that answers.
+    /// The texts of these errors in the core have no remedy, or speak of the node that answers.
     #[test]
     fn remedies_are_added() {
         for (why, expected) in [
             (
                 ChangeError::Outside,
-                "a is no member of the present epoch|ask a member: tenure members names them",
+                "a is no member of the present epoch|ask a member; tenure members lists them",
             ),
             (
                 ChangeError::NoVote { why: NoVote::Starts },
-                "no member takes the change: a cannot vote on members, because the node starts, or \
-                 waits until old leases have ended|look at tenure members, and ask again",
+                "no member can carry the change out: a cannot vote on it, because the node starts, \
+                 or waits until old leases have ended|check the nodes with tenure members, and \
+                 repeat the command",
             ),
             (
                 ChangeError::Last { name: name("d") },
@@ -325,18 +342,18 @@ mod tests {
             ),
             (
                 ChangeError::NothingRuns,
-                "there is nothing to cancel: no member carries out a change|look at tenure \
-                 members: the change may be made already",
+                "there is nothing to cancel: no member carries out a change|check with tenure \
+                 members whether the change is made already",
             ),
             (
                 ChangeError::Unsealed,
-                "the cluster has no keys, and without keys members change only where all of them, \
-                 old and new, are on loopback|give the cluster keys (tenure keys new)",
+                "the cluster has no keys, and without keys the members can change only if all of \
+                 them, old and new, are on loopback|give the cluster keys (tenure keys new)",
             ),
         ] {
             assert_eq!(told(&why), expected);
         }
-        let fix = "|wait until it is decided, then change the members back";
+        let fix = "|wait until the change is decided; then undo it by another change";
         assert!(told(&ChangeError::Begun).ends_with(fix));
     }
 
@@ -355,18 +372,20 @@ mod tests {
         let expected = "the change is not decided within 30s: a asks the members for their votes, \
                         and waits for b, c";
         assert_eq!(what, expected);
-        assert!(fix.ends_with("or end it with tenure members cancel"), "{fix}");
+        assert!(fix.ends_with("or end the change with tenure members cancel"), "{fix}");
         let known = Unfinished { worker: worker(ChangePhase::Deciding), ..known };
-        assert!(said(&known).1.contains("can be cancelled no more"));
+        assert!(said(&known).1.contains("can no longer be cancelled"));
 
         let decided = Some(Arc::clone(cluster().config.membership()));
         let (what, _) = said(&Unfinished { decided, ..known });
-        assert_eq!(what, "epoch 0 is decided (a), and no quorum of it serves within 30s");
+        let expected =
+            "epoch 0 is decided (members a), but no quorum of its members serves after 30s";
+        assert_eq!(what, expected);
 
         let silent = vec![name("b")];
         let (what, fix) = said(&Unfinished { silent, ..Unfinished::default() });
-        let expected = "no member says within 30s that it carries out the change: b does not \
-                        answer, and may have begun it";
+        let expected = "no member has confirmed within 30s that it carries the change out: b does \
+                        not answer, and may have begun the change";
         assert_eq!(what, expected);
         assert!(fix.starts_with("check these nodes"), "{fix}");
     }

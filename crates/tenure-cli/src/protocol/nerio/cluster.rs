@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::protocol::Layers;
 use crate::settings::{Origins, table};
 
-/// The default of quorums.
+/// The default of the setting quorums.
 pub(super) const MAJORITY: &str = "majority";
 
 /// A cluster, and this process's address in it.
@@ -41,8 +41,8 @@ impl Cluster {
         Self::with(config, layers, node)
     }
 
-    /// Reads the cluster for a change of its members, and the quorums of the new ones: on the
-    /// command line quorums are those.
+    /// Reads the cluster for a change of its members, and the quorum system of the new members, if
+    /// the command line has the flag for quorums.
     pub fn with_new_quorums(layers: &mut Layers<'_>) -> Result<(Self, Option<String>), Failure> {
         let mut new = None;
         let config = config(layers, |layers| {

@@ -127,7 +127,7 @@ pub fn check_rights(
     Err(origins.usage(what, fix, &NAMES))
 }
 
-/// Refuses a change of members that no member would make, for lack of the right.
+/// Refuses a change of members if the key lacks the right to it.
 pub fn check_members(given: Option<&KeySetting>, origins: &Origins) -> Result<(), Failure> {
     match given.and_then(|given| given.keys.application()) {
         Some(grant) => {

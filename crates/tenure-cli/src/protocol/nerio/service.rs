@@ -158,7 +158,7 @@ impl Service {
         Reaction::Changed { warned: false }
     }
 
-    /// Enters a stage in which the node grants no more, for the reason in this notice.
+    /// Enters a stage in which the node no longer grants, for the reason in this notice.
     fn end(&mut self, stage: &'static str, notice: &Notice) -> Reaction {
         self.enter(stage);
         self.waits = Some(notice.to_string());

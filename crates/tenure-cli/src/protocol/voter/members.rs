@@ -21,7 +21,7 @@ use crate::failure::{self, Failure};
 use crate::protocol::{MadeChange, Member, MemberChange, Members, NewMember};
 use crate::settings::{Origin, Origins};
 
-/// Default time for which a change is repeated while it must wait for the change before it.
+/// Default time for which the command repeats a change that must wait for an earlier change.
 const PATIENCE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(200);
 /// Shortest limit for a single question: the command waits for nothing else meanwhile.
@@ -239,26 +239,28 @@ fn state(
     }
 }
 
-/// The change of the electorate, if voters have such a change.
+/// The same change for voters; an error if voters have no such change.
 pub(super) fn of_voters(change: &MemberChange, origins: &Origins) -> Result<Change, Failure> {
     match change {
         MemberChange::Add(NewMember { name, hosts }) if hosts.is_empty() => {
             Ok(Change::Add(name.clone()))
         }
         MemberChange::Add(NewMember { name, .. }) => {
-            let what = format!("voter {name} tells others its URL itself, and has no address here");
+            let what =
+                format!("voter {name} tells others its URL, so the command takes no address");
             let fix = format!("write the name alone: tenure members add {name}");
             Err(Failure::usage(what, fix).origin(Origin::Argument("NAME")))
         }
         MemberChange::Remove(name) => Ok(Change::Remove(name.clone())),
         MemberChange::Replace(name) => {
-            let what = "voters are removed and added, and not replaced";
-            let fix = format!("tenure members remove {name}, then tenure members add {name}");
+            let what = "voters cannot be replaced by one command";
+            let fix =
+                format!("run tenure members remove {name}; then run tenure members add {name}");
             Err(origins.usage(what, fix, &["protocol"]))
         }
         MemberChange::Cancel => {
-            let what = "a change of voters is not cancelled: the leader makes it at once";
-            let fix = "take it back: tenure members add, or tenure members remove";
+            let what = "a change of voters cannot be cancelled: the leader makes it at once";
+            let fix = "undo the change with tenure members add or tenure members remove";
             Err(origins.usage(what, fix, &["protocol"]))
         }
     }

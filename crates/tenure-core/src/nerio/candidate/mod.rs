@@ -308,9 +308,9 @@ impl Candidate {
         }
     }
 
-    /// Goes on in another epoch: asks its members, and gives up there as well. A claim stays,
-    /// because the grants behind it do; answers of the epoch before count no more (2.5.1): p has an
-    /// old ok of a. With that of d, in the next epoch of a, d and e, p would have a quorum there.
+    /// Goes on in another epoch: asks its members, and sends releases to them, too. A claim stays,
+    /// because its grants stay. Answers of the previous epoch are ignored (2.5.1): p has an old ok
+    /// of a; with an ok of d, in the next epoch of a, d and e, p would have a quorum there.
     pub(super) fn switch(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         if let Some(pending) = &mut self.pending {
             pending.switch(now, &context.membership);

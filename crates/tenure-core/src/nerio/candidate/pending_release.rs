@@ -60,7 +60,7 @@ impl PendingRelease {
         context: &Context,
     ) -> Self {
         let longest = context.config.lease.max(context.config.lease_first());
-        // Leases of the epoch before may last, too.
+        // Leases of the previous epoch may still last.
         let epochs = context.before(now).into_iter().chain([&context.membership]);
         Self {
             start,
@@ -108,7 +108,7 @@ impl PendingRelease {
         told
     }
 
-    /// Adds the members of another epoch, which becomes the present one. The epoch before stays,
+    /// Adds the members of another epoch, which becomes the present one. The previous epoch stays,
     /// since the candidate may hold grants there.
     pub(super) fn switch(&mut self, now: Time, membership: &Arc<Membership>) {
         if self.targets.len() > 1 {

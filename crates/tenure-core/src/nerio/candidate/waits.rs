@@ -235,12 +235,12 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
         Refusal::Wedged { next } => (
             "wedged",
             alloc::format!(
-                "its members are changed to those of epoch {next}, which it has not entered yet"
+                "it has accepted the members of epoch {next}, and has not entered that epoch yet"
             )
             .into(),
         ),
         Refusal::Removed { epoch } => {
-            ("removed", alloc::format!("it is no member any more since epoch {epoch}").into())
+            ("removed", alloc::format!("it is no member since epoch {epoch}").into())
         }
         Refusal::Held { .. } | Refusal::Quarantine { .. } | Refusal::Recovering { .. } => {
             ("not-now", alloc::format!("{refusal}").into())

@@ -29,7 +29,7 @@ pub enum ConfigError {
     )]
     Unreachable { name: NodeName, address: HostPort },
     #[error(
-        "the quorum system is over {expected} members, the list has {found}; make both from the \
+        "the quorum system is for {expected} members, but the list has {found}; make both from the \
          same list"
     )]
     QuorumMembers { expected: usize, found: usize },

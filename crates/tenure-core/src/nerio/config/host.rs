@@ -163,7 +163,7 @@ fn broken(host: &str) -> Option<&'static str> {
     }
     let last = name.rsplit('.').next().unwrap_or_default();
     let number = last.bytes().all(|byte| byte.is_ascii_digit());
-    number.then_some("the last part of a name is not a number")
+    number.then_some("the last part of a DNS name must not be a number")
 }
 
 impl Serialize for HostPort {

@@ -154,7 +154,7 @@ fn members_refusal_has_a_reason() {
     }
     assert_eq!(
         refused(|c| c.quorums = Quorums::majority(5).unwrap()),
-        "the quorum system is over 5 members, the list has 3; make both from the same list"
+        "the quorum system is for 5 members, but the list has 3; make both from the same list"
     );
 }
 

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! proposer ── Prepare ──> members of the epoch    <── Promise ── by a quorum
-//!          ── ReadyRead ─> seats of the successor  <── Ready ─── by a quorum, for an own proposal
+//!          ── ReadyRead ─> seats of the successor  <── Ready ─── by a quorum, for its own proposal
 //!          ── Accept ───> members of the epoch    <── Accepted ─ by a quorum: decided
-//!          ── Decided ──> members before and after
+//!          ── Decided ──> members of both epochs
 //! ```
 //!
-//! All of these messages are free: their envelope's epoch means nothing, and they name their epochs
-//! themselves. Answers are bound to the asker's incarnation.
+//! These messages are bound to no epoch: their bodies name epochs, and recipients ignore the epoch
+//! of the envelope. Each answer names the incarnation that asked.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -49,9 +49,10 @@ pub struct Promise {
 /// Whether a member promised a ballot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum PromiseOutcome {
-    /// Promised, with the successor of the highest ballot that the member had accepted.
+    /// The member promises the ballot; `accepted` is the successor that it accepted by the highest
+    /// ballot.
     Promised { accepted: Option<(Ballot, EpochId)> },
-    /// Refused, because the member promised this later ballot.
+    /// The member refuses, because it has promised the later ballot `above`.
     Refused { above: Ballot },
 }
 
@@ -84,7 +85,7 @@ pub struct Decided {
     pub successor: EpochId,
 }
 
-/// Proposer to a seat of the successor: can you serve in it?
+/// Proposer to a seat of the successor: can you serve in that epoch?
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct ReadyRead {
     pub successor: EpochId,
@@ -106,11 +107,11 @@ pub struct Ready {
 pub enum Unready {
     #[error("cannot write its state directory")]
     Disk,
-    #[error("has another state directory")]
+    #[error("has a state directory other than the one that the change names")]
     OtherMemory,
     #[error("is in another epoch")]
     OtherEpoch,
-    #[error("has another cluster name or drift")]
+    #[error("has settings with another cluster name or drift")]
     OtherSettings,
 }
 

@@ -1,7 +1,7 @@
 //! Changes of members: an operator's question to any member, and the answer.
 //!
-//! A change adds, removes or replaces one seat. Two seats at once could end in an epoch without a
-//! quorum through a single crash (T12).
+//! A change adds, removes or replaces one seat. If two seats changed at once, a single crash could
+//! leave the next epoch without a quorum (T12).
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -17,8 +17,8 @@ use crate::name::{NodeName, Text};
 use crate::time::Time;
 use crate::waiting::List;
 
-/// An operator's question to a member: change the members. The asker repeats it, with the same
-/// number, to hear how far the change is; any member takes it.
+/// An operator's question to any member: change the members. The operator repeats the question,
+/// with the same number, to learn the state of the change.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Change {
     /// Time of the question on the asker's clock.
@@ -42,13 +42,13 @@ pub enum SeatChange {
     Remove {
         name: NodeName,
     },
-    /// Another state directory of a member: that of the running node with this name which has
-    /// entered no epoch, or `instance` if there are two.
+    /// Another memory for a member: that of the running node with this name that has entered no
+    /// epoch, or `instance` if two such nodes run.
     Replace {
         name: NodeName,
         instance: Option<Instance>,
     },
-    /// No change, but the end of the one that this member carries out.
+    /// Ends the change that this member carries out.
     Cancel,
 }
 
@@ -63,7 +63,7 @@ pub struct Changed {
     pub state: ChangeState,
 }
 
-/// How far a change is.
+/// The state of a change.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum ChangeState {
     Working {
@@ -75,7 +75,7 @@ pub enum ChangeState {
     Done {
         epoch: EpochId,
     },
-    /// Another change was decided instead. Ask again where this one is still wanted.
+    /// Another change was decided instead. The operator repeats this change if it is still wanted.
     Superseded {
         epoch: EpochId,
     },
@@ -88,11 +88,11 @@ pub enum ChangeState {
 pub enum ChangePhase {
     /// The member asks nodes for their memories.
     Finding,
-    /// The members are asked to promise a ballot.
+    /// The member asks all members to promise a ballot.
     Asking,
-    /// The new members are asked whether they are ready.
+    /// The member asks the new members whether they are ready.
     Ready,
-    /// The members are asked to accept: the change cannot be cancelled any more.
+    /// The member asks all members to accept the change, which can no longer be cancelled.
     Deciding,
 }
 
@@ -100,8 +100,8 @@ pub enum ChangePhase {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, thiserror::Error)]
 pub enum ChangeError {
     #[error(
-        "{by} has asked for another change, {what}, which is not decided yet: wait for it, or end \
-         it with `tenure members cancel`"
+        "another change ({what}, ordered by {by}) is not decided yet: wait until that change is \
+         decided, or end it with `tenure members cancel`"
     )]
     Running {
         by: NodeName,
@@ -109,70 +109,77 @@ pub enum ChangeError {
         what: SeatChange,
     },
     #[error(
-        "the members accept those of epoch {next}, so no other change can follow epoch {before}: \
-         wait until epoch {next} serves, and ask again"
+        "the members are deciding on epoch {next}, so epoch {before} takes no other change: wait \
+         until a quorum serves in epoch {next}, and repeat the change"
     )]
     Deciding { before: u64, next: u64 },
-    #[error("this node is no member of the present epoch: ask a member (`tenure members`)")]
+    #[error(
+        "this node is no member of the present epoch: ask a member; `tenure members` lists them"
+    )]
     Outside,
-    #[error("this node cannot vote on members: {why}. Ask another member")]
+    #[error("this node cannot vote on a change of members: {why}. Ask another member")]
     NoVote { why: NoVote },
-    #[error("{name} is a member already: take another name, or replace it")]
+    #[error(
+        "{name} is a member already: give the new member another name, or replace this member with \
+         `tenure members replace`"
+    )]
     Member { name: NodeName },
-    #[error("{name} is no member: `tenure members` names them")]
+    #[error("{name} is no member: give the name of a member; `tenure members` lists them")]
     NotMember { name: NodeName },
     #[error("{name} is the only member, and a cluster needs one")]
     Last { name: NodeName },
-    #[error("a cluster has at most {max} members: remove one first")]
+    #[error("the cluster has {max} members, and no cluster may have more: remove a member first")]
     Full { max: usize },
-    #[error("{name} needs 1 to {max} addresses")]
+    #[error("the new member {name} needs 1 to {max} addresses")]
     Hosts { name: NodeName, max: usize },
     #[error(
-        "no node {name} with an empty state directory asks to be let in: start it with these \
-         members in its list and without --new, and ask again"
+        "no node {name} with an empty state directory asks to be let in: start {name} with the \
+         present members in its list and without --new, and repeat the change"
     )]
     NoBlank { name: NodeName },
     #[error(
         "two nodes with the name {name} and an empty state directory ask to be let in, at {} and \
-         {}: stop one of them, and ask again",
+         {}: stop one of these nodes, and repeat the change",
         .addresses[0],
         .addresses[1]
     )]
     TwoBlanks { name: NodeName, addresses: [SocketAddr; 2] },
     #[error(
-        "{} answered nothing: start what is down, or look at the way there, and ask again",
+        "too few members answer (no answer from {}): start the members that are down, or check \
+         the network to them, and repeat the change",
         List(.who, ", ")
     )]
     Silent { who: Vec<NodeName> },
     #[error(
-        "too few of the new members are ready to form a quorum ({}): mend that, and ask again",
+        "fewer of the new members are ready than a quorum needs ({}): mend these nodes, and \
+         repeat the change",
         List(.who, ", ")
     )]
     NotReady { who: Vec<Missing> },
     #[error(
-        "the quorums are not a majority: give those of the new members with --quorums, and ask \
-         again"
+        "the quorum system of the present members is not a majority: give the quorum system of \
+         the new members with --quorums, and repeat the change"
     )]
     QuorumsNeeded,
     /// The quorums, or the document with them, break a rule.
     #[error("{why}")]
     Document { why: Text },
     #[error(
-        "the document of the new members takes {bytes} bytes, and a change can carry {max}: use \
-         weights for the quorums"
+        "the document of the next epoch takes {bytes} bytes, and at most {max} are allowed: write \
+         the quorums as weights"
     )]
     TooLong { bytes: usize, max: usize },
     #[error("there is nothing to cancel: this member carries out no change")]
     NothingRuns,
     #[error(
-        "the change can be cancelled no more: a member may have accepted it, and serves again only \
-         when it is decided"
+        "the change can no longer be cancelled: a member may have accepted the change, and grants \
+         nothing until it is decided"
     )]
     Begun,
     /// The driver refuses a question that no key seals.
     #[error(
-        "the cluster has no keys, and without keys members change only where all of them, old and \
-         new, are on loopback: give the cluster keys (`tenure keys new`)"
+        "the cluster has no keys, and without keys the members can change only if all of them, old \
+         and new, are on loopback: give the cluster keys (`tenure keys new`)"
     )]
     Unsealed,
 }
@@ -182,9 +189,9 @@ pub enum ChangeError {
 pub enum NoVote {
     #[error("the node starts, or waits until old leases have ended")]
     Starts,
-    #[error("its state directory was lost in this epoch, and with it its earlier votes")]
+    #[error("its state directory was lost in this epoch, and with the directory its earlier votes")]
     Forgot,
-    #[error("the quorums are too long to be written down; use weights")]
+    #[error("its quorum system is too long for the state directory; write the quorums as weights")]
     TooLong,
 }
 
@@ -197,7 +204,8 @@ pub struct Missing {
 }
 
 impl Change {
-    /// Most bytes of a question, so that it fits into a datagram. A member sees no longer one.
+    /// Maximum number of bytes of a question, which must fit into a datagram. No member receives a
+    /// longer one.
     pub const BYTES_MAX: usize = 1_000;
 
     /// Whether the question fits into a datagram.
@@ -219,12 +227,12 @@ impl SeatChange {
 }
 
 impl Changed {
-    /// Most names in an answer.
+    /// Maximum number of names in an answer.
     pub const NAMES_MAX: usize = 12;
 }
 
 impl ChangeState {
-    /// Whether nothing more follows.
+    /// Whether the change has ended.
     #[must_use]
     pub const fn is_final(&self) -> bool {
         !matches!(self, Self::Working { .. })

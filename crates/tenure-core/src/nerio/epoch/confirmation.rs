@@ -1,4 +1,4 @@
-//! The words of members about the epoch of a node without a grantor.
+//! The answers of members about the epoch of a node without a grantor.
 //!
 //! The node begins with the epoch of its settings, whose list may be incomplete or old, and any
 //! single member may be a stray one: an operator gave it an empty directory and another list. So
@@ -7,11 +7,11 @@
 //! - *A quorum confirms.* A node and the stray member c have an old list. If the answer of c
 //!   confirmed the epoch of that list, the node would ignore all other members for ever.
 //! - *A quorum that agrees on another epoch 0 moves the node.* The stray member c is a cluster by
-//!   itself. If its word sufficed, the node would lead by c alone, beside a leader of a and b. Nor
-//!   does it suffice in a list of two, where c leaves no quorum. Two stray members do not agree if
-//!   each is a cluster by itself.
-//! - *Only the latest word of a member counts*, by the Start of its question. A delayed word may be
-//!   of a cluster that the member has left.
+//!   itself. If its answer sufficed, the node would lead by c alone, beside a leader of a and b.
+//!   Nor does it suffice in a list of two, where c leaves no quorum. Two stray members do not agree
+//!   if each is a cluster by itself.
+//! - *Only a member's latest answer is used*, by the Start of its question. The member may have
+//!   left the cluster that a delayed answer names.
 
 use super::super::by_member::ByMember;
 use super::super::quorum::MemberSet;
@@ -22,11 +22,11 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Confirmation {
     is_confirmed: bool,
-    /// Time at which the node entered the epoch. No word about an earlier question counts.
+    /// Time at which the node entered the epoch. Answers to earlier questions are ignored.
     since: Time,
     /// Members that have answered in the epoch.
     answered: MemberSet,
-    /// Members that have named another epoch 0 since, with its digest.
+    /// Members whose latest answer names another epoch 0, with its digest.
     elsewhere: ByMember<u64>,
     /// Start of the latest question that each member has answered.
     latest: ByMember<Time>,
@@ -43,12 +43,12 @@ impl Confirmation {
         self.is_confirmed
     }
 
-    /// Notes that the epoch is confirmed, and forgets the words of members.
+    /// Notes that the epoch is confirmed, and forgets the answers of members.
     pub(in crate::nerio) fn confirm(&mut self) {
         *self = Self { is_confirmed: true, ..Self::new(self.since) };
     }
 
-    /// Whether the answer of `member` to the question of `start` is its latest word.
+    /// Whether the question of `start` is the latest that `member` has answered in this epoch.
     pub(in crate::nerio) fn is_latest(&self, member: usize, start: Time) -> bool {
         let is_later = self.latest.get(member).is_none_or(|latest| start >= *latest);
         start >= self.since && is_later
@@ -75,9 +75,9 @@ impl Confirmation {
         }
     }
 
-    /// Notes that the [latest](Self::is_latest) word of `member`, about the question of `start`,
-    /// names another epoch 0, with this digest. An earlier answer stays: it may be one of the oks
-    /// by which a candidate leads.
+    /// Notes that `member` names another epoch 0, with this digest, in its
+    /// [latest](Self::is_latest) answer, to the question of `start`. An earlier answer in this
+    /// epoch stays: it may be one of the oks by which a candidate leads.
     pub(in crate::nerio) fn names(&mut self, member: usize, start: Time, founding: u64) {
         if !self.is_confirmed {
             self.latest.insert(member, start);

@@ -4,8 +4,8 @@
 //! every number is little-endian:
 //!
 //! 1. `nerio epoch 1`, the name of this encoding;
-//! 2. the cluster's name, the epoch's number, number and digest of the epoch before, the digest of
-//!    epoch 0;
+//! 2. the cluster's name, the epoch's number, number and digest of the previous epoch, the digest
+//!    of epoch 0;
 //! 3. the origin, 1 byte, and ρ in parts per billion, 4 bytes;
 //! 4. the number of seats, and of each: name, memory (16 bytes), number of hosts, each host;
 //! 5. the quorum system as a text of names, and the floor.
@@ -67,7 +67,7 @@ pub struct Seat {
 pub enum Origin {
     /// The cluster was founded.
     Founded,
-    /// A quorum of the epoch before decided on other members.
+    /// A quorum of the previous epoch decided on other members.
     Changed,
     /// An operator replaced members after too many were lost.
     Recovered,
@@ -82,21 +82,24 @@ pub enum DocumentError {
     Cluster { theirs: ClusterName, ours: ClusterName },
     #[error("the document has drift {theirs}, and this node has {ours}")]
     Drift { theirs: Drift, ours: Drift },
-    #[error("an epoch {number} of this origin cannot follow epoch {before}")]
+    #[error("epoch {number} cannot follow epoch {before} in a document of this origin")]
     Number { number: u64, before: u64 },
-    #[error("the document names another epoch 0 than the epoch before it")]
+    #[error("the document follows an epoch 0, and names another epoch 0 as its founding")]
     Founding,
-    #[error("only a founding or a recovery sets a floor of fences")]
+    #[error("the document sets a floor of fences, and is of no founding and no recovery")]
     Floor,
     #[error("the floor of fences is {floor}; at most {max} is allowed")]
     FloorTooHigh { floor: Fence, max: Fence },
     #[error("the document has {count} seats; it must have 1 to {max}")]
     Seats { count: usize, max: usize },
-    #[error("seat {name} does not come after the seat before it, by name")]
+    #[error("the seats are not in the order of names: {name} comes too late, or twice")]
     Order { name: NodeName },
-    #[error("the seats {first} and {second} have one memory")]
+    #[error("the seats {first} and {second} have the same memory")]
     InstanceTwice { first: NodeName, second: NodeName },
-    #[error("seat {name} has no memory, or has one in a document from an upgrade")]
+    #[error(
+        "seat {name} must have a memory, except in a document from an upgrade, where it must have \
+         none"
+    )]
     Instance { name: NodeName },
     #[error("seat {name} has {count} hosts; at most {max} are allowed")]
     Hosts { name: NodeName, count: usize, max: usize },
@@ -111,8 +114,8 @@ pub enum DocumentError {
 }
 
 impl DocumentError {
-    /// Whether the copy of another member may fit, for a document of this origin: the digest of an
-    /// upgraded document does not cover the fault.
+    /// Whether the copy of another member may lack this fault, for a document of this origin. The
+    /// digest of an upgraded document does not cover such faults, so copies may differ.
     pub(in crate::nerio) const fn is_of_copy(&self, origin: Origin) -> bool {
         let is_outside = matches!(
             self,
@@ -129,12 +132,12 @@ impl DocumentError {
 }
 
 impl Seat {
-    /// Most hosts of a seat.
+    /// Maximum number of hosts of a seat.
     pub const HOSTS_MAX: usize = 4;
 }
 
 impl Document {
-    /// Most bytes of a document on the wire and on the disk.
+    /// Maximum number of bytes of a document on the wire and on the disk.
     pub const BYTES_MAX: usize = 8_192;
     /// The highest number: a recovery skips a thousand numbers.
     pub const NUMBER_MAX: u64 = 1 << 52;

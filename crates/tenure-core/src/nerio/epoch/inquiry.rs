@@ -1,4 +1,5 @@
-//! The question of a member that enters an epoch, and its answer: the rests of leases before it.
+//! The question of a member that enters an epoch, and the answer: the rests of leases that were
+//! granted before that epoch.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -30,21 +31,21 @@ pub struct Rests {
     /// Election after which the page begins, as the question named it.
     pub after: Option<ElectionName>,
     pub rests: Vec<HeldRest>,
-    /// Whether elections are left after the last of the page.
+    /// Whether further pages follow.
     pub more: bool,
 }
 
 /// The reason why a member may answer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum AcceptorState {
-    /// The member accepted `into` by `ballot` in `epoch`, and grants nothing any more there.
+    /// The member accepted `into` by `ballot` in `epoch`, and grants nothing in `epoch` any more.
     Wedged { epoch: EpochId, ballot: Ballot, into: EpochId },
-    /// The member has entered the epoch, and answers for all of the epoch before.
+    /// The member has entered the epoch, and answers for all of the previous epoch.
     Entered,
 }
 
 impl Rests {
-    /// Most bytes of a page, so that an answer is at most four times as long as its question.
+    /// Maximum number of bytes of a page: an answer is at most four times as long as its question.
     pub const BYTES_MAX: usize = 980;
 }
 

@@ -14,9 +14,9 @@ use super::{
 use crate::name::NodeName;
 use crate::time::Time;
 
-/// Most questions for one part.
+/// Maximum number of questions for one part.
 const TRIES_MAX: u8 = 5;
-/// Most verdicts that a node remembers.
+/// Maximum number of verdicts that a node remembers.
 const VERDICTS_MAX: usize = 4;
 /// Number of times that a node hears of an unreadable document before it reads that one again.
 const SKIPS: u8 = 3;
@@ -37,9 +37,9 @@ pub(in crate::nerio) enum Verdict {
     Fits(Arc<Membership>),
     /// The document does not fit the settings.
     Misfit(DocumentError),
-    /// A member did not send the document, or the copy of that member is damaged, too long, or
-    /// wrong where no digest covers it. Another member may send a better copy: the node reads the
-    /// document again after so many more messages that name it.
+    /// A member did not send the document, or its copy is damaged, too long, or wrong in a part
+    /// that no digest covers. Another member may send a better copy: the node reads the document
+    /// again after `skips` more messages that name the epoch.
     Unreadable { skips: u8 },
 }
 
@@ -60,7 +60,7 @@ struct Reading {
     last: Time,
     /// Time of the next question, unless an answer comes first.
     again: Time,
-    /// Questions for the present part.
+    /// Number of questions for the present part.
     tries: u8,
 }
 

@@ -18,7 +18,7 @@ use crate::name::NodeName;
 /// A membership is apart from the settings of a node ([`Config`]) because
 /// section 10.6 replaces it while the node runs. A node begins with the membership that its grantor
 /// has written down, or with that of its [settings](super::super::Checked::membership). A node
-/// without a grantor learns that of the members.
+/// without a grantor learns the latest membership from members.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Membership {
     id: EpochId,

@@ -2,14 +2,17 @@
 //!
 //! An epoch is a membership with a number, and a [document](Document) describes it. A node begins
 //! with the membership of its settings. A grantor [writes it down](super::Record::Identity), and
-//! goes by that from then on, whatever its settings say. A node without a grantor goes on in the
-//! epoch that members of its list [name](Current), once it has [read](DocumentReader) the document,
-//! so its list may be incomplete or old. A quorum then confirms the epoch.
+//! uses it from its first start on, whatever its settings say. A node without a grantor goes on in
+//! the epoch that members of its list [name](Current), once it has [read](DocumentReader) the
+//! document, so its list may be incomplete or old. A quorum then confirms the epoch.
 //!
 //! The members of an epoch decide its successor by [proposals](Proposer) and durable
 //! [votes](Vote). A member of the successor enters it with an [inheritance](Inheritance): the
-//! leases of the epoch before that may not be over. The grantor's files `votes.rs`, `proposals.rs`
-//! and `joining.rs` put these three to use.
+//! leases of the previous epoch that may last. The grantor's files `votes.rs`, `proposals.rs` and
+//! `joining.rs` use these three.
+//!
+//! A number such as 2.1.3 names a rule, and T10 names a trace that a simpler rule allows. Comments,
+//! tests and the patches in `mutants/nerio` cite both.
 
 mod ballots;
 mod change;

@@ -13,7 +13,8 @@
 //! [missing](Proposer::missing) members when the phase changes and at each timeout. The caller
 //! draws the length of the timeout: two proposers that retry at once bar each other for ever.
 //!
-//! Rules, by their number in the design of epochs, each with the trace that refutes a simpler one:
+//! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
+//! one:
 //!
 //! - 2.1.1: *The next ballot is above all ballots heard of.* A ballot below a promise is refused
 //!   for ever.
@@ -24,16 +25,15 @@
 //! - 2.1.7: *Acceptances of one ballot decide.* a has S by ballot 1, c has T by 2, b has S by 3 and
 //!   d has S by 4. Three members have S, and nothing is decided: ballot 5 of a, c and e finds T by
 //!   2 above S by 1 (T1).
-//! - 2.1.10: *A proposal cannot be cancelled once a member may have accepted one.* That member is
+//! - 2.1.9: *A wedged member proposes the successor that it has accepted.* The proposer of S died.
+//!   A member that has accepted S proposes S whether the seats of S are ready or not: only a
+//!   decision frees the member.
+//! - 2.1.10: *A proposal cannot be cancelled once a member may have accepted it.* That member is
 //!   wedged, and only a decision lets it serve again.
 //!
-//! - 2.1.9: *A member that is wedged proposes what it has accepted.* The proposer of S died. A
-//!   member that is wedged for S goes on with S whether its seats are ready or not: nothing else
-//!   can free the member.
-//!
 //! In an upgraded epoch the caller [leaves out](Proposer::forget) the answers of members that
-//! another answer replaces (T10). A founding needs promises of all names instead, and is not built
-//! here.
+//! another answer replaces (T10). A founding would need the promises of all members, and is not
+//! built here.
 
 use alloc::sync::Arc;
 
@@ -68,11 +68,11 @@ pub struct Proposer {
     /// Highest ballot that an answer named.
     heard: Ballot,
     phase: Phase,
-    /// Members of the epoch before that answered the present question for the present ballot.
+    /// Members of the ending epoch that answered the present question for the present ballot.
     answers: MemberSet,
     /// Accepted successor of the highest ballot among these promises and `carried`.
     highest: Option<(Ballot, EpochId)>,
-    /// Accepted successor of the proposing member itself.
+    /// Successor that the proposing member itself has accepted, and its ballot.
     carried: Option<(Ballot, EpochId)>,
     /// Seats of the proposed successor that are ready.
     ready: MemberSet,
@@ -107,8 +107,9 @@ impl Proposer {
     }
 
     /// Notes that the proposing member itself has accepted this successor. The proposer goes on
-    /// with it, unless a promise names one of a higher ballot. No promise of the member is needed:
-    /// a successor that was decided by a ballot is that of all higher ballots.
+    /// with this successor, unless a promise names a successor of a higher ballot. The member need
+    /// not promise first: if a ballot has decided a successor, all higher ballots have the same
+    /// one.
     pub fn carry(&mut self, accepted: (Ballot, EpochId)) {
         self.is_begun = true;
         self.carried = self.carried.max(Some(accepted));
@@ -125,7 +126,7 @@ impl Proposer {
         self.answers = self.answers.minus(MemberSet::EMPTY.with(member));
     }
 
-    /// The present ballot. Answers for another one do not count.
+    /// The present ballot. Answers for another ballot are ignored.
     #[must_use]
     pub const fn ballot(&self) -> Ballot {
         self.ballot
@@ -176,7 +177,7 @@ impl Proposer {
     }
 
     /// Notes that a seat of `successor` is ready: the member has the document, can write its
-    /// directory, and serves the epoch before or no epoch. True if the phase changed.
+    /// directory, and serves the previous epoch or no epoch. True if the phase changed.
     pub fn on_ready(&mut self, seat: usize, successor: EpochId) -> bool {
         if successor == self.own.id() {
             self.ready = self.ready.with(seat);

@@ -1,35 +1,37 @@
-//! The rests of leases that a member inherits from the epoch before its own.
+//! The rests of leases that a member inherits from the previous epoch.
 //!
 //! Section 10.6 lets a grantor wedge only without an outstanding grant, so each change waits for
 //! leases to end. Here a grantor wedges at once, and its [answer](Page) names each holder with the
 //! rest of its grant, `F - C`. A member of the next epoch collects answers of a quorum and grants
-//! to no candidate while another may still lead by the epoch before. So the holder leads on.
+//! to no candidate while another may still lead by the previous epoch. So the holder keeps leading.
 //!
-//! Each answer is a statement that stays true for ever: a wedged member grants nothing, and a rest
-//! that counts from its receipt ends no earlier than the claim on any clock. (The claim ends within
+//! Each answer stays true for ever: a wedged member grants nothing, and a rest that is measured
+//! from its receipt ends no earlier than the claim, on any clock. (The claim ends within
 //! `(F - C) / (1 + ρ)` of real time, which is at most `F - C` on any clock. The same holds for a
 //! rest that another member passes on.)
 //!
-//! Rules, by their number in the design of epochs, each with the trace that refutes a simpler one:
+//! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
+//! one:
 //!
 //! - 2.1.7: *One ballot ends the epoch.* Three of five have accepted S, each by another ballot. A
 //!   proposer may find T above S, and then two epochs run (T1).
-//! - 2.1.8: *Ballots after a known decision count as well.* a and b accept S by ballot 1: decided.
-//!   b accepts it again by ballot 2, whose proposer dies; c is down. No member ever finds two
-//!   acceptances of one ballot (T2).
+//! - 2.1.8: *Acceptances after a known decision are added up.* a and b accept S by ballot 1:
+//!   decided. b accepts it again by ballot 2, whose proposer dies; c is down. No member ever finds
+//!   two acceptances of one ballot (T2).
 //! - 2.2.2: *A member with incomplete answers names an unknown holder to others.* d enters, and the
 //!   page with the election of p has not arrived. e asks d alone.
 //! - 2.3.1: *A quorum answers.* p leads by a and b. The only answer is that of c, which granted
 //!   nothing.
-//! - 2.4.1: *A rest counts from its receipt.* A question of 0 is answered at 6. A fast clock that
-//!   counts from the question has the rest over before the claim ends.
+//! - 2.4.1: *A rest is measured from its receipt.* A member asks at 0, and has the answer at 6. If
+//!   its fast clock measures from the question, the rest ends before the claim.
 //! - 2.4.1: *An election that an answer does not cover is held by somebody unknown.* The page with
 //!   the election of p is lost.
 //! - 2.4.1: *A member that forgot its grants names an unknown holder of everything.* a, which
 //!   granted to p, has started again, and answers with c. A page of a from before that start may
-//!   arrive later: the longest unknown rest of a member's pages counts.
-//! - 2.4.2: *A rest is over when a quorum of answers has it over.* p leads by a and c; b has just
-//!   started again and names an unknown holder. With the longest rest of all three, p loses (T3).
+//!   arrive later: the longest unknown rest of a member's pages is used.
+//! - 2.4.2: *A rest ends when it has ended by the answers of a quorum.* p leads by a and c; b has
+//!   just started again and names an unknown holder. With the longest rest of all three, p loses
+//!   (T3).
 //! - 2.4.5: *Each holder keeps its own rest.* p leads by a and c, and b granted to q for longer. If
 //!   only the longest rest of the election is kept, it is that of q, and q is granted.
 //! - 2.4.6: *A grant lasts at least as long as the inherited rest of its holder.* p, with a long
@@ -37,10 +39,10 @@
 //!   first, and q is granted.
 //! - 2.4.10: *A release ends a rest from its Start on.* p leads a second time, and the release of
 //!   its first leadership arrives in the next epoch (T13).
-//! - 2.4.10: *A release that comes before the page of its holder counts as well.* p resigns, and
-//!   the page that names p arrives after the release: nobody could lead until p's rest ends.
-//! - 2.4.10: *A release comes from the address of the holder.* Any sender that has read the
-//!   incarnation of p, which observers may ask for, could end the lease of p otherwise.
+//! - 2.4.10: *A release also ends rests that later pages name.* p resigns, and the page that names
+//!   p arrives after the release. If the release is forgotten, nobody leads until p's rest ends.
+//! - 2.4.10: *A release comes from the address of the holder.* Observers can learn the incarnation
+//!   of p. Without this rule any of them could end the lease of p.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -58,21 +60,21 @@ use crate::fence::Fence;
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// Most ballots whose acceptances are kept: the latest.
+/// Maximum number of ballots whose acceptances are kept; the earliest is dropped.
 const BALLOTS_MAX: usize = 64;
 
 /// The member that answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Source {
-    /// A member of the epoch before that accepted the successor `into` by `ballot`.
+    /// A member of the previous epoch that accepted the successor `into` by `ballot`.
     Wedged {
-        /// Position in the epoch before.
+        /// Position in the previous epoch.
         member: usize,
         ballot: Ballot,
         into: EpochId,
     },
-    /// A member that has entered the epoch, and so answers for all of the epoch before. The caller
-    /// checks that the document of the epoch names the instance.
+    /// A member that has entered the epoch, and so answers for all of the previous epoch. The
+    /// caller checks that the document of the epoch names the instance.
     Entered { instance: Instance },
 }
 
@@ -88,12 +90,13 @@ impl Source {
 /// The member whose pages belong to one answer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Answerer {
-    /// A position in the epoch before.
+    /// A wedged member, by its position in the previous epoch.
     Member(usize),
+    /// A member that has entered the epoch.
     Entered(Instance),
 }
 
-/// The part of an answer that bounds everything, whichever pages arrive.
+/// The part of an answer that bounds all rests, whichever pages arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct RestBounds {
     /// Longest of the rests that the member may have granted or inherited.
@@ -110,7 +113,7 @@ pub struct RestBounds {
 pub struct HeldRest {
     pub election: ElectionName,
     pub who: Who,
-    /// Source of the holder's requests.
+    /// Address from which the holder sends requests.
     pub address: SocketAddr,
     /// Highest Start granted to the holder, on its clock.
     pub start: Time,
@@ -168,7 +171,7 @@ struct Held {
     until: Time,
 }
 
-/// The holder whose rest ends last, and the end.
+/// The holder that keeps a candidate out for longest, and the end of its rest.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Rival<'a> {
     /// `None` for a holder that no answer names.
@@ -184,18 +187,18 @@ pub struct RivalHolder<'a> {
     pub start: Time,
 }
 
-/// The answers about the epoch before that a member has received, and what follows from them.
+/// The answers about the previous epoch that a member has received, and the leases that may last.
 ///
 /// All instants are on the member's own clock. The inheritance does not outlive the process: the
-/// caller keeps [`bound`](Self::bound), and a process that starts again waits for it.
+/// caller keeps [`bound`](Self::bound), and a process that starts again waits for that bound.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Inheritance {
-    /// The epoch before; `None` while its document is not known. Then only members that have
-    /// entered can answer.
+    /// The previous epoch; `None` while its document is not known. Without the document, only
+    /// answers of members that have entered are usable.
     before: Option<Arc<Membership>>,
     /// The epoch that the member enters.
     into: EpochId,
-    /// Most rests to be kept of one answer, and most releases.
+    /// Maximum number of rests that are kept of one answer, and of kept releases.
     rests_max: usize,
     /// Earliest ballot that is known to have decided `into`.
     told: Option<Ballot>,
@@ -205,7 +208,7 @@ pub struct Inheritance {
     /// entered. Pages of two members are never mixed.
     answers: BTreeMap<Answerer, Answer>,
     held: BTreeMap<ElectionName, Vec<Held>>,
-    /// Starts that holders gave up, each with the address of its holder.
+    /// Latest Start that each holder gave up, and the address of the holder.
     released: BTreeMap<(ElectionName, Who), (SocketAddr, Time)>,
     /// Elections whose rests are part of a grant of the member itself.
     granted: BTreeSet<ElectionName>,
@@ -237,13 +240,13 @@ impl Inheritance {
         }
     }
 
-    /// The epoch before, if its document is known.
+    /// The previous epoch, if its document is known.
     #[must_use]
     pub const fn before(&self) -> Option<&Arc<Membership>> {
         self.before.as_ref()
     }
 
-    /// Takes the document of the epoch before. From now on its members can answer.
+    /// Takes the document of the previous epoch, whose wedged members can then answer.
     pub fn learn_before(&mut self, before: Arc<Membership>) {
         self.before.get_or_insert(before);
     }
@@ -254,7 +257,7 @@ impl Inheritance {
     }
 
     /// Takes the bounds of an answer that was received `at`. The caller passes the member's own
-    /// answer, if it is wedged in the epoch before, like the others.
+    /// answer, if it is wedged in the previous epoch, like the others.
     pub fn header(&mut self, at: Time, source: Source, bounds: RestBounds) {
         let bound = at.after(bounds.rest.max(bounds.unknown));
         let new = Answer { bound, unknown: Time::ZERO, covered: None, is_whole: false, rests: 0 };
@@ -301,8 +304,7 @@ impl Inheritance {
         }
     }
 
-    /// Drops the answer of a wedged member: the answer of another member shows that this one is
-    /// replaced.
+    /// Drops the answer of a wedged member: another answer shows that its memory is replaced.
     pub fn forget(&mut self, member: usize) {
         let from = Answerer::Member(member);
         self.answers.remove(&from);
@@ -317,8 +319,8 @@ impl Inheritance {
         self.answers.contains_key(&source.by())
     }
 
-    /// The election after which the next page of this answer begins; `None` when the answer is
-    /// whole, or has no more room here.
+    /// The election after which the next page of this answer begins. `None` when the answer is
+    /// complete, or when no more of its rests can be kept.
     #[must_use]
     pub fn next_page(&self, source: Source) -> Option<Option<&ElectionName>> {
         let Some(answer) = self.answers.get(&source.by()) else { return Some(None) };
@@ -346,7 +348,7 @@ impl Inheritance {
         self.answers.range(entered).map(|(by, answer)| (*by, answer))
     }
 
-    /// `U`: until when this holder may lead the election by the epoch before; `None` for a holder
+    /// `U`: until when this holder may lead the election by the previous epoch; `None` for a holder
     /// that no answer names. [`Time::MAX`] while too few members have answered.
     #[must_use]
     pub fn until(&self, election: &ElectionName, who: Option<&Who>) -> Time {
@@ -380,7 +382,7 @@ impl Inheritance {
         Some(Rival { holder, until })
     }
 
-    /// The instant from which nobody may lead the election by the epoch before.
+    /// The instant from which nobody leads the election by the previous epoch.
     #[must_use]
     pub fn end(&self, election: &ElectionName) -> Time {
         let named = self.held.get(election).into_iter().flatten().map(|held| &held.who);
@@ -388,8 +390,8 @@ impl Inheritance {
         ends.fold(self.until(election, None), Time::max)
     }
 
-    /// Ends the rests of a holder that gave up all its Starts up to `start`, from `address`. Pages
-    /// that come later may still name them.
+    /// Ends the rests of a holder that gave up all its Starts up to `start`, by a release from
+    /// `address`. Keeps the release, because later pages may still name these rests.
     pub fn released(
         &mut self,
         election: &ElectionName,
@@ -454,7 +456,7 @@ impl Inheritance {
         })
     }
 
-    /// `B`: the latest end of all rests of the epoch before. [`Time::MAX`] while too few members
+    /// `B`: the latest end of all rests of the previous epoch. [`Time::MAX`] while too few members
     /// have answered.
     #[must_use]
     pub fn bound(&self) -> Time {
@@ -475,7 +477,7 @@ impl Inheritance {
     }
 
     /// The first instant at which `end` has come for enough answers: for those of a quorum of the
-    /// epoch before, or for that of a member that has entered.
+    /// previous epoch, or for that of a member that has entered.
     fn over(&self, end: impl Fn(Answerer, &Answer) -> Time) -> Time {
         let ends = self.answers.iter().filter_map(|(by, answer)| match by {
             Answerer::Member(member) => Some((end(*by, answer), *member)),

@@ -36,8 +36,8 @@ pub struct DocumentPart {
 }
 
 impl DocumentPart {
-    /// Most bytes of a document in one part, so that an answer is at most four times as long as its
-    /// question.
+    /// Maximum number of bytes of a document in one part: an answer is at most four times as long
+    /// as its question.
     pub const BYTES_MAX: usize = 900;
 }
 

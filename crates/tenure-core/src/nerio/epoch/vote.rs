@@ -6,7 +6,8 @@
 //! that *accepts* a successor is wedged for ever. The caller makes a vote durable before the
 //! member answers.
 //!
-//! Rules, by their number in the design of epochs, each with the trace that refutes a simpler one:
+//! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
+//! one:
 //!
 //! - 2.1.1: *Ballots of two proposers differ.* P and Q both use ballot 1: a and b accept S by it, b
 //!   and c accept T by it, and both are decided.
@@ -83,8 +84,8 @@ pub struct Vote<D> {
 impl<D> Vote<D> {
     /// The vote of a member that has just entered its epoch.
     pub const NONE: Self = Self { promised: Ballot::NONE, accepted: None };
-    /// The vote of a memory that was lost in its epoch, and may have voted before: no ballot is
-    /// above its promise.
+    /// The vote of a member that has lost its memory in this epoch, and may have forgotten a vote.
+    /// No ballot is above this promise, so the member never votes.
     pub const BARRED: Self = Self { promised: Ballot::LAST, accepted: None };
 
     /// Whether the member casts no vote in its epoch.

@@ -30,8 +30,8 @@ pub struct Current {
     pub before: EpochId,
     /// Memory of the member.
     pub instance: Instance,
-    /// Whether the memory has entered the epoch. A node with an empty directory names the epoch of
-    /// its settings, which teaches nothing.
+    /// Whether the memory has entered the epoch. A blank names the epoch of its settings, from
+    /// which others learn nothing.
     pub entered: bool,
     pub service: Service,
     /// Bytes of the document.

@@ -1,10 +1,10 @@
 //! The memories that answer for the seats of an epoch.
 //!
-//! The seats of an upgraded epoch name no memories. Two memories of one member may be there, where
-//! a directory was lost before the upgrade: the process with the old one may only be cut off. The
-//! answers of both never count together (T10): a and the old memory of c accept S; b and the new
-//! memory of c accept T. A member that has written the new memory down denies the old one, and
-//! every quorum has such a member.
+//! The seats of an upgraded epoch name no memories. If a directory was lost before the upgrade, two
+//! memories of one member may live, because the process with the old memory may only be cut off. A
+//! decision must not use the answers of both (T10): a and the old memory of c accept S, while b and
+//! the new memory of c accept T. A member that has written the new memory down denies the old one,
+//! and every quorum has such a member.
 
 use super::super::by_member::ByMember;
 use super::super::identity::{Instance, Mark};
@@ -12,13 +12,13 @@ use super::super::quorum::MemberSet;
 use super::super::roster::replaced;
 use super::{Acceptor, Membership};
 
-/// The memories whose answers count, one for each member.
+/// The memories whose answers are used, at most one for each member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Witnesses(ByMember<Acceptor>);
 
 impl Witnesses {
-    /// Takes an answer of `acceptor` for the seat at position `member`. `None` if the answer does
-    /// not count; otherwise the members whose earlier answers count no more.
+    /// Takes an answer of `acceptor` for the seat at position `member`. Returns `None` if the
+    /// caller must ignore the answer, otherwise the members whose earlier answers it must forget.
     pub(in crate::nerio) fn hear(
         &mut self,
         membership: &Membership,

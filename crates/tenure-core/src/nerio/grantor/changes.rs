@@ -1,4 +1,4 @@
-//! Changes of members that an operator asks a grantor for.
+//! Changes of members, for which operators ask a grantor.
 //!
 //! ```text
 //!             memories of the new            a document of the
@@ -8,8 +8,8 @@
 //!               └─> refused                     └─> refused, while nothing is accepted
 //! ```
 //!
-//! A node with an empty directory is a *blank*: it asks the members of its list for their fences,
-//! from which grantors know its address. Only its own answer shows that it has entered no epoch.
+//! A node whose memory has entered no epoch is a *blank*. A blank asks the members of its list for
+//! their fences, so grantors know its address. Only its own answer shows that it is a blank.
 
 use alloc::collections::BTreeMap;
 use alloc::string::ToString;
@@ -32,24 +32,24 @@ use crate::fence::Fence;
 use crate::name::{NodeName, Text};
 use crate::time::Time;
 
-/// Refresh intervals after which blanks are counted: two of them may be there.
+/// Refresh intervals for which answers of blanks are collected: two may have the same name.
 const COUNT_AFTER: u32 = 2;
-/// Refresh intervals after which a change is refused that nobody has accepted.
+/// Refresh intervals after which a change is refused, unless a member may have accepted it.
 const PATIENCE: u32 = 16;
 /// Refresh intervals for which the address of a node is remembered.
 const HEARD_FOR: u32 = 8;
-/// Most addresses that are remembered.
+/// Maximum number of addresses that are remembered.
 const HEARD_MAX: usize = 32;
-/// Most changes whose end is remembered, for repeated questions.
+/// Maximum number of changes whose end is remembered, for repeated questions.
 const ENDED_MAX: usize = 4;
-/// Most bytes of a quorum system's error in an answer.
+/// Maximum number of bytes of a quorum system's error in an answer.
 const WHY_MAX: usize = 400;
 
-/// The change that a grantor carries out, and what it remembers for the next.
+/// The change that a grantor carries out, the latest ended changes, and nodes that may be blanks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Changes {
     running: Option<Running>,
-    /// The oldest first.
+    /// Number and final state of ended changes, oldest first.
     ended: Vec<(u64, ChangeState)>,
     /// Senders that asked for fences, and the time of the last question.
     heard: BTreeMap<(NodeName, SocketAddr), Time>,
@@ -58,7 +58,7 @@ pub(super) struct Changes {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Running {
     change: Change,
-    /// The operator's last question came from here.
+    /// Sender of the operator's last question.
     by: Sender,
     since: Time,
     /// `None` once the successor is proposed.
@@ -70,8 +70,9 @@ struct Running {
 struct Finding {
     /// Memories of present members, in an upgraded epoch.
     members: BTreeMap<NodeName, Instance>,
-    /// Memories of the changed seat's name that have entered no epoch.
+    /// Memories and addresses of blanks with the name of the changed seat.
     blanks: Vec<(Instance, SocketAddr)>,
+    /// Time at which the questions are repeated.
     again: Time,
 }
 
@@ -97,7 +98,7 @@ impl Changes {
 }
 
 impl SeatChange {
-    /// The name whose memory must be found.
+    /// The name of the seat for which a blank must be found.
     const fn blank(&self) -> Option<&NodeName> {
         match self {
             Self::Add { name, .. } | Self::Replace { name, .. } => Some(name),
@@ -105,7 +106,7 @@ impl SeatChange {
         }
     }
 
-    /// The name whose memory leaves the members.
+    /// The name of the seat whose memory leaves the members.
     const fn gone(&self) -> Option<&NodeName> {
         match self {
             Self::Remove { name } | Self::Replace { name, .. } => Some(name),
@@ -246,7 +247,7 @@ impl Grantor {
         Ok(())
     }
 
-    /// Asks nodes for their memories, and proposes the successor once those are known.
+    /// Asks nodes for their memories when due, and proposes the successor once all are known.
     pub(super) fn on_changes_due(&mut self, now: Time, out: &mut Out) {
         let refresh = self.config.refresh;
         let Some(Running { change, finding: Some(finding), .. }) = &mut self.changes.running else {
@@ -292,7 +293,7 @@ impl Grantor {
         self.finish_finding(now, out);
     }
 
-    /// Proposes the successor if all memories are known; gives up if they stay unknown.
+    /// Proposes the successor if all memories are known; refuses the change after [`PATIENCE`].
     fn finish_finding(&mut self, now: Time, out: &mut Out) {
         let refresh = self.config.refresh;
         let Some(Running { change, since, finding: Some(finding), .. }) = &self.changes.running
@@ -350,7 +351,7 @@ impl Grantor {
         }
     }
 
-    /// The membership after the running change; `None` without one.
+    /// The membership after the running change; `None` if no change runs.
     fn successor(&self, blank: Option<Instance>) -> Option<Result<Arc<Membership>, ChangeError>> {
         let Running { change, finding, .. } = self.changes.running.as_ref()?;
         let document = self.membership.document();
@@ -433,8 +434,8 @@ impl Grantor {
         }
     }
 
-    /// Ends a change for which too few nodes answer, while no member may have accepted it. True if
-    /// it has ended.
+    /// Refuses a change after [`PATIENCE`], if too few nodes answer and no member may have accepted
+    /// it. Returns whether the change has ended.
     pub(super) fn gives_up(&mut self, now: Time, out: &mut Out) -> bool {
         let patience = self.config.refresh.saturating_mul(PATIENCE);
         let since = self.changes.running.as_ref().map(|running| running.since);
@@ -459,7 +460,7 @@ impl Grantor {
         gives_up
     }
 
-    /// Ends a change that is not proposed yet: another proposer has others decide.
+    /// Refuses a change that is not proposed yet, because the members decide on another proposal.
     pub(super) fn deciding_elsewhere(&mut self, next: EpochId, out: &mut Out) {
         let running = self.changes.running.as_ref();
         if running.is_some_and(|running| running.finding.is_some()) {
@@ -477,13 +478,13 @@ impl Grantor {
     }
 }
 
-/// As many names as an answer has room for.
+/// The first names, as many as an answer has room for.
 fn short(mut names: Vec<NodeName>) -> Vec<NodeName> {
     names.truncate(Changed::NAMES_MAX);
     names
 }
 
-/// The error of a quorum system or a document, as an answer has room for it.
+/// The error of a quorum system or a document, cut to the room in an answer.
 fn because(error: &dyn core::fmt::Display) -> ChangeError {
     let mut why = error.to_string();
     let fits = (0..=WHY_MAX.min(why.len())).rev().find(|at| why.is_char_boundary(*at));

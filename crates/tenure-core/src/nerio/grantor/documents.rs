@@ -13,15 +13,16 @@ use super::super::words::{Out, emit};
 use super::Grantor;
 use crate::time::Time;
 
-/// Most documents that are kept beside those in use.
+/// Maximum number of documents that are kept in addition to those in use.
 const SHELF_MAX: usize = 4;
 
 /// Documents at hand, and the one that the grantor reads.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Documents {
-    /// The oldest first.
+    /// Kept documents, oldest first.
     shelf: Vec<Arc<Membership>>,
     learning: Learning,
+    /// Epoch whose document the grantor reads.
     reading: Option<EpochId>,
     /// A message that the grantor handles again when it has read the document.
     waiting: Option<(Sender, ToGrantor)>,
@@ -44,7 +45,7 @@ impl Grantor {
         all.find(|one| one.id() == epoch).map(Arc::clone)
     }
 
-    /// Keeps a document at hand, and drops the oldest one.
+    /// Keeps a document at hand. Drops the oldest one if there is no room.
     pub(super) fn keep(&mut self, membership: &Arc<Membership>) {
         let shelf = &mut self.documents.shelf;
         shelf.retain(|kept| kept.id() != membership.id());
@@ -83,7 +84,8 @@ impl Grantor {
         self.documents.learning.is_misfit(epoch)
     }
 
-    /// Asks for the next part, or gives up: the next message that names the epoch begins anew.
+    /// Asks for the next part. After too many questions gives up, until another message names the
+    /// epoch.
     fn read_on(&mut self, now: Time, out: &mut Out) {
         let (own, retry) = (self.membership.id(), self.config.retry_after(self.config.round_trip));
         self.documents.learning.ask(now, own, retry, out);

@@ -63,7 +63,7 @@ impl Grant {
         Holder { value: self.record.value.clone(), lease: self.lease, ..self.rival(at) }
     }
 
-    /// The refusal of another candidate.
+    /// The refusal for another candidate.
     pub(in crate::nerio) fn refusal(&self, at: Time) -> Refusal {
         Refusal::Held { holder: Box::new(self.rival(at)), parked: false }
     }
@@ -298,7 +298,7 @@ impl ElectionState {
         self.parked.len() < waited
     }
 
-    /// Takes the request that ranks first out of the queue, of those whose candidates `is_free`
+    /// Takes the request that ranks first out of the queue, among the candidates that `is_free`
     /// admits, and uses up `next`.
     pub(in crate::nerio) fn take_first(
         &mut self,

@@ -1,17 +1,17 @@
-//! Leases of epochs before this one: who may still hold them, and what this grantor says of them.
+//! Leases of earlier epochs: their holders, and this grantor's answers about them.
 //!
-//! `epoch/rests.rs` has the rules for answers of others. Rules of this grantor's own answers and
-//! grants, by their number in the design of epochs:
+//! `epoch/rests.rs` has the rules for answers of others. These are the rules for this grantor's own
+//! answers and grants:
 //!
-//! - 2.2: *A member answers only when it is wedged, or has entered.* Its rests would grow
-//!   otherwise.
+//! - 2.2: *A member answers only when it is wedged, or has entered.* If it could still grant, its
+//!   rests could grow after the answer.
 //! - 2.2.1: *The bound covers inherited leases as well.* p leads in epoch 0 by a long lease. Within
 //!   it, epochs 1 and 2 follow. The members of epoch 1 granted nothing to p, and p's lease lasts.
 //! - 2.2.2: *A member in quarantine reports an unknown holder of everything.*
 //! - 2.4.5: *A grant waits for the rests of all other holders.*
 //! - 2.4.6: *A grant lasts at least as long as the inherited rest of its holder.*
 //! - 2.4.8: *After another start of the process, an election without a record waits for the end of
-//!   all inherited leases.* The names of their holders are forgotten; their leases are not over.
+//!   all inherited leases.* The process has forgotten the names of the holders; the leases last.
 //! - 2.4.10: *A release ends inherited rests, too*, in every epoch: a candidate gives up all of its
 //!   Starts.
 
@@ -41,7 +41,8 @@ use super::phase::Phase;
 use crate::name::{ElectionName, NodeName, Value};
 use crate::time::Time;
 
-/// A longer rest is a mistake of its sender: no lease is longer than this, at any clock rate.
+/// Maximum of a rest: no lease lasts longer, at any clock rate. A longer rest is a mistake of its
+/// sender.
 const REST_MAX: Duration = Config::DELTA_MAX_MAX.saturating_mul(2);
 
 /// The answers about the leases before an epoch, and the state of the questions.
@@ -52,7 +53,7 @@ pub(super) struct Heritage {
     witnesses: Witnesses,
     /// Time at which the questions are repeated; [`Time::MAX`] when nothing is missing.
     pub(super) again: Time,
-    /// Repetitions so far.
+    /// Number of repetitions so far.
     pub(super) tries: u32,
     /// Members that had not answered at the last report.
     pub(super) told: Vec<NodeName>,
@@ -61,14 +62,15 @@ pub(super) struct Heritage {
 /// The leases of earlier epochs that keep candidates out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Inherited {
-    /// Answers of others; `None` once all these leases have ended, and after another start.
+    /// Answers of others; `None` once all these leases have ended, and after a restart.
     pub(super) heritage: Option<Heritage>,
     /// The instant at which all these leases have ended.
     pub(super) until: Time,
 }
 
 impl Heritage {
-    /// No answer yet; `before` is the epoch before `into`, if its document is at hand.
+    /// Begins without answers. `before` is the epoch that `into` follows, if its document is at
+    /// hand.
     pub(super) fn new(
         before: Option<Arc<Membership>>,
         into: Arc<Membership>,
@@ -79,9 +81,10 @@ impl Heritage {
         Self { into, inheritance, witnesses, again: Time::ZERO, tries: 0, told }
     }
 
-    /// The answers that a member may give: as a member of the epoch before, and of this one.
+    /// The sources that a member may be: a wedged member of the previous epoch, and a member that
+    /// has entered this one.
     fn answers(&self, name: &NodeName) -> [Option<Source>; 2] {
-        // Any ballot names the answer of a member.
+        // A source with any ballot finds the answer of its member.
         let (into, ballot) = (self.into.id(), Ballot::NONE);
         let before = self.inheritance.before();
         let member = before.and_then(|before| before.position(name));
@@ -97,8 +100,8 @@ impl Heritage {
         self.answers(name).into_iter().flatten().any(|source| self.inheritance.has_heard(source))
     }
 
-    /// The next question for this member; `None` when an answer of it is whole. A member that has
-    /// entered in the meantime begins another answer.
+    /// The next question for this member; `None` when one of its answers is complete. A member that
+    /// enters between two pages begins another answer.
     pub(super) fn question(&self, name: &NodeName) -> Option<RestsRead> {
         let next = |source: Option<Source>| match source {
             Some(source) => self.inheritance.next_page(source),
@@ -111,7 +114,7 @@ impl Heritage {
         Some(RestsRead { into: self.into.id(), after: after.cloned() })
     }
 
-    /// The members of both epochs but `own`, each once.
+    /// The members of both epochs without `own`, each once.
     pub(super) fn others(&self, own: &NodeName) -> Vec<NodeName> {
         let before = self.inheritance.before().into_iter().flat_map(|before| before.names());
         let mut all: Vec<_> = self.into.names().iter().chain(before).cloned().collect();
@@ -121,8 +124,9 @@ impl Heritage {
         all
     }
 
-    /// Takes an answer; false if it does not count. Unless the answers so far are enough for good,
-    /// those of replaced memories are forgotten (T10).
+    /// Takes an answer; false if the answer is ignored. Forgets the answers of replaced memories
+    /// (T10), unless `is_final` says that the grantor enters, or has entered, by the earlier
+    /// answers.
     pub(super) fn hear(
         &mut self,
         now: Time,
@@ -164,8 +168,8 @@ impl Heritage {
 }
 
 impl Inherited {
-    /// The holder that keeps `who` from a grant at `at` for longest. `has_record` if this grantor
-    /// has granted the election in this epoch: that grant stands for the inherited leases.
+    /// The holder that keeps `who` from a grant at `at` for longest. `has_record` says that this
+    /// grantor has granted the election in this epoch: that grant covers the inherited leases.
     fn rival(
         &self,
         election: &ElectionName,
@@ -180,7 +184,7 @@ impl Inherited {
         }
     }
 
-    /// The instant from which no lease of an earlier epoch keeps the election.
+    /// The instant at which all leases of earlier epochs on this election have ended.
     pub(super) fn end(&self, election: &ElectionName, has_record: bool) -> Time {
         match &self.heritage {
             Some(heritage) => heritage.inheritance.end(election),
@@ -209,7 +213,7 @@ impl Inherited {
         }
     }
 
-    /// The end of a lease that this grantor cannot name, in any election.
+    /// The end of the leases whose holders this grantor cannot name, in any election.
     fn unknown(&self) -> Time {
         self.heritage.as_ref().map_or(self.until, |heritage| heritage.inheritance.unknown())
     }
@@ -220,7 +224,7 @@ impl Inherited {
     }
 }
 
-/// The refusal for a rival of an earlier epoch.
+/// The refusal that names a rival of an earlier epoch.
 fn refusal(rival: &Rival<'_>, at: Time) -> Refusal {
     let remaining = rival.until.since(at);
     let Some(holder) = rival.holder else { return Refusal::Quarantine { remaining } };
@@ -231,7 +235,8 @@ fn refusal(rival: &Rival<'_>, at: Time) -> Refusal {
         remaining,
         start: holder.start,
         priority: 0,
-        // A candidate that yields to a leader waits for its renewal, which this one has to send.
+        // A candidate that yields to a leader waits until the leader renews: this holder must
+        // renew.
         leading: true,
         next: false,
         fence: None,
@@ -242,8 +247,8 @@ fn refusal(rival: &Rival<'_>, at: Time) -> Refusal {
 }
 
 impl Grantor {
-    /// Answers a member that enters an epoch: from the moment at which this grantor is wedged for
-    /// good, or has entered that epoch.
+    /// Answers a member that enters an epoch, if this grantor is durably wedged or has entered that
+    /// epoch.
     pub(super) fn on_rests_read(
         &mut self,
         now: Time,
@@ -415,7 +420,7 @@ impl Grantor {
         let is_asking = self.joining.as_ref().is_some_and(Joining::is_asking);
         let joining = self.joining.as_mut().map(|joining| &mut joining.heritage);
         let is_joining = joining.as_ref().is_some_and(|one| one.into.id() == rests.into);
-        // With the entry on its way to the disk the answers so far are enough for good.
+        // Once the entry is on its way to the disk, the answers that led to it are never forgotten.
         let is_final = !is_joining || !is_asking;
         let heritage = match is_joining {
             true => joining,
@@ -434,7 +439,7 @@ impl Grantor {
         }
     }
 
-    /// Asks for the page behind the one that has come.
+    /// Asks for the page that follows the received one.
     fn ask_next_page(&self, from: &Sender, rests: &Rests, is_joining: bool, out: &mut Out) {
         let joining = self.joining.as_ref().map(|joining| &joining.heritage);
         let heritage = if is_joining { joining } else { self.inherited.heritage.as_ref() };
@@ -444,7 +449,7 @@ impl Grantor {
         }
     }
 
-    /// Handles the requests that waited for this page: of elections that it covers.
+    /// Handles the waiting requests of the elections that this page covers.
     fn wake(&mut self, now: Time, rests: &Rests, out: &mut Out) {
         let begin = rests.after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
         let last = rests.rests.last().map(|rest| &rest.election).filter(|_| rests.more);
@@ -462,7 +467,8 @@ impl Grantor {
         }
     }
 
-    /// All leases of earlier epochs have ended: their answers are worth nothing any more.
+    /// Forgets the answers about earlier epochs once all their leases have ended, and writes down
+    /// that they have.
     pub(super) fn on_rests_over(&mut self, now: Time, out: &mut Out) {
         if self.inherited.heritage.is_none() || now < self.inherited.until {
             return;
@@ -474,18 +480,18 @@ impl Grantor {
         out.push(Effect::Flush(flush.ticket, Record::Settled { epoch }));
     }
 
-    /// Whether leases of earlier epochs may last, as far as others have answered.
+    /// Whether this grantor keeps answers about earlier epochs, whose leases may last.
     pub(in crate::nerio) const fn inherits(&self) -> bool {
         self.inherited.heritage.is_some()
     }
 
-    /// The epoch whose releases count here beside those of the present one.
+    /// The previous epoch, whose releases this grantor takes as well.
     pub(in crate::nerio) fn epoch_before(&self) -> Option<EpochId> {
         self.before.as_ref().map(|before| before.id())
     }
 }
 
-/// Whether the range is one: the standard map panics otherwise.
+/// Whether the bounds are in order; `BTreeMap::range` panics if they are not.
 fn is_ascending(begin: Bound<&ElectionName>, end: Bound<&ElectionName>) -> bool {
     match (begin, end) {
         (Bound::Excluded(begin), Bound::Included(end)) => begin < end,

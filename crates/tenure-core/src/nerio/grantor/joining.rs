@@ -8,14 +8,15 @@
 //!                    └── 20, 50, 100 ms, R       └─┘ 1 s
 //! ```
 //!
-//! Rules, by their number in the design of epochs; `epoch/rests.rs` has those of the answers:
+//! Rules; `epoch/rests.rs` has those of the answers:
 //!
-//! - 2.3.1: *A decision, a request or a document teaches whom to ask, and nothing else.* d is told
-//!   that epoch 1 is decided, enters, and grants to q. p leads by a and b of epoch 0.
-//! - 2.3.2: *The grantor's own answer counts as well, if it is wedged and that is durable.*
+//! - 2.3.1: *A decision, a request or a document teaches a grantor whom to ask, and nothing else.*
+//!   Otherwise d hears that epoch 1 is decided, enters at once, and grants to q, while p leads by a
+//!   and b of epoch 0.
+//! - 2.3.2: *A durably wedged grantor uses its own answer as well.*
 //! - 2.3.3: *The entry is durable before the first grant*, with the highest fence and the longest
-//!   rest of all answers. Its machine starts anew within that rest, and d grants to q.
-//! - 2.3.5: *The grants of the epoch before are void.* They are in the answers of a quorum.
+//!   rest of all answers. Otherwise the machine of d restarts within that rest, and d grants to q.
+//! - 2.3.5: *The grants of the previous epoch are void.* The answers of a quorum contain them.
 
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
@@ -60,14 +61,14 @@ pub(super) struct Joining {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Stage {
     Asking,
-    /// The entry is written down.
+    /// The entry is on its way to the disk.
     Writing(Flush),
     /// The write of the entry failed; the grantor tries again at this time.
     Unwritten(Time),
 }
 
 impl Joining {
-    /// Whether the answers are not enough yet.
+    /// Whether more answers are needed.
     pub(super) fn is_asking(&self) -> bool {
         self.stage == Stage::Asking
     }
@@ -81,12 +82,12 @@ impl Joining {
 }
 
 impl Grantor {
-    /// The node with this name, wherever it is, in an envelope of this grantor's epoch.
+    /// The node with this name, in whichever epoch; the envelope has this grantor's epoch.
     pub(super) fn to(&self, name: &NodeName) -> To {
         To::free(self.membership.id(), name.clone())
     }
 
-    /// Asks the other members for their epoch, after a message for a later one: the message alone
+    /// Asks the other members for their epoch, after a message for a later epoch: the message alone
     /// proves nothing.
     pub(in crate::nerio) fn suspect(&mut self, now: Time, from: &Sender, out: &mut Out) {
         if now < self.suspect_at {
@@ -102,8 +103,8 @@ impl Grantor {
         }
     }
 
-    /// Handles the epoch that another node has entered: a later one of this cluster, or any for a
-    /// memory that has entered none.
+    /// Handles another node's report of its epoch: enters that epoch if it is a later one of this
+    /// cluster. A blank enters any epoch that names its memory.
     pub(in crate::nerio) fn on_current(
         &mut self,
         now: Time,
@@ -159,7 +160,7 @@ impl Grantor {
         left.max(own).is_none_or(|known| known < epoch.number)
     }
 
-    /// Goes on towards a decided epoch, `told` of a ballot that decided it.
+    /// Begins to enter a decided epoch. `told` is a ballot that decided it, if known.
     pub(super) fn join(
         &mut self,
         now: Time,
@@ -204,8 +205,8 @@ impl Grantor {
         self.hear_itself(now, out);
     }
 
-    /// Reads the document of the epoch before from a member that is wedged there. A member that has
-    /// entered answers without that document, and may be the only one that is left.
+    /// Reads the document of the previous epoch from a member that is wedged there. A member that
+    /// has entered answers without that document, and may be the only one that is left.
     pub(super) fn seek_before(&mut self, now: Time, from: &Sender, rests: &Rests, out: &mut Out) {
         let Some(Joining { heritage, .. }) = &self.joining else { return };
         let before = heritage.into.document().before;
@@ -226,7 +227,7 @@ impl Grantor {
         emit(out, None, OwnEvent::Removed { epoch, members });
     }
 
-    /// Takes the document of the epoch before the one that this grantor enters.
+    /// Takes the document of the epoch that precedes the one that this grantor enters.
     pub(super) fn learn_before(&mut self, now: Time, before: &Arc<Membership>, out: &mut Out) {
         let Some(joining) = &mut self.joining else { return };
         let heritage = &mut joining.heritage;
@@ -237,8 +238,8 @@ impl Grantor {
         }
     }
 
-    /// Lets the grantor's own answer count, if it is wedged in the epoch before and that is
-    /// durable. Its rests end when its grants end.
+    /// Adds the grantor's own answer, if the grantor is durably wedged in the previous epoch. The
+    /// rests in that answer end when the grantor's grants end.
     pub(super) fn hear_itself(&mut self, now: Time, out: &mut Out) {
         let own = self.membership.id();
         let Some(joining) = &self.joining else { return };
@@ -272,7 +273,7 @@ impl Grantor {
         let is_joining = self.joining.is_some();
         let joining = self.joining.as_mut().map(|joining| &mut joining.heritage);
         let Some(heritage) = joining.or(self.inherited.heritage.as_mut()) else { return };
-        // A member may accept the epoch again, by a ballot that counts.
+        // A member may accept the epoch again, by a ballot that completes a quorum.
         let asks_all = is_joining && !heritage.inheritance.is_enough();
         let into = heritage.into.id();
         let again = || asks_all.then_some(RestsRead { into, after: None });
@@ -288,7 +289,7 @@ impl Grantor {
         heritage.again = if is_done { Time::MAX } else { again };
         heritage.tries = heritage.tries.saturating_add(1);
         let (tries, epoch) = (heritage.tries, into.number);
-        // In an epoch that it has entered the grantor waits for nobody.
+        // A grantor that has entered the epoch waits for nobody.
         let silent = questions.iter().filter(|(_, name)| !heritage.has_heard(name));
         let silent: Vec<_> = silent.map(|(_, name)| name.clone()).collect();
         if is_joining && tries > PATIENCE && heritage.told != silent {
@@ -300,7 +301,7 @@ impl Grantor {
         }
     }
 
-    /// Enters the epoch once the answers are enough: first on the disk.
+    /// Writes the entry into the epoch to the disk once the answers are enough.
     pub(super) fn try_to_enter(&mut self, now: Time, out: &mut Out) {
         let is_free =
             matches!(self.phase, Phase::Serving | Phase::Quarantine { .. } | Phase::Reading { .. });
@@ -343,7 +344,7 @@ impl Grantor {
         }
     }
 
-    /// The entry is durable: the grantor serves in the epoch.
+    /// Begins to serve in the epoch, because the entry is durable.
     fn enter(&mut self, now: Time, mut heritage: Heritage, out: &mut Out) {
         let holders = self.holders(now);
         let decided = Decided {
@@ -370,8 +371,8 @@ impl Grantor {
             send(out, To::at(id, holder), decided.clone());
         }
         self.ask_rests(now, out);
-        // Last, because a failed write drops every effect after it. The next start finds the grants
-        // of another epoch then, and waits for all leases to end.
+        // Last, because a failed write drops every later effect. After a failure the next start
+        // finds grants of another epoch, and waits for all leases to end.
         let until = self.inherited.until;
         out.push(Effect::Persist(Record::Table { epoch: id, until }));
     }
@@ -382,7 +383,7 @@ impl Grantor {
         live.map(|grant| grant.record.address).collect()
     }
 
-    /// Drops the state of the epoch before. Its fences stay below those of the next.
+    /// Drops the state of the previous epoch, and raises the floor of fences above all its fences.
     fn forget_epoch(&mut self, heritage: &Heritage) {
         let floor = heritage.inheritance.floor().max(self.fences.highest());
         self.fences.raise_floor(floor);

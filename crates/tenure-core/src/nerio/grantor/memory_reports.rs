@@ -56,7 +56,7 @@ impl Grantor {
         self.memories.durable.marks()
     }
 
-    /// Notes a sender that asks for fences: nodes with an empty directory do, in whichever epoch.
+    /// Notes a sender that asks for fences, for whichever epoch: the sender may be a blank.
     pub(in crate::nerio) fn hear_blank(&mut self, now: Time, from: &Sender) {
         self.changes.hear(now, from);
     }
@@ -71,8 +71,8 @@ impl Grantor {
     ) {
         self.hear_blank(now, from);
         if !self.is_upgraded() || self.is_wedged() {
-            // A lost memory that came back by the word of a wedged member could vote, or grant,
-            // against what it had accepted.
+            // With an answer of a wedged member, a member that has lost its memory could serve
+            // again, and vote or grant against the successor that it had accepted.
             return emit(out, None, OwnEvent::Ignored(Ignored::NotServing));
         }
         let Some(member) = self.other_member(from).filter(|_| read.record) else {

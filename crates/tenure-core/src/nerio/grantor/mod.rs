@@ -72,9 +72,9 @@ pub(super) struct Grantor {
     pub(super) config: Checked,
     /// The members of the epoch in which this grantor grants.
     pub(super) membership: Arc<Membership>,
-    /// The epoch before, while its leases may last.
+    /// The previous epoch, while its leases may last.
     before: Option<Arc<Membership>>,
-    /// The decided epoch that does not name this memory: the grantor grants no more.
+    /// The decided epoch that does not name this memory: the grantor no longer grants.
     removed: Option<Arc<Membership>>,
     who: Who,
     draw: Draw,
@@ -241,24 +241,24 @@ impl Grantor {
         let all = [self.phase.due(), memories, raise, state, writes, self.hang_due()];
         let epochs = [self.votes.due(), Some(self.proposals_due()), self.joining_due()];
         let all = all.into_iter().chain(epochs).chain(self.asking_due()).flatten();
-        // The last instant of a clock never comes: no repetition could follow it.
+        // No repetition could follow the last instant of a clock, so nothing is due then.
         all.filter(|due| due.at < Time::MAX).min_by_key(|due| due.at)
     }
 
-    /// Questions for documents, and for the memories of new members.
+    /// The deadlines of questions for documents, and for the memories of new members.
     fn asking_due(&self) -> [Option<Deadline>; 2] {
         let document = self.documents.due().map(|at| Timer::ReadDocument.at(at));
         [document, self.changes.due().map(|at| Timer::Propose.at(at))]
     }
 
-    /// The latest epoch of which this grantor knows that it is decided, or its own.
+    /// The latest epoch that this grantor knows to be decided, or its own.
     pub(super) fn latest(&self) -> &Arc<Membership> {
         let joining = self.joining.as_ref().map(|joining| &joining.heritage.into);
         joining.or(self.removed.as_ref()).unwrap_or(&self.membership)
     }
 
-    /// The epochs from whose members messages may come: its own, and the next, as far as there is
-    /// one.
+    /// The epochs from whose members messages may come: the grantor's own, and the next one, if
+    /// any.
     pub(super) fn epochs(&self) -> impl Iterator<Item = &Arc<Membership>> {
         let proposed = self.proposals.running.as_ref().map(|proposal| &proposal.own);
         let accepted = self.votes.vote.accepted.as_ref().map(|(_, next)| next);
@@ -266,7 +266,7 @@ impl Grantor {
         [Some(&self.membership), latest.or(proposed).or(accepted)].into_iter().flatten()
     }
 
-    /// Whether the epochs have changed since the last question.
+    /// Whether the epochs have changed since the last call.
     pub(super) fn take_news(&mut self) -> bool {
         core::mem::take(&mut self.is_news)
     }
@@ -309,7 +309,7 @@ impl Grantor {
             Service::Starting => return Some(Refusal::Disk),
             Service::Recovering { known } => return Some(Refusal::Recovering { known }),
             Service::Replaced => return Some(Refusal::Replaced),
-            // A phase is neither wedged nor removed.
+            // No phase reports the last two.
             Service::Failing | Service::Wedged | Service::Removed => return Some(Refusal::Disk),
         }
         // A first lease is short. A candidate that cannot have a full one after it must not lead.
@@ -330,7 +330,7 @@ impl Grantor {
         None
     }
 
-    /// Whether a request that has waited is refused by now: released, or inadmissible.
+    /// Whether a waiting request must be refused now: its Start is released, or it is inadmissible.
     pub(super) fn refuses_parked(&self, now: Time, parked: &ParkedRequest) -> bool {
         let ParkedRequest { who, address, request, .. } = parked;
         let state = self.state(&request.election);

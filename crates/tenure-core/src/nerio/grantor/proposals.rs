@@ -1,15 +1,15 @@
 //! The grantor as a proposer of the next epoch: for an operator, or because it is wedged.
 //!
-//! `epoch/proposer.rs` decides which question comes next; here are its clock and its messages.
-//! Rules, by their number in the design of epochs:
+//! `epoch/proposer.rs` decides which question comes next; this file sends the questions, and
+//! repeats them. Rules:
 //!
 //! - 2.1.1: *A ballot is above all that this grantor has heard of.*
 //! - 2.1.6: *Only the memory that the document names is ready for its seat.*
 //! - 2.1.9: *A wedged grantor that hears of no decision proposes by itself.* The proposer died
 //!   after one member accepted. The wedged member serves nobody until a quorum has decided.
-//! - 2.1.10: *A proposal that others have overtaken ends.* Its operator is told, and asks again
-//!   where the change is still wanted.
-//! - T10: *Answers of replaced memories do not count in an upgraded epoch.*
+//! - 2.1.10: *A proposal ends when another one is decided.* The operator is told, and repeats the
+//!   change if it is still wanted.
+//! - T10: *Answers of replaced memories are ignored in an upgraded epoch.*
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -35,21 +35,22 @@ const PAUSE_MAX: Duration = Duration::from_secs(30);
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Proposal {
     pub(super) proposer: Proposer,
+    /// The successor that this grantor proposed. The proposer may go on with another one.
     pub(super) own: Arc<Membership>,
     witnesses: Witnesses,
-    /// Seats of the own successor that answered that they are not ready.
+    /// Seats of `own` that are not ready, with their reasons.
     pub(super) unready: BTreeMap<NodeName, Unready>,
     /// Time at which the question is repeated.
     again: Time,
 }
 
-/// The proposal of a grantor, and what it remembers for the next.
+/// The running proposal of a grantor, and the state that its next proposal needs.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Proposals {
     pub(super) running: Option<Proposal>,
-    /// Highest ballot that this grantor used in its epoch, since its start.
+    /// Highest ballot that this process has used in its epoch.
     used: Ballot,
-    /// Ballots that others refused; each doubles the pause.
+    /// Number of ballots that others refused; each doubles the pause.
     refusals: u32,
     /// Time at which the grantor proposes by itself, if it is wedged; [`Time::MAX`] never comes.
     propose_at: Time,
@@ -82,8 +83,8 @@ impl Grantor {
         self.ask_acceptors(now, out);
     }
 
-    /// Notes that this grantor has accepted a successor: its own proposal goes on with it, and a
-    /// wedged grantor waits for a decision for a while.
+    /// Notes that this grantor has accepted a successor. A running proposal goes on with that
+    /// successor; without a proposal, the grantor waits for a decision for a while.
     pub(super) fn carry_on(&mut self, now: Time, accepted: (Ballot, EpochId), out: &mut Out) {
         self.await_decision(now);
         self.deciding_elsewhere(accepted.1, out);
@@ -96,8 +97,9 @@ impl Grantor {
         }
     }
 
-    /// Sets the time at which a wedged grantor proposes by itself, unless a decision is heard of
-    /// before. Members take turns, by position and by lot.
+    /// Sets the time at which a wedged grantor proposes by itself, if it hears of no decision
+    /// earlier. The time depends on the member's position and on a draw, so that members take
+    /// turns.
     pub(super) fn await_decision(&mut self, now: Time) {
         if self.is_wedged() && self.proposals.running.is_none() {
             let refresh = self.config.refresh;
@@ -138,7 +140,8 @@ impl Grantor {
         }
     }
 
-    /// The position of the member that answers about the end of `epoch`, if its answer counts.
+    /// Takes an answer about the end of `epoch`. Returns the position of the member that answers;
+    /// `None` if the answer is ignored.
     fn heard_acceptor(
         &mut self,
         from: &Sender,

@@ -16,7 +16,7 @@ use crate::time::Time;
 impl Grantor {
     /// Reports the epoch that this grantor has entered, in an envelope of that epoch. A node of an
     /// earlier version sees from the digest there that the grantor has other settings. A removed
-    /// grantor reports the epoch that does not name it, so that others find that.
+    /// grantor reports the epoch that does not name it, so that others learn of that epoch.
     pub(in crate::nerio) fn say_epoch(&self, now: Time, from: &Sender, start: Time, out: &mut Out) {
         let known = self.removed.as_ref().unwrap_or(&self.membership);
         let document = known.document();
@@ -91,9 +91,9 @@ impl Grantor {
         send(out, from, state);
     }
 
-    /// The shortest span for which no candidate has held the grant: since the end of the last
-    /// grant, since that of all leases of an earlier epoch, and since this grantor serves. A
-    /// forgotten election was idle for at least a quarantine.
+    /// The span for which certainly no candidate has held the grant. The span begins when the last
+    /// grant and all inherited leases have ended, but not before this grantor serves. A forgotten
+    /// election was idle for at least a quarantine.
     fn free_for(
         &self,
         now: Time,

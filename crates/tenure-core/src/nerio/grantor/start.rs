@@ -93,9 +93,9 @@ impl Grantor {
         self.phase = Phase::Opening { flush, quarantine, read };
     }
 
-    /// Writes down this grantor's identity, and that it may give leases up to `delta_max`. The
-    /// members of the settings are written with it where the memory names none: what it has
-    /// promised, it has promised among them.
+    /// Writes down this grantor's identity, and that it may give leases up to `delta_max`. If the
+    /// memory names no members, the record names those of the settings: the memory made its
+    /// promises among them.
     pub(super) fn write_identity(
         &mut self,
         now: Time,
@@ -140,7 +140,7 @@ impl Grantor {
                 if written {
                     self.blank = false;
                     if !self.is_founder() {
-                        // A memory that was lost may have voted here.
+                        // The lost memory may have voted in this epoch.
                         self.votes = Votes::new(Vote::BARRED);
                     }
                     self.serve(now, out);
@@ -157,7 +157,7 @@ impl Grantor {
         self.raise_flushed(now, flushed, written, out);
         self.memories_flushed(now, flushed, written, out);
         self.vote_flushed(now, flushed, written, out);
-        // Last, because an entry ends with a record, whose failure drops every effect after it.
+        // Last, because an entry ends with a record, and a failed record drops every later effect.
         self.entry_flushed(now, flushed, written, out);
     }
 
@@ -216,19 +216,19 @@ impl Grantor {
         flush
     }
 
-    /// Writes down that the fences were read, and with them the members among which they were. The
-    /// first reserve records that the read is done: until it is durable, every start reads again.
+    /// Writes down the first reserve after a read of the fences, and the members of the epoch.
+    /// Until the record is durable, every start reads the fences again.
     pub(super) fn store(&mut self, now: Time, out: &mut Out) {
         let flush = self.begin_flush(now);
         let behind = self.writes.any_now();
         let floor = self.fences.reserve_above(self.fences.floor(), flush, behind);
         let record = match self.membership.record() {
             Some(document) => {
-                // Another memory than a founder's may have voted here, and forgotten it.
+                // A memory that is no founder's replaces a lost one, which may have voted here.
                 let (inherited, votes) = (Duration::ZERO, self.is_founder());
                 Record::Entered { document, floor, inherited, votes }
             }
-            // Each start takes the members of the settings.
+            // The document is too long for the disk, so each start takes that of the settings.
             None => Record::Reserve { high: floor },
         };
         out.push(Effect::Flush(flush.ticket, record));

@@ -1,14 +1,14 @@
 //! The grantor's vote on the successor of its epoch: an acceptor of single-decree Paxos.
 //!
-//! Rules, by their number in the design of epochs; `epoch/vote.rs` has those of the vote itself:
+//! Rules; `epoch/vote.rs` has those of the vote itself:
 //!
 //! - 2.1.2, 2.1.3: *A vote is durable before its answer leaves.* a and b accept S: decided. The
 //!   process of b ends before its vote is written; b and c then accept T.
 //! - 2.1.3: *A member has the document before it accepts.* Only members that accepted can tell
 //!   others the document of a decided epoch.
 //! - 2.1.4: *A member grants nothing from the moment at which it accepts, durable or not.* The
-//!   flush may be on the disk before its confirmation arrives. An ok in between counts for a claim
-//!   that no answer names.
+//!   flush may be on the disk before its confirmation arrives. An ok in between would support a
+//!   claim that no answer names.
 //! - 2.1.4: *The wedge never ends.* A write that fails may be on the disk all the same.
 //! - 2.3.6: *A member votes only in the epoch that it has entered.* d and e know the document of
 //!   epoch 1 and no answers. If they accept epoch 2, their answers name no lease of epoch 0.
@@ -33,13 +33,14 @@ use super::phase::{Phase, Read};
 use crate::contract::Ticket;
 use crate::time::{Deadline, Time};
 
-/// A vote, and the vote on the disk.
+/// The grantor's vote, and its copy on the disk.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Votes {
     /// The vote that the grantor keeps to, written or not.
     pub(super) vote: Vote<Arc<Membership>>,
     /// The vote on the disk, on which answers rest.
     pub(super) durable: Vote<Arc<Membership>>,
+    /// Flush under way, and the vote that it makes durable.
     pending: Option<(Flush, Vote<Arc<Membership>>)>,
     /// Time at which a failed write is repeated.
     write_at: Option<Time>,
@@ -55,7 +56,7 @@ enum Asked {
 }
 
 impl Votes {
-    /// The vote of a start, or of an entry into an epoch.
+    /// Begins with a durable vote: at a start, or at an entry into an epoch.
     pub(super) fn new(vote: Vote<Arc<Membership>>) -> Self {
         let (durable, asked) = (vote.clone(), ByMember::default());
         Self { vote, durable, pending: None, write_at: None, asked }
@@ -81,7 +82,7 @@ impl Grantor {
         self.membership.document().origin == Origin::Upgraded
     }
 
-    /// The reason why this grantor takes no part in decisions; `None` if it does.
+    /// The reason why this grantor has no vote; `None` if it has a vote.
     pub(super) fn no_vote(&self) -> Option<NoVote> {
         if !self.is_awake() {
             return Some(NoVote::Starts);
@@ -93,14 +94,14 @@ impl Grantor {
     }
 
     /// Whether the grantor has entered its epoch and written its start down, so that it can answer
-    /// for what it has granted, or has waited out.
+    /// for all leases that it may have granted.
     pub(super) const fn is_awake(&self) -> bool {
         let phase =
             matches!(self.phase, Phase::Serving | Phase::Quarantine { read: Read::Nothing, .. });
         phase && !self.blank
     }
 
-    /// The member that asks about the end of `epoch`, if this grantor votes on it.
+    /// The position of the member that asks about the end of `epoch`, if this grantor votes on it.
     fn proposer(
         &mut self,
         now: Time,
@@ -129,8 +130,8 @@ impl Grantor {
         None
     }
 
-    /// Tells a member of an earlier epoch which one is decided; asks for the epoch of a member of a
-    /// later one.
+    /// Tells a member of an earlier epoch which epoch is decided. After a message about another
+    /// epoch, asks the members for theirs.
     pub(super) fn answer_other_epoch(
         &mut self,
         now: Time,
@@ -175,14 +176,14 @@ impl Grantor {
         self.answer_proposers(out);
     }
 
-    /// Whether the document is one of the epoch after this one.
+    /// Whether the document is that of a successor of this grantor's epoch.
     pub(super) fn is_followed_by(&self, document: &Document) -> bool {
         let is_next = document.before == self.membership.id();
         let is_ours = document.founding == self.membership.founding();
         is_next && is_ours && document.origin == Origin::Changed
     }
 
-    /// From now on the grantor grants nothing in this epoch, renewals included.
+    /// Stops granting in this epoch, renewals included.
     fn on_wedge(
         &mut self,
         now: Time,
@@ -267,7 +268,7 @@ impl Grantor {
         }
     }
 
-    /// This memory, as its answers about the end of its epoch name it.
+    /// This grantor's memory, for answers about the end of its epoch.
     pub(super) fn acceptor(&self) -> Acceptor {
         let memories = if self.is_upgraded() { self.marks() } else { Vec::new() };
         Acceptor { instance: self.instance, memories }

@@ -18,8 +18,8 @@ use super::{Nerio, ignore};
 use crate::time::Time;
 
 impl Nerio {
-    /// Asks the members for their epoch, until a quorum has confirmed that of this node: candidates
-    /// and observers ask them anyway, but a node may have neither.
+    /// Asks the members for their epoch, until a quorum has confirmed the epoch of this node.
+    /// Candidates and observers ask the members anyway, but a node may have neither.
     pub(super) fn ask_epoch(&mut self, now: Time, out: &mut Out) {
         let retry = self.context.retry();
         let Context { membership, confirmation, asked, .. } = &mut self.context;
@@ -45,7 +45,7 @@ impl Nerio {
         if !self.admit_answer(current.asker, out) {
             return;
         }
-        // The candidates beside a grantor follow it.
+        // The candidates of a node follow its grantor.
         if let Some(grantor) = &mut self.grantor {
             return grantor.on_current(now, from, current, out);
         }
@@ -75,8 +75,7 @@ impl Nerio {
         self.learn(now, news, epoch, current.is_readable(), out);
     }
 
-    /// Handles the news that an epoch is decided, at a node without a grantor: that of a member of
-    /// the epoch before it.
+    /// Handles a member's news that the next epoch is decided, at a node without a grantor.
     pub(super) fn on_decided(
         &mut self,
         now: Time,
@@ -120,9 +119,9 @@ impl Nerio {
         }
     }
 
-    /// Whether this node, which has no grantor, reads the document of an epoch: of a later one, and
-    /// of another cluster while the own epoch is not confirmed. The document also shows why two
-    /// nodes differ.
+    /// Whether this node, which has no grantor, reads the document of an epoch: of a later epoch,
+    /// or of another cluster while this node's epoch is not confirmed. The document also shows why
+    /// two nodes differ.
     fn wants(&self, epoch: EpochId, founding: u64) -> bool {
         let Context { membership, confirmation, .. } = &self.context;
         let is_other = founding != membership.founding() && !confirmation.is_confirmed();
@@ -214,9 +213,9 @@ impl Nerio {
         confirmation.is_named_by_quorum(founding, own) || self.is_later(membership.id(), founding)
     }
 
-    /// Lets the candidates and observers beside a grantor follow it to the latest epoch that it
-    /// knows, and reports the epochs before all other effects of this input: the driver learns
-    /// first where their members are.
+    /// Lets the candidates and observers of a node follow its grantor to the latest epoch that the
+    /// grantor knows. Reports changed epochs before all other effects of this input, so that the
+    /// driver first learns where the members are.
     pub(super) fn follow(&mut self, now: Time, begin: usize, out: &mut Out) {
         if let Some(grantor) = &mut self.grantor
             && grantor.take_news()
@@ -238,7 +237,7 @@ impl Nerio {
         }
     }
 
-    /// The epochs from whose members messages may come: that of the candidates, the one before it,
+    /// The epochs from whose members messages may come: that of the candidates, the previous one,
     /// and those of the grantor.
     fn epochs(&self, now: Time) -> Vec<Arc<Membership>> {
         let own = [Some(&self.context.membership), self.context.before(now)];
@@ -252,7 +251,7 @@ impl Nerio {
         all
     }
 
-    /// Candidates and observers go on in the epoch of `membership`.
+    /// Moves candidates and observers to the epoch of `membership`.
     fn switch(&mut self, now: Time, membership: Arc<Membership>, out: &mut Out) {
         self.is_news = true;
         let has_grantor = self.grantor.is_some();
@@ -262,7 +261,7 @@ impl Nerio {
         let longest = context.config.lease.max(context.config.lease_first());
         let drift = context.config.drift;
         let until = now.after(drift.stretch(drift.stretch(longest)));
-        // No candidate has led by a list that is no epoch of this cluster.
+        // No candidate has led by a list that is not an epoch of this cluster.
         let is_epoch = before.founding() == context.membership.founding();
         context.before = is_epoch.then_some((before, until));
         context.confirmation = Confirmation::new(now);

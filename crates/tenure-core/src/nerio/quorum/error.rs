@@ -11,7 +11,7 @@ use crate::name::NodeName;
 pub enum QuorumError {
     #[error("a quorum system needs at least one member, better three")]
     NoMembers,
-    #[error("{count} members; a quorum system is over at most {max}")]
+    #[error("there are {count} members, and a quorum system has at most {max}")]
     TooManyMembers { count: usize, max: usize },
     #[error("{}", disjoint(first, second))]
     Disjoint { first: MemberSet, second: MemberSet },

@@ -139,7 +139,7 @@ fn grid_quorum_covers_every_row() {
 
 #[test]
 fn weights_are_decided_exactly() {
-    // Half of the sum is enough here: one of the two sides always falls short.
+    // The threshold may be half of the sum here: no two disjoint sets both reach it.
     let odd = [1_000; 31];
     assert!(Quorums::weighted(&odd, Some(15_001)).is_ok());
     assert!(Quorums::weighted(&[2, 2, 2], Some(3)).is_ok());
@@ -186,7 +186,7 @@ fn refused_system_has_a_reason() {
     let many = vec![set(&[0]); Quorums::SETS_MAX + 1];
     let cases = [
         (Quorums::majority(0), "a quorum system needs at least one member, better three"),
-        (Quorums::majority(32), "32 members; a quorum system is over at most 31"),
+        (Quorums::majority(32), "there are 32 members, and a quorum system has at most 31"),
         (
             Quorums::weighted(&[1, 1], Some(1)),
             "the quorums #0 and #1 have no member in common, so each could elect a leader of its \
@@ -215,7 +215,7 @@ fn refused_system_has_a_reason() {
         ),
         (
             Quorums::grid(usize::MAX, 2),
-            "18446744073709551615 members; a quorum system is over at most 31",
+            "there are 18446744073709551615 members, and a quorum system has at most 31",
         ),
         (Quorums::explicit(2, &[]), "no sets are listed, so there is no quorum; list at least one"),
         (Quorums::explicit(2, &many), "1025 sets are listed; at most 1024 are allowed"),

@@ -484,8 +484,8 @@ impl Voter {
         self.win(lease, out);
     }
 
-    /// The promises to this voter in the results of a ballot, and E, if they make this voter the
-    /// leader.
+    /// The promises to this voter in the results of a ballot, and E, the end of the lease by these
+    /// promises. `None` if the promises do not make this voter the leader.
     fn certificate(&self, round: &Round) -> Option<(BTreeMap<NodeName, Time>, Time)> {
         self.candidacy.campaign.as_ref()?;
         if !self.is_majority() {

@@ -1,4 +1,4 @@
-//! Messages about epochs, with anything in them.
+//! Messages about epochs, with drawn contents.
 
 use tenure_core::nerio::epoch::{Ballot, HeldRest, RestBounds};
 use tenure_core::nerio::{
@@ -22,7 +22,7 @@ fn acceptor(rng: &mut Rng) -> Acceptor {
     Acceptor { instance: Instance(u128::from(rng.within(0..4))), memories }
 }
 
-/// The epoch of the nodes, that of another document, or any.
+/// The epoch of a known document, or a drawn epoch.
 fn some_epoch(rng: &mut Rng) -> EpochId {
     if flag(rng) { any_document(rng).id() } else { any_epoch(rng) }
 }

@@ -1,4 +1,4 @@
-//! Rests that a member inherits, beside a second account of the same answers, whatever arrives.
+//! Compares inherited rests with a second account of the same answers, whatever arrives.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use super::rests::{ENTERED, bounds, held, into};
 use super::{ballot, membership, who};
 use crate::story::{address, at, ms};
 
-/// A second, slow account of all that arrived.
+/// A second, slow account of all messages that arrived.
 struct Account {
     before: Arc<Membership>,
     told: Vec<u64>,
-    /// Answers by member, those of the entered ones from 9 on.
+    /// Answers by member; members that have entered have numbers from 9 on.
     answers: BTreeMap<usize, AnswerAccount>,
     granted: Vec<ElectionName>,
     /// Starts that holders gave up.
@@ -75,7 +75,8 @@ impl Account {
         has_entered || by_one || self.told.iter().any(|told| later(*told))
     }
 
-    /// The first of all ends by which a quorum, or the entered member, has it over.
+    /// The first instant at which the rest has ended by a quorum of answers, or by that of a member
+    /// that has entered.
     fn until(&self, election: &ElectionName, holder: Option<&str>) -> Time {
         if self.granted.contains(election) {
             return Time::ZERO;
@@ -90,7 +91,7 @@ impl Account {
     }
 }
 
-/// A message that a member of the next epoch may hear, or its own grant.
+/// A message to a member of the next epoch, or a grant of that member.
 #[derive(Clone, Debug)]
 enum Word {
     Header { source: usize, counter: u64, rest: u64 },
@@ -134,7 +135,7 @@ fn source(nth: usize, counter: u64) -> Source {
     }
 }
 
-/// Tells one word to the machine and to the account.
+/// Hands one message to the inheritance and to the account.
 fn hear(inheritance: &mut Inheritance, account: &mut Account, now: Time, word: &Word) {
     match word {
         Word::Header { source: from, counter, rest } => {
@@ -183,7 +184,7 @@ fn hear(inheritance: &mut Inheritance, account: &mut Account, now: Time, word: &
 }
 
 proptest! {
-    /// 2.4: the machine agrees with a straightforward account, whatever arrives in whatever order.
+    /// 2.4: the inheritance agrees with the account, whatever arrives in whatever order.
     #[test]
     fn rests_agree_with_account(words in prop::collection::vec((0_u64..9, word()), 0..40)) {
         let before = membership("a b c d e");

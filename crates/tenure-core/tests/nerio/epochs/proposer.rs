@@ -189,7 +189,7 @@ fn begun_decision_cannot_be_cancelled() {
     assert!(!told.cancel());
 }
 
-/// 2.1.9: the proposing member is wedged; that its promise comes late changes nothing.
+/// 2.1.9: the proposing member is wedged. Its own promise may arrive before or after.
 #[test]
 fn carried_successor_waits_for_no_seat() {
     for promises in [0, 2] {
@@ -214,9 +214,9 @@ fn carried_successor_waits_for_no_seat() {
     assert_eq!(later.phase(), decided, "a promise names a higher ballot");
 }
 
-/// T10: another answer shows that member 0 is replaced.
+/// T10: another answer shows that the memory of member 0 is replaced.
 #[test]
-fn forgotten_promise_does_not_count() {
+fn forgotten_promise_is_ignored() {
     let mut proposer = proposer();
     promise(&mut proposer, &[0]);
     proposer.forget(0);

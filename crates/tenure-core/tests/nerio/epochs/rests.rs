@@ -134,8 +134,8 @@ fn answers_of_quorum_are_needed() {
     assert!(!is_free(&inheritance, "q", at(39)) && is_free(&inheritance, "q", at(40)));
 }
 
-/// 2.3.1 (b), 2.4.2: each member that has entered answers for all of the epoch before. Pages of two
-/// are not mixed.
+/// 2.3.1, 2.4.2: each member that has entered answers for all of the previous epoch. Pages of two
+/// members are never mixed.
 #[test]
 fn entered_member_answers_for_all() {
     let mut inheritance = inheritance();
@@ -155,7 +155,8 @@ fn entered_member_answers_for_all() {
     assert!(is_free(&inheritance, "q", at(10)), "a quorum says that p's lease is over");
 }
 
-/// 2.3.1 (b): a member that has entered needs no document of the epoch before.
+/// 2.3.1: the answer of a member that has entered is usable without the document of the previous
+/// epoch.
 #[test]
 fn entered_member_answers_without_document() {
     let mut inheritance = Inheritance::begin(None::<Arc<Membership>>, into(), 100);
@@ -171,9 +172,9 @@ fn entered_member_answers_without_document() {
     assert!(is_free(&inheritance, "q", at(10)));
 }
 
-/// T10: another answer shows that member 0 is replaced.
+/// T10: another answer shows that the memory of member 0 is replaced.
 #[test]
-fn forgotten_answer_does_not_count() {
+fn forgotten_answer_is_ignored() {
     let mut inheritance = inheritance();
     answers(&mut inheritance, 0, &[held(x(), "p", 30)]);
     answers(&mut inheritance, 1, &[]);
@@ -184,7 +185,7 @@ fn forgotten_answer_does_not_count() {
     assert!(inheritance.is_enough() && is_free(&inheritance, "q", at(10)));
 }
 
-/// The next question begins behind the pages that count.
+/// The next question begins after the pages that were accepted.
 #[test]
 fn next_page_follows_the_last() {
     let mut inheritance = inheritance();
@@ -376,9 +377,9 @@ fn release_ends_rest_from_its_start() {
     assert!(is_free(&inheritance, "q", at(10)));
 }
 
-/// 2.4.10: the release of p overtakes the pages that name p.
+/// 2.4.10: the release of p arrives before the pages that name p.
 #[test]
-fn release_counts_before_page() {
+fn release_ends_rests_of_later_pages() {
     let mut inheritance = inheritance();
     inheritance.header(at(10), wedged(0), bounds(30, 0));
     inheritance.released(&x(), (&who("p"), address("p")), at(5));

@@ -176,7 +176,7 @@ fn successor(s: &Story) -> Document {
     Document { number: 1, before: id, founding: id.digest, origin, seats, ..before }
 }
 
-/// Lets `who` ask the members, and drops its questions.
+/// Lets `who` ask the members for their epoch, and drops its questions.
 fn ask(s: &mut Story, who: &'static str) {
     let before = s.letters.len();
     for command in [Command::Observe { every: ms(1_000) }, Command::Unobserve] {
@@ -348,7 +348,7 @@ fn host_of_no_process_teaches_nothing() {
     }
 }
 
-/// The copy of a has a host that the digest does not cover; that of b is whole.
+/// The copy of a has a forged host, which the digest does not cover. The copy of b is intact.
 #[test]
 fn forged_host_hides_no_copy() {
     let mut s = Story::new();
@@ -364,7 +364,7 @@ fn forged_host_hides_no_copy() {
     assert!(has_switched(&teach_by(&mut s, "b", "p", &document)));
 }
 
-/// A member of another cluster, however fast its answers are, keeps no other member from teaching.
+/// A member of another cluster answers first. The node still reads the document of the next member.
 #[test]
 fn misfit_delays_no_other_document() {
     let mut s = Story::new();
@@ -533,9 +533,9 @@ fn quorum_confirms_the_line() {
     }
 }
 
-/// The answer of b to the first question is of the cluster that b has left before the second.
+/// The delayed answer of b to the first question names a cluster that b has left since.
 #[test]
-fn delayed_current_is_no_word() {
+fn delayed_current_is_ignored() {
     let mut s = Story::new();
     let stray = config(&["b", "c"]).check().unwrap().membership().document().clone();
     let line = s.config.membership().document().clone();
@@ -567,7 +567,7 @@ fn current_without_question_is_dropped() {
     assert_eq!(sent(&s.tell("a", "p", word.into())).count(), 1, "it reads the document");
 }
 
-/// Each epoch has its members: an earlier question was not for them.
+/// A question from before the switch was for the members of the earlier epoch.
 #[test]
 fn current_before_switch_is_dropped() {
     let mut s = Story::new();
@@ -582,7 +582,8 @@ fn current_before_switch_is_dropped() {
     assert_eq!(effects.len(), 1, "{effects:?}");
 }
 
-/// The node reads the document from a, and asks for its part twice.
+/// The node asks a for a part of the document twice. Only an answer of a to one of these questions
+/// is taken.
 #[test]
 fn part_answers_its_question() {
     let mut s = Story::new();
@@ -604,7 +605,7 @@ fn part_answers_its_question() {
     assert!(has_switched(&s.tell("a", "p", asked.into())), "the first of the questions");
 }
 
-/// A node that only verifies has neither candidate nor observer.
+/// A node that only verifies has neither candidate nor observer, and still learns the members.
 #[test]
 fn verifier_learns_members() {
     let mut s = Story::new();
@@ -645,7 +646,7 @@ fn leader_keeps_office_over_switch() {
     assert!(asks.clone().count() >= GRANTORS.len(), "it asks the new epoch at once");
     assert!(asks.clone().all(|letter| letter.from.epoch == document.id()));
     s.deliver_all();
-    assert_eq!(s.until("p"), until, "members of the epoch before grant nothing in the new one");
+    assert_eq!(s.until("p"), until, "members of the previous epoch grant nothing in the new one");
     s.pass(until.since(s.now("p")));
     assert!(!s.leads("p"));
 }
@@ -683,8 +684,8 @@ fn entered(s: &Story, who: &str) -> Option<EpochId> {
     disk.durable().standing.document().map(|document| document.id())
 }
 
-/// A directory of an earlier version names no epoch: the first write of the next start names the
-/// members of the settings.
+/// A directory of an earlier version names no epoch. At the next start the grantor first writes
+/// down the members of the settings.
 #[test]
 fn start_enters_epoch_of_settings() {
     let mut s = Story::new();
@@ -701,7 +702,7 @@ fn start_enters_epoch_of_settings() {
     assert_eq!(s.holder("a").as_deref(), Some("p"), "the grants are kept");
 }
 
-/// A lost directory is in no epoch until the fences have been read.
+/// A grantor with a lost directory enters its epoch after it has read the fences.
 #[test]
 fn lost_directory_enters_when_it_serves() {
     let mut s = Story::new();
@@ -716,7 +717,7 @@ fn lost_directory_enters_when_it_serves() {
 
 /// A member whose list was changed goes on among the members that its directory names.
 #[test]
-fn document_counts_before_line() {
+fn directory_overrides_list() {
     for line in [&["a"][..], &["a", "b"], &["a", "b", "c", "d", "e"]] {
         let mut s = Story::new();
         s.elect("p");
@@ -742,7 +743,7 @@ fn start_refuses_document_of_other_drift() {
     assert!(matches!(refused, Err(DocumentError::Drift { .. })), "{refused:?}");
 }
 
-/// Members that have confirmed the release in their epoch get it no more.
+/// A member that has confirmed a release in the earlier epoch gets no further release.
 #[test]
 fn earlier_epoch_confirms_release() {
     let mut s = Story::new();

@@ -16,8 +16,8 @@ pub fn sender(config: &Checked, who: Who, address: SocketAddr) -> Sender {
     Sender { who, address, proved, epoch: config.membership().id() }
 }
 
-/// Address of the node that receives what `core` sends to `to`: by its list, by the document of its
-/// epoch, or by its name, which is how drivers know the members of a proposed epoch.
+/// Address of the node that receives a message of `core` to `to`. The address comes from the list
+/// of `core`, from the document of its epoch, or, for members of a proposed epoch, from the name.
 pub fn place(core: &Nerio, to: Recipient) -> SocketAddr {
     let name = match to {
         Recipient::Member(name) => name,

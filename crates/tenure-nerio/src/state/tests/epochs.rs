@@ -99,7 +99,7 @@ fn entry_survives_machine() {
     assert_eq!(core_memory(&world, "boot 2").inherited, Duration::ZERO);
 }
 
-/// A memory that was lost in an epoch may have voted there.
+/// The lost memory may have voted in this epoch, so the new one never votes there.
 #[test]
 fn lost_memory_stays_barred() {
     let world = World::new();
@@ -137,8 +137,8 @@ fn table_names_epoch_and_last_rest() {
     assert_eq!(world.known("boot 1"), found(2, 70, vec![grant("billing", 3)]));
 }
 
-/// Between the two records the grants of the epoch before are void, and those of the new one may be
-/// held by anybody.
+/// Between the two records the grants of the previous epoch are void, and the holders of inherited
+/// leases are unknown.
 #[test]
 fn entry_without_table_waits() {
     let world = World::new();

@@ -5,9 +5,10 @@ use tenure_core::{End, Loss};
 
 use super::{Check, Emergence, Fact, Own, Property};
 
-/// Guarantee (c), in `at_least_one`: a leader that ends because its partition moved is not the last
-/// leader, unless it left and no other process stands for the role. This holds without faults, and
-/// if the group does not change for as long as a partition takes to move.
+/// Guarantee (c), in `at_least_one`: if a leader ends because its partition moved, another process
+/// already leads. An exception is a leader that leaves while no other process stands for the role.
+/// The guarantee needs a world without faults, and a group that does not change while a partition
+/// moves.
 #[derive(Debug, Default)]
 pub(in super::super) struct NoGap {
     /// Nodes that have left their group, until they get a partition again.

@@ -1,7 +1,7 @@
 use super::{Check, Fact, Property, QuorumLeases, seconds};
 
-/// After the last fault, all running members of the latest epoch have entered it within the bound,
-/// and none of them waits for the decision on the next.
+/// Within the bound after the last fault, all running members of the latest epoch have entered it,
+/// and no member waits for a decision on the next epoch.
 #[derive(Debug, Default)]
 pub(super) struct ChangesEnd {
     judged: bool,

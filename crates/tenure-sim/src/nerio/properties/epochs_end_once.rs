@@ -5,10 +5,12 @@ use tenure_core::nerio::Stamp;
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Section 10.6: a grantor that has accepted a successor of its epoch gives no more grants there,
-/// and no grantor enters an epoch that a quorum of the epoch before has not accepted by one ballot.
+/// and each epoch that a grantor enters was accepted by a quorum of the previous one, by one
+/// ballot.
 #[derive(Debug, Default)]
 pub(super) struct EpochsEndOnce {
-    /// Stamp of the last grant of each grantor, by election: a failed write is repeated.
+    /// Stamp of the last grant of each grantor, by election: the repetition of a failed write is no
+    /// new grant.
     last: Vec<BTreeMap<usize, Stamp>>,
 }
 
@@ -34,7 +36,7 @@ impl Property<QuorumLeases> for EpochsEndOnce {
                     return Ok(());
                 }
                 Err(format!(
-                    "{} grants {} to {} in epoch {}, and has accepted the next epoch",
+                    "{} grants {} to {} in epoch {}, although it has accepted the next epoch",
                     check.name(grantor),
                     check.election(election),
                     record.holder,

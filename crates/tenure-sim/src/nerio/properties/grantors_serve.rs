@@ -29,7 +29,7 @@ impl Property<QuorumLeases> for GrantorsServe {
                 }
                 Ok(())
             }
-            // Where members change, some nodes grant nothing in the end.
+            // If members change, some nodes grant nothing in the end.
             Fact::Moment if check.plan.own.focus.changes() => Ok(()),
             Fact::Moment if !self.judged && check.now >= check.plan.settled => {
                 self.judged = true;

@@ -66,7 +66,7 @@ impl Property<QuorumLeases> for GrantsLast {
                 Ok(())
             }
             Fact::Own(Own::Enters { grantor, .. }) => {
-                // A grant lasts no shorter than that of its holder in an earlier epoch.
+                // A grant lasts at least as long as that of its holder in an earlier epoch.
                 self.forget_grants(grantor);
                 Ok(())
             }
@@ -133,7 +133,7 @@ impl Property<QuorumLeases> for GrantsLast {
 }
 
 impl GrantsLast {
-    /// What a grantor has granted is known no longer.
+    /// Forgets the grants of a grantor.
     fn forget_grants(&mut self, grantor: usize) {
         for seen in &mut self.seen[grantor] {
             seen.grant = None;

@@ -105,8 +105,8 @@ impl Check<'_> {
         at + longest > self.now
     }
 
-    /// Whether the grants to `who` that last until `until` are those of a quorum of one epoch,
-    /// without the present grant of `except`.
+    /// Whether a quorum of one epoch has granted to `who` until `until` or longer. Leaves out the
+    /// present grant of `except`.
     pub(super) fn is_backed(
         &self,
         election: usize,

@@ -4,11 +4,11 @@ use tenure_core::nerio::{Decided, Document, EpochId, Message, ToGrantor};
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Section 10.6: an epoch has one decided successor, one epoch of a number is entered, and no node
-/// goes back to an earlier epoch.
+/// Section 10.6: an epoch has one decided successor, grantors enter only one epoch of each number,
+/// and no node goes back to an earlier epoch.
 #[derive(Debug, Default)]
 pub(super) struct OneSuccessor {
-    /// Successor of each epoch, from grantors that entered it or said that it is decided.
+    /// Successor of each epoch, as grantors entered it or reported its decision.
     successors: BTreeMap<EpochId, EpochId>,
     /// Entered epochs by number.
     entered: BTreeMap<u64, EpochId>,
@@ -62,7 +62,7 @@ impl OneSuccessor {
         let known = *self.entered.entry(epoch.number).or_insert(epoch);
         if known != epoch {
             return Err(format!(
-                "{} enters epoch {} with digest {:x}, and another grantor that with digest {:x}",
+                "{} enters epoch {} with digest {:x}, and another grantor entered it with {:x}",
                 check.name(grantor),
                 epoch.number,
                 epoch.digest,

@@ -2,8 +2,8 @@ use tenure_core::nerio::EpochId;
 
 use super::{Check, Fact, Own, Property, QuorumLeases, seconds};
 
-/// Section 10.6: the members of an epoch give no grant to another candidate while a leader's claim
-/// stands on grants of an earlier epoch.
+/// Section 10.6: while a leader's claim rests on grants of an earlier epoch, no member of a later
+/// epoch grants to another candidate.
 #[derive(Debug, Default)]
 pub(super) struct RestsCoverClaims;
 

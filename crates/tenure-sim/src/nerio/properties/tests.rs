@@ -22,7 +22,7 @@ type TimedFact<'a> = (u64, Fact<'a>);
 /// End of all leases of these tests.
 const END: u64 = 1_000;
 
-/// A world whose members change, without any event.
+/// A world whose members change, before its first event.
 fn quiet() -> Run<QuorumLeases> {
     let mut plans = (1..1_000).map(|seed| Worlds::default().plan(seed));
     Run::new(plans.find(|plan| plan.own.focus == Focus::Change).unwrap())
@@ -59,7 +59,7 @@ fn memory(grantor: usize) -> Instance {
     Instance(grantor as u128 + 1)
 }
 
-/// A document with the first members, as many as `count`, that follows epoch 0.
+/// A document of the first `count` members that follows epoch 0.
 fn successor(run: &Run<QuorumLeases>, count: usize) -> Document {
     let before = run.plan.membership().document().clone();
     let seats = before.seats.iter().take(count).enumerate();
@@ -142,7 +142,7 @@ fn second_successor_is_noticed() {
 }
 
 #[test]
-fn way_back_is_noticed() {
+fn return_to_earlier_epoch_is_noticed() {
     let mut run = quiet();
     let later = successor(&run, 1).id();
     let switches = |epoch| Fact::Own(Own::Switches { node: 0, epoch });
@@ -156,10 +156,11 @@ fn grant_after_acceptance_is_noticed() {
     let (next, epoch) = (successor(&run, 1), first(&run));
     let record = record(&run, 0);
     let facts = [(1, opens(0)), (2, accepts(0, epoch, 1, &next)), (3, grants(0, &record))];
-    breaks::<EpochsEndOnce>(&mut run, &facts, "has accepted the next epoch");
+    breaks::<EpochsEndOnce>(&mut run, &facts, "although it has accepted the next epoch");
 }
 
-/// What a property says when all members accept the successor by these ballots, and one enters it.
+/// The complaint of the property when all members accept the successor by these ballots, and one
+/// member enters it.
 fn entry_after(ballot: impl Fn(usize) -> u64) -> Option<String> {
     let mut run = quiet();
     let (next, epoch) = (successor(&run, 1), first(&run));
@@ -204,7 +205,7 @@ fn claim_on_two_epochs_is_noticed() {
         facts.push((3, grants(grantor, &one)));
     }
     if count % 2 == 1 {
-        // Otherwise those of epoch 0 are a quorum.
+        // Otherwise the grants of epoch 0 are a quorum.
         facts.retain(|(_, fact)| !matches!(fact, Fact::Own(Own::Granted { grantor: 0, .. })));
     }
     run.own.who[0] = who(&run, 0);

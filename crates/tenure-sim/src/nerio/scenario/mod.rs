@@ -51,7 +51,7 @@ crate::tally! {
         foreign_disks,
         /// State directories that were missing.
         absent_disks,
-        /// Epochs entered after the first, once for each grantor.
+        /// Entries of grantors into epochs after the first.
         entered,
     }
 }
@@ -152,7 +152,7 @@ impl Scenario for QuorumLeases {
             disks[node].reboot();
         }
         if run.plan.conditions.seed.is_multiple_of(4) && !run.plan.own.focus.changes() {
-            // The next life upgrades the directory of an earlier version.
+            // The next life begins with a directory of an earlier version.
             disks[node].kept.forget_epoch();
         }
         match fate {

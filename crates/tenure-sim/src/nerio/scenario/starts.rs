@@ -73,7 +73,7 @@ impl Run<QuorumLeases> {
                 }
                 None => Ok(()),
             },
-            // The fences of an epoch before may be bounded at the same time.
+            // A reserve of the previous epoch may be on its way to the disk at the same time.
             Record::Entered { document, .. } if document.number > 0 => Ok(()),
             Record::Reserve { high } | Record::Entered { floor: high, .. } => {
                 let high = *high;

@@ -125,27 +125,40 @@ fn faulty_document_is_refused() {
             |d| d.drift = "0.002".parse().unwrap(),
             "the document has drift 0.002, and this node has 0.001",
         ),
-        (|d| d.number = 2, "an epoch 2 of this origin cannot follow epoch 0"),
+        (|d| d.number = 2, "epoch 2 cannot follow epoch 0 in a document of this origin"),
         (
             |d| {
                 d.origin = Origin::Recovered;
                 d.number = u64::MAX;
             },
-            "an epoch 18446744073709551615 of this origin cannot follow epoch 0",
+            "epoch 18446744073709551615 cannot follow epoch 0 in a document of this origin",
         ),
         (
             |d| (d.before, d.founding) = (EpochId::NONE, 0),
-            "an epoch 1 of this origin cannot follow epoch 0",
+            "epoch 1 cannot follow epoch 0 in a document of this origin",
         ),
-        (|d| d.origin = Origin::Founded, "an epoch 1 of this origin cannot follow epoch 0"),
-        (|d| d.founding = 7, "the document names another epoch 0 than the epoch before it"),
-        (|d| d.floor = Fence::new(7), "only a founding or a recovery sets a floor of fences"),
+        (
+            |d| d.origin = Origin::Founded,
+            "epoch 1 cannot follow epoch 0 in a document of this origin",
+        ),
+        (
+            |d| d.founding = 7,
+            "the document follows an epoch 0, and names another epoch 0 as its founding",
+        ),
+        (
+            |d| d.floor = Fence::new(7),
+            "the document sets a floor of fences, and is of no founding and no recovery",
+        ),
         (|d| d.seats.clear(), "the document has 0 seats; it must have 1 to 31"),
-        (|d| d.seats.reverse(), "seat a does not come after the seat before it, by name"),
-        (|d| d.seats[1].instance = Some(Instance(1)), "the seats a and b have one memory"),
+        (
+            |d| d.seats.reverse(),
+            "the seats are not in the order of names: a comes too late, or twice",
+        ),
+        (|d| d.seats[1].instance = Some(Instance(1)), "the seats a and b have the same memory"),
         (
             |d| d.seats[1].instance = None,
-            "seat b has no memory, or has one in a document from an upgrade",
+            "seat b must have a memory, except in a document from an upgrade, where it must have \
+             none",
         ),
         (
             |d| d.seats[0].hosts = vec!["x:1".parse().unwrap(); 5],

@@ -11,7 +11,7 @@ fn read(into: EpochId) -> RestsRead {
     RestsRead { into, after: None }
 }
 
-/// 2.2: its rests would grow.
+/// 2.2: a member that can still grant could lengthen its rests after the answer.
 #[test]
 fn unwedged_member_answers_nothing() {
     let mut s = Story::new();
@@ -48,7 +48,7 @@ fn bounds_cover_all_grants() {
     assert_eq!(held, [ms(950), ms(2_100)]);
 }
 
-/// 2.2.2: its machine started again, and it has forgotten to whom it granted.
+/// 2.2.2: the machine of a restarted, and a has forgotten to whom it granted.
 #[test]
 fn quarantine_names_unknown_holder() {
     let mut s = Story::new();
@@ -62,7 +62,7 @@ fn quarantine_names_unknown_holder() {
     assert_eq!((answer.bounds.rest, answer.bounds.unknown), (ms(2_200), ms(2_200)));
 }
 
-/// 2.2.4: more elections than a datagram takes, page by page, each once and in their order.
+/// 2.2.4: pages name more elections than one datagram holds, each once and in order.
 #[test]
 fn pages_name_each_holder_once() {
     let mut s = Story::new();
@@ -87,7 +87,7 @@ fn pages_name_each_holder_once() {
     assert!(pages > 1);
 }
 
-/// 2.2: a knows that epoch 1 is decided, and has not entered it: it knows no rests of others.
+/// 2.2: a knows that epoch 1 is decided, but has not entered it, so a knows no rests of others.
 #[test]
 fn joining_member_answers_for_itself() {
     let mut s = Story::new();
@@ -99,7 +99,8 @@ fn joining_member_answers_for_itself() {
     assert!(matches!(answer.state, AcceptorState::Wedged { .. }), "{answer}");
 }
 
-/// 2.2.5: the rest that another member passes on is counted from its receipt, not from the grant.
+/// 2.2.5: a member measures a rest from its receipt, not from the grant, when it passes the rest
+/// on.
 #[test]
 fn entered_member_answers_for_all() {
     let mut s = grown();
@@ -111,7 +112,7 @@ fn entered_member_answers_for_all() {
     }
 }
 
-/// 2.2: strangers read nothing.
+/// 2.2: a stranger gets no answer.
 #[test]
 fn stranger_reads_no_rests() {
     let mut s = Story::new();

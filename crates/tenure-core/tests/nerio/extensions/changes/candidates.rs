@@ -20,9 +20,9 @@ fn releases_in(s: &Story, epoch: EpochId) -> usize {
     s.letters.iter().filter(is_release).count()
 }
 
-/// 2.5.1: c is another memory than the document names, and has forgotten to whom it granted.
+/// 2.5.1: c has another memory than the document names, and has forgotten to whom it granted.
 #[test]
-fn ok_counts_from_its_seat_only() {
+fn ok_of_other_memory_is_ignored() {
     let mut s = grown();
     let epoch = document(&s, "p").id();
     s.drop_all();
@@ -43,10 +43,10 @@ fn ok_counts_from_its_seat_only() {
     }
 }
 
-/// 2.5.1: p has an ok of a in epoch 0. With that of d in epoch 1, which is of a, d and e, p would
+/// 2.5.1: p has an ok of a in epoch 0. With an ok of d in epoch 1, which is of a, d and e, p would
 /// have a quorum there.
 #[test]
-fn old_ok_does_not_count() {
+fn ok_of_previous_epoch_is_ignored() {
     let mut s = Story::new();
     s.campaign("p");
     s.deliver("p", "a");
@@ -103,7 +103,7 @@ fn leader_leads_on_over_changes() {
     assert!(s.leads("q") && s.fence("q") > fence);
 }
 
-/// 2.5.3: a candidate follows a decision that a member of its epoch names, and no other one.
+/// 2.5.3: a candidate follows only decisions that a member of its epoch reports.
 #[test]
 fn candidate_follows_its_members() {
     let mut s = Story::new();
@@ -122,8 +122,7 @@ fn candidate_follows_its_members() {
     assert_eq!(document(&s, "p"), next);
 }
 
-/// 2.5.4: a leadership that began in epoch 0 is given up there as well, and a yield of one grantor
-/// reaches that one alone.
+/// 2.5.4: a leadership that began in epoch 0 is also released at the members of epoch 0.
 #[test]
 fn release_reaches_both_epochs() {
     let mut s = Story::new();
@@ -143,7 +142,7 @@ fn release_reaches_both_epochs() {
     assert_eq!(releases_in(&s, next.id()), 4, "nobody has entered it");
 }
 
-/// 2.5.4: after the leases of the epoch before have ended, nobody there is asked any more.
+/// 2.5.4: once the leases of the previous epoch have ended, its members get no release.
 #[test]
 fn late_release_goes_to_present_epoch() {
     let mut s = grown();
@@ -152,9 +151,9 @@ fn late_release_goes_to_present_epoch() {
     assert_eq!(releases_in(&s, zero(&s)), 0);
 }
 
-/// 2.5.5: edicts carry the epoch in which their leadership began, and later epochs come later.
+/// 2.5.5: edicts carry the epoch in which their leadership began.
 #[test]
-fn leadership_keeps_epoch_of_its_begin() {
+fn leadership_keeps_its_first_epoch() {
     let mut s = Story::new();
     s.elect("p");
     blank(&mut s, "d");
@@ -173,7 +172,7 @@ fn leadership_keeps_epoch_of_its_begin() {
     assert_eq!((epochs("p"), epochs("q")), (vec![0], vec![1]));
 }
 
-/// 2.5.5: of leaderships of two epochs the epoch decides, whose members may be others.
+/// 2.5.5: edicts of two epochs are ordered by epoch, because the epochs may have different members.
 #[test]
 fn later_epoch_orders_edicts() {
     let edict = |epoch, instance| {
@@ -185,7 +184,7 @@ fn later_epoch_orders_edicts() {
     assert_eq!(edict(2, 1).order(&edict(1, 1)), Ok(Ordering::Greater));
 }
 
-/// 2.5.7: an observer names the leader throughout.
+/// 2.5.7: an observer names the leader before, during and after the change.
 #[test]
 fn observer_names_leader_over_change() {
     let mut s = Story::new();
@@ -208,9 +207,9 @@ fn observer_names_leader_over_change() {
     assert_eq!(document(&s, "r").number, 1);
 }
 
-/// F5: the driver knows the members of the epoch before as long as releases go there.
+/// The driver knows the members of the previous epoch as long as releases go there.
 #[test]
-fn epochs_name_the_one_before() {
+fn epochs_include_previous_epoch() {
     let s = grown();
     let epochs = |who: &str| -> Vec<u64> {
         let ids = |event: &Event| -> Option<Vec<u64>> {

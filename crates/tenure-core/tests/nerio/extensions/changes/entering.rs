@@ -42,7 +42,7 @@ fn decision_alone_enters_nothing() {
     assert!(!has_entered(&s, "d", 1));
 }
 
-/// 2.3.1: one member has accepted, or two by ballots that are not known to have decided.
+/// 2.3.1: one acceptance is not enough, nor are two if one has a ballot below the decided one.
 #[test]
 fn quorum_of_answers_is_needed() {
     let (mut s, next) = told();
@@ -54,10 +54,11 @@ fn quorum_of_answers_is_needed() {
     assert!(!has_entered(&s, "d", 1), "the ballot of a is below the one that decided");
     let other = answer(&mut s, "c", &next, ballot(2));
     tell_in(&mut s, epoch, "c", "d", other);
-    assert!(has_entered(&s, "d", 1), "that of c is above it (2.1.8)");
+    assert!(has_entered(&s, "d", 1), "the ballot of c is above the one that decided (2.1.8)");
 }
 
-/// 2.3.1 (b): the answer must come from a memory that the document names.
+/// 2.3.1: a member enters by one answer of a member that has entered. The answer must come from a
+/// memory that the document names.
 #[test]
 fn member_enters_by_entered_member() {
     let (mut s, next) = told();
@@ -74,9 +75,9 @@ fn member_enters_by_entered_member() {
     assert!(has_entered(&s, "d", 1));
 }
 
-/// 2.3.1: a wedged member of another epoch answers for that one.
+/// 2.3.1: a member that is wedged in another epoch answers for that epoch only.
 #[test]
-fn answer_of_other_epoch_does_not_count() {
+fn answer_of_other_epoch_is_ignored() {
     let (mut s, next) = told();
     let epoch = zero(&s);
     for member in ["a", "b", "c"] {
@@ -90,7 +91,7 @@ fn answer_of_other_epoch_does_not_count() {
 
 /// 2.3.2: the only member of a cluster is a quorum by itself.
 #[test]
-fn own_answer_counts() {
+fn member_uses_its_own_answer() {
     let mut s = Story::empty(config(&["a"]));
     let disk = s.directory(true);
     s.start("a", Some(disk));
@@ -132,7 +133,7 @@ fn entry_is_durable_before_first_grant() {
     assert!(granted(&effects).unwrap().accepted);
 }
 
-/// 2.3.3: the entry is written again, and nothing is granted before.
+/// 2.3.3: the grantor writes the entry again, and grants nothing before it is durable.
 #[test]
 fn failed_entry_is_written_again() {
     let (mut s, next) = told();
@@ -153,8 +154,8 @@ fn failed_entry_is_written_again() {
     assert!(has_entered(&s, "d", 1));
 }
 
-/// 2.3.4: p leads by a and c. After d entered by the answers of a and b, that of c lets p lead on,
-/// although b has just started again.
+/// 2.3.4: p leads by a and c, and b has just restarted. d enters by the answers of a and b. With
+/// the answer of c, d grants to p.
 #[test]
 fn later_answers_refine() {
     let (mut s, next) = told();
@@ -175,7 +176,7 @@ fn later_answers_refine() {
     assert_eq!(granted(&effects).map(|granted| granted.start), Some(at(6)), "it has waited");
 }
 
-/// 2.3.5: the grants of epoch 0 are void, and in the answers of a quorum.
+/// 2.3.5: a grantor that enters epoch 1 drops its grants of epoch 0.
 #[test]
 fn grants_of_epoch_before_are_void() {
     let s = grown();
@@ -187,7 +188,7 @@ fn grants_of_epoch_before_are_void() {
     }
 }
 
-/// A member that was away when the others changed follows them.
+/// c gets no message while the others enter epoch 2, and follows later.
 #[test]
 fn member_that_was_away_follows() {
     let mut s = grown();
@@ -208,7 +209,8 @@ fn member_that_was_away_follows() {
     assert!(s.leads("p"));
 }
 
-/// A removed member says so, and shows others the way.
+/// A removed member refuses requests, and teaches the latest epoch to a candidate that knows no
+/// other member.
 #[test]
 fn removed_member_shows_the_way() {
     let mut s = Story::new();
@@ -226,7 +228,7 @@ fn removed_member_shows_the_way() {
     assert!(s.leads("q"), "it knows only the name of c");
 }
 
-/// A lost machine is replaced by an empty one under its name.
+/// c loses its directory, and an operator replaces its memory.
 #[test]
 fn lost_member_is_replaced() {
     let mut s = grown();

@@ -1,4 +1,4 @@
-//! 2.4: grants in an epoch while leases of the one before may last.
+//! 2.4: grants in an epoch while leases of the previous epoch may last.
 
 use tenure_core::Time;
 use tenure_core::nerio::epoch::RestBounds;
@@ -6,7 +6,7 @@ use tenure_core::nerio::{Acceptor, AcceptorState, Query, Record, Refusal, State}
 
 use super::*;
 
-/// Epoch 1, right after the change; p died just before it, and its lease lasts.
+/// Epoch 1, right after the change. p died just before the change, and its lease lasts.
 fn orphaned() -> (Story, EpochId) {
     let mut s = Story::new();
     s.elect("p");
@@ -64,7 +64,7 @@ fn waiting_request_follows_inherited_lease() {
 
 /// 2.4.6: p renews in epoch 1 with a shorter lease.
 #[test]
-fn grant_lasts_as_long_as_inherited_lease() {
+fn grant_outlasts_inherited_lease() {
     let (mut s, epoch) = orphaned();
     s.start("p", None);
     let inherited = refused(&ask_in(&mut s, epoch, "q", "d", request(at(1)))).unwrap();
@@ -96,7 +96,7 @@ fn restart_waits_for_inherited_leases() {
     assert!(granted(&ask_in(&mut s, epoch, "q", "d", request(at(2)))).is_some());
 }
 
-/// 2.4.8: elections with a record go by that.
+/// 2.4.8: after a restart, an election with a record has its holder again.
 #[test]
 fn restart_keeps_grants_of_the_epoch() {
     let mut s = grown();
@@ -109,7 +109,7 @@ fn restart_keeps_grants_of_the_epoch() {
     assert!(s.leads("p"));
 }
 
-/// 2.4.9: the machine of d starts again: p's lease of epoch 0 may be longer than all that d gives.
+/// 2.4.9: the machine of d restarts. p's lease of epoch 0 may be longer than the leases of d.
 #[test]
 fn quarantine_covers_inherited_leases() {
     let mut s = Story::new();
@@ -141,7 +141,8 @@ fn quarantine_covers_inherited_leases() {
     assert_eq!(holder(refusal(&effects)).as_deref(), Some("q"), "its new table is one of epoch 1");
 }
 
-/// 2.4.10: p gave up before the change, and its release comes late, or p leads again since.
+/// 2.4.10: p's release of epoch 0 arrives after the change. A release of an earlier Start, or from
+/// another address, ends nothing.
 #[test]
 fn release_ends_inherited_lease() {
     let (mut s, epoch) = orphaned();
@@ -164,7 +165,7 @@ fn release_ends_inherited_lease() {
     assert_eq!(granted, Some(at(3)), "q has waited; the release names epoch 0");
 }
 
-/// 2.4.11: no observer takes the election for vacant while p's lease may last.
+/// 2.4.11: while p's lease may last, d reports no time in which the election was free.
 #[test]
 fn inherited_election_is_not_free() {
     let (mut s, epoch) = orphaned();

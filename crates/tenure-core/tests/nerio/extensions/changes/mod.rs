@@ -1,4 +1,5 @@
-//! Changes of members (section 10.6): a test for each rule of the design, by its number there.
+//! Changes of members (section 10.6): a test for each rule, under the number that the comments of
+//! the core cite.
 //!
 //! The cluster is a, b, c in epoch 0, whose document is that of the settings. The node d is a
 //! blank: it has an empty directory, and a list of all four.
@@ -20,8 +21,8 @@ use tenure_core::nerio::{
 
 use crate::story::*;
 
-/// A sender whose messages are meant for this epoch, as its driver recognizes it. A name without a
-/// node has a made-up incarnation.
+/// A recognized sender, whose messages are meant for this epoch. A name without a node has a
+/// made-up incarnation.
 fn sender_in(s: &Story, who: &str, epoch: EpochId) -> Sender {
     let inc = s.actors.get(who).map_or(Inc(1), |actor| actor.core.who().inc);
     Sender { who: Who { name: name(who), inc }, address: address(who), proved: true, epoch }

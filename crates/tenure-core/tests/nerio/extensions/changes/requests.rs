@@ -15,16 +15,21 @@ fn refused_as(effects: &[Effect]) -> ChangeError {
     }
 }
 
-/// Each refusal before anything is asked, with its sentence.
+/// The grantor refuses each of these changes at once, with this text.
 #[test]
 fn impossible_change_is_refused() {
     let mut s = Story::new();
     let far = SeatChange::Add { name: name("d"), hosts: vec![] };
+    let no_member = "d is no member: give the name of a member; `tenure members` lists them";
     let cases = [
-        (add("b"), "b is a member already: take another name, or replace it"),
-        (remove("d"), "d is no member: `tenure members` names them"),
-        (replace("d"), "d is no member: `tenure members` names them"),
-        (far, "d needs 1 to 4 addresses"),
+        (
+            add("b"),
+            "b is a member already: give the new member another name, or replace this member with \
+             `tenure members replace`",
+        ),
+        (remove("d"), no_member),
+        (replace("d"), no_member),
+        (far, "the new member d needs 1 to 4 addresses"),
         (SeatChange::Cancel, "there is nothing to cancel: this member carries out no change"),
     ];
     for (nth, (what, why)) in cases.into_iter().enumerate() {
@@ -32,7 +37,7 @@ fn impossible_change_is_refused() {
     }
 }
 
-/// The only member stays, and a cluster is not larger than it may be.
+/// The only member cannot be removed, and a full cluster takes no member.
 #[test]
 fn number_of_members_has_bounds() {
     let mut s = Story::empty(config(&["a"]));
@@ -52,7 +57,7 @@ fn number_of_members_has_bounds() {
     assert_eq!(refused_as(&ask(&mut s, "a", 1, add("z"))), ChangeError::Full { max: 31 });
 }
 
-/// Quorums other than majorities do not follow from the names.
+/// Only a majority follows from the names of the members.
 #[test]
 fn quorums_are_given_where_needed() {
     let mut config = config(&GRANTORS);
@@ -76,7 +81,7 @@ fn quorums_are_given_where_needed() {
     assert!(matches!(done, ChangeState::Done { .. }), "{done}");
 }
 
-/// 2.7.2: no blank of that name, or two.
+/// 2.7.2: the change is refused if no blank has that name, or two have it.
 #[test]
 fn new_member_must_be_there() {
     let mut s = Story::new();
@@ -123,7 +128,7 @@ fn silent_quorum_is_named() {
     assert!(!emitted_by(&s, "a", |event| *event == OwnEvent::Wedged { next: 2 }));
 }
 
-/// 2.1.6: the change would leave no quorum alive, so nobody accepts it.
+/// 2.1.6: no quorum of the new members is alive, so no member is asked to accept the change.
 #[test]
 fn dead_successor_is_refused() {
     let mut s = grown();
@@ -147,7 +152,7 @@ fn dead_successor_is_refused() {
 
 /// 2.1.6: only the memory that the document names is ready.
 #[test]
-fn seat_says_why_it_is_not_ready() {
+fn unready_seat_gives_reason() {
     let mut s = Story::new();
     let mut next = successor(&mut s, &["a", "b", "c"]);
     next.seats[1].instance = Some(Instance(5));
@@ -164,7 +169,7 @@ fn seat_says_why_it_is_not_ready() {
     }
 }
 
-/// 2.1.10: before the first accept.
+/// 2.1.10: no member has been asked to accept the change.
 #[test]
 fn change_can_be_cancelled() {
     let mut s = grown();
@@ -182,7 +187,7 @@ fn change_can_be_cancelled() {
     assert_eq!(state(&mut s, "a", 10, SeatChange::Cancel), ChangeState::Cancelled);
 }
 
-/// 2.1.10: a member has accepted, and serves again only when it is decided.
+/// 2.1.10: a member may have accepted the change, and serves again only after a decision.
 #[test]
 fn begun_change_cannot_be_cancelled() {
     let mut s = grown();
@@ -199,7 +204,7 @@ fn is_accept(letter: &Letter) -> bool {
     matches!(letter.message, Message::Grantor(ToGrantor::Accept(_)))
 }
 
-/// Another member is wedged: its epoch has a proposal that must be finished.
+/// a is wedged: a proposal in its epoch must be decided first.
 #[test]
 fn wedged_member_takes_no_change() {
     let mut s = Story::new();
@@ -219,7 +224,7 @@ fn change_survives_end_of_clock() {
     assert_eq!(s.actors["a"].core.deadline(), None);
 }
 
-/// Blanks and removed members refer to members.
+/// A blank and a removed member refuse changes.
 #[test]
 fn outsider_takes_no_change() {
     let mut s = Story::new();

@@ -1,4 +1,4 @@
-//! 2.1: votes on the next epoch, and what ends the present one.
+//! 2.1: votes on the next epoch, and the wedge that ends the present one.
 
 use tenure_core::nerio::epoch::Ballot;
 use tenure_core::nerio::{
@@ -28,7 +28,7 @@ fn promise_waits_for_disk() {
     assert_eq!(promises(&effects)[0].outcome, PromiseOutcome::Refused { above: ballot(3) });
 }
 
-/// 2.1.1: one message must not use up the ballots.
+/// 2.1.1: otherwise one message could use up all ballots.
 #[test]
 fn far_ballot_is_ignored() {
     let mut s = Story::new();
@@ -54,7 +54,7 @@ fn acceptance_needs_the_document() {
     assert!(has_accepted(&tell_in(&mut s, epoch, "b", "a", part)));
 }
 
-/// 2.1.3: a proposer of another cluster, or of another epoch.
+/// 2.1.3: the successor is of another cluster, and follows another epoch.
 #[test]
 fn successor_must_follow_the_epoch() {
     let mut s = Story::new();
@@ -97,7 +97,7 @@ fn wedged_grantor_grants_no_waiting_request() {
     assert_eq!(s.holder("a"), None, "a release counts all the same");
 }
 
-/// 2.1.4: which of two votes a failed write has left on the disk is not known.
+/// 2.1.4: a failed write may have left the vote on the disk.
 #[test]
 fn failed_write_ends_no_wedge() {
     let mut s = Story::new();
@@ -132,7 +132,7 @@ fn wedge_outlives_the_process() {
     }
 }
 
-/// 2.1.4: the memory of c is lost, and with it the promise that a proposer counts.
+/// 2.1.4: c may have promised a ballot before it lost its memory.
 #[test]
 fn lost_memory_has_no_vote() {
     let mut s = Story::new();
@@ -146,8 +146,8 @@ fn lost_memory_has_no_vote() {
     }
 }
 
-/// 2.1.4: c accepted with b, which decides, and lost its memory. The word of b must not bring c
-/// back, to lead with a.
+/// 2.1.4: b and c accepted a successor, which is decided. Then c lost its memory. If b answered c,
+/// then c would serve again, and elect a leader with a.
 #[test]
 fn wedged_grantor_brings_no_memory_back() {
     let mut s = Story::new();
@@ -166,7 +166,7 @@ fn wedged_grantor_brings_no_memory_back() {
     assert!(!emitted_by(&s, "c", |event| *event == OwnEvent::Serving));
 }
 
-/// 2.3.6: a knows the document of epoch 1, and has not entered it.
+/// 2.3.6: a knows the document of epoch 1, but has not entered that epoch.
 #[test]
 fn member_votes_in_its_own_epoch() {
     let mut s = Story::new();
@@ -179,7 +179,7 @@ fn member_votes_in_its_own_epoch() {
     assert!(asks, "it asks the others which epoch they have entered");
 }
 
-/// 2.1.2: a member that was away learns where the others went.
+/// 2.1.2: c asks for a promise in epoch 0. a, in epoch 1, tells c of the decision instead.
 #[test]
 fn member_of_later_epoch_tells_decision() {
     let mut s = grown();
@@ -205,7 +205,7 @@ fn wedged_grantor_proposes_by_itself() {
     assert!(s.leads("p"), "p leads on by a and b");
 }
 
-/// 2.1.9: a starts again in between, and nobody else knows.
+/// 2.1.9: a has accepted a successor of which no other member knows, and restarts.
 #[test]
 fn wedged_grantor_proposes_after_restart() {
     let mut s = Story::new();
@@ -233,9 +233,9 @@ fn overtaken_change_is_superseded() {
     assert!(first.is_final() && second.is_final(), "{first} {second}");
 }
 
-/// T10: c was replaced before the upgrade, and its old process lives: a has written that down.
+/// T10: c has a new memory, which a has written down, and a process with the old memory lives.
 #[test]
-fn replaced_memory_does_not_count() {
+fn answer_of_replaced_memory_is_ignored() {
     let mut s = Story::new();
     s.lose_disk("c");
     s.run(ms(4_000));
@@ -267,9 +267,9 @@ fn replaced_memory_does_not_count() {
     assert!(!emitted_by(&s, "a", goes_on));
 }
 
-/// A node says which epoch it has entered, and whether it has entered any.
+/// A node reports whether it has entered an epoch.
 #[test]
-fn blank_says_so() {
+fn blank_reports_no_entry() {
     let mut s = Story::new();
     blank(&mut s, "d");
     let epoch = zero(&s);
