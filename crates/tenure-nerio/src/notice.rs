@@ -258,9 +258,7 @@ fn other_line(
     quorums: bool,
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
-    f.write_str(
-        "this node uses the members in its state directory, and its settings differ: ",
-    )?;
+    f.write_str("this node uses the members in its state directory, and its settings differ: ")?;
     let lacks = (!missing.is_empty()).then(|| format!("members lacks {}", list(missing)));
     let has = (!more.is_empty()).then(|| format!("members has {} in addition", list(more)));
     let other = quorums.then(|| "quorums names another system".to_owned());
