@@ -237,3 +237,31 @@ fn lost_member_is_replaced() {
     assert!(has_entered(&s, "c", 2), "{:?}", s.events("c"));
     assert!(s.leads("p"));
 }
+
+/// 2.9.2: a has written down the memories of b and c in epoch 0. Both are replaced, and then a
+/// starts again on its directory. Its marks would deny both, and p would have a and d only.
+#[test]
+fn marks_end_with_their_epoch() {
+    let mut s = Story::new();
+    for grantor in GRANTORS {
+        s.has_granted(grantor);
+        s.restart(grantor);
+        s.run(ms(1_000));
+    }
+    let roster = &s.actors["a"].disk.as_ref().unwrap().durable().roster;
+    for other in ["b", "c"] {
+        assert!(roster.iter().any(|(of, _)| *of == name(other)), "{other}");
+    }
+    s.elect("p");
+    blank(&mut s, "d");
+    change(&mut s, add("d"));
+    for (number, gone) in [(8, "c"), (9, "b")] {
+        s.lose_disk(gone);
+        s.run(ms(300));
+        change_by(&mut s, "a", number, replace(gone));
+        assert!(has_entered(&s, gone, number - 6), "{gone}");
+    }
+    s.restart("a");
+    s.run(ms(3_000));
+    assert!(s.leads("p"), "{:?}", s.events("p"));
+}
