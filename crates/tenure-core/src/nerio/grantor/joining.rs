@@ -72,6 +72,13 @@ impl Joining {
         self.stage == Stage::Asking
     }
 
+    /// Whether the grantor asks for answers to the end of `own`, and those so far show no quorum
+    /// that accepted by a ballot that counts.
+    pub(super) fn lacks_acceptances(&self, own: EpochId) -> bool {
+        let Heritage { into, inheritance, .. } = &self.heritage;
+        self.is_asking() && !inheritance.is_enough() && into.document().before == own
+    }
+
     pub(super) const fn flush(&self) -> Option<Flush> {
         match self.stage {
             Stage::Writing(flush) => Some(flush),
@@ -174,6 +181,8 @@ impl Grantor {
                 && let Some(ballot) = told
             {
                 joining.heritage.inheritance.told(ballot);
+                self.end_proposal(id, out);
+                self.await_decision(now);
                 return self.try_to_enter(now, out);
             }
             if known.number >= id.number {
@@ -200,6 +209,7 @@ impl Grantor {
             heritage.inheritance.told(ballot);
         }
         self.joining = Some(Joining { heritage, stage: Stage::Asking });
+        self.await_decision(now);
         self.ask_rests(now, out);
         self.hear_itself(now, out);
     }
@@ -345,6 +355,7 @@ impl Grantor {
 
     /// The entry is durable: the grantor serves in the epoch.
     fn enter(&mut self, now: Time, mut heritage: Heritage, out: &mut Out) {
+        self.end_proposal(heritage.into.id(), out);
         let holders = self.holders(now);
         let decided = Decided {
             ballot: None,

@@ -7,6 +7,8 @@
 //! - 2.1.6: *Only the memory that the document names is ready for its seat.*
 //! - 2.1.9: *A wedged grantor that hears of no decision proposes by itself.* The proposer died
 //!   after one member accepted. The wedged member serves nobody until a quorum has decided.
+//! - 2.1.9: *A grantor that is told of the decision proposes, too, while it lacks answers.* a and c
+//!   accepted; a tells everybody and dies before it answers. Nobody else asks b to accept.
 //! - 2.1.10: *A proposal that others have overtaken ends.* Its operator is told, and asks again
 //!   where the change is still wanted.
 //! - T10: *Answers of replaced memories do not count in an upgraded epoch.*
@@ -25,6 +27,7 @@ use super::super::message::{Message, Sender, ToGrantor};
 use super::super::timer::Timer;
 use super::super::words::{Out, emit, send};
 use super::Grantor;
+use super::joining::Joining;
 use crate::name::NodeName;
 use crate::time::{Deadline, Time};
 
@@ -83,7 +86,7 @@ impl Grantor {
     }
 
     /// Notes that this grantor has accepted a successor: its own proposal goes on with it, and a
-    /// wedged grantor waits for a decision for a while.
+    /// wedged grantor waits for a while before it proposes.
     pub(super) fn carry_on(&mut self, now: Time, accepted: (Ballot, EpochId), out: &mut Out) {
         self.await_decision(now);
         self.deciding_elsewhere(accepted.1, out);
@@ -96,7 +99,7 @@ impl Grantor {
         }
     }
 
-    /// Sets the time at which a wedged grantor proposes by itself, unless a decision is heard of
+    /// Sets the time at which a wedged grantor proposes by itself, unless it enters the next epoch
     /// before. Members take turns, by position and by lot.
     pub(super) fn await_decision(&mut self, now: Time) {
         if self.is_wedged() && self.proposals.running.is_none() {
@@ -318,15 +321,17 @@ impl Grantor {
         self.ask_acceptors(now, out);
     }
 
-    /// Proposes what this grantor has accepted, if no decision has been heard of.
+    /// Proposes what this grantor has accepted, unless it is on its way into the next epoch.
     fn propose_if_wedged(&mut self, now: Time, out: &mut Out) {
         if now < self.proposals.propose_at {
             return;
         }
         self.proposals.propose_at = Time::MAX;
-        let is_idle = self.joining.is_none() && self.removed.is_none();
+        let own = self.membership.id();
+        let lacks = |joining: &Joining| joining.lacks_acceptances(own);
+        let is_stuck = self.removed.is_none() && self.joining.as_ref().is_none_or(lacks);
         let next = self.votes.vote.accepted.as_ref().map(|(_, next)| Arc::clone(next));
-        if let Some(next) = next.filter(|_| is_idle) {
+        if let Some(next) = next.filter(|_| is_stuck) {
             if self.no_vote().is_some() {
                 return self.await_decision(now);
             }

@@ -218,6 +218,29 @@ fn wedged_grantor_proposes_after_restart() {
     assert!(has_entered(&s, "a", 1) && has_entered(&s, "b", 1));
 }
 
+/// 2.1.9: a and c have accepted. a tells everybody that it is decided, or an entered node does, and
+/// ends before it answers for its leases. b has not been asked to accept.
+#[test]
+fn told_grantor_proposes_by_itself() {
+    for by in [Some(ballot(1)), None] {
+        let mut s = Story::new();
+        blank(&mut s, "d");
+        let next = successor(&mut s, &["a", "b", "c", "d"]);
+        accept(&mut s, "a", "c", ballot(1), &next);
+        s.drop_all();
+        s.actors.remove("a");
+        for member in ["b", "c", "d"] {
+            decide(&mut s, "a", member, by, &next);
+        }
+        s.run(ms(300));
+        assert!(!["b", "c", "d"].iter().any(|member| has_entered(&s, member, 1)), "{by:?}");
+        s.run(ms(1_700));
+        for member in ["b", "c", "d"] {
+            assert!(has_entered(&s, member, 1), "{by:?}: {:?}", s.events(member));
+        }
+    }
+}
+
 /// 2.1.10: a carries out the change of one operator, and b that of another.
 #[test]
 fn overtaken_change_is_superseded() {
