@@ -309,9 +309,14 @@ impl Grantor {
         if self.gives_up(now, out) {
             return;
         }
+        let lacks_document = self.lacks_document();
         let Some(proposal) = &mut self.proposals.running else { return };
         let before = proposal.proposer.ballot();
-        proposal.proposer.on_timeout();
+        if lacks_document {
+            proposal.proposer.prepare_anew();
+        } else {
+            proposal.proposer.on_timeout();
+        }
         let ballot = proposal.proposer.ballot();
         if ballot != before {
             proposal.witnesses = Witnesses::default();
@@ -319,6 +324,14 @@ impl Grantor {
             self.proposals.used = self.proposals.used.max(ballot);
         }
         self.ask_acceptors(now, out);
+    }
+
+    /// Whether members are asked to accept a successor whose document is not at hand: they cannot
+    /// read it here, and its only copy may be lost.
+    fn lacks_document(&self) -> bool {
+        let phase = self.proposals.running.as_ref().map(|proposal| proposal.proposer.phase());
+        let Some(Phase::Accept { successor }) = phase else { return false };
+        self.membership_of(successor).is_none()
     }
 
     /// Proposes what this grantor has accepted, unless it is on its way into the next epoch.
