@@ -383,8 +383,7 @@ impl Grantor {
         self.ask_rests(now, out);
         // Last, because a failed write drops every effect after it. The next start finds the grants
         // of another epoch then, and waits for all leases to end.
-        let until = self.inherited.until;
-        out.push(Effect::Persist(Record::Table { epoch: id, until }));
+        self.put_table(self.inherited.until, out);
     }
 
     /// The addresses of the holders of this grantor's grants.

@@ -225,6 +225,7 @@ impl Grantor {
         self.on_changes_due(now, out);
         self.on_proposals_due(now, out);
         self.on_joining_due(now, out);
+        self.begin_table(out);
         for election in self.deadlines.take_due(now) {
             self.handle_waiting(now, &election, out);
             self.forget_if_over(now, &election, out);
