@@ -259,12 +259,13 @@ impl Grantor {
     }
 
     /// The epochs from whose members messages may come: its own, and the next, as far as there is
-    /// one.
+    /// one, and the one before, while its leases may last.
     pub(super) fn epochs(&self) -> impl Iterator<Item = &Arc<Membership>> {
         let proposed = self.proposals.running.as_ref().map(|proposal| &proposal.own);
         let accepted = self.votes.vote.accepted.as_ref().map(|(_, next)| next);
         let latest = Some(self.latest()).filter(|latest| latest.id() != self.membership.id());
-        [Some(&self.membership), latest.or(proposed).or(accepted)].into_iter().flatten()
+        let next = latest.or(proposed).or(accepted);
+        [Some(&self.membership), next, self.before.as_ref()].into_iter().flatten()
     }
 
     /// Whether the epochs have changed since the last question.
