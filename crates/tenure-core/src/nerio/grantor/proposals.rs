@@ -228,7 +228,8 @@ impl Grantor {
     /// The reason why this node cannot serve in the epoch; `None` if it can.
     fn unready(&self, next: &Membership) -> Option<Unready> {
         let seat = next.position(&self.who.name);
-        if seat.and_then(|seat| next.instance(seat)) != Some(self.instance) {
+        let is_named = seat.and_then(|seat| next.instance(seat)) == Some(self.instance);
+        if !is_named || self.is_replaced() {
             return Some(Unready::OtherMemory);
         }
         if !self.blank && (self.removed.is_some() || !self.is_followed_by(next.document())) {
