@@ -346,6 +346,7 @@ impl Grantor {
                 if let Some(running) = &mut self.changes.running {
                     running.finding = None;
                 }
+                self.proposals.begin_anew();
                 self.propose(now, own, out);
             }
             Some(Err(error)) => self.end_change(ChangeState::Refused(error), out),

@@ -66,6 +66,14 @@ impl Default for Proposals {
     }
 }
 
+impl Proposals {
+    /// Notes that an operator asks for the next proposal: refusals of earlier ones delay it no
+    /// more.
+    pub(super) const fn begin_anew(&mut self) {
+        self.refusals = 0;
+    }
+}
+
 impl Grantor {
     /// Begins to propose `own` as the next epoch.
     pub(super) fn propose(&mut self, now: Time, own: Arc<Membership>, out: &mut Out) {
