@@ -20,6 +20,9 @@
 //!   for ever.
 //! - 2.1.5: *The proposer adopts the accepted successor of the highest ballot.* Of five members a,
 //!   b and c accept S: decided. Then c, d and e promise the next ballot and accept T: decided too.
+//! - 2.1.5: *A proposer without the document of that successor asks for promises anew.* Of five
+//!   members a accepted T and promises; then a is lost, and with it the only copy of T. The
+//!   promises of others name nothing.
 //! - 2.1.6: *A quorum of the proposed successor is ready before the first accept.* a accepts {d, e,
 //!   f}, whose machines never start. a is wedged, and no other epoch can follow.
 //! - 2.1.7: *Acceptances of one ballot decide.* a has S by ballot 1, c has T by 2, b has S by 3 and
@@ -220,9 +223,15 @@ impl Proposer {
     /// Handles missing answers: begins a larger ballot if a member promised a later one. The caller
     /// then asks the missing members again.
     pub fn on_timeout(&mut self) {
+        if self.heard > self.ballot {
+            self.prepare_anew();
+        }
+    }
+
+    /// Begins a larger ballot. The caller then asks the missing members.
+    pub fn prepare_anew(&mut self) {
         if self.is_open()
-            && self.heard > self.ballot
-            && let Some(ballot) = self.heard.next(self.inc)
+            && let Some(ballot) = self.heard.max(self.ballot).next(self.inc)
         {
             self.ballot = ballot;
             self.phase = Phase::Prepare;

@@ -208,8 +208,9 @@ pub struct Inheritance {
     /// entered. Pages of two members are never mixed.
     answers: BTreeMap<Answerer, Answer>,
     held: BTreeMap<ElectionName, Vec<Held>>,
-    /// Latest Start that each holder gave up, and the address of the holder.
-    released: BTreeMap<(ElectionName, Who), (SocketAddr, Time)>,
+    /// Latest Start that each holder gave up, by the address of the sender: a stranger that names a
+    /// holder does not take the holder's place.
+    released: BTreeMap<(ElectionName, Who, SocketAddr), Time>,
     /// Elections whose rests are part of a grant of the member itself.
     granted: BTreeSet<ElectionName>,
     floor: Fence,
@@ -295,8 +296,8 @@ impl Inheritance {
         answer.is_whole = !page.more;
         let Self { held, released, granted, .. } = self;
         for HeldRest { election, who, address, start, rest } in page.rests.iter().cloned() {
-            let release = released.get(&(election.clone(), who.clone()));
-            let is_released = release.is_some_and(|(by, up_to)| *by == address && start <= *up_to);
+            let release = released.get(&(election.clone(), who.clone(), address));
+            let is_released = release.is_some_and(|up_to| start <= *up_to);
             if !is_released && !granted.contains(&election) {
                 let until = at.after(rest);
                 held.entry(election).or_default().push(Held { from, who, address, start, until });
@@ -402,13 +403,12 @@ impl Inheritance {
             let is_its = |held: &Held| held.who == *who && held.address == address;
             held.retain(|held| !is_its(held) || start < held.start);
         }
-        let key = (election.clone(), who.clone());
+        let key = (election.clone(), who.clone(), address);
         let has_room = self.released.len() < self.rests_max;
         match self.released.get_mut(&key) {
-            Some((by, up_to)) if *by == address => *up_to = start.max(*up_to),
-            Some(_) => {}
+            Some(up_to) => *up_to = start.max(*up_to),
             None if has_room => {
-                self.released.insert(key, (address, start));
+                self.released.insert(key, start);
             }
             None => {}
         }

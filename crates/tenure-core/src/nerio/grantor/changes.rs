@@ -17,6 +17,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
+use super::super::body::Service;
 use super::super::config::Config;
 use super::super::epoch::{
     Change, ChangeError, ChangePhase, ChangeState, Changed, Current, Document, DocumentError,
@@ -287,7 +288,9 @@ impl Grantor {
         if is_blank && is_wanted && finding.blanks.len() < 2 && !finding.blanks.contains(&memory) {
             finding.blanks.push(memory);
         }
-        if current.entered && is_member && current.epoch == own {
+        // An old process of a member may run beside the one with its later memory.
+        let is_seat = current.epoch == own && current.service != Service::Replaced;
+        if current.entered && is_member && is_seat {
             finding.members.insert(name.clone(), current.instance);
         }
         self.finish_finding(now, out);
@@ -344,6 +347,7 @@ impl Grantor {
                 if let Some(running) = &mut self.changes.running {
                     running.finding = None;
                 }
+                self.proposals.begin_anew();
                 self.propose(now, own, out);
             }
             Some(Err(error)) => self.end_change(ChangeState::Refused(error), out),

@@ -40,7 +40,8 @@ impl Grantor {
     pub(super) fn membership_of(&self, epoch: EpochId) -> Option<Arc<Membership>> {
         let accepted = self.votes.vote.accepted.as_ref().map(|(_, next)| next);
         let (own, latest) = (Some(&self.membership), Some(self.latest()));
-        let in_use = [own, latest, self.before.as_ref(), accepted];
+        let proposed = self.proposals.running.as_ref().map(|proposal| &proposal.own);
+        let in_use = [own, latest, self.before.as_ref(), accepted, proposed];
         let mut all = in_use.into_iter().flatten().chain(&self.documents.shelf);
         all.find(|one| one.id() == epoch).map(Arc::clone)
     }

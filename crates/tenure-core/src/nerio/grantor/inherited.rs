@@ -33,7 +33,7 @@ use super::super::identity::Who;
 use super::super::message::Sender;
 use super::super::record::Record;
 use super::super::wire;
-use super::super::words::{Effect, Out, emit, send};
+use super::super::words::{Effect, Out, To, emit, send};
 use super::Grantor;
 use super::election::{ElectionState, ParkedRequest};
 use super::joining::Joining;
@@ -112,6 +112,12 @@ impl Heritage {
         let has_entered = entered.is_some_and(|source| self.inheritance.has_heard(source));
         let after = if has_entered { of_entered } else { of_wedged };
         Some(RestsRead { into: self.into.id(), after: after.cloned() })
+    }
+
+    /// Lets the questions be repeated at `again`, and soon after that: pages come, so a page that
+    /// is missing is lost.
+    fn hurry(&mut self, again: Time) {
+        (self.again, self.tries) = (self.again.min(again), self.tries.min(1));
     }
 
     /// The members of both epochs without `own`, each once.
@@ -426,26 +432,24 @@ impl Grantor {
             true => joining,
             false => self.inherited.heritage.as_mut().filter(|one| one.into.id() == rests.into),
         };
-        let counts = from.proved
-            && heritage.is_some_and(|one| one.hear(now, &from.who.name, rests, is_final));
-        if !counts {
+        let (name, own) = (&from.who.name, self.membership.id());
+        let Some(heritage) = heritage.filter(|_| from.proved) else {
+            return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
+        };
+        let asked = heritage.question(name);
+        if !heritage.hear(now, name, rests, is_final) {
             return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
         }
-        self.ask_next_page(from, rests, is_joining, out);
+        // A repeated page asks for nothing.
+        let next = heritage.question(name).filter(|next| Some(next) != asked.as_ref());
+        if let Some(question) = next {
+            heritage.hurry(now.after(self.config.retry_after(self.config.round_trip)));
+            send(out, To::free(own, name.clone()), question);
+        }
         if is_joining {
             self.try_to_enter(now, out);
         } else {
             self.wake(now, rests, out);
-        }
-    }
-
-    /// Asks for the page that follows the received one.
-    fn ask_next_page(&self, from: &Sender, rests: &Rests, is_joining: bool, out: &mut Out) {
-        let joining = self.joining.as_ref().map(|joining| &joining.heritage);
-        let heritage = if is_joining { joining } else { self.inherited.heritage.as_ref() };
-        let question = heritage.and_then(|heritage| heritage.question(&from.who.name));
-        if let Some(question) = question.filter(|question| question.after != rests.after) {
-            send(out, self.to(&from.who.name), question);
         }
     }
 

@@ -73,6 +73,13 @@ impl Joining {
         self.stage == Stage::Asking
     }
 
+    /// Whether the grantor asks for answers to the end of `own`, and those so far show no quorum
+    /// that accepted by a ballot that counts.
+    pub(super) fn lacks_acceptances(&self, own: EpochId) -> bool {
+        let Heritage { into, inheritance, .. } = &self.heritage;
+        self.is_asking() && !inheritance.is_enough() && into.document().before == own
+    }
+
     pub(super) const fn flush(&self) -> Option<Flush> {
         match self.stage {
             Stage::Writing(flush) => Some(flush),
@@ -175,6 +182,8 @@ impl Grantor {
                 && let Some(ballot) = told
             {
                 joining.heritage.inheritance.told(ballot);
+                self.end_proposal(id, out);
+                self.await_decision(now);
                 return self.try_to_enter(now, out);
             }
             if known.number >= id.number {
@@ -201,6 +210,7 @@ impl Grantor {
             heritage.inheritance.told(ballot);
         }
         self.joining = Some(Joining { heritage, stage: Stage::Asking });
+        self.await_decision(now);
         self.ask_rests(now, out);
         self.hear_itself(now, out);
     }
@@ -346,6 +356,7 @@ impl Grantor {
 
     /// Begins to serve in the epoch, because the entry is durable.
     fn enter(&mut self, now: Time, mut heritage: Heritage, out: &mut Out) {
+        self.end_proposal(heritage.into.id(), out);
         let holders = self.holders(now);
         let decided = Decided {
             ballot: None,
@@ -373,8 +384,7 @@ impl Grantor {
         self.ask_rests(now, out);
         // Last, because a failed write drops every later effect. After a failure the next start
         // finds grants of another epoch, and waits for all leases to end.
-        let until = self.inherited.until;
-        out.push(Effect::Persist(Record::Table { epoch: id, until }));
+        self.put_table(self.inherited.until, out);
     }
 
     /// The addresses of the holders of this grantor's grants.

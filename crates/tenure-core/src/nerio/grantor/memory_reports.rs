@@ -211,10 +211,15 @@ impl Grantor {
         }
     }
 
+    /// Whether a later memory of this member is known.
+    pub(super) const fn is_replaced(&self) -> bool {
+        matches!(self.phase, Phase::Replaced)
+    }
+
     /// Stops granting for good: a later memory of this member is known, so no candidate counts oks
     /// of this one.
     fn replaced(&mut self, out: &mut Out) {
-        if self.phase != Phase::Replaced {
+        if !self.is_replaced() {
             self.phase = Phase::Replaced;
             emit(out, None, OwnEvent::Replaced);
         }

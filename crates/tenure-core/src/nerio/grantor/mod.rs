@@ -225,6 +225,7 @@ impl Grantor {
         self.on_changes_due(now, out);
         self.on_proposals_due(now, out);
         self.on_joining_due(now, out);
+        self.begin_table(out);
         for election in self.deadlines.take_due(now) {
             self.handle_waiting(now, &election, out);
             self.forget_if_over(now, &election, out);
@@ -257,13 +258,14 @@ impl Grantor {
         joining.or(self.removed.as_ref()).unwrap_or(&self.membership)
     }
 
-    /// The epochs from whose members messages may come: the grantor's own, and the next one, if
-    /// any.
+    /// The epochs from whose members messages may come: the grantor's own, the next one, and the
+    /// previous one while its leases may last.
     pub(super) fn epochs(&self) -> impl Iterator<Item = &Arc<Membership>> {
         let proposed = self.proposals.running.as_ref().map(|proposal| &proposal.own);
         let accepted = self.votes.vote.accepted.as_ref().map(|(_, next)| next);
         let latest = Some(self.latest()).filter(|latest| latest.id() != self.membership.id());
-        [Some(&self.membership), latest.or(proposed).or(accepted)].into_iter().flatten()
+        let next = latest.or(proposed).or(accepted);
+        [Some(&self.membership), next, self.before.as_ref()].into_iter().flatten()
     }
 
     /// Whether the epochs have changed since the last call.

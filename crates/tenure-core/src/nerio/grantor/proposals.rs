@@ -7,6 +7,8 @@
 //! - 2.1.6: *Only the memory that the document names is ready for its seat.*
 //! - 2.1.9: *A wedged grantor that hears of no decision proposes by itself.* The proposer died
 //!   after one member accepted. The wedged member serves nobody until a quorum has decided.
+//! - 2.1.9: *A grantor that is told of the decision also proposes, while it lacks answers.* a and c
+//!   accepted; a tells all members and dies before it answers. Nobody else asks b to accept.
 //! - 2.1.10: *A proposal ends when another one is decided.* The operator is told, and repeats the
 //!   change if it is still wanted.
 //! - T10: *Answers of replaced memories are ignored in an upgraded epoch.*
@@ -25,6 +27,7 @@ use super::super::message::{Message, Sender, ToGrantor};
 use super::super::timer::Timer;
 use super::super::words::{Out, emit, send};
 use super::Grantor;
+use super::joining::Joining;
 use crate::name::NodeName;
 use crate::time::{Deadline, Time};
 
@@ -64,6 +67,14 @@ impl Default for Proposals {
     }
 }
 
+impl Proposals {
+    /// Notes that an operator asks for the next proposal: refusals of earlier ones delay it no
+    /// more.
+    pub(super) const fn begin_anew(&mut self) {
+        self.refusals = 0;
+    }
+}
+
 impl Grantor {
     /// Begins to propose `own` as the next epoch.
     pub(super) fn propose(&mut self, now: Time, own: Arc<Membership>, out: &mut Out) {
@@ -97,8 +108,8 @@ impl Grantor {
         }
     }
 
-    /// Sets the time at which a wedged grantor proposes by itself, if it hears of no decision
-    /// earlier. The time depends on the member's position and on a draw, so that members take
+    /// Sets the time at which a wedged grantor proposes by itself, if it has not entered the next
+    /// epoch earlier. The time depends on the member's position and on a draw, so that members take
     /// turns.
     pub(super) fn await_decision(&mut self, now: Time) {
         if self.is_wedged() && self.proposals.running.is_none() {
@@ -228,7 +239,8 @@ impl Grantor {
     /// The reason why this node cannot serve in the epoch; `None` if it can.
     fn unready(&self, next: &Membership) -> Option<Unready> {
         let seat = next.position(&self.who.name);
-        if seat.and_then(|seat| next.instance(seat)) != Some(self.instance) {
+        let is_named = seat.and_then(|seat| next.instance(seat)) == Some(self.instance);
+        if !is_named || self.is_replaced() {
             return Some(Unready::OtherMemory);
         }
         if !self.blank && (self.removed.is_some() || !self.is_followed_by(next.document())) {
@@ -309,9 +321,14 @@ impl Grantor {
         if self.gives_up(now, out) {
             return;
         }
+        let lacks_document = self.lacks_document();
         let Some(proposal) = &mut self.proposals.running else { return };
         let before = proposal.proposer.ballot();
-        proposal.proposer.on_timeout();
+        if lacks_document {
+            proposal.proposer.prepare_anew();
+        } else {
+            proposal.proposer.on_timeout();
+        }
         let ballot = proposal.proposer.ballot();
         if ballot != before {
             proposal.witnesses = Witnesses::default();
@@ -321,15 +338,25 @@ impl Grantor {
         self.ask_acceptors(now, out);
     }
 
-    /// Proposes what this grantor has accepted, if no decision has been heard of.
+    /// Whether members are asked to accept a successor whose document is not at hand: they cannot
+    /// read it here, and its only copy may be lost.
+    fn lacks_document(&self) -> bool {
+        let phase = self.proposals.running.as_ref().map(|proposal| proposal.proposer.phase());
+        let Some(Phase::Accept { successor }) = phase else { return false };
+        self.membership_of(successor).is_none()
+    }
+
+    /// Proposes what this grantor has accepted, unless it is on its way into the next epoch.
     fn propose_if_wedged(&mut self, now: Time, out: &mut Out) {
         if now < self.proposals.propose_at {
             return;
         }
         self.proposals.propose_at = Time::MAX;
-        let is_idle = self.joining.is_none() && self.removed.is_none();
+        let own = self.membership.id();
+        let lacks = |joining: &Joining| joining.lacks_acceptances(own);
+        let is_stuck = self.removed.is_none() && self.joining.as_ref().is_none_or(lacks);
         let next = self.votes.vote.accepted.as_ref().map(|(_, next)| Arc::clone(next));
-        if let Some(next) = next.filter(|_| is_idle) {
+        if let Some(next) = next.filter(|_| is_stuck) {
             if self.no_vote().is_some() {
                 return self.await_decision(now);
             }

@@ -33,7 +33,10 @@ impl Grantor {
         self.started = now;
         self.raise = Raise::begin(now, &memory.kept, memory.delta_max, &self.config);
         self.fences = Fences::new(memory.reserve);
-        self.memories = Memories::new(Roster::of(&self.membership, &memory.roster));
+        // Marks of epoch 0 stay on the disk. In a later epoch they would deny each member that was
+        // replaced since (2.9.2).
+        let kept = if self.is_upgraded() { memory.roster.as_slice() } else { &[] };
+        self.memories = Memories::new(Roster::of(&self.membership, kept));
         self.joins = memory.kept == Kept::Nothing;
         self.enters = memory.enters;
         self.blank = memory.membership.is_none() && !memory.enters;
@@ -157,8 +160,9 @@ impl Grantor {
         self.raise_flushed(now, flushed, written, out);
         self.memories_flushed(now, flushed, written, out);
         self.vote_flushed(now, flushed, written, out);
-        // Last, because an entry ends with a record, and a failed record drops every later effect.
+        // Last, because both may end with a record, and a failed record drops every later effect.
         self.entry_flushed(now, flushed, written, out);
+        self.begin_table(out);
     }
 
     pub(super) fn on_incarnation_due(&mut self, now: Time, out: &mut Out) {
@@ -196,11 +200,22 @@ impl Grantor {
         } else {
             self.begin_to_say_memory(now);
         }
-        if core::mem::take(&mut self.needs_table) {
+    }
+
+    /// Begins the table of grants that a wait has made necessary. Call behind every flush of the
+    /// input, because a failed record drops every effect after it, and before every grant.
+    pub(super) fn begin_table(&mut self, out: &mut Out) {
+        if self.phase == Phase::Serving && core::mem::take(&mut self.needs_table) {
             // The wait covered the leases of earlier epochs as well.
-            let (epoch, until) = (self.membership.id(), Time::ZERO);
-            out.push(Effect::Persist(Record::Table { epoch, until }));
+            self.put_table(Time::ZERO, out);
         }
+    }
+
+    /// Begins a table of grants of this epoch; leases of earlier epochs may last until `until`.
+    pub(super) fn put_table(&mut self, until: Time, out: &mut Out) {
+        self.writes.put_table();
+        let epoch = self.membership.id();
+        out.push(Effect::Persist(Record::Table { epoch, until }));
     }
 
     pub(in crate::nerio) fn reserve_if_short(&mut self, now: Time, highest: Fence, out: &mut Out) {

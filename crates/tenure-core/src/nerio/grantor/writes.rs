@@ -31,6 +31,8 @@ pub(in crate::nerio) struct Writes {
     /// Elections whose record went out with the last input. If the next input reports a failure,
     /// all of these records count as unwritten; otherwise they are written.
     last: Vec<(ElectionName, Entry)>,
+    /// Whether a new table went out with the last input.
+    table: bool,
     /// Elections whose last record may be missing on the disk: at most all present elections, and
     /// as many forgotten ones.
     unwritten: BTreeSet<ElectionName>,
@@ -51,6 +53,10 @@ pub(in crate::nerio) struct Writes {
 }
 
 impl Writes {
+    pub(in crate::nerio) const fn put_table(&mut self) {
+        self.table = true;
+    }
+
     pub(in crate::nerio) fn put(&mut self, election: &ElectionName, entry: Entry) {
         self.last.push((election.clone(), entry));
     }
@@ -58,7 +64,7 @@ impl Writes {
     /// Notes that the records of the last input are written, because another input reports no
     /// failure. True if no record is missing any more.
     pub(in crate::nerio) fn records_written(&mut self) -> bool {
-        self.repeated = false;
+        (self.repeated, self.table) = (false, false);
         if self.unwritten.is_empty() {
             self.last.clear();
             return false;
@@ -73,7 +79,7 @@ impl Writes {
     /// Remembers at most `bound` forgotten elections, whose old records do no harm.
     pub(in crate::nerio) fn fail(&mut self, now: Time, bound: usize) -> bool {
         let lacked = self.lacks_any();
-        self.again_at = now.after(RETRY);
+        (self.again_at, self.table) = (now.after(RETRY), false);
         if !self.repeated {
             self.refuses_until = self.again_at;
             if self.last.iter().any(|(_, entry)| *entry == Entry::New) {
@@ -110,8 +116,9 @@ impl Writes {
         }
     }
 
+    /// Whether records have gone out with the present input.
     pub(in crate::nerio) fn any_now(&self) -> bool {
-        !self.last.is_empty()
+        self.table || !self.last.is_empty()
     }
 
     pub(in crate::nerio) fn flushed_at(&self) -> Option<Time> {
@@ -170,7 +177,7 @@ impl Writes {
         if !self.lacks_any() || now < self.again_at {
             return None;
         }
-        if !self.last.is_empty() {
+        if self.any_now() {
             // Wait for the next input: together with other records, a failure of this record could
             // not be told from a failure of theirs.
             self.again_at = now.next();

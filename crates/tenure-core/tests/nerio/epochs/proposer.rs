@@ -94,6 +94,17 @@ fn refused_accept_asks_for_promises() {
     assert_eq!(proposer.phase(), accept, "its seats were ready before");
 }
 
+/// 2.1.5: its caller lacks the document of the successor.
+#[test]
+fn caller_may_prepare_anew() {
+    let mut proposer = accepting();
+    let first = proposer.ballot();
+    proposer.prepare_anew();
+    assert_eq!(proposer.phase(), Phase::Prepare);
+    assert!(proposer.ballot() > first);
+    assert_eq!(proposer.missing(), MemberSet::first(3));
+}
+
 /// 2.1.1: a second proposal of one incarnation never uses a ballot again.
 #[test]
 fn second_proposal_takes_later_ballot() {

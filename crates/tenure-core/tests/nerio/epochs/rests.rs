@@ -377,11 +377,12 @@ fn release_ends_rest_from_its_start() {
     assert!(is_free(&inheritance, "q", at(10)));
 }
 
-/// 2.4.10: the release of p arrives before the pages that name p.
+/// 2.4.10: the release of p arrives before the pages that name p, and after one of a stranger at z.
 #[test]
 fn release_ends_rests_of_later_pages() {
     let mut inheritance = inheritance();
     inheritance.header(at(10), wedged(0), bounds(30, 0));
+    inheritance.released(&x(), (&who("p"), address("z")), at(9));
     inheritance.released(&x(), (&who("p"), address("p")), at(5));
     let later = HeldRest { start: at(6), ..held(y(), "p", 30) };
     inheritance.released(&y(), (&who("p"), address("p")), at(5));

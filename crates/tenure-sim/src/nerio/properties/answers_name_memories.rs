@@ -1,9 +1,12 @@
-use tenure_core::nerio::{Entry, FenceSeen, Instance, Message, Roster, ToAsker};
+use tenure_core::nerio::{
+    Entry, FenceSeen, Granted, Instance, Message, Roster, ToAsker, ToCandidate,
+};
 
 use super::{Check, Disk, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Names, instances: an answer names only written memories of other members, and never names an
-/// earlier memory of a member after a later one.
+/// earlier memory of a member after a later one. After a change the document names the memories,
+/// and oks name none: the marks of epoch 0 would deny members that were replaced since.
 #[derive(Debug, Default)]
 pub(super) struct AnswersNameMemories {
     /// Last answer of each node, and the node's memory at that time.
@@ -22,10 +25,14 @@ impl Property<QuorumLeases> for AnswersNameMemories {
 
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
-        if check.plan.own.focus.changes() {
-            return Ok(());
-        }
         match fact {
+            Fact::Own(Own::Sent {
+                node,
+                message: Message::Candidate(ToCandidate::Granted(ok)),
+                ..
+            }) => granted(check, node, ok),
+            // Members without a place in the settings answer as well where members change.
+            _ if check.plan.own.focus.changes() => Ok(()),
             Fact::Own(Own::Sent {
                 node,
                 message: Message::Asker(ToAsker::FenceSeen(answer)),
@@ -66,6 +73,17 @@ impl AnswersNameMemories {
         self.said[node] = Some((kept.instance, answer.roster.clone()));
         Ok(())
     }
+}
+
+/// Judges the marks of an ok.
+fn granted(check: &Check<'_>, node: usize, ok: &Granted) -> Result<(), String> {
+    let Some(epochs) = &check.own.epochs else { return Ok(()) };
+    let number = epochs.of(node).number;
+    if number > 0 && !ok.memories.is_empty() {
+        let by = check.name(node);
+        return Err(format!("{by} names memories of epoch 0 with an ok of epoch {number}"));
+    }
+    Ok(())
 }
 
 /// Whether `one` says less than `other`.

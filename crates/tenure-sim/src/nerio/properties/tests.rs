@@ -2,16 +2,18 @@
 
 use tenure_core::nerio::epoch::Ballot;
 use tenure_core::nerio::{
-    Boot, Document, EpochId, GrantRecord, Inc, Instance, Origin, Seat, Stamp, Who,
+    Boot, Document, EpochId, GrantRecord, Granted, Inc, Instance, Mark, Message, Origin, Seat,
+    Stamp, Who,
 };
 use tenure_core::{Fence, Time};
 
+use super::answers_name_memories::AnswersNameMemories;
 use super::changes_end::ChangesEnd;
 use super::claims_stand_on_grants::ClaimsStandOnGrants;
 use super::epochs_end_once::EpochsEndOnce;
 use super::one_successor::OneSuccessor;
 use super::rests_cover_claims::RestsCoverClaims;
-use super::{Check, Claim, Details, Fact, Leadership, Own, Property, QuorumLeases};
+use super::{Check, Claim, Details, Disk, Fact, Leadership, Own, Property, QuorumLeases};
 use crate::nerio::Worlds;
 use crate::nerio::focus::Focus;
 use crate::scenario::Run;
@@ -234,4 +236,29 @@ fn missing_entry_is_noticed() {
     let settled = run.plan.settled;
     let facts = [(1, opens(0)), (1, opens(1)), (2, enters(1, &next)), (settled, Fact::Moment)];
     breaks::<ChangesEnd>(&mut run, &facts, "has not entered epoch 1");
+}
+
+/// A member of epoch 1 has kept its marks of epoch 0.
+#[test]
+fn old_mark_is_noticed() {
+    let mut run = quiet();
+    let (next, record) = (successor(&run, 2), record(&run, 0));
+    let ok = Granted {
+        election: record.election,
+        asker: Inc(1),
+        start: record.start,
+        instance: memory(0),
+        memories: vec![Mark::NONE],
+        stamp: record.stamp,
+        accepted: true,
+        seen: Fence::NONE,
+        waited: false,
+        next_waits: false,
+        waiting: None,
+    };
+    let (message, disk) = (Message::from(ok), Disk::new(0, 1, true));
+    let sent = || Fact::Own(Own::Sent { node: 0, message: &message, disk: &disk });
+    assert_eq!(says::<AnswersNameMemories>(&mut run, &[(1, opens(0)), (2, sent())]), None);
+    let facts = [(3, enters(0, &next)), (4, sent())];
+    breaks::<AnswersNameMemories>(&mut run, &facts, "names memories of epoch 0");
 }

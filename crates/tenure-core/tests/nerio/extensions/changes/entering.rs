@@ -2,7 +2,7 @@
 
 use tenure_core::Input;
 use tenure_core::nerio::epoch::{HeldRest, RestBounds};
-use tenure_core::nerio::{Acceptor, AcceptorState, Record, Refusal};
+use tenure_core::nerio::{Acceptor, AcceptorState, Record, Refusal, ToGrantor};
 
 use super::*;
 
@@ -238,4 +238,54 @@ fn lost_member_is_replaced() {
     change_by(&mut s, "b", 8, replace("c"));
     assert!(has_entered(&s, "c", 2), "{:?}", s.events("c"));
     assert!(s.leads("p"));
+}
+
+/// 2.2.4: d has waited for long. A page comes, the next one is lost, and a repeated page brings no
+/// second question.
+#[test]
+fn lost_page_is_asked_for_soon() {
+    let (mut s, next) = told();
+    let epoch = zero(&s);
+    s.pass(ms(1_000));
+    s.drop_all();
+    let (who, address, start) = (s.who("p"), address("p"), at(5));
+    let rests = vec![HeldRest { election: x(), who, address, start, rest: ms(800) }];
+    let page = Rests { rests, more: true, ..answer(&mut s, "b", &next, ballot(1)) };
+    let asks = |message: &Message| match message {
+        Message::Grantor(ToGrantor::RestsRead(read)) => read.after == Some(x()),
+        _ => false,
+    };
+    assert!(sent(&tell_in(&mut s, epoch, "b", "d", page.clone())).any(asks));
+    assert!(!sent(&tell_in(&mut s, epoch, "b", "d", page)).any(asks));
+    s.drop_all();
+    s.pass(ms(60));
+    assert!(s.take("d", "b").iter().any(|letter| asks(&letter.message)));
+}
+
+/// 2.9.2: a has written down the memories of b and c in epoch 0. Both are replaced, and then a
+/// starts again on its directory. Its marks would deny both, and p would have a and d only.
+#[test]
+fn marks_end_with_their_epoch() {
+    let mut s = Story::new();
+    for grantor in GRANTORS {
+        s.has_granted(grantor);
+        s.restart(grantor);
+        s.run(ms(1_000));
+    }
+    let roster = &s.actors["a"].disk.as_ref().unwrap().durable().roster;
+    for other in ["b", "c"] {
+        assert!(roster.iter().any(|(of, _)| *of == name(other)), "{other}");
+    }
+    s.elect("p");
+    blank(&mut s, "d");
+    change(&mut s, add("d"));
+    for (number, gone) in [(8, "c"), (9, "b")] {
+        s.lose_disk(gone);
+        s.run(ms(300));
+        change_by(&mut s, "a", number, replace(gone));
+        assert!(has_entered(&s, gone, number - 6), "{gone}");
+    }
+    s.restart("a");
+    s.run(ms(3_000));
+    assert!(s.leads("p"), "{:?}", s.events("p"));
 }

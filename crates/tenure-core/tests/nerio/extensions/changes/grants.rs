@@ -1,8 +1,8 @@
 //! 2.4: grants in an epoch while leases of the previous epoch may last.
 
-use tenure_core::Time;
 use tenure_core::nerio::epoch::RestBounds;
-use tenure_core::nerio::{Acceptor, AcceptorState, Query, Record, Refusal, State};
+use tenure_core::nerio::{Acceptor, AcceptorState, Query, Record, Refusal, Service, State};
+use tenure_core::{Input, Ticket, Time};
 
 use super::*;
 
@@ -139,6 +139,28 @@ fn quarantine_covers_inherited_leases() {
     s.restart("d");
     let effects = ask_in(&mut s, into, "r", "d", request(at(1)));
     assert_eq!(holder(refusal(&effects)).as_deref(), Some("q"), "its new table is one of epoch 1");
+}
+
+/// 2.4.9: the end of a quarantine begins a table. The disk is full at that instant, and the driver
+/// drops every effect behind the record.
+#[test]
+fn failed_table_drops_no_vote() {
+    let mut s = grown();
+    s.drop_all();
+    s.reboot("a");
+    let service = s.actors["a"].core.service(s.now("a"));
+    let Some(Service::Quarantine { remaining }) = service else { panic!("{service:?}") };
+    s.pass(remaining - ms(1_000));
+    s.slow_disks = true;
+    let epoch = document(&s, "a").id();
+    tell_in(&mut s, epoch, "b", "a", Prepare { epoch, ballot: ballot(1) });
+    let (ticket, _) = s.actor("a").flushes.pop_front().unwrap();
+    s.step("a", Input::Failed(Some(ticket)));
+    s.failing = Some("a");
+    s.pass(ms(1_000));
+    assert_eq!(s.failing, None, "the record of the table has failed");
+    let is_vote = |(_, record): &(Ticket, Record)| matches!(record, Record::Vote { .. });
+    assert!(s.actors["a"].flushes.iter().any(is_vote));
 }
 
 /// 2.4.10: p's release of epoch 0 arrives after the change. A release of an earlier Start, or from

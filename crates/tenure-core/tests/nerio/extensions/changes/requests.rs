@@ -169,6 +169,33 @@ fn unready_seat_gives_reason() {
     }
 }
 
+/// 2.1.6: an old process of c runs beside the present one, and answers last.
+#[test]
+fn replaced_process_takes_no_seat() {
+    let mut s = Story::new();
+    let (epoch, present) = (zero(&s), instance(&mut s, "c"));
+    ask(&mut s, "a", 1, remove("b"));
+    s.deliver_all();
+    let answer = Current {
+        asker: s.who("a").inc,
+        start: s.now("a"),
+        epoch,
+        founding: epoch.digest,
+        before: EpochId::NONE,
+        instance: Instance(5),
+        entered: true,
+        service: Service::Replaced,
+        length: 0,
+    };
+    tell_in(&mut s, epoch, "c", "a", answer);
+    s.run(ms(500));
+    let done = state(&mut s, "a", 1, remove("b"));
+    assert!(matches!(done, ChangeState::Done { .. }), "{done}");
+    let seats = document(&s, "a").seats;
+    let seat = seats.iter().find(|seat| seat.name == name("c")).unwrap();
+    assert_eq!(seat.instance, Some(present));
+}
+
 /// 2.1.10: no member has been asked to accept the change.
 #[test]
 fn change_can_be_cancelled() {

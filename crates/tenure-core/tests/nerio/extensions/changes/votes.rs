@@ -218,6 +218,65 @@ fn wedged_grantor_proposes_after_restart() {
     assert!(has_entered(&s, "a", 1) && has_entered(&s, "b", 1));
 }
 
+/// 2.1.9: a and c have accepted. a tells everybody that it is decided, or an entered node does, and
+/// ends before it answers for its leases. b has not been asked to accept.
+#[test]
+fn told_grantor_proposes_by_itself() {
+    for by in [Some(ballot(1)), None] {
+        let mut s = Story::new();
+        blank(&mut s, "d");
+        let next = successor(&mut s, &["a", "b", "c", "d"]);
+        accept(&mut s, "a", "c", ballot(1), &next);
+        s.drop_all();
+        s.actors.remove("a");
+        for member in ["b", "c", "d"] {
+            decide(&mut s, "a", member, by, &next);
+        }
+        s.run(ms(300));
+        assert!(!["b", "c", "d"].iter().any(|member| has_entered(&s, member, 1)), "{by:?}");
+        s.run(ms(1_700));
+        for member in ["b", "c", "d"] {
+            assert!(has_entered(&s, member, 1), "{by:?}: {:?}", s.events(member));
+        }
+    }
+}
+
+/// 2.1.5: a has accepted a successor, promises with it, and is lost before b has read its document.
+/// Nobody else has it.
+#[test]
+fn lost_document_holds_up_no_change() {
+    let names = ["a", "b", "c", "d", "e"];
+    let mut s = Story::empty(config(&names));
+    for grantor in names {
+        let disk = s.directory(true);
+        s.start(grantor, Some(disk));
+    }
+    s.start("r", None);
+    let lost = successor(&mut s, &["a", "b", "c", "d"]);
+    accept(&mut s, "e", "a", ballot(1), &lost);
+    s.drop_all();
+    ask(&mut s, "b", 1, remove("c"));
+    let is_read = |letter: &Letter| {
+        matches!(letter.message, Message::Grantor(ToGrantor::DocumentRead(_)))
+    };
+    for _ in 0..1_000 {
+        if s.letters.iter().any(is_read) {
+            break;
+        }
+        if s.letters.is_empty() {
+            s.pass(ms(10));
+            continue;
+        }
+        let letter = s.letters.remove(0);
+        s.put(&letter);
+    }
+    assert!(s.letters.iter().any(|letter| is_read(letter) && letter.to == address("a")));
+    s.actors.remove("a");
+    s.run(ms(4_000));
+    let done = state(&mut s, "b", 1, remove("c"));
+    assert!(matches!(done, ChangeState::Done { .. }), "{done}");
+}
+
 /// 2.1.10: a carries out the change of one operator, and b that of another.
 #[test]
 fn overtaken_change_is_superseded() {
