@@ -282,13 +282,20 @@ mod tests {
                  members in its list and without --new, and ask again",
             ),
             (
+                ChangeError::Entered { name: d.clone() },
+                "d runs as a member, and no second node d with an empty state directory asks to be \
+                 let in|leave it, if it has come back by itself, as nodes do until the members are \
+                 first changed; otherwise stop it for good, and start the new one",
+            ),
+            (
                 ChangeError::TwoBlanks { name: d.clone(), addresses },
                 "two nodes with the name d and an empty state directory ask to be let in, at \
                  127.0.0.1:1 and 127.0.0.1:2|stop one of them, and ask again",
             ),
             (
                 ChangeError::Silent { who: vec![b, d] },
-                "b, d answered nothing|start what is down, or look at the way there, and ask again",
+                "b, d answered nothing|start what is down, or look at the way there, and ask \
+                 again; a node whose state directory was lost in this epoch has no vote",
             ),
             (
                 ChangeError::NotReady { who: vec![missing] },

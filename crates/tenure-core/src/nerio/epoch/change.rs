@@ -132,6 +132,13 @@ pub enum ChangeError {
          members in its list and without --new, and ask again"
     )]
     NoBlank { name: NodeName },
+    /// The node of a seat that is to be replaced has entered the present epoch.
+    #[error(
+        "{name} runs as a member, and no second node {name} with an empty state directory asks to \
+         be let in: leave it, if it has come back by itself, as nodes do until the members are \
+         first changed; otherwise stop it for good, and start the new one"
+    )]
+    Entered { name: NodeName },
     #[error(
         "two nodes with the name {name} and an empty state directory ask to be let in, at {} and \
          {}: stop one of them, and ask again",
@@ -140,7 +147,8 @@ pub enum ChangeError {
     )]
     TwoBlanks { name: NodeName, addresses: [SocketAddr; 2] },
     #[error(
-        "{} answered nothing: start what is down, or look at the way there, and ask again",
+        "{} answered nothing: start what is down, or look at the way there, and ask again; a node \
+         whose state directory was lost in this epoch has no vote",
         List(.who, ", ")
     )]
     Silent { who: Vec<NodeName> },

@@ -68,7 +68,8 @@ struct Running {
 /// The memories of seats, as far as their nodes have named them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Finding {
-    /// Memories of present members, in an upgraded epoch.
+    /// Memories of present members that have entered the epoch. An upgraded epoch does not name
+    /// them.
     members: BTreeMap<NodeName, Instance>,
     /// Memories of the changed seat's name that have entered no epoch.
     blanks: Vec<(Instance, SocketAddr)>,
@@ -249,7 +250,8 @@ impl Grantor {
     /// Asks nodes for their memories, and proposes the successor once those are known.
     pub(super) fn on_changes_due(&mut self, now: Time, out: &mut Out) {
         let refresh = self.config.refresh;
-        let Some(Running { change, finding: Some(finding), .. }) = &mut self.changes.running else {
+        let Some(Running { change, since, finding: Some(finding), .. }) = &mut self.changes.running
+        else {
             return;
         };
         if now < finding.again {
@@ -257,8 +259,13 @@ impl Grantor {
         }
         finding.again = now.after(refresh);
         let blank = change.what.blank().cloned();
+        // The seat that is to be replaced may have a node that asks for no fences any more.
+        let is_unheard =
+            finding.blanks.is_empty() && now.since(*since) >= refresh.saturating_mul(COUNT_AFTER);
+        let gone = change.what.gone().filter(|gone| is_unheard && blank.as_ref() == Some(*gone));
+        let gone = gone.cloned();
         let own = self.membership.id();
-        for name in self.unknown_seats() {
+        for name in self.unknown_seats().into_iter().chain(gone) {
             send(out, self.to(&name), Where { start: now });
         }
         let heard = &mut self.changes.heard;
@@ -316,6 +323,7 @@ impl Grantor {
         }
         if waited >= refresh.saturating_mul(PATIENCE) {
             let error = match blank.filter(|_| found.is_none()) {
+                Some(name) if finding.members.contains_key(&name) => ChangeError::Entered { name },
                 Some(name) => ChangeError::NoBlank { name },
                 None => ChangeError::Silent { who: short(unknown) },
             };

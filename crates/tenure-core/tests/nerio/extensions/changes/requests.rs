@@ -108,6 +108,21 @@ fn new_member_must_be_there() {
     assert_eq!(addresses, expected);
 }
 
+/// A node whose directory was lost enters an epoch that names no memories by itself.
+#[test]
+fn member_that_runs_is_not_replaced() {
+    let mut s = Story::new();
+    ask(&mut s, "a", 1, replace("c"));
+    s.run(ms(1_700));
+    let error = refused_as(&ask(&mut s, "a", 1, replace("c")));
+    assert_eq!(error, ChangeError::Entered { name: name("c") });
+    s.actors.remove("c");
+    ask(&mut s, "a", 2, replace("c"));
+    s.run(ms(1_700));
+    let error = refused_as(&ask(&mut s, "a", 2, replace("c")));
+    assert_eq!(error, ChangeError::NoBlank { name: name("c") });
+}
+
 /// 2.7.6: a quorum of the present members does not answer.
 #[test]
 fn silent_quorum_is_named() {
