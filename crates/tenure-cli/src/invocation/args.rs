@@ -15,7 +15,7 @@ use crate::settings::{Default, Spec, parse};
 
 /// The name of the arguments after `--`.
 pub const COMMAND: &str = "CMD";
-/// The argument of `members add`, `remove` and `replace`.
+/// The argument of `members add`, `remove` and `replace`: a name, with addresses or without.
 pub const MEMBER: &str = "member";
 /// The argument of `completions`.
 pub const SHELL: &str = "SHELL";
@@ -198,11 +198,12 @@ fn members(registry: Registry) -> Command {
         change_members(
             registry,
             "replace",
-            Some("NAME"),
+            Some("NAME[=HOST:PORT,…]"),
             "Give a member's place to the running node with this name and an empty directory",
             "For a member whose machine or state directory is lost: start a node with the name of \
-             the member and an empty state directory, without --new. Voters are removed and added \
-             instead.",
+             the member and an empty state directory, without --new. Name the addresses at which \
+             others look for the node, if it is not where the member was. Voters are removed and \
+             added instead.",
             "c",
         ),
         change_members(

@@ -10,13 +10,14 @@ use crate::failure::Failure;
 pub enum MemberChange {
     Add(NewMember),
     Remove(NodeName),
-    /// Another state directory for a member: that of the running node with this name.
-    Replace(NodeName),
+    /// Another state directory for a member: that of the running node with this name. Without
+    /// addresses the member keeps its present ones.
+    Replace(NewMember),
     /// The end of the change that runs.
     Cancel,
 }
 
-/// A node that is to be a member.
+/// A node that is to be a member, or to take a member's place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewMember {
     pub name: NodeName,
@@ -36,9 +37,9 @@ impl MemberChange {
     #[must_use]
     pub const fn name(&self) -> Option<&NodeName> {
         match self {
-            Self::Add(NewMember { name, .. }) | Self::Remove(name) | Self::Replace(name) => {
-                Some(name)
-            }
+            Self::Add(NewMember { name, .. })
+            | Self::Replace(NewMember { name, .. })
+            | Self::Remove(name) => Some(name),
             Self::Cancel => None,
         }
     }

@@ -251,7 +251,7 @@ pub(super) fn of_voters(change: &MemberChange, origins: &Origins) -> Result<Chan
             Err(Failure::usage(what, fix).origin(Origin::Argument("NAME")))
         }
         MemberChange::Remove(name) => Ok(Change::Remove(name.clone())),
-        MemberChange::Replace(name) => {
+        MemberChange::Replace(NewMember { name, .. }) => {
             let what = "voters are removed and added, and not replaced";
             let fix = format!("tenure members remove {name}, then tenure members add {name}");
             Err(origins.usage(what, fix, &["protocol"]))

@@ -46,6 +46,8 @@ pub enum SeatChange {
     /// entered no epoch, or `instance` if there are two.
     Replace {
         name: NodeName,
+        /// Hosts of the seat from then on; the present ones if empty.
+        hosts: Vec<HostPort>,
         instance: Option<Instance>,
     },
     /// No change, but the end of the one that this member carries out.
@@ -146,6 +148,13 @@ pub enum ChangeError {
         .addresses[1]
     )]
     TwoBlanks { name: NodeName, addresses: [SocketAddr; 2] },
+    /// The seat would keep hosts at which the new node is not.
+    #[error(
+        "the node {name} with an empty state directory sends from {address}, which is no address \
+         of the member {name}: name the host at which others reach it, `tenure members replace \
+         {name}=HOST:PORT`, and ask again"
+    )]
+    Elsewhere { name: NodeName, address: SocketAddr },
     #[error(
         "{} answered nothing: start what is down, or look at the way there, and ask again; a node \
          whose state directory was lost in this epoch has no vote",
@@ -221,7 +230,10 @@ impl SeatChange {
     pub fn brief(&self) -> Self {
         match self {
             Self::Add { name, .. } => Self::Add { name: name.clone(), hosts: Vec::new() },
-            Self::Remove { .. } | Self::Replace { .. } | Self::Cancel => self.clone(),
+            Self::Replace { name, instance, .. } => {
+                Self::Replace { name: name.clone(), hosts: Vec::new(), instance: *instance }
+            }
+            Self::Remove { .. } | Self::Cancel => self.clone(),
         }
     }
 }

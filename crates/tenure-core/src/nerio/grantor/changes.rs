@@ -17,7 +17,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::super::config::Config;
+use super::super::config::{Config, HostPort};
 use super::super::epoch::{
     Change, ChangeError, ChangePhase, ChangeState, Changed, Current, Document, DocumentError,
     EpochId, Membership, Missing, Origin, Phase, Seat, SeatChange, Where,
@@ -231,6 +231,9 @@ impl Grantor {
             SeatChange::Remove { name } | SeatChange::Replace { name, .. } if !is_member(name) => {
                 return Err(ChangeError::NotMember { name: name.clone() });
             }
+            SeatChange::Replace { name, hosts, .. } if hosts.len() > Seat::HOSTS_MAX => {
+                return Err(ChangeError::Hosts { name: name.clone(), max: Seat::HOSTS_MAX });
+            }
             SeatChange::Remove { name } if names.len() == 1 => {
                 return Err(ChangeError::Last { name: name.clone() });
             }
@@ -315,7 +318,7 @@ impl Grantor {
                 let error = ChangeError::TwoBlanks { name: name.clone(), addresses };
                 return self.end_change(ChangeState::Refused(error), out);
             }
-            (_, blanks) => blanks.first().map(|(instance, _)| *instance),
+            (_, blanks) => blanks.first().copied(),
         };
         let unknown = self.unknown_seats();
         if unknown.is_empty() && found.is_some() == blank.is_some() {
@@ -345,7 +348,7 @@ impl Grantor {
         seats.map(|seat| seat.name.clone()).collect()
     }
 
-    fn propose_change(&mut self, now: Time, blank: Option<Instance>, out: &mut Out) {
+    fn propose_change(&mut self, now: Time, blank: Option<(Instance, SocketAddr)>, out: &mut Out) {
         match self.successor(blank) {
             Some(Ok(own)) => {
                 if let Some(running) = &mut self.changes.running {
@@ -359,8 +362,12 @@ impl Grantor {
     }
 
     /// The membership after the running change; `None` without one.
-    fn successor(&self, blank: Option<Instance>) -> Option<Result<Arc<Membership>, ChangeError>> {
+    fn successor(
+        &self,
+        blank: Option<(Instance, SocketAddr)>,
+    ) -> Option<Result<Arc<Membership>, ChangeError>> {
         let Running { change, finding, .. } = self.changes.running.as_ref()?;
+        let (blank, address) = blank.unzip();
         let document = self.membership.document();
         let known = |name: &NodeName| match *name == self.who.name {
             true => Some(self.instance),
@@ -376,9 +383,14 @@ impl Grantor {
                 seats.push(Seat { name, instance: blank, hosts });
             }
             SeatChange::Remove { name } => seats.retain(|seat| seat.name != *name),
-            SeatChange::Replace { name, .. } => {
+            SeatChange::Replace { name, hosts, .. } => {
                 let seat = seats.iter_mut().find(|seat| seat.name == *name)?;
                 seat.instance = blank;
+                if !hosts.is_empty() {
+                    seat.hosts.clone_from(hosts);
+                } else if let Some(address) = address.filter(|at| !may_be_at(&seat.hosts, *at)) {
+                    return Some(Err(ChangeError::Elsewhere { name: name.clone(), address }));
+                }
             }
             SeatChange::Cancel => return None,
         }
@@ -483,6 +495,13 @@ impl Grantor {
         self.changes.end(change.number, state.clone());
         self.tell_change(&by, &change, state, out);
     }
+}
+
+/// Whether a node that sends from `address` may be at one of these hosts: a name may resolve to it.
+fn may_be_at(hosts: &[HostPort], address: SocketAddr) -> bool {
+    let place = |at: SocketAddr| (at.ip().to_canonical(), at.port());
+    let is_it = |host: &HostPort| host.literal().is_none_or(|at| place(at) == place(address));
+    hosts.is_empty() || hosts.iter().any(is_it)
 }
 
 /// As many names as an answer has room for.
