@@ -131,10 +131,12 @@ impl Change {
         match &self.what {
             SeatChange::Add { name, .. } => now.position(name).is_some(),
             SeatChange::Remove { name } => now.position(name).is_none(),
-            SeatChange::Replace { name, instance: None } => {
+            SeatChange::Replace { name, instance: None, .. } => {
                 now.position(name).is_some() && instance(now, name) != instance(before, name)
             }
-            SeatChange::Replace { name, instance: wanted } => instance(now, name) == Some(*wanted),
+            SeatChange::Replace { name, instance: wanted, .. } => {
+                instance(now, name) == Some(*wanted)
+            }
             SeatChange::Cancel => false,
         }
     }
@@ -148,8 +150,10 @@ pub(crate) fn has_near_hosts(what: &SeatChange) -> bool {
 /// The first host of the change that other machines may reach.
 fn far_host(what: &SeatChange) -> Option<&HostPort> {
     match what {
-        SeatChange::Add { hosts, .. } => hosts.iter().find(|host| !is_loopback(host)),
-        SeatChange::Remove { .. } | SeatChange::Replace { .. } | SeatChange::Cancel => None,
+        SeatChange::Add { hosts, .. } | SeatChange::Replace { hosts, .. } => {
+            hosts.iter().find(|host| !is_loopback(host))
+        }
+        SeatChange::Remove { .. } | SeatChange::Cancel => None,
     }
 }
 
@@ -159,7 +163,7 @@ pub fn check(config: &Checked, keys: Option<&Keys>, what: &SeatChange) -> Result
     let Some(keys) = keys else {
         let far = config.members.iter().find(|member| !is_loopback(&member.address)).cloned();
         let new = match (what, far_host(what)) {
-            (SeatChange::Add { name, .. }, Some(address)) => {
+            (SeatChange::Add { name, .. } | SeatChange::Replace { name, .. }, Some(address)) => {
                 Some(Member { name: name.clone(), address: address.clone() })
             }
             _ => None,

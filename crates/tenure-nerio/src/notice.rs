@@ -263,7 +263,12 @@ fn other_line(
     let has = (!more.is_empty()).then(|| format!("members has {} in addition", list(more)));
     let other = quorums.then(|| "quorums names another system".to_owned());
     let all: Vec<_> = [lacks, has, other].into_iter().flatten().collect();
-    write!(f, "{}; correct the settings", all.join(", "))
+    write!(
+        f,
+        "{}; correct the settings, or, if those of its first start were wrong, see \"Changing what \
+         must agree\" in docs/operations.md",
+        all.join(", ")
+    )
 }
 
 fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -386,10 +391,12 @@ mod tests {
                          differ: ";
             told.strip_prefix(begin).unwrap().to_owned()
         };
-        assert_eq!(told("c", "", false), "members lacks c; correct the settings");
-        let all = "members lacks b, c, members has d in addition, quorums names another system; \
-                   correct the settings";
-        assert_eq!(told("b c", "d", true), all);
+        let fix = "; correct the settings, or, if those of its first start were wrong, see \
+                   \"Changing what must agree\" in docs/operations.md";
+        let what = |told: String| told.strip_suffix(fix).unwrap().to_owned();
+        assert_eq!(what(told("c", "", false)), "members lacks c");
+        let all = "members lacks b, c, members has d in addition, quorums names another system";
+        assert_eq!(what(told("b c", "d", true)), all);
     }
 
     /// A process that only asks has a name of no member.

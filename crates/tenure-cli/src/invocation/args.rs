@@ -15,7 +15,7 @@ use crate::settings::{Default, Spec, parse};
 
 /// The name of the arguments after `--`.
 pub const COMMAND: &str = "CMD";
-/// The argument of `members add`, `remove` and `replace`.
+/// The argument of `members add`, `remove` and `replace`: a name, with addresses or without.
 pub const MEMBER: &str = "member";
 /// The argument of `completions`.
 pub const SHELL: &str = "SHELL";
@@ -197,11 +197,12 @@ fn members(registry: Registry) -> Command {
         change_members(
             registry,
             "replace",
-            Some("NAME"),
+            Some("NAME[=HOST:PORT,…]"),
             "Give a member's place to the running node with this name and an empty directory",
             "Use this if the machine or the state directory of a member is lost. First start a \
-             node with the name of the member and an empty state directory, without --new. With \
-             voters, use remove and add instead.",
+             node with the name of the member and an empty state directory, without --new. Add \
+             the addresses if others cannot reach the node where the member was. With voters, use \
+             remove and add instead.",
             "c",
         ),
         change_members(

@@ -70,7 +70,7 @@ impl ChangeMembersSettings {
         let change = match command {
             ChangeCommand::Add => MemberChange::Add(new_member(layers)?),
             ChangeCommand::Remove => MemberChange::Remove(member(layers)?),
-            ChangeCommand::Replace => MemberChange::Replace(member(layers)?),
+            ChangeCommand::Replace => MemberChange::Replace(new_member(layers)?),
             ChangeCommand::Cancel => MemberChange::Cancel,
         };
         let limit = layers.optional(&table::TIMEOUT)?;

@@ -11,12 +11,13 @@ pub enum MemberChange {
     Add(NewMember),
     Remove(NodeName),
     /// Another memory for a member: that of the running node with this name and an empty directory.
-    Replace(NodeName),
+    /// Without addresses the member keeps its present ones.
+    Replace(NewMember),
     /// Ends the running change.
     Cancel,
 }
 
-/// A node that will be a member.
+/// A node that will be a member, or that takes a member's place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewMember {
     pub name: NodeName,
@@ -36,9 +37,9 @@ impl MemberChange {
     #[must_use]
     pub const fn name(&self) -> Option<&NodeName> {
         match self {
-            Self::Add(NewMember { name, .. }) | Self::Remove(name) | Self::Replace(name) => {
-                Some(name)
-            }
+            Self::Add(NewMember { name, .. })
+            | Self::Replace(NewMember { name, .. })
+            | Self::Remove(name) => Some(name),
             Self::Cancel => None,
         }
     }

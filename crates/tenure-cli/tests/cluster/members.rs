@@ -54,6 +54,49 @@ fn lost_directories_are_replaced() {
     stage.renews();
 }
 
+/// A member moves: the others look for it where the command says, and it counts there.
+#[test]
+fn replaced_member_may_be_elsewhere() {
+    let mut stage = Stage::new(["a", "b", "c", "d", "e"]);
+    stage.node("d", &[]);
+    stage.change(&["add", &stage.with_address("d")]);
+    stage.serve(1, &["a", "b", "c", "d"]);
+    stage.kill("d");
+    // The settings list d at the address of e from now on.
+    let moved = format!("d={}", stage.address("e"));
+    stage.set(&format!(",{}", stage.with_address("e")), "");
+    stage.set(&stage.with_address("d"), &moved);
+    stage.start("e", &["node", "--name", "d", "--state", "state-e"]);
+    let refused = stage.try_change(&["replace", "d"]);
+    assert_eq!(refused.code, Some(6), "{}{}", refused.out, refused.err);
+    let told = format!("sends from {}, which is no address of the member d", stage.address("e"));
+    assert!(refused.err.contains(&told), "{}", refused.err);
+    let said = stage.change(&["replace", &moved]);
+    assert_eq!(said, "d replaced, in epoch 2\n");
+    stage.serve(2, &["a", "b", "c", "d"]);
+    // Without c each quorum has d.
+    stage.stop("c");
+    stage.renews();
+}
+
+/// A lost member would begin again in epoch 0, without those that have entered a later one.
+#[test]
+fn changed_cluster_is_not_recovered() {
+    let mut stage = Stage::new(["a", "b", "c", "d"]);
+    stage.node("d", &[]);
+    stage.change(&["add", &stage.with_address("d")]);
+    stage.serve(1, &["a", "b", "c", "d"]);
+    stage.stop("a");
+    let lost = ["--state", "state-a", "--lost", "b,c,d", "--all-leaders-stopped"];
+    let answer = stage.ask(&[&["node", "recover", "--name", "a"], &lost[..]].concat());
+    assert_eq!((answer.code, &*answer.out), (Some(74), ""), "{}", answer.err);
+    let told = "the members have been changed, and it is in epoch 1";
+    assert!(answer.err.contains(told), "{}", answer.err);
+    stage.node("a", &[]);
+    stage.serve(1, &["a", "b", "c", "d"]);
+    stage.leads_on();
+}
+
 /// A node that is down during a change follows when it comes back with its directory.
 #[test]
 fn absent_member_follows() {

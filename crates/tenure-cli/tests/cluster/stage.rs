@@ -1,5 +1,6 @@
 //! Nodes, of which the first three are the first members, and a leader with its CMD.
 
+use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
@@ -60,22 +61,30 @@ impl Stage {
 
     /// The node as `members add` takes it.
     pub(crate) fn with_address(&self, name: &str) -> String {
+        format!("{name}={}", self.address(name))
+    }
+
+    pub(crate) fn address(&self, name: &str) -> SocketAddr {
         let (_, at) = self.addresses().iter().find(|(known, _)| *known == name).unwrap();
-        format!("{name}={at}")
+        *at
     }
 
     /// Changes the members. Repeats the command while the members have not heard of a node that has
     /// just started.
     pub(crate) fn change(&self, words: &[&str]) -> String {
+        let Answer { code, out, err } = self.try_change(words);
+        assert_eq!(code, Some(0), "{words:?}: {out}{err}");
+        out
+    }
+
+    /// The answer to such a command, which members may refuse.
+    pub(crate) fn try_change(&self, words: &[&str]) -> Answer {
         let words = [&["members"], words, &["--timeout", "40s"]].concat();
-        let answer = eventually(&format!("{words:?} is done"), || {
+        eventually(&format!("{words:?} is done"), || {
             let answer = self.ask(&words);
             let is_early = answer.err.contains("asks to be let in");
             (!is_early).then_some(answer)
-        });
-        let Answer { code, out, err } = answer;
-        assert_eq!(code, Some(0), "{words:?}: {out}{err}");
-        out
+        })
     }
 
     /// Waits until these nodes are the members of this epoch, and all of them serve.

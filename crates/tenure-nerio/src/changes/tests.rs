@@ -161,6 +161,11 @@ fn remove(gone: &str) -> SeatChange {
     SeatChange::Remove { name: name(gone) }
 }
 
+/// The replacement of a member by a node that is elsewhere.
+fn move_to(moved: &str, hosts: Vec<HostPort>) -> SeatChange {
+    SeatChange::Replace { name: name(moved), hosts, instance: None }
+}
+
 fn members_of(done: Result<Done, ChangeFailure>) -> String {
     match done {
         Ok(Done::Changed(members)) => list(members.names()),
@@ -302,10 +307,12 @@ fn replacement_is_another_memory() {
     let seen = |what| Change { what, quorums: None, number: 1 }.is_seen(before, &now);
     let replace = |who: &str, instance: Option<u128>| SeatChange::Replace {
         name: name(who),
+        hosts: Vec::new(),
         instance: instance.map(nerio::Instance),
     };
     assert!(seen(replace("a", None)) && seen(replace("a", Some(1))));
     assert!(!seen(replace("a", Some(9))) && !seen(replace("x", None)));
+    assert!(seen(move_to("a", vec![far("b").address])));
     assert!(!seen(SeatChange::Cancel) && !seen(remove("a")) && seen(remove("x")));
     let change = Change { what: remove("x"), quorums: None, number: 1 };
     assert!(!change.is_seen(before, before), "in a later epoch only");
@@ -324,6 +331,10 @@ fn change_needs_keys_or_loopback() {
     assert!(!has_near_hosts(&what) && has_near_hosts(&add("d")) && has_near_hosts(&remove("a")));
     let why = check(&here, None, &what).unwrap_err().to_string();
     assert!(why.starts_with("the cluster has no keys, and d is at 10.0.0.1:7101"), "{why}");
+    let moved = move_to("a", vec![far("d").address, "a.internal:7101".parse().unwrap()]);
+    assert!(!has_near_hosts(&moved) && has_near_hosts(&move_to("a", Vec::new())));
+    let why = check(&here, None, &moved).unwrap_err().to_string();
+    assert!(why.starts_with("the cluster has no keys, and a is at a.internal:7101"), "{why}");
 
     let key = ClusterKey::generate("x".parse().unwrap()).unwrap();
     let of = |rights: &str| -> Keys {

@@ -54,6 +54,14 @@ pub enum RecoveryError {
          {node} to --lost, on every member"
     )]
     Lost { path: PathBuf, node: NodeName },
+    /// A memory that is made anew enters the epoch of the settings, and no later one.
+    #[error(
+        "state directory {path} of node {node} cannot be recovered: the members have been changed, \
+         and it is in epoch {epoch}; if a quorum of the present members has its directories, start \
+         those nodes and run tenure members replace for each lost one; if not, stop all nodes, move \
+         all state directories away, and start all nodes: they found the cluster anew"
+    )]
+    Changed { path: PathBuf, node: NodeName, epoch: u64 },
     #[error(
         "a fence floor of {floor} is too low: state directory {path} of node {node} has promised \
          fences up to {held} already; give --fence-floor {held} or more, the same on every member"
@@ -77,8 +85,8 @@ impl Recovery {
     const HELD_MAX: Fence = Fence::new((1 << 53) - 1);
 
     /// Edits the directory of `grantor`. A directory that differs from the declaration, that a node
-    /// holds, or that has promised fences above the floor stays unchanged. A repetition changes
-    /// nothing more.
+    /// holds, that is in an epoch above 0, or that has promised fences above the floor stays
+    /// unchanged. A repetition changes nothing more.
     pub fn carry_out(&self, path: &Path, grantor: &Grantor) -> Result<Edited, RecoveryError> {
         if !self.is_lost && is_missing(path)? {
             return Err(lost(path, grantor));
@@ -94,6 +102,10 @@ impl Recovery {
             let fits = document.check(&grantor.cluster, document.drift);
             let other = |why| MemoryError::OtherDocument { path: path.to_owned(), why };
             fits.map_err(other)?;
+            if document.number > 0 {
+                let (path, node) = (path.to_owned(), grantor.node.clone());
+                return Err(RecoveryError::Changed { path, node, epoch: document.number });
+            }
         }
         let before = known.and_then(|durable| durable.reserve);
         match (known, before) {
@@ -172,6 +184,7 @@ mod tests {
     use tenure_core::nerio::Record;
 
     use super::*;
+    use crate::state::tests::epochs::entry;
     use crate::state::{Grants, Memory, StateDir};
 
     fn grantor(node: &str) -> Grantor {
@@ -257,6 +270,26 @@ mod tests {
         fs::create_dir(&missing).unwrap();
         let refused = recovery(false, 5_000).carry_out(&missing, &grantor("b"));
         assert!(matches!(refused, Err(RecoveryError::Lost { .. })), "{refused:?}");
+    }
+
+    /// A lost member would begin again in epoch 0, and the intact ones are in a later one.
+    #[test]
+    fn changed_members_are_not_recovered() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = started(&parent, Some(1_030));
+        let (mut state, _) = StateDir::open(&path, Opening::Existing, &grantor("a")).unwrap();
+        state.write(&entry(0, Fence::NONE)).unwrap();
+        drop(state);
+        recovery(false, 1_030).carry_out(&path, &grantor("a")).unwrap();
+        let (mut state, _) = StateDir::open(&path, Opening::Existing, &grantor("a")).unwrap();
+        state.write(&entry(1, Fence::NONE)).unwrap();
+        drop(state);
+        let before = next_start(&path).durable;
+        for is_lost in [false, true] {
+            let refused = recovery(is_lost, 5_000).carry_out(&path, &grantor("a"));
+            assert!(matches!(refused, Err(RecoveryError::Changed { epoch: 1, .. })), "{refused:?}");
+        }
+        assert_eq!(next_start(&path).durable, before);
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Operator {
         let what = match self.draw(8) {
             0..=2 => SeatChange::Add { name, hosts: vec![address] },
             3 | 4 => SeatChange::Remove { name },
-            5 | 6 => SeatChange::Replace { name, instance: None },
+            5 | 6 => SeatChange::Replace { name, hosts: Vec::new(), instance: None },
             _ => SeatChange::Cancel,
         };
         let number = mix(self.seed ^ self.draws);

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use tenure::NodeName;
 use tenure_core::Text;
-use tenure_core::nerio::{ChangeError, ChangePhase, SeatChange};
+use tenure_core::nerio::{ChangeError, ChangePhase, Member, SeatChange};
 use tenure_nerio::changes::{self, Change, ChangeFailure, Done, Refusal, Unfinished, Worker};
 
 use super::lists::no_socket;
 use super::troubles::{mismatch, of_keys};
 use super::{Cluster, Grantors, QUORUMS};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::protocol::{MadeChange, MemberChange, NewMember};
 use crate::settings::{Origin, Origins};
 
@@ -48,15 +48,19 @@ pub(super) async fn change(
     origins: &Origins,
 ) -> Result<MadeChange, Failure> {
     let limit = limit.unwrap_or(TIMEOUT);
+    let cluster = &grantors.cluster;
+    let listed = listed_elsewhere(&cluster.config.members, &change);
     let wanted = Change::new(wanted(&change), quorums(grantors, origins)?);
     let wanted = wanted.map_err(|error| {
         Failure::new(Exit::System, error.to_string(), "check the limits of this process")
     })?;
-    let cluster = &grantors.cluster;
     let from = SocketAddr::new(cluster.listen.ip(), 0);
     let done = changes::change(&cluster.config, cluster.key(), from, &wanted, limit).await;
     match done {
-        Ok(Done::Changed(members)) => Ok(MadeChange { epoch: Some(members.id().number) }),
+        Ok(Done::Changed(members)) => {
+            listed.iter().for_each(|warning| failure::warn(warning));
+            Ok(MadeChange { epoch: Some(members.id().number) })
+        }
         Ok(Done::Cancelled { .. }) => Ok(MadeChange::default()),
         Err(ChangeFailure::Io(error)) => Err(no_socket(from, &error, origins)),
         Err(ChangeFailure::Unknown(known)) => Err(unknown(cluster, &known, limit)),
@@ -72,9 +76,26 @@ fn wanted(change: &MemberChange) -> SeatChange {
     match change.clone() {
         MemberChange::Add(NewMember { name, hosts }) => SeatChange::Add { name, hosts },
         MemberChange::Remove(name) => SeatChange::Remove { name },
-        MemberChange::Replace(name) => SeatChange::Replace { name, instance: None },
+        MemberChange::Replace(NewMember { name, hosts }) => {
+            SeatChange::Replace { name, hosts, instance: None }
+        }
         MemberChange::Cancel => SeatChange::Cancel,
     }
+}
+
+/// A warning about a members list that has another address of a replaced member. In each process
+/// its own list wins over the addresses that the members have agreed on.
+fn listed_elsewhere(list: &[Member], change: &MemberChange) -> Option<String> {
+    let MemberChange::Replace(NewMember { name, hosts }) = change else { return None };
+    let Member { address, .. } = list.iter().find(|member| member.name == *name)?;
+    // A name may resolve to one of the new addresses.
+    let differs = !hosts.is_empty() && address.literal().is_some() && !hosts.contains(address);
+    differs.then(|| {
+        format!(
+            "the members list here has {name} at {address}: processes with such a list look for \
+             {name} there, and nowhere else; correct their lists, and restart them one by one"
+        )
+    })
 }
 
 /// The quorum system of the new members, if the command names one.
@@ -151,7 +172,7 @@ fn denied(by: &NodeName, why: &ChangeError) -> (String, String) {
         }
         ChangeError::Last { .. } => "add another member first: tenure members add",
         ChangeError::Hosts { .. } => {
-            "write the addresses behind the name: tenure members add NAME=HOST:PORT,HOST:PORT"
+            "write the addresses behind the name, such as d=HOST:PORT,HOST:PORT"
         }
         ChangeError::Document { .. } => {
             "correct the quorums (--quorums) or the addresses of the new members"
@@ -239,7 +260,7 @@ fn names(names: &[NodeName]) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use tenure_core::nerio::{Config, Member, Missing, NoVote, Unready};
+    use tenure_core::nerio::{Config, Missing, NoVote, Unready};
 
     use super::*;
 
@@ -297,14 +318,28 @@ mod tests {
                  present members in its list and without --new, and repeat the change",
             ),
             (
+                ChangeError::Entered { name: d.clone() },
+                "d runs as a member, and no second node d with an empty state directory asks to be \
+                 let in|if d has come back by itself, as nodes do before the first change of \
+                 members, no replacement is needed; otherwise stop it for good, and start the new \
+                 node",
+            ),
+            (
                 ChangeError::TwoBlanks { name: d.clone(), addresses },
                 "two nodes with the name d and an empty state directory ask to be let in, at \
                  127.0.0.1:1 and 127.0.0.1:2|stop one of these nodes, and repeat the change",
             ),
             (
+                ChangeError::Elsewhere { name: d.clone(), address: addresses[0] },
+                "the node d with an empty state directory sends from 127.0.0.1:1, which is no \
+                 address of the member d|name the host at which others reach it, tenure members \
+                 replace d=HOST:PORT, and repeat the change",
+            ),
+            (
                 ChangeError::Silent { who: vec![b, d] },
                 "too few members answer (no answer from b, d)|start the members that are down, or \
-                 check the network to them, and repeat the change",
+                 check the network to them, and repeat the change; a node whose state directory \
+                 was lost in this epoch has no vote",
             ),
             (
                 ChangeError::NotReady { who: vec![missing] },
@@ -355,6 +390,22 @@ mod tests {
         }
         let fix = "|wait until the change is decided; then undo it by another change";
         assert!(told(&ChangeError::Begun).ends_with(fix));
+    }
+
+    #[test]
+    fn list_with_old_address_is_warned_about() {
+        let here = cluster();
+        let list = &here.config.members;
+        let warning = |name: &str, hosts: &[&str]| {
+            let hosts = hosts.iter().map(|host| host.parse().unwrap()).collect();
+            let name = name.parse().unwrap();
+            listed_elsewhere(list, &MemberChange::Replace(NewMember { name, hosts }))
+        };
+        let told = warning("a", &["127.0.0.1:7102"]).unwrap();
+        assert!(told.starts_with("the members list here has a at 127.0.0.1:7101: "), "{told}");
+        assert_eq!(warning("a", &[]), None);
+        assert_eq!(warning("a", &["a.internal:1", "127.0.0.1:7101"]), None);
+        assert_eq!(warning("b", &["127.0.0.1:7102"]), None);
     }
 
     #[test]

@@ -458,7 +458,7 @@ pub(crate) fn unrecovered(error: &RecoveryError, origins: &Origins) -> Failure {
         RecoveryError::Memory(error) => return state(error, origins),
         RecoveryError::Whole { .. } | RecoveryError::Lost { .. } => &["state", "lost"],
         RecoveryError::TooLow { .. } | RecoveryError::TooHigh { .. } => &["state", "fence-floor"],
-        RecoveryError::Write(_) => &["state"],
+        RecoveryError::Changed { .. } | RecoveryError::Write(_) => &["state"],
     };
     of_directory(chain(error), origins, names)
 }

@@ -252,7 +252,7 @@ pub(super) fn of_voters(change: &MemberChange, origins: &Origins) -> Result<Chan
             Err(Failure::usage(what, fix).origin(Origin::Argument("NAME")))
         }
         MemberChange::Remove(name) => Ok(Change::Remove(name.clone())),
-        MemberChange::Replace(name) => {
+        MemberChange::Replace(NewMember { name, .. }) => {
             let what = "voters cannot be replaced by one command";
             let fix =
                 format!("run tenure members remove {name}; then run tenure members add {name}");

@@ -46,6 +46,8 @@ pub enum SeatChange {
     /// epoch, or `instance` if two such nodes run.
     Replace {
         name: NodeName,
+        /// Hosts of the seat from then on; the present ones if empty.
+        hosts: Vec<HostPort>,
         instance: Option<Instance>,
     },
     /// Ends the change that this member carries out.
@@ -130,13 +132,20 @@ pub enum ChangeError {
     Last { name: NodeName },
     #[error("the cluster has {max} members, and no cluster may have more: remove a member first")]
     Full { max: usize },
-    #[error("the new member {name} needs 1 to {max} addresses")]
+    #[error("the member {name} needs 1 to {max} addresses")]
     Hosts { name: NodeName, max: usize },
     #[error(
         "no node {name} with an empty state directory asks to be let in: start {name} with the \
          present members in its list and without --new, and repeat the change"
     )]
     NoBlank { name: NodeName },
+    /// The node of a seat that is to be replaced has entered the present epoch.
+    #[error(
+        "{name} runs as a member, and no second node {name} with an empty state directory asks to \
+         be let in: if {name} has come back by itself, as nodes do before the first change of \
+         members, no replacement is needed; otherwise stop it for good, and start the new node"
+    )]
+    Entered { name: NodeName },
     #[error(
         "two nodes with the name {name} and an empty state directory ask to be let in, at {} and \
          {}: stop one of these nodes, and repeat the change",
@@ -144,9 +153,17 @@ pub enum ChangeError {
         .addresses[1]
     )]
     TwoBlanks { name: NodeName, addresses: [SocketAddr; 2] },
+    /// The seat would keep hosts at which the new node is not.
+    #[error(
+        "the node {name} with an empty state directory sends from {address}, which is no address \
+         of the member {name}: name the host at which others reach it, `tenure members replace \
+         {name}=HOST:PORT`, and repeat the change"
+    )]
+    Elsewhere { name: NodeName, address: SocketAddr },
     #[error(
         "too few members answer (no answer from {}): start the members that are down, or check \
-         the network to them, and repeat the change",
+         the network to them, and repeat the change; a node whose state directory was lost in this \
+         epoch has no vote",
         List(.who, ", ")
     )]
     Silent { who: Vec<NodeName> },
@@ -221,7 +238,10 @@ impl SeatChange {
     pub fn brief(&self) -> Self {
         match self {
             Self::Add { name, .. } => Self::Add { name: name.clone(), hosts: Vec::new() },
-            Self::Remove { .. } | Self::Replace { .. } | Self::Cancel => self.clone(),
+            Self::Replace { name, instance, .. } => {
+                Self::Replace { name: name.clone(), hosts: Vec::new(), instance: *instance }
+            }
+            Self::Remove { .. } | Self::Cancel => self.clone(),
         }
     }
 }

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::super::body::Service;
-use super::super::config::Config;
+use super::super::config::{Config, HostPort};
 use super::super::epoch::{
     Change, ChangeError, ChangePhase, ChangeState, Changed, Current, Document, DocumentError,
     EpochId, Membership, Missing, Origin, Phase, Seat, SeatChange, Where,
@@ -69,7 +69,8 @@ struct Running {
 /// The memories of seats, as far as their nodes have named them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Finding {
-    /// Memories of present members, in an upgraded epoch.
+    /// Memories of present members that have entered the epoch. An upgraded epoch does not name
+    /// them.
     members: BTreeMap<NodeName, Instance>,
     /// Memories and addresses of blanks with the name of the changed seat.
     blanks: Vec<(Instance, SocketAddr)>,
@@ -232,6 +233,9 @@ impl Grantor {
             SeatChange::Remove { name } | SeatChange::Replace { name, .. } if !is_member(name) => {
                 return Err(ChangeError::NotMember { name: name.clone() });
             }
+            SeatChange::Replace { name, hosts, .. } if hosts.len() > Seat::HOSTS_MAX => {
+                return Err(ChangeError::Hosts { name: name.clone(), max: Seat::HOSTS_MAX });
+            }
             SeatChange::Remove { name } if names.len() == 1 => {
                 return Err(ChangeError::Last { name: name.clone() });
             }
@@ -251,7 +255,8 @@ impl Grantor {
     /// Asks nodes for their memories when due, and proposes the successor once all are known.
     pub(super) fn on_changes_due(&mut self, now: Time, out: &mut Out) {
         let refresh = self.config.refresh;
-        let Some(Running { change, finding: Some(finding), .. }) = &mut self.changes.running else {
+        let Some(Running { change, since, finding: Some(finding), .. }) = &mut self.changes.running
+        else {
             return;
         };
         if now < finding.again {
@@ -259,8 +264,13 @@ impl Grantor {
         }
         finding.again = now.after(refresh);
         let blank = change.what.blank().cloned();
+        // The seat that is to be replaced may have a node that asks for no fences any more.
+        let is_unheard =
+            finding.blanks.is_empty() && now.since(*since) >= refresh.saturating_mul(COUNT_AFTER);
+        let gone = change.what.gone().filter(|gone| is_unheard && blank.as_ref() == Some(*gone));
+        let gone = gone.cloned();
         let own = self.membership.id();
-        for name in self.unknown_seats() {
+        for name in self.unknown_seats().into_iter().chain(gone) {
             send(out, self.to(&name), Where { start: now });
         }
         let heard = &mut self.changes.heard;
@@ -312,7 +322,7 @@ impl Grantor {
                 let error = ChangeError::TwoBlanks { name: name.clone(), addresses };
                 return self.end_change(ChangeState::Refused(error), out);
             }
-            (_, blanks) => blanks.first().map(|(instance, _)| *instance),
+            (_, blanks) => blanks.first().copied(),
         };
         let unknown = self.unknown_seats();
         if unknown.is_empty() && found.is_some() == blank.is_some() {
@@ -320,6 +330,7 @@ impl Grantor {
         }
         if waited >= refresh.saturating_mul(PATIENCE) {
             let error = match blank.filter(|_| found.is_none()) {
+                Some(name) if finding.members.contains_key(&name) => ChangeError::Entered { name },
                 Some(name) => ChangeError::NoBlank { name },
                 None => ChangeError::Silent { who: short(unknown) },
             };
@@ -341,7 +352,7 @@ impl Grantor {
         seats.map(|seat| seat.name.clone()).collect()
     }
 
-    fn propose_change(&mut self, now: Time, blank: Option<Instance>, out: &mut Out) {
+    fn propose_change(&mut self, now: Time, blank: Option<(Instance, SocketAddr)>, out: &mut Out) {
         match self.successor(blank) {
             Some(Ok(own)) => {
                 if let Some(running) = &mut self.changes.running {
@@ -356,8 +367,12 @@ impl Grantor {
     }
 
     /// The membership after the running change; `None` if no change runs.
-    fn successor(&self, blank: Option<Instance>) -> Option<Result<Arc<Membership>, ChangeError>> {
+    fn successor(
+        &self,
+        blank: Option<(Instance, SocketAddr)>,
+    ) -> Option<Result<Arc<Membership>, ChangeError>> {
         let Running { change, finding, .. } = self.changes.running.as_ref()?;
+        let (blank, address) = blank.unzip();
         let document = self.membership.document();
         let known = |name: &NodeName| match *name == self.who.name {
             true => Some(self.instance),
@@ -373,9 +388,14 @@ impl Grantor {
                 seats.push(Seat { name, instance: blank, hosts });
             }
             SeatChange::Remove { name } => seats.retain(|seat| seat.name != *name),
-            SeatChange::Replace { name, .. } => {
+            SeatChange::Replace { name, hosts, .. } => {
                 let seat = seats.iter_mut().find(|seat| seat.name == *name)?;
                 seat.instance = blank;
+                if !hosts.is_empty() {
+                    seat.hosts.clone_from(hosts);
+                } else if let Some(address) = address.filter(|at| !may_be_at(&seat.hosts, *at)) {
+                    return Some(Err(ChangeError::Elsewhere { name: name.clone(), address }));
+                }
             }
             SeatChange::Cancel => return None,
         }
@@ -480,6 +500,13 @@ impl Grantor {
         self.changes.end(change.number, state.clone());
         self.tell_change(&by, &change, state, out);
     }
+}
+
+/// Whether a node that sends from `address` may be at one of these hosts: a name may resolve to it.
+fn may_be_at(hosts: &[HostPort], address: SocketAddr) -> bool {
+    let place = |at: SocketAddr| (at.ip().to_canonical(), at.port());
+    let is_it = |host: &HostPort| host.literal().is_none_or(|at| place(at) == place(address));
+    hosts.is_empty() || hosts.iter().any(is_it)
 }
 
 /// The first names, as many as an answer has room for.

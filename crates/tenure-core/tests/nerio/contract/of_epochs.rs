@@ -32,7 +32,10 @@ fn seat_change(rng: &mut Rng) -> SeatChange {
     match rng.within(0..4) {
         0 => SeatChange::Add { name, hosts: vec![HostPort::from(any_address(rng))] },
         1 => SeatChange::Remove { name },
-        2 => SeatChange::Replace { name, instance: flag(rng).then(|| instance(rng)) },
+        2 => {
+            let hosts = (0..rng.within(0..3)).map(|_| HostPort::from(any_address(rng))).collect();
+            SeatChange::Replace { name, hosts, instance: flag(rng).then(|| instance(rng)) }
+        }
         _ => SeatChange::Cancel,
     }
 }

@@ -173,7 +173,7 @@ fn remove(who: &str) -> SeatChange {
 }
 
 fn replace(who: &str) -> SeatChange {
-    SeatChange::Replace { name: name(who), instance: None }
+    SeatChange::Replace { name: name(who), hosts: Vec::new(), instance: None }
 }
 
 /// An operator at r asks a member for a change.

@@ -20,6 +20,8 @@ fn refused_as(effects: &[Effect]) -> ChangeError {
 fn impossible_change_is_refused() {
     let mut s = Story::new();
     let far = SeatChange::Add { name: name("d"), hosts: vec![] };
+    let hosts = vec![HostPort::from(address("c")); Seat::HOSTS_MAX + 1];
+    let many = SeatChange::Replace { name: name("c"), hosts, instance: None };
     let no_member = "d is no member: give the name of a member; `tenure members` lists them";
     let cases = [
         (
@@ -29,7 +31,8 @@ fn impossible_change_is_refused() {
         ),
         (remove("d"), no_member),
         (replace("d"), no_member),
-        (far, "the new member d needs 1 to 4 addresses"),
+        (far, "the member d needs 1 to 4 addresses"),
+        (many, "the member c needs 1 to 4 addresses"),
         (SeatChange::Cancel, "there is nothing to cancel: this member carries out no change"),
     ];
     for (nth, (what, why)) in cases.into_iter().enumerate() {
@@ -90,8 +93,20 @@ fn new_member_must_be_there() {
     let error = refused_as(&ask(&mut s, "a", 1, add("d")));
     assert_eq!(error, ChangeError::NoBlank { name: name("d") });
     blank(&mut s, "d");
-    let twin = Sender { address: address("z"), ..sender_in(&s, "d", zero(&s)) };
     ask(&mut s, "a", 2, add("d"));
+    answer_at_z(&mut s, "d");
+    s.run(ms(300));
+    let error = refused_as(&ask(&mut s, "a", 2, add("d")));
+    let ChangeError::TwoBlanks { mut addresses, .. } = error else { panic!("{error}") };
+    addresses.sort_unstable();
+    let mut expected = [address("d"), address("z")];
+    expected.sort_unstable();
+    assert_eq!(addresses, expected);
+}
+
+/// A blank of this name at the address of z tells a its memory.
+fn answer_at_z(s: &mut Story, who: &str) {
+    let from = Sender { address: address("z"), ..sender_in(s, who, zero(s)) };
     let answer = Current {
         asker: s.who("a").inc,
         start: at(1),
@@ -103,14 +118,58 @@ fn new_member_must_be_there() {
         service: Service::Starting,
         length: 0,
     };
-    s.tell_as(&twin, "a", answer.into());
+    s.tell_as(&from, "a", answer.into());
+}
+
+/// Others look for a member where its seat says, and a blank is heard wherever it is.
+#[test]
+fn replacement_elsewhere_names_its_host() {
+    let mut s = grown();
+    s.actors.remove("d");
+    ask(&mut s, "a", 8, replace("d"));
+    answer_at_z(&mut s, "d");
     s.run(ms(300));
-    let error = refused_as(&ask(&mut s, "a", 2, add("d")));
-    let ChangeError::TwoBlanks { mut addresses, .. } = error else { panic!("{error}") };
-    addresses.sort_unstable();
-    let mut expected = [address("d"), address("z")];
-    expected.sort_unstable();
-    assert_eq!(addresses, expected);
+    let error = refused_as(&ask(&mut s, "a", 8, replace("d")));
+    assert_eq!(error, ChangeError::Elsewhere { name: name("d"), address: address("z") });
+    let hosts = vec![HostPort::from(address("z"))];
+    let moved = SeatChange::Replace { name: name("d"), hosts: hosts.clone(), instance: None };
+    ask(&mut s, "a", 9, moved.clone());
+    answer_at_z(&mut s, "d");
+    s.run(ms(500));
+    let done = state(&mut s, "a", 9, moved);
+    assert!(matches!(done, ChangeState::Done { .. }), "{done}");
+    let seats = document(&s, "a").seats;
+    let seat = seats.into_iter().find(|seat| seat.name == name("d")).unwrap();
+    assert_eq!((seat.hosts, seat.instance), (hosts, Some(Instance(5))));
+}
+
+/// A name may resolve to the address of the blank.
+#[test]
+fn replacement_behind_name_needs_no_host() {
+    let mut named = config(&GRANTORS);
+    named.members[2].address = "c.internal:7101".parse().unwrap();
+    let mut s = Story::with(named);
+    s.actors.remove("c");
+    ask(&mut s, "a", 8, replace("c"));
+    answer_at_z(&mut s, "c");
+    s.run(ms(500));
+    let done = state(&mut s, "a", 8, replace("c"));
+    assert!(matches!(done, ChangeState::Done { .. }), "{done}");
+}
+
+/// A node whose directory was lost enters an epoch that names no memories by itself.
+#[test]
+fn member_that_runs_is_not_replaced() {
+    let mut s = Story::new();
+    ask(&mut s, "a", 1, replace("c"));
+    s.run(ms(1_700));
+    let error = refused_as(&ask(&mut s, "a", 1, replace("c")));
+    assert_eq!(error, ChangeError::Entered { name: name("c") });
+    s.actors.remove("c");
+    ask(&mut s, "a", 2, replace("c"));
+    s.run(ms(1_700));
+    let error = refused_as(&ask(&mut s, "a", 2, replace("c")));
+    assert_eq!(error, ChangeError::NoBlank { name: name("c") });
 }
 
 /// 2.7.6: a quorum of the present members does not answer.
