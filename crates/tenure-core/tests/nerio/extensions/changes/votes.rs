@@ -256,9 +256,8 @@ fn lost_document_holds_up_no_change() {
     accept(&mut s, "e", "a", ballot(1), &lost);
     s.drop_all();
     ask(&mut s, "b", 1, remove("c"));
-    let is_read = |letter: &Letter| {
-        matches!(letter.message, Message::Grantor(ToGrantor::DocumentRead(_)))
-    };
+    let is_read =
+        |letter: &Letter| matches!(letter.message, Message::Grantor(ToGrantor::DocumentRead(_)));
     for _ in 0..1_000 {
         if s.letters.iter().any(is_read) {
             break;
