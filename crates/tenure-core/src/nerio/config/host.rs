@@ -223,7 +223,7 @@ mod tests {
             (
                 "10.0.0.300:1",
                 "\"10.0.0.300\" is neither an IP address nor a DNS name: the last \
-                              part of a name is not a number",
+                              part of a DNS name must not be a number",
             ),
             (
                 "a b:1",

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 
 use tenure_core::nerio::{Checked, Member, Nerio, Recipient, Sender, Who};
 
-/// Address of a member, which is no name in stories.
+/// Address of a member; for a DNS name, the one that it resolves to in stories.
 fn literal(member: &Member) -> SocketAddr {
-    member.address.literal().unwrap()
+    member.address.literal().unwrap_or_else(|| super::address(member.name.as_str()))
 }
 
 /// A sender at `address`: a proved one, if a member has that name and address.
@@ -28,7 +28,7 @@ pub fn place(core: &Nerio, to: Recipient) -> SocketAddr {
     }
     let mut seats = core.membership().document().seats.iter();
     match seats.find(|seat| seat.name == name) {
-        Some(seat) => seat.hosts[0].literal().unwrap(),
+        Some(seat) => seat.hosts[0].literal().unwrap_or_else(|| super::address(name.as_str())),
         None => super::address(name.as_str()),
     }
 }
