@@ -179,10 +179,10 @@ fn members(registry: Registry) -> Command {
             registry,
             "add",
             Some("NAME[=HOST:PORT,…]"),
-            "Make a running node a member, or give a running voter a vote",
+            "Make a running node a member, or give it a vote",
             "Start the node first: with an empty state directory, without --new, and with the \
              present members in its list. HOST:PORT is where others find the node; voters need \
-             none. If a voter has lost its state directory, remove the voter before you add it.",
+             none. If one of the voters has lost its state directory, remove it before you add it.",
             "d=10.0.0.4:7101",
         ),
         change_members(
@@ -190,8 +190,8 @@ fn members(registry: Registry) -> Command {
             "remove",
             Some("NAME"),
             "Remove a member",
-            "Stop the node afterwards. A voter that leads is never removed: make it resign first, \
-             with tenure resign.",
+            "Stop the node afterwards. The leader of voters is never removed: make it resign \
+             first, with tenure resign.",
             "c",
         ),
         change_members(

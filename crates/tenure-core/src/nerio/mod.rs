@@ -268,7 +268,8 @@
 //! use std::net::SocketAddr;
 //!
 //! use tenure_core::nerio::{
-//!     Command, Config, Effect, Inc, Instance, Kept, Member, Memory, Nerio, Recipient, Sender, Start,
+//!     Command, Config, Effect, Inc, Instance, Kept, Member, Memory, Nerio, Recipient, Sender,
+//!     Start,
 //! };
 //! use tenure_core::{Input, Protocol, Time};
 //!

@@ -58,8 +58,8 @@ pub enum RecoveryError {
     #[error(
         "state directory {path} of node {node} cannot be recovered: the members have been changed, \
          and it is in epoch {epoch}; if a quorum of the present members has its directories, start \
-         those nodes and run tenure members replace for each lost one; if not, stop all nodes, move \
-         all state directories away, and start all nodes: they found the cluster anew"
+         those nodes and run tenure members replace for each lost one; if not, stop all nodes, \
+         move all state directories away, and start all nodes: they found the cluster anew"
     )]
     Changed { path: PathBuf, node: NodeName, epoch: u64 },
     #[error(

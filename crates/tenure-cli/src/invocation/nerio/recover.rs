@@ -94,8 +94,8 @@ fn too_few(lost: MemberSet, cluster: &Cluster, layers: &Layers<'_>) -> Failure {
     );
     let fix = format!(
         "start {} with the usual command line, and check that {} run; if members were ever \
-         changed, replace each lost one as well (tenure members replace); or name all lost members, \
-         also those that never come back",
+         changed, replace each lost one as well (tenure members replace); or name all lost \
+         members, also those that never come back",
         list(lost),
         list(rest),
     );

@@ -8,7 +8,7 @@
 //! - 2.1.9: *A wedged grantor that hears of no decision proposes by itself.* The proposer died
 //!   after one member accepted. The wedged member serves nobody until a quorum has decided.
 //! - 2.1.9: *A grantor that is told of the decision also proposes, while it lacks answers.* a and c
-//!   accepted; a tells all members and dies before it answers. Nobody else asks b to accept.
+//!   accepted; a tells all members and dies before it answers. No other member asks b to accept.
 //! - 2.1.10: *A proposal ends when another one is decided.* The operator is told, and repeats the
 //!   change if it is still wanted.
 //! - T10: *Answers of replaced memories are ignored in an upgraded epoch.*
