@@ -164,8 +164,8 @@ impl Unsafe {
                 ),
                 Service::Removed => format!(
                     "stop {member}, and remove it from members in the settings; or, to make \
-                     {member} a member again, move its state directory away, start the node, and \
-                     add it with tenure members add"
+                     {member} a member again, move its state directory away, start the node with \
+                     the present members in its list, and run tenure members add"
                 ),
                 Service::Wedged => format!(
                     "wait some milliseconds; if {member} is still wedged, start the members that \

@@ -331,7 +331,8 @@ impl OwnEvent {
                 f,
                 "this node is no member any more: epoch {epoch} has the members {}. Stop this \
                  node; or, to make it a member again, move its state directory away, start the \
-                 node, and add it with `tenure members add`",
+                 node with these members in its list, and run `tenure members add`, or `tenure \
+                 members replace` if its name is one of theirs",
                 List(members, ", ")
             ),
             (Self::JoinWaits { epoch, silent }, _) => write!(

@@ -175,6 +175,11 @@ impl Nerio {
             grantor.hear_blank(now, from);
         }
         if from.epoch.number > grantor.membership.id().number {
+            // A member without its directory may have an old list: the members are others by now,
+            // and a cluster that its list founds would have a leader beside theirs.
+            if let ToGrantor::Request(request) = asked {
+                grantor.hear_of_leader(now, request.lease.max(request.delta));
+            }
             grantor.suspect(now, from, out);
         }
         let this = Some((from.address, now));

@@ -26,9 +26,11 @@ pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notic
         let is_new = |name: &&NodeName| other.position(name).is_none();
         one.names().iter().filter(is_new).cloned().collect()
     };
-    let (missing, more) = (without(entered, line), without(line, entered));
+    let (missing, more): (Vec<_>, Vec<_>) = (without(entered, line), without(line, entered));
     let quorums = line.document().quorums != entered.document().quorums;
-    Some(Notice::OtherLine { missing, more, quorums })
+    // Epochs of the same names also differ by their state directories.
+    let is_same = missing.is_empty() && more.is_empty() && !quorums;
+    (!is_same).then_some(Notice::OtherLine { missing, more, quorums })
 }
 
 /// Whether the sender of the message is a grantor with an empty or a lost directory.

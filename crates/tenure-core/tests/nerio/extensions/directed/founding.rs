@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    Config, Effect, Event, FenceRead, Instance, Message, OwnEvent, Refusal, Remembered, Service,
-    ToAsker, ToGrantor,
+    Config, Effect, EpochId, Event, FenceRead, Inc, Instance, Message, OwnEvent, Refusal,
+    Remembered, Sender, Service, ToAsker, ToGrantor, Who,
 };
 use tenure_core::{Fence, Input};
 
@@ -330,6 +330,23 @@ fn founding_waits_for_heard_leader() {
     }
     s.run(ms(8_000));
     assert!(s.leads("q"));
+}
+
+/// All names of an old list have empty directories, and the members have other names by now. A
+/// candidate of theirs reaches c.
+#[test]
+fn founding_waits_for_leader_of_later_epoch() {
+    let mut s = begun(&GRANTORS);
+    let who = Who { name: name("p"), inc: Inc(7) };
+    let epoch = EpochId { number: 4, digest: 7 };
+    let from = Sender { who, address: address("p"), proved: false, epoch };
+    for _ in 0..100 {
+        s.tell_as(&from, "c", request(at(1)).into());
+        s.run(ms(100));
+        assert!(GRANTORS.iter().all(|member| !serves(&s, member)));
+    }
+    s.run(ms(8_000));
+    assert!(GRANTORS.iter().all(|member| serves(&s, member)));
 }
 
 /// Time passes, and these members exchange messages.
