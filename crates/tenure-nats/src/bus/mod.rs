@@ -345,8 +345,8 @@ impl Keeper {
     }
 }
 
-/// Whether a server refuses a login that it accepted before, as after a new configuration, and not
-/// a right.
+/// Whether a server refuses a login that it accepted before, for example after a change of its
+/// configuration. A refused right, such as that to a subject, does not count.
 fn is_about_the_login(said: &Said) -> bool {
     const SIGNS: [&str; 4] = [
         "authorization violation",
