@@ -29,7 +29,8 @@ struct Count {
     lost: AtomicU64,
 }
 
-/// From now on, writes to standard error never wait. `lost` words the number of lost texts.
+/// From now on, writes to standard error never wait. `lost` puts the number of lost texts into
+/// words.
 pub(crate) fn write_aside(lost: fn(u64) -> String) {
     // Without a thread, writers wait as before.
     if let Ok(aside) = Aside::begin("tenure-stderr", lost, || io::stderr().lock()) {
@@ -66,7 +67,7 @@ impl Write for Lines {
 }
 
 impl Aside {
-    /// `lost` words a gap of so many texts.
+    /// `lost` puts the number of lost texts into words.
     pub(crate) fn begin<W: Write>(
         thread: &str,
         lost: fn(u64) -> String,

@@ -122,7 +122,7 @@ impl<T: Copy + PartialOrd + Into<Quantity>> Bounds<T> {
 
 /// The bounds of ρ.
 pub(crate) const fn drift(most: Drift) -> Bounds<Drift> {
-    Bounds::at_most("drift", most).because("repair a clock that is further off")
+    Bounds::at_most("drift", most).because("repair a clock with a larger error")
 }
 
 pub(crate) const fn kill_margin(grace: Duration) -> Bounds<Duration> {
@@ -167,7 +167,7 @@ impl Error for OutOfRange {}
 
 /// An error about settings that cannot work.
 pub trait SettingsError: Error {
-    /// The fault, by the names under which operators know settings.
+    /// The fault, with the names by which operators know the settings.
     fn fault(&self) -> Fault<'_>;
 }
 

@@ -74,7 +74,7 @@ pub trait Protocol: Clone + Eq + Hash + Debug {
         self.deadline().map(|deadline| deadline.at)
     }
 
-    /// Whether [`Input::Timeout`] at `now` comes before the deadline, and so does nothing.
+    /// Whether [`Input::Timeout`] at `now` comes before the deadline and has no effect.
     fn is_early(&self, now: Time) -> bool {
         self.due().is_none_or(|due| now < due)
     }

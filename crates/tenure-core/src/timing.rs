@@ -120,7 +120,7 @@ pub struct TooShort {
     pub beside: RoundTrips,
     /// Sum that `usable` must exceed.
     pub needed: Duration,
-    /// Shortest lease that would do, if any would.
+    /// Shortest lease that is long enough; `None` if no lease is.
     pub enough: Option<Duration>,
 }
 

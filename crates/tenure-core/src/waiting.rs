@@ -215,14 +215,14 @@ impl fmt::Display for Sentence<'_> {
                 write!(f, "{} {has} no memory, lost or never had", List(at, ", "))?;
                 also(missing, f)?;
                 f.write_str(if *known {
-                    ". It goes on when a full quorum of the other nodes serves"
+                    ". The campaign goes on when a full quorum of the other nodes serves"
                 } else {
-                    ". It goes on when all nodes are there if the cluster is new, else when a full \
-                     quorum of the other nodes serves"
+                    ". The campaign goes on when all nodes are there if the cluster is new, else \
+                     when a full quorum of the other nodes serves"
                 })?;
                 f.write_str(
-                    ". If these have lost theirs, too: \"Too many lost directories\" in \
-                     docs/operations.md",
+                    ". If these nodes have lost their directories, too, see \"Too many lost \
+                     directories\" in docs/operations.md",
                 )
             }
             Waiting::Behind { who, leading: true } => write!(f, "behind {who}, which leads"),
@@ -333,15 +333,16 @@ mod tests {
             (leases(1), "old leases may last: b grants nothing for 0.0s more; nothing heard of a"),
             (
                 Waiting::Fences { at: names(&["b"]), known: true, missing: names(&["c"]) },
-                "b has no memory, lost or never had; nothing heard of c. It goes on when a full \
-                 quorum of the other nodes serves. If these have lost theirs, too: \"Too many lost \
-                 directories\" in docs/operations.md",
+                "b has no memory, lost or never had; nothing heard of c. The campaign goes on when \
+                 a full quorum of the other nodes serves. If these nodes have lost their \
+                 directories, too, see \"Too many lost directories\" in docs/operations.md",
             ),
             (
                 Waiting::Fences { at: names(&["a", "b"]), known: false, missing: Vec::new() },
-                "a, b have no memory, lost or never had. It goes on when all nodes are there if \
-                 the cluster is new, else when a full quorum of the other nodes serves. If these \
-                 have lost theirs, too: \"Too many lost directories\" in docs/operations.md",
+                "a, b have no memory, lost or never had. The campaign goes on when all nodes are \
+                 there if the cluster is new, else when a full quorum of the other nodes serves. \
+                 If these nodes have lost their directories, too, see \"Too many lost \
+                 directories\" in docs/operations.md",
             ),
             (Waiting::Behind { who: "one".into(), leading: true }, "behind one, which leads"),
             (Waiting::Behind { who: "1e26f5".into(), leading: false }, "behind 1e26f5"),

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use tenure_core::etcd::{Op, Reply};
 
-/// Totals since the start of a node, by kind and reason. Both are bounded sets of fixed words.
+/// Totals since the start of a node, by kind and reason. Kinds and reasons are fixed words, so each
+/// map is bounded.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Requests to etcd, by kind, including those that had no turn in time and were not sent.

@@ -20,8 +20,8 @@ use crate::notice::Notice;
 use crate::options::CheckedOptions;
 use crate::wire::{Incoming, Wire};
 
-/// The shortest time for which a closing node waits for the deletion of its keys; otherwise the
-/// time of one call.
+/// A closing node waits for the deletion of its keys as long as one call may take, and at least for
+/// this time.
 const FAREWELL: Duration = Duration::from_millis(500);
 const FAREWELL_MAX: Duration = Duration::from_secs(5);
 

@@ -18,8 +18,8 @@ use crate::options::CheckedOptions;
 /// The participant of a process in elections on etcd. Clones are the same participant.
 ///
 /// When the last clone and the last handle that came from it are gone, the node gives up all
-/// leaderships and campaigns, and ends. [`close`](Self::close) does so at once and waits for it; a
-/// process that ends without it lets its lease run out.
+/// leaderships and campaigns, and ends. [`close`](Self::close) does so at once, and waits until it
+/// is done; a process that ends without `close` lets its lease run out.
 ///
 /// ```no_run
 /// use tenure_etcd::{Config, Node, Options};
@@ -62,7 +62,8 @@ impl Node {
 
     /// The election `name`: the same as with `etcdctl elect NAME`, or with Go's
     /// `concurrency.NewElection(session, "NAME")`, below the configured namespace. A name must not
-    /// end in a slash, and no other name of this process may begin with it and a slash.
+    /// end in a slash, and no other election of this process may have a name that begins with this
+    /// name and a slash.
     ///
     /// The election has at most one leader at any instant, as long as clocks drift at most ρ, and
     /// under the other assumptions in the module document of [`tenure_core::etcd`].
@@ -113,8 +114,8 @@ impl Node {
     }
 
     /// Gives up all leaderships and campaigns, and waits until its keys are deleted and its lease
-    /// is revoked, but at most a quarter of the lease, and never below 0.5 s nor above 5 s. After
-    /// `close` every handle of this node says that the node does not lead.
+    /// is revoked, at most for a quarter of the lease, which counts as 0.5 s at least and 5 s at
+    /// most. After `close` every handle of this node says that the node does not lead.
     ///
     /// End all work under a leadership before this call. Dropping the future changes nothing: the
     /// node closes all the same.
@@ -136,8 +137,8 @@ impl Builder {
     }
 
     /// Starts the node on a thread of its own, so that an application that blocks cannot starve a
-    /// renewal. The node connects when the first election needs etcd, and starts without one.
-    /// [`check`](crate::check()) finds a missing etcd before the start.
+    /// renewal. The node connects when the first election needs etcd; the start succeeds without
+    /// etcd. [`check`](crate::check()) finds a missing etcd before the start.
     pub fn start(self) -> Result<Node, SystemError> {
         let Self { config, options, lease } = self;
         let options = with_time(&options, &config);

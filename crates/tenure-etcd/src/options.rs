@@ -17,19 +17,19 @@ use crate::endpoint::Endpoint;
 /// assert_eq!(options.endpoints.len(), 1);
 /// assert_eq!(
 ///     Options::new(vec![]).check().unwrap_err().to_string(),
-///     "no endpoint is given: give at least one, as http://127.0.0.1:2379",
+///     "no endpoint is given: give at least one, such as http://127.0.0.1:2379",
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// The members, preferred ones first. The node uses one member at a time; when that member
-    /// fails, the node asks all of them, the next one 200 ms later each, and uses the first whose
+    /// fails, the node asks all of them, each 200 ms after the one before, and uses the first whose
     /// store answers.
     pub endpoints: Vec<Endpoint>,
     /// Certificates for TLS. `None` with `https` endpoints: the system's authorities are trusted.
     pub tls: Option<Tls>,
-    /// The login, if etcd asks for one. A server without authentication takes any.
+    /// The login, if etcd asks for one. A server without authentication accepts any login.
     pub credentials: Option<Credentials>,
     /// The longest time of a connection to one endpoint. Default 2 s.
     pub connect_within: Duration,
@@ -58,7 +58,7 @@ impl Options {
         }
         if let Some(tls) = &self.tls {
             tls.read()?;
-            // The client library tries a key or certificate first when it connects.
+            // The client library would notice a wrong key or certificate only when it connects.
             tenure_tls::client_config(tls.authority.as_ref(), tls.identity.as_ref())?;
         }
         Ok(CheckedOptions(Arc::new(self)))
@@ -134,9 +134,9 @@ impl Tls {
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum OptionsError {
-    #[error("no endpoint is given: give at least one, as http://127.0.0.1:2379")]
+    #[error("no endpoint is given: give at least one, such as http://127.0.0.1:2379")]
     NoEndpoint,
-    #[error("the time to connect to an endpoint is 0 s: give more, as 2 s")]
+    #[error("the time to connect to an endpoint is 0 s: give more, such as 2 s")]
     NoTime,
     #[error("TLS is set up, but endpoint {endpoint} has no TLS: write https:// instead")]
     TlsWithoutHttps { endpoint: Endpoint },
@@ -167,7 +167,10 @@ mod tests {
             "TLS is set up, but endpoint http://host:2379 has no TLS: write https:// instead"
         );
         let hasty = Options { connect_within: Duration::ZERO, ..plain() };
-        assert_eq!(told(hasty), "the time to connect to an endpoint is 0 s: give more, as 2 s");
+        assert_eq!(
+            told(hasty),
+            "the time to connect to an endpoint is 0 s: give more, such as 2 s"
+        );
         let missing =
             Tls { authority: Some(Pem::File("/nowhere/ca.pem".into())), ..Tls::default() };
         assert_eq!(

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::bus::Published;
 use crate::subject::Kind;
 
-/// Totals since the start of a node, by kind and reason. Each is a bounded set of fixed words.
+/// Totals since the start of a node, by kind and reason. Kinds and reasons are fixed words, so each
+/// map is bounded.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     pub sent: BTreeMap<&'static str, u64>,

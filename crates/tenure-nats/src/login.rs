@@ -9,7 +9,7 @@ use async_nats::Auth;
 use nkeys::{KeyPair, KeyPairType};
 use tenure::settings::SecretFile;
 
-/// The login of a client. A server without authentication takes any.
+/// The login of a client. A server without authentication accepts any login.
 ///
 /// Files are read anew for each connection, so that renewed credentials are used without a restart.
 #[derive(Clone, PartialEq, Eq)]

@@ -20,13 +20,14 @@ use crate::subject::SubjectPrefix;
 /// assert_eq!(options.servers.len(), 1);
 /// assert_eq!(
 ///     Options::new(vec![]).check().unwrap_err().to_string(),
-///     "no server is given: give at least one, as nats://127.0.0.1:4222",
+///     "no server is given: give at least one, such as nats://127.0.0.1:4222",
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// The servers. The node uses one of these at a time, and the next one in order when it fails.
+    /// The servers. The node uses one of these at a time, and the next server in order when that
+    /// one fails.
     pub servers: Vec<Server>,
     pub prefix: SubjectPrefix,
     /// Certificates for TLS. `None` with `tls` servers: the system's authorities are trusted.
@@ -99,9 +100,9 @@ impl Deref for CheckedOptions {
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum OptionsError {
-    #[error("no server is given: give at least one, as nats://127.0.0.1:4222")]
+    #[error("no server is given: give at least one, such as nats://127.0.0.1:4222")]
     NoServer,
-    #[error("the time to connect to a server is 0 s: give more, as 2 s")]
+    #[error("the time to connect to a server is 0 s: give more, such as 2 s")]
     NoTime,
     #[error("TLS is set up, but server {server} may connect without TLS: write tls:// instead")]
     TlsWithoutScheme { server: Server },
@@ -133,7 +134,7 @@ mod tests {
         );
         assert_eq!(
             told(Options { connect_within: Duration::ZERO, ..plain() }),
-            "the time to connect to a server is 0 s: give more, as 2 s"
+            "the time to connect to a server is 0 s: give more, such as 2 s"
         );
         let missing = Tls { authority: Some(Pem::File("/nowhere/ca".into())), ..Tls::default() };
         assert_eq!(

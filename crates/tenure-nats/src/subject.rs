@@ -65,8 +65,8 @@ pub enum PrefixError {
     )]
     Character { found: char },
     #[error(
-        "a subject prefix needs a word before, between and after its dots, as tenure or \
-             shop.elections"
+        "a subject prefix needs a word before, between and after its dots, such as tenure or \
+         shop.elections"
     )]
     EmptyWord,
 }

@@ -27,9 +27,10 @@ use tenure_core::{NodeName, Obstacle, Time, Waiting};
 use crate::log;
 use crate::notice::Notice;
 
-/// Time between two differing datagrams after which their sender counts as differing.
+/// Minimum time between two differing datagrams of a sender before the sender counts as differing.
 const LASTING: Duration = Duration::from_secs(1);
-/// Time for which a member that has shown its epoch is not judged by the ids of its datagrams.
+/// For this time after a member has shown its epoch, the ids of its datagrams do not count against
+/// it.
 const SHOWN: Duration = Duration::from_secs(10);
 /// Maximum number of senders in another epoch 0 that are remembered.
 const ELSEWHERE_MAX: usize = 64;
@@ -72,9 +73,9 @@ impl Period {
 pub(crate) struct OtherSender {
     pub(crate) name: NodeName,
     pub(crate) address: SocketAddr,
-    /// Whether the sender is the node with that name.
+    /// Whether the sender is proved to be the node with its name.
     pub(crate) proved: bool,
-    /// Digest of its configuration.
+    /// Digest of the sender's configuration.
     pub(crate) digest: u64,
     /// The difference, if this node has read the sender's document.
     pub(crate) why: Option<String>,
@@ -94,9 +95,9 @@ impl Agreement {
         self.shown.retain(|name, _| membership.position(name).is_some());
     }
 
-    /// A notice when the members that differ begin to leave no quorum, and when they cease to. A
-    /// list that no quorum has confirmed may be old, so that any member on it may lead to the
-    /// others: then all must differ.
+    /// Returns a notice when the members that differ begin to leave no quorum, and when they cease
+    /// to. An unconfirmed list may be old, and any member on it may name the others: of such a
+    /// list, all members must differ.
     pub(crate) fn weigh(&mut self, membership: &Membership, is_confirmed: bool) -> Option<Notice> {
         let differing = self.lasting(membership);
         let is_hopeless = if is_confirmed {
@@ -123,9 +124,10 @@ impl Agreement {
         self.shown.get(member).is_some_and(|at| now.since(*at) < SHOWN)
     }
 
-    /// Notes a datagram from `address` that is for another epoch 0, or shows one. True if such
-    /// datagrams have come for some time: a stranger with another list learns this node's epoch
-    /// soon, and a node with another list learns that of its members.
+    /// Notes a datagram from `address` that is for another epoch 0, or shows another epoch 0. True
+    /// if such datagrams have come for some time. Before, they mean little: a stranger with another
+    /// list soon learns this node's epoch, and a node with another list soon learns the epoch of
+    /// its members.
     pub(crate) fn stays_elsewhere(&mut self, now: Time, address: SocketAddr) -> bool {
         if self.elsewhere.len() == ELSEWHERE_MAX && !self.elsewhere.contains_key(&address) {
             let oldest = self.elsewhere.iter().min_by_key(|(_, period)| period.last);
@@ -164,8 +166,8 @@ impl Agreement {
         Notice::Mismatch { peer, address, is_member, theirs, ours, why }
     }
 
-    /// Names all members that differ, not only the first ones that leave no quorum: the others
-    /// differ for a moment less, and a [`Notice::Mismatch`] has named them.
+    /// Names all members that differ, also those that have differed for a moment less and are not
+    /// needed for the verdict: a [`Notice::Mismatch`] has named these, too.
     pub(crate) fn disagreement(&self, membership: &Membership) -> Option<Notice> {
         let is_member = |name: &&NodeName| membership.position(name).is_some();
         let names = self.differing.keys().filter(is_member).cloned();

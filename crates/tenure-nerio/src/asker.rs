@@ -347,7 +347,7 @@ impl Asker {
     }
 
     /// Notes what `member` shows in a datagram for another epoch: another cluster, or a later epoch
-    /// of this one.
+    /// of this cluster.
     fn hear_other_epoch(&mut self, member: &NodeName, epoch: EpochId, messages: Messages<'_>) {
         let (own, founding) = (self.membership.id(), self.membership.founding());
         let shown = messages.flatten().find_map(|message| match message {

@@ -38,7 +38,7 @@ pub struct Change {
 /// The end of a change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Done {
-    /// The members are these, and a quorum of them serves.
+    /// The change is made: a quorum of these members serves.
     Changed(Arc<Membership>),
     /// The member `by` has cancelled its change.
     Cancelled { by: NodeName },
@@ -457,8 +457,8 @@ impl Course<'_> {
     }
 }
 
-/// Whether another member may carry out a change that this one refuses: this one has no vote, or
-/// has not entered the epoch with this number yet.
+/// Whether another member may carry out a change that this member refuses: this member has no vote,
+/// or has not entered the epoch with this number yet.
 const fn asks_another(why: &ChangeError, epoch: u64) -> bool {
     match why {
         ChangeError::Outside | ChangeError::NoVote { .. } => true,

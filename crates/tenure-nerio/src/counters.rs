@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Totals since the start of a node, by kind and reason. Both are bounded sets of fixed words.
+/// Totals since the start of a node, by kind and reason. Kinds and reasons are fixed words, so each
+/// map is bounded.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     pub received: u64,

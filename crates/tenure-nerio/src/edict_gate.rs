@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 use tenure_core::nerio::{EdictTimestamp, Incomparable};
 
-/// Admits edicts in the order of their creation (Nerio, section 7), and refuses each that was
-/// created before one already admitted.
+/// Admits edicts in the order of their creation (Nerio, section 7), and refuses each edict that was
+/// created before an admitted edict.
 ///
 /// Unlike [`FenceGate`](tenure::FenceGate) this gate also orders the edicts of one leader, and
 /// refuses a repeated edict. The state of a gate must live as long as the resource does: export the

@@ -15,7 +15,7 @@ pub(crate) struct Answers<'a> {
     enough: watch::Sender<bool>,
 }
 
-/// Signals that a quorum has answered, to callers that wait for one.
+/// Signals that a quorum has answered, to callers that wait for a quorum.
 #[derive(Clone)]
 pub(crate) struct Enough(watch::Receiver<bool>);
 

@@ -1,9 +1,9 @@
 //! A member that an operator declared new, and leaders that have led since before its start.
 //!
 //! The declaration ([`Opening::New`](tenure::state::Opening::New)) is wrong for a member whose
-//! directory was lost. A leader shows the mistake: its first request to the member is a renewal. No
-//! proof, as the other members of a new cluster may elect a leader before the last member starts;
-//! so the member only warns.
+//! directory was lost. A leader shows the mistake: its first request to the member is a renewal. A
+//! renewal is no proof, because the other members of a new cluster may elect a leader before the
+//! last member starts; so the member only warns.
 
 use std::collections::BTreeSet;
 

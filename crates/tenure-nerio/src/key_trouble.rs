@@ -35,22 +35,20 @@ impl fmt::Display for KeyTrouble {
         match self {
             Self::Other(key) => write!(
                 f,
-                "uses the key {key}, which this node does not accept: if it is one of this \
-                 cluster, put it into the key file of this node, too, below its own; else give \
-                 that one another"
+                "uses the key {key}, which this node does not accept: if that key is of this \
+                 cluster, put it into the key file of this node, too, below the node's own key; \
+                 else give that process another key"
             ),
             Self::Unsealed => f.write_str(
-                "sends without a key, and this node demands one: give it a key; if it has one, \
-                 accept-unsealed must be in the key files of both, or of neither",
+                "sends without a key, and this node demands one: give that process a key; if it \
+                 has a key, accept-unsealed must be in the key files of both, or of neither",
             ),
             Self::Sealed => {
                 f.write_str("uses a key, and this node has none: give this node one, too")
             }
-            Self::Rights { grant } => write!(
-                f,
-                "asked for what its key does not allow, which is that of the application \
-                 {grant}"
-            ),
+            Self::Rights { grant } => {
+                write!(f, "asked for more than its key allows, the key of the application {grant}")
+            }
         }
     }
 }

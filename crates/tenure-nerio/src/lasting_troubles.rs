@@ -104,7 +104,7 @@ impl LastingTroubles {
         self.heard.retain(|(kind, _), _| !matches!(kind, Kind::Key | Kind::Rights));
     }
 
-    /// The troubles at `now`; a missing spare is one only for a node that `leads`.
+    /// The troubles at `now`; a missing spare member is a trouble only for a node that `leads`.
     pub(crate) fn now(&mut self, now: Time, leads: bool) -> impl Iterator<Item = Notice> {
         let lately = self.lately;
         self.heard.retain(|_, heard| now.since(heard.at) <= lately);

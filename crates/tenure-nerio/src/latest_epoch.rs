@@ -136,7 +136,7 @@ async fn latest(config: &Checked, listed: &mut [Listed]) -> Arc<Membership> {
 }
 
 /// The cluster that is meant, by the digest of its epoch 0: that of the settings, unless a quorum
-/// of their members names the same other one.
+/// of their members names the same other cluster.
 fn founding(own: &Membership, named: &[(usize, Whereabouts)]) -> u64 {
     let foundings: Vec<_> = named.iter().map(|(member, at)| (*member, at.founding)).collect();
     own.quorums().agreed(&foundings).unwrap_or(own.founding())

@@ -14,8 +14,9 @@ use crate::verifications::Proof;
 
 impl Node {
     /// Asks a leader whether it leads (section 10.5), again and again until it answers or
-    /// `patience` is over. The answer holds until its end, whatever happens to the leader, which
-    /// does not release before. Use this for recipients that cannot check a fence. Cancel safe.
+    /// `patience` is over. The answer holds until its end, whatever happens to the leader, because
+    /// the leader does not release before. Use this for recipients that cannot check a fence.
+    /// Cancel safe.
     pub async fn verify(
         &self,
         election: &ElectionName,

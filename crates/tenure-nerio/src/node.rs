@@ -120,8 +120,8 @@ impl Node {
         &self.shared.config
     }
 
-    /// Notices for an operator. The first listener receives all since the start, later ones those
-    /// from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener receives all notices since the start, later
+    /// listeners only new notices. Slow listeners miss the oldest notices.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
@@ -144,9 +144,9 @@ impl Node {
         self.shared.driver.ask(Ask::Service).await.flatten()
     }
 
-    /// Notices of all lasting troubles, with addresses of members and with datagrams that do not
-    /// fit. A trouble with datagrams lasts for a minute after the last of them, or for the longest
-    /// lease if that is more. `None` once the node is closed. Cancel safe.
+    /// Notices of all lasting troubles: those with addresses of members, and those with datagrams
+    /// that do not fit. A trouble with datagrams lasts for a minute after the last such datagram,
+    /// or for the longest lease if that is longer. `None` once the node is closed. Cancel safe.
     pub async fn troubles(&self) -> Option<Vec<Notice>> {
         self.shared.driver.ask(Ask::Troubles).await
     }

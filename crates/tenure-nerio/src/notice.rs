@@ -70,7 +70,7 @@ impl fmt::Display for Forgot {
 pub enum Notice {
     /// A peer runs with another configuration: another cluster or drift bound, or, if both are
     /// members, another members list or quorum system. This node believes no message of that peer.
-    /// Reported of an address once in ten minutes.
+    /// Reported once in ten minutes for each address.
     Mismatch {
         peer: NodeName,
         address: SocketAddr,
@@ -237,13 +237,14 @@ impl fmt::Display for Notice {
             Self::GrantsDamaged { error } => damaged(error, f),
             Self::DiskFailed { error } => write!(
                 f,
-                "{error}; what cannot be written is refused, and tried again every second: make \
-                 room there (1 MiB is enough), mend the disk, or bring the directory back"
+                "{error}; this node refuses requests that it cannot write down, and tries again \
+                 every second: make room there (1 MiB is enough), mend the disk, or bring the \
+                 directory back"
             ),
             Self::DiskHangs { error } => write!(
                 f,
-                "{error}; what must be on disk first waits for it: look at the disk, and at what \
-                 else writes there"
+                "{error}; answers that must be on the disk first wait for it: check the disk, and \
+                 which other programs write there"
             ),
             Self::Protocol { election, event } => {
                 event.sentence(election.as_ref(), tenure::clock::now()).fmt(f)
@@ -275,18 +276,19 @@ fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match notice {
         Notice::ListensElsewhere { here, member } => write!(
             f,
-            "receives on {here}, and its address in members is {member}: unless something relays \
-             that to here, nobody reaches it. Leave --listen out, or correct members everywhere"
+            "receives on {here}, and its address in members is {member}: unless a relay passes \
+             datagrams on to here, no node reaches this one. Leave --listen out, or correct \
+             members everywhere"
         ),
         Notice::Unresolved { member, host, error, known: false } => write!(
             f,
-            "{member} is not found: {host} does not resolve ({error}); it is looked up again. \
-             Correct the name, or see to its DNS record"
+            "{member} is not found: {host} does not resolve ({error}); this node looks the name up \
+             again. Correct the name, or see to its DNS record"
         ),
         Notice::Unresolved { member, host, error, known: true } => write!(
             f,
-            "{member} is silent, and {host} does not resolve ({error}); where it was is tried, and \
-             the name is looked up again"
+            "{member} is silent, and {host} does not resolve ({error}); this node tries the last \
+             known address, and looks the name up again"
         ),
         Notice::Resolved { member, host, addresses } => {
             let all: Vec<_> = addresses.iter().map(ToString::to_string).collect();
@@ -300,22 +302,24 @@ fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         ),
         Notice::Exchanged { member, host, address, of } => write!(
             f,
-            "{member} answers at {address}, and by members here that is {of}, and {member} is at \
-             {host}: {member} and {of} were exchanged in a members list, here or there, or one was \
-             started under the name of the other. Correct members, the same everywhere"
+            "{member} answers at {address}, but members here has {of} at that address, and \
+             {member} at {host}: {member} and {of} were exchanged in a members list, here or \
+             there, or one was started under the name of the other. Correct members, the same \
+             everywhere"
         ),
         Notice::ForAnother { peer, address, member, host, own } => write!(
             f,
-            "{peer} at {address} sends to {own} what is for {member}, which is at {host} by \
-             members here: {member} and {own} were exchanged in a members list, here or there, or \
-             one was started under the name of the other. Correct members, the same everywhere"
+            "{peer} at {address} sends to {own} a message for {member}, and members here has \
+             {member} at {host}: {member} and {own} were exchanged in a members list, here or \
+             there, or one was started under the name of the other. Correct members, the same \
+             everywhere"
         ),
         Notice::Moved { member, host, address } => write!(
             f,
-            "{member} sends from {address}, and by members here it is at {host}: without keys an \
-             address is who a member is, so it is taken for a stranger. If it has moved, change \
-             members everywhere, or see to its DNS record; or use keys (\"Keys\" in \
-             docs/operations.md)"
+            "{member} sends from {address}, but members here has {member} at {host}: without keys \
+             a node recognizes a member by its address, so this node takes {member} for a \
+             stranger. If {member} has moved, change members everywhere, or see to its DNS record; \
+             or use keys (\"Keys\" in docs/operations.md)"
         ),
         Notice::MemberTwice { member, addresses: [one, other] } => write!(
             f,
@@ -363,8 +367,8 @@ fn quarantined(until: Time, forgot: Forgot, f: &mut fmt::Formatter<'_>) -> fmt::
 fn damaged(error: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(
         f,
-        "{error}; so this node has forgotten its grants, and waits for their end. Look at the \
-         disk, and at who else writes there"
+        "{error}; so this node has forgotten its grants, and waits for their end. Check the disk, \
+         and which other programs write there"
     )
 }
 

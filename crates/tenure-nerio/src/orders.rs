@@ -1,10 +1,10 @@
 //! Orders from elsewhere to resign or hand over, which the members pass on to a leader.
 //!
-//! An order names the fence of the leadership that is to end, so that it ends no later one, however
-//! often and whenever it arrives. The program of the leading node obeys, or goes on: its node emits
-//! [`OwnEvent::Ordered`](crate::OwnEvent::Ordered). An order that was passed on may still be lost:
-//! ask for the leader ([`lists::candidates`](crate::lists::candidates)) until the leadership with
-//! that fence is over.
+//! An order names the fence of the leadership that is to end, so that the order ends no later
+//! leadership, however often and whenever it arrives. The program of the leading node obeys, or
+//! goes on: its node emits [`OwnEvent::Ordered`](crate::OwnEvent::Ordered). An order that was
+//! passed on may still be lost: ask for the leader
+//! ([`lists::candidates`](crate::lists::candidates)) until the leadership with that fence is over.
 
 use std::io;
 use std::net::SocketAddr;

@@ -39,9 +39,9 @@ pub struct Survey {
     pub members: BTreeMap<NodeName, Option<Service>>,
     /// Each election with a live grant, and the holder at each member that answered.
     pub elections: BTreeMap<ElectionName, BTreeMap<NodeName, Option<Holder>>>,
-    /// Longest lease that each member gives, or is going to, as far as an election shows it.
+    /// Longest lease that each member gives or will give, as far as an election shows it.
     pub longest: BTreeMap<NodeName, Duration>,
-    /// Members that were started with a larger maximum than before, which does not count yet.
+    /// Members that were started with a larger maximum lease, which they do not give yet.
     pub raising: BTreeMap<NodeName, Raising>,
     /// Members with another configuration. They count as silent.
     pub differing: BTreeSet<NodeName>,
@@ -158,9 +158,10 @@ impl Unsafe {
                     "start all nodes: only all of them together found a new cluster".to_owned()
                 }
                 Service::Replaced => format!(
-                    "if an old directory was put back, stop {member}, move that directory away, \
-                     and start it with the later one, or, if that is gone, with an empty one; if \
-                     two processes are {member}, stop the one with the old directory"
+                    "if an old directory was put back, stop {member}, move the old directory away, \
+                     and start {member} with the later directory, or, if that is gone, with an \
+                     empty one; if two processes are {member}, stop the process with the old \
+                     directory"
                 ),
                 Service::Removed => format!(
                     "stop {member}, and remove it from members in the settings; or, to make \
@@ -626,8 +627,8 @@ mod tests {
         }
     }
 
-    /// A member that lags behind may do so because another one is silent or fails: those come
-    /// first.
+    /// A member may lag behind because another member is silent or fails: the survey names that
+    /// member first.
     #[test]
     fn silent_members_come_before_late_leases() {
         let mut survey = survey_of([1, 2, 2].map(|start| Some(holder("p", start))));

@@ -14,8 +14,8 @@ use crate::tool;
 const UPDATE_ATTEMPTS: u32 = 10;
 const BETWEEN_UPDATES: Duration = Duration::from_secs(3);
 
-/// Unpacks `packages` into `folder`. Needs no root, unless the package lists are empty, and starts
-/// no daemon, as an installation would.
+/// Unpacks `packages` into `folder`. Needs no root, unless the package lists are empty. Unlike an
+/// installation, this starts no daemon.
 ///
 /// Another Debian has another version: the version that `program` prints must begin with `wanted`.
 pub(crate) fn unpack(

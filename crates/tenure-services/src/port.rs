@@ -22,7 +22,7 @@ pub fn addresses<const N: usize>() -> [SocketAddr; N] {
     ports.expect("thousands of ports")
 }
 
-/// This number of such addresses.
+/// `count` different addresses on loopback at which no server listens.
 pub(crate) fn on_loopback(count: usize) -> Vec<SocketAddr> {
     free(count).into_iter().map(|port| (Ipv4Addr::LOCALHOST, port).into()).collect()
 }

@@ -247,8 +247,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let process = sleeper(folder.path());
         let limit = since_boot() + Duration::from_secs(60);
-        // Before its `sleep`, the process may ignore the signal, as the caller of the tests may
-        // have set that.
+        // Until `sleep` runs, the process may ignore the signal: the caller of the tests may
+        // ignore it, and a child inherits this.
         while name(process.pid()).as_deref() != Some("sleep") && since_boot() < limit {
             thread::sleep(BETWEEN_LOOKS);
         }

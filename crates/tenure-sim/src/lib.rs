@@ -14,8 +14,8 @@
 //! | [`timeline`] | the picture of a run |
 //! | [`forecast`] | what given settings will give, for users |
 //!
-//! `docs/simulation.md` says what happens in these worlds, and how it is known that the checks
-//! are awake.
+//! `docs/simulation.md` says what happens in these worlds, and what shows that the checks notice
+//! faults.
 //!
 //! ```
 //! use tenure_sim::nerio;

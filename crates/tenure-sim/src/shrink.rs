@@ -29,8 +29,8 @@ struct Shrinker<'a, S> {
     events: u64,
 }
 
-/// Removes the faults from the world of `seed` without which the same property is still violated,
-/// the earliest first, within about `events` events.
+/// Removes faults from the world of `seed` as long as the same property is still violated, the
+/// earliest faults first, within about `events` events.
 #[must_use]
 pub fn shrink<S: Source>(source: &S, seed: u64, violation: Violation, events: u64) -> SmallFailure {
     let mut first = world::<S::Scenario>(source.plan(seed), None);

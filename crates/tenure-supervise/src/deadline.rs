@@ -1,8 +1,8 @@
 //! The end of the lease for supervisor and guard: one place, not a queue.
 //!
 //! A guard that was stopped must act on the newest deadline when it continues, not on the oldest of
-//! all that were sent meanwhile. So each deadline overwrites the one before, in a file that exists
-//! in memory only. The link only reports that there is a deadline to read.
+//! all that were sent meanwhile. So each deadline overwrites the previous one, in a file that
+//! exists in memory only. The link only reports that there is a deadline to read.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -42,9 +42,9 @@ struct Descendant {
     parent: Pid,
 }
 
-/// Sends SIGTERM to everything below this process but `spared` children and their descendants, and
-/// SIGCONT, without which a stopped process would not see SIGTERM. Call this once: a second call
-/// would hit processes that programs start in order to end.
+/// Sends SIGTERM to everything below this process, except `spared` children and their descendants.
+/// Also sends SIGCONT, without which a stopped process would not see SIGTERM. Call this once: a
+/// second call would hit processes that programs start in order to end.
 pub(crate) fn terminate(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
     let tree = Tree::settled(spared)?;
     tree.signal(Signal::TERM);
@@ -52,7 +52,7 @@ pub(crate) fn terminate(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends SIGKILL to everything below this process but `spared` children and their descendants.
+/// Sends SIGKILL to everything below this process, except `spared` children and their descendants.
 /// Callers repeat this until nothing is left.
 pub(crate) fn kill(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
     // Kill the groups of the children first: that alone nearly always ends everything.
@@ -170,8 +170,8 @@ impl Tree {
         Ok(Self { children, deeper, pids })
     }
 
-    /// Looks until a pass finds the same processes as the pass before. A process that a dying
-    /// parent hid from a pass is a child of this process in the next.
+    /// Looks until a pass finds the same processes as the previous pass. A process that a dying
+    /// parent hid from a pass is a child of this process in the next pass.
     fn settled(spared: &dyn Fn(Pid) -> bool) -> io::Result<Self> {
         let mut tree = Self::look(spared)?;
         for _ in 0..LOOKS {
@@ -374,7 +374,7 @@ mod tests {
         let mut shell = shell.args(["-c", "cat; exit 3"]).stdin(Stdio::piped()).spawn().unwrap();
         let child = Pid::from_child(&shell);
         let spared = |pid| pid != child;
-        // Children of other tests that die during a look can hide this one.
+        // Children of other tests that die during a look can hide this child.
         let mut tree = Tree::default();
         eventually("a grandchild", || {
             tree = Tree::look(&spared).unwrap();

@@ -67,8 +67,8 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(until) = deadline.newest() else { return refuse(GUARD) };
     match Guard::launch(task, &link, deadline, until, &stdin) {
         Ok(guard) => {
-            // The command has a copy of standard input. Only when this one is closed does a writer
-            // notice that the command has closed its copy.
+            // The command has a copy of standard input. A writer notices that the command has
+            // closed its copy only when this copy is closed, too.
             drop(stdin);
             guard.watch()
         }
@@ -282,7 +282,7 @@ impl<'a> Guard<'a> {
             Ok(Reception::Frame(report @ Report::Failed(_))) => report,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
-            // The link was closed by `execve`, or by a launcher that ended before it.
+            // Either `execve` closed the link, or the launcher ended before `execve`.
             Ok(_) | Err(_) => {
                 let became = || launcher::became_the_command(self.main);
                 if self.became.unwrap_or_else(became) {

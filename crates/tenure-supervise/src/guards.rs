@@ -80,8 +80,8 @@ pub(crate) fn sweep(
     descend::reap(&spared, ended)
 }
 
-/// The living processes below this one, without `guard` and without other guards and their
-/// processes.
+/// The living processes below this one, except `guard`, other guards, and the processes of other
+/// guards.
 pub(crate) fn left(guard: Option<Pid>) -> io::Result<Vec<Pid>> {
     let guards = guards();
     let spared = |pid: Pid| {

@@ -41,7 +41,7 @@ pub(crate) struct Launch {
 
 impl Launch {
     /// The command that starts the launcher, in its own process group, with `link` as standard
-    /// input. The other standard streams are the guard's, and so the supervisor's.
+    /// input. The other standard streams are those of the guard, which has those of the supervisor.
     pub(crate) fn command(&self, link: Link) -> Command {
         let mut command = Command::new(MYSELF);
         command.arg0(std::env::args_os().next().unwrap_or_default());

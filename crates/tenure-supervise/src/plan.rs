@@ -48,8 +48,8 @@ pub struct Plan {
     /// behind, with an instant that is soon over.
     pub until_file: PathBuf,
     /// Span before the end of the lease at which the command gets SIGTERM, and the time that it has
-    /// after a stop. Not below `kill_margin`; if equal, the command is killed without a warning. If
-    /// it is too long, short leases leave no time to work.
+    /// after a stop. At least `kill_margin`; a command whose grace equals the kill margin is killed
+    /// without a warning. With too long a grace, short leases leave no time to work.
     pub grace: Duration,
     /// The guard sends SIGKILL at least this long before the end of the lease. Must cover the time
     /// that the machine may take to let the guard run and to tear the processes down.

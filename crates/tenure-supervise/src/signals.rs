@@ -27,7 +27,7 @@ const SENT: [Signal; 13] = [
 /// Real-time signals that the C library leaves to programs.
 const REAL_TIME: RangeInclusive<i32> = if cfg!(target_env = "musl") { 35..=64 } else { 34..=64 };
 
-/// Numbers of the signals that ask this process to end: all that end a process by default, but for
+/// Numbers of the signals that ask this process to end: all that end a process by default, except
 /// SIGKILL, SIGPIPE and those that report a fault of the process itself. Signals that this process
 /// ignores, by `nohup` or `&` in a script, are not among them: without a handler they stay ignored,
 /// also for children. Without a `/proc` no signal counts as ignored.
@@ -41,11 +41,11 @@ pub fn ending_signals() -> Vec<i32> {
     sent.chain(REAL_TIME).filter(|number| ignored >> (number - 1) & 1 == 0).collect()
 }
 
-/// Unblocks all signals, in this thread and those that it starts, but for the two that a write can
-/// cause: SIGTTOU stops a process that writes to its terminal from the background, under `stty
-/// tostop`, and SIGXFSZ ends one whose file has reached the limit of `ulimit -f`. Blocked, the
-/// first lets the line through, and the second leaves an error. The starter may have blocked any
-/// signal.
+/// Unblocks all signals, in this thread and in threads that it starts, except the two that a write
+/// can cause. SIGTTOU stops a process that writes to its terminal from the background, under `stty
+/// tostop`, and SIGXFSZ ends a process whose file has reached the limit of `ulimit -f`. While
+/// SIGTTOU is blocked, the line gets through; while SIGXFSZ is blocked, the write returns an error.
+/// The parent process may have blocked any signal.
 ///
 /// Call this before the first line is written, while the process has one thread. Commands begin
 /// with no signal blocked.

@@ -58,7 +58,7 @@ impl fmt::Display for Outcome {
 /// Processes that never ran count as stuck when killing has gone on for this time, or later.
 const STUCK_MIN: Duration = Duration::from_secs(1);
 
-/// Time of killing after which the supervisor waits no longer for a guard whose command has no
+/// After this time of killing the supervisor no longer waits for a guard whose command has no
 /// process left, and warns of other processes that do not end.
 const REAPING_MAX: Duration = Duration::from_secs(5);
 
@@ -100,8 +100,8 @@ pub struct Supervised {
     ended: Option<Ended>,
     all_gone: Option<Why>,
     failure: Option<SuperviseError>,
-    // Start of the wait for a guard without processes, kept over calls of `wait`: a supervisor that
-    // renews calls it again and again.
+    // Start of the wait for a guard without processes. Kept over calls of `wait`, because a
+    // supervisor calls `wait` again after each renewal.
     reaping: Option<Time>,
     sweep: Option<Sweep>,
     strays: Strays,
@@ -259,8 +259,8 @@ impl Supervised {
         self.set_alarm();
         self.deadline.set(until).map_err(SuperviseError::Deadline)?;
         self.send(&Order::Look)?;
-        // Write this after the guard's deadline: the command never reads a later end than the one
-        // that ends it.
+        // Write this after the guard's deadline: the command never reads a later end than the end
+        // at which the guard acts.
         if let Some(file) = &self.until_file {
             file.set(until);
         }
@@ -375,16 +375,16 @@ impl Supervised {
     }
 
     /// Kills the guard and everything that it left behind, until two passes in a row find nothing.
-    /// Waits for processes that cannot be killed, with two exceptions: after the end of the lease
-    /// not for those that never became the command, and not for the guard itself when nothing else
-    /// is left.
+    /// Waits for processes that cannot be killed, with two exceptions. After the end of the lease
+    /// this does not wait for processes that never became the command. When nothing else is left,
+    /// this does not wait for the guard itself.
     async fn sweep(&mut self, Sweep { begun, spawning, mut warned }: Sweep) {
         let mut empty = 0;
         let mut pause = PAUSE_MIN;
         while empty < 2 {
             let now = clock::now();
-            // Our own guard may be what hangs; wait for another one a little, but not when the
-            // lease is nearly over.
+            // Our own guard may be the one that hangs. Wait a little for another guard, but not
+            // when the lease is nearly over.
             let nearly_over = now >= self.until.before(self.kill_margin / 2);
             let at_once = spawning || nearly_over || now >= begun.after(SPAWNING_MAX);
             let first = self.pid;
@@ -482,8 +482,8 @@ impl Supervised {
         }
     }
 
-    /// Sends an order. If the link is full of earlier orders, this one is dropped: the guard reads
-    /// the deadline after them anyway.
+    /// Sends an order. If the link is full of earlier orders, this order is dropped: the guard
+    /// reads the deadline after them anyway.
     fn send(&self, order: &Order) -> Result<(), SuperviseError> {
         match self.link.inner().send(order) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => {

@@ -83,8 +83,8 @@ fn compare(path: &Path, text: &str, found: &str) {
     panic!("{}", difference(path, text, found));
 }
 
-/// Whether golden texts are to be written. CI never writes golden texts, as no person reads them
-/// there.
+/// Whether golden texts are to be written. CI never writes golden texts, because no person reads
+/// them there.
 fn blessing() -> bool {
     let bless = std::env::var_os("TENURE_BLESS").is_some();
     let ci = std::env::var_os("CI").is_some();

@@ -27,7 +27,7 @@ pub enum Pem {
 }
 
 impl fmt::Debug for Pem {
-    /// The text stays hidden, as it may be a key.
+    /// The text stays hidden, because it may be a key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => f.debug_tuple("File").field(path).finish(),

@@ -36,7 +36,7 @@ impl Alarm {
         Ok(())
     }
 
-    /// Takes a ring off; `WouldBlock` if the alarm has not rung since it was last set.
+    /// Clears a ring; `WouldBlock` if the alarm has not rung since it was last set.
     pub fn take(&self) -> io::Result<()> {
         rustix::io::read(&self.0, &mut [0; 8])?;
         Ok(())

@@ -210,8 +210,8 @@ impl<C: SafetyClass> Leader<C> {
     /// the hand-over. Only some protocols have it (Nerio).
     ///
     /// When this returns, this node does not lead any more, so end the work under the leadership
-    /// before, even if the work itself calls this. The successor leads a round trip later. If
-    /// [`held_until`](Self::held_until) shows a promise, it leads only after that;
+    /// before the call, even if the work itself makes the call. The successor leads a round trip
+    /// later. If [`held_until`](Self::held_until) shows a promise, it leads only after that;
     /// [`Leadership::resign`](crate::Leadership::resign) waits for it.
     pub async fn transfer_to(&self, to: NodeName) -> Result<(), TransferError> {
         self.transfer(to, false).await

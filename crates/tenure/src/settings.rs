@@ -84,7 +84,7 @@ pub fn check_line(text: &str) -> Result<(), &'static str> {
 pub struct SecretFile {
     /// Content, without a byte order mark.
     pub bytes: Vec<u8>,
-    /// Bits of its mode.
+    /// The mode bits of the file.
     pub mode: u32,
 }
 

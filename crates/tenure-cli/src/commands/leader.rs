@@ -14,11 +14,11 @@ use crate::output;
 use crate::protocol::{AnyElection, AskMode};
 use crate::settings::Context;
 
-/// Wait for the reason of an unknown leader: the task that finds the reason may run late.
+/// Time to wait for the reason of an unknown leader: the task that finds the reason may run late.
 const REFUSED: Duration = Duration::from_millis(100);
 
 /// The reason for an unknown leader under `--wait 0s`.
-const HURRIED: &str = "--wait 0s gave nobody the time to answer";
+const HURRIED: &str = "--wait 0s left no time for an answer";
 
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
     let AskSettings { protocol, backend, election, wait } = settings;

@@ -25,7 +25,7 @@ fn object(members: &Members) -> String {
     format!("{told}\n")
 }
 
-/// A line for each member, after one for an epoch that is not the first.
+/// A line for each member. If the epoch is not the first, a line for the epoch comes before.
 fn lines(members: &Members) -> String {
     let number = members.epoch.map(|epoch| epoch.number).filter(|number| *number > 0);
     let epoch = number.map(|number| format!("epoch {number}\n"));

@@ -15,7 +15,7 @@ use crate::output::{self, millis};
 use crate::protocol::{AskMode, Participant, Protocol};
 use crate::settings::Context;
 
-/// Wait for the first leader before the output reports that the leader is unknown.
+/// Time to wait for the first leader before the output reports that the leader is unknown.
 const SETTLING: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
@@ -92,7 +92,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
 }
 
 fn ended_by_itself() -> Failure {
-    Failure::new(Exit::Bug, "the node ended by itself", "report it with the log")
+    Failure::new(Exit::Bug, "the node ended by itself", "report this error with the log")
 }
 
 /// Prints `text`, and returns the exit code if a signal ends the command while the reader is slow.

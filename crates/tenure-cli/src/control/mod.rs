@@ -137,7 +137,7 @@ pub struct Realm {
     pub roster: Option<(&'static str, String)>,
 }
 
-/// The socket's file name of candidate `id`, with a role if the election has roles.
+/// The file name of the socket of candidate `id`, with a role if the election has roles.
 #[must_use]
 pub fn runner(realm: &Realm, election: &ElectionName, id: &NodeName, role: Option<u32>) -> String {
     let runners = runners(realm, election);
@@ -157,7 +157,7 @@ pub fn runners(realm: &Realm, election: &ElectionName) -> String {
     format!("run-{:016x}-", hash(&[realm.protocol, &realm.name, election]))
 }
 
-/// The socket's file name of a node.
+/// The file name of a node's socket.
 #[must_use]
 pub fn node(cluster: &ClusterName, name: &NodeName) -> String {
     format!("node-{:016x}-{}{SOCKET}", hash(&[cluster.as_str()]), label(name, NAME_MAX))

@@ -574,7 +574,7 @@ mod tests {
             die(folder.path(), &format!("{RUN}{dead}"));
         }
         die(folder.path(), &format!("{NODE}b.sock"));
-        // A directory that is not the default one.
+        // A directory other than the default directory.
         let before = names(folder.path());
         drop(SocketFile::take(&at(&format!("{RUN}c.sock"))).await.unwrap());
         assert_eq!(names(folder.path()), before);

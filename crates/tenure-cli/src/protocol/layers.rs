@@ -19,7 +19,7 @@ use crate::settings::{Default, Origin, Origins, Refusal, Setting, Spec, table};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Realms {
     pub names: Vec<&'static str>,
-    /// Lists that are alike throughout a realm, in any order.
+    /// Lists that are the same throughout a realm, in any order.
     pub rosters: Vec<&'static str>,
 }
 
@@ -208,7 +208,8 @@ impl<'a> Layers<'a> {
                 ways.push(format!("set {variable}"));
                 looked.push(format!("no variable {variable}"));
             } else {
-                looked.push(format!("variable {variable} is of the tenure run around this one"));
+                looked
+                    .push(format!("variable {variable} comes from the tenure run around this one"));
             }
         }
         if spec.in_file() {

@@ -10,8 +10,8 @@ use crate::failure::Failure;
 pub enum MemberChange {
     Add(NewMember),
     Remove(NodeName),
-    /// Another memory for a member: that of the running node with this name and an empty directory.
-    /// Without addresses the member keeps its present ones.
+    /// Another memory for a member: the memory of the running node with this name and an empty
+    /// directory. Without addresses the member keeps its present ones.
     Replace(NewMember),
     /// Ends the running change.
     Cancel,

@@ -68,7 +68,7 @@ fn screen_is_narrow_and_repeatable() {
     let screen = text(simulate(&args, dir.path()));
     assert!(screen.lines().all(|line| line.chars().count() <= 100), "{screen}");
     assert!(screen.starts_with("2 nodes, lease 3s, "), "{screen}");
-    assert!(screen.contains("with 2 nodes the loss of one stops the election"), "{screen}");
+    assert!(screen.contains("with 2 nodes the loss of one node stops the election"), "{screen}");
     let again = screen.lines().last().unwrap().strip_prefix("again: tenure simulate ").unwrap();
     let again: Vec<&str> = again.split(' ').collect();
     assert!(again.contains(&"--seed") && !again.contains(&"--rtt"), "{again:?}");

@@ -144,8 +144,8 @@ fn foreign_cluster_ends_waiters_and_watchers() {
     let token = Some("another".to_owned());
     cluster.restore(&file, &Restore { token, ..Restore::default() }).unwrap();
     for ended in [ours, observer] {
-        ended.line("error: only another etcd cluster has answered for", 1);
-        ended.line("start this again if etcd was restored with a new token", 1);
+        ended.line("only another etcd cluster has answered", 1);
+        ended.line("start this process again if etcd was restored with a new token", 1);
         assert_eq!(ended.ended(), Some(6));
     }
 }

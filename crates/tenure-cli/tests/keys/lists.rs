@@ -95,7 +95,7 @@ fn answers_below_a_quorum_are_marked() {
         "{lines}"
     );
     assert!(
-        warning.contains("entries that only they know may be missing: c does not"),
+        warning.contains("entries that only these members know may be missing: c does not"),
         "{warning}"
     );
 

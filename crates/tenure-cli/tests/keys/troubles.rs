@@ -90,8 +90,12 @@ fn both_sides_report_exchanged_members() {
     });
     fleet.runner("web", &billing, &["--members", &format!("a={b},b={a},c={c}")]);
     let told = [
-        format!("warning: a answers at {a}, and by members here that is b, and a is at {b}: "),
-        format!("warning: b answers at {b}, and by members here that is a, and b is at {a}: "),
+        format!(
+            "warning: a answers at {a}, but members here has b at that address, and a at {b}: "
+        ),
+        format!(
+            "warning: b answers at {b}, but members here has a at that address, and b at {a}: "
+        ),
     ];
     until("the runner says who answers where", || {
         told.iter().all(|told| fleet.log("web").contains(told))

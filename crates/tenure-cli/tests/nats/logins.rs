@@ -143,7 +143,7 @@ fn over_tls(version: Version) {
     let cluster = ClusterConfig::new(version, 1).tls(tls).start().unwrap();
     let url = cluster.server(0).url().replace("nats://", "tls://");
     let host = || machine(&cluster).with("TENURE_SERVERS", &url);
-    refused(&host(), "TLS did not come about: invalid peer certificate");
+    refused(&host(), "the TLS connection failed: invalid peer certificate");
     let host = host().with("TENURE_CACERT", authority.file.to_str().unwrap());
     let unknown = host.ask(&words("leader", &[]));
     assert!(matches!(unknown.code, Some(2 | 4)), "no certificate was shown: {}", unknown.err);
@@ -229,6 +229,6 @@ fn wrong_scheme_is_named() {
     let url = secure.server(0).url().replace("tls://", "nats://");
     let told = machine(&secure).with("TENURE_SERVERS", &url).ask(&words("leader", &[]));
     assert_eq!(told.code, Some(2), "{}", told.err);
-    assert!(told.err.contains("it wants TLS, and --servers says nats://"), "{}", told.err);
+    assert!(told.err.contains("the server wants TLS, and --servers says nats://"), "{}", told.err);
     assert!(told.err.contains("fix: write tls://"), "{}", told.err);
 }

@@ -41,7 +41,7 @@ fn single_machine_runs_the_job() {
     // CMD ended with 0, and so does the runner.
     stage["one"].signal(Signal::TERM);
     assert_eq!(stage.ended("one").code(), Some(0), "{}", stage.log("one"));
-    stage.says("one", "before --hold is over, so that another candidate may run CMD again: signal");
+    stage.says("one", "before --hold was over, and another candidate may run CMD again: signal");
 
     // A CMD that fails is left to the other candidates.
     stage.0.candidate("three", &["--once", "--hold", "1h"], &["false"]);

@@ -133,12 +133,12 @@ impl Election {
         let now = context.boot();
         let own = self.campaign.as_ref().and_then(|campaign| campaign.claim(context.me));
         let followed = self.others.claims.followed(now);
-        // Do not relay a claim that its leader has not heard: it may never hold.
+        // Do not relay a claim that its leader has not heard: the claim may never hold.
         let relayed = followed.filter(|known| self.relays && known.holds && own.is_none());
         let relayed = relayed.map(|known| known.claim.clone());
         self.relays = false;
         let eligible = self.is_eligible(context);
-        // Others that hear that this process is not eligible no longer wait for it (ruling 1).
+        // Others no longer wait for this process once they hear that it is not eligible (ruling 1).
         self.round.announced &= eligible;
         Entry {
             election: self.name.clone(),
@@ -156,7 +156,7 @@ impl Election {
 // information of who she thinks the leader is, so long as the received information is monotone in
 // the (lease, leader-rank) ordering."
 impl Allcall {
-    /// Handles a call of another participant. A call is late if a later one of its sender was
+    /// Handles a call of another participant. A call is late if a later call of the same sender was
     /// heard.
     pub(super) fn hear_call(&mut self, header: &Header, call: &Call, out: &mut Out) {
         let room = self.config.limits.participants;
@@ -343,7 +343,7 @@ impl Election {
         self.round.closed = context.boot();
         if valid == Some(false) {
             self.hold_off(context);
-            // The candidate that said so may have led since.
+            // The candidate that stated the vacancy may have led since.
             self.others.vouched = None;
         }
         self.others.tombstones.expire(context.boot());
@@ -501,9 +501,9 @@ impl Election {
         let Some(campaign) = &mut self.campaign else { return };
         let Some((_, until)) = campaign.claimed() else { return };
         let Phase::Leading { beaten, .. } = &mut campaign.phase else { return };
-        // A relayed claim beats no leader (ruling 4). A claim that its own leader has not heard
-        // beats none either: of two candidates that stand at once the later one resigns, and if the
-        // earlier one yielded too, neither would lead.
+        // A relayed claim beats no leader (ruling 4), nor does a claim that its own leader has not
+        // heard. When two candidates stand at once, the later one resigns; if the earlier one
+        // yielded as well, neither would lead.
         let beats = first_hand && holds;
         let greater = ClaimOrder::of(claim).is_above(ClaimOrder { until, rank: context.me.rank });
         if *beaten || !beats || !greater {

@@ -25,8 +25,8 @@ impl Me {
         self.who == *who
     }
 
-    /// Whether this process comes before another one. Tie-breaks make ranks distinct; equal ranks
-    /// are ordered by name.
+    /// Whether this process comes before another process. Tie-breaks make ranks distinct; equal
+    /// ranks are ordered by name.
     pub(super) fn goes_before(&self, rank: Rank, who: &Participant) -> bool {
         (self.rank, &self.who) < (rank, who)
     }
@@ -38,7 +38,8 @@ pub(super) struct Context<'a> {
     pub(super) config: &'a Checked,
     pub(super) me: &'a Me,
     pub(super) connected: bool,
-    /// Whether the wall clock of this process is wrong (ruling 4).
+    /// Whether the wall clock of this process was compared with no other clock for the length of a
+    /// lease.
     pub(super) clock_off: bool,
     /// Whether that clock was compared with no other for a lease.
     pub(super) clock_due: bool,

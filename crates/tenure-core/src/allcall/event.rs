@@ -159,7 +159,8 @@ impl fmt::Display for OwnEvent {
             Self::SameName { who } => write!(f, "another candidate is named {} as well", who.id),
             Self::SameRank { who } => write!(
                 f,
-                "{} has the rank of this candidate, and which of the two leads is drawn",
+                "{} has the rank of this candidate, and a random draw decides which of the two \
+                 leads",
                 who.id
             ),
             Self::PayloadTooSmall { max_payload, needed } => {

@@ -124,7 +124,7 @@ pub struct Call {
 /// has shown already are left out, where the callers follow the same claims.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reply {
-    /// The questions and calls that this answers: at least one, at most [`ANSWERS_MAX`].
+    /// The questions and calls that this reply answers: at least one, at most [`ANSWERS_MAX`].
     pub answers: Vec<Answered>,
     /// At most [`ENTRIES_MAX`], each election once. Without entries a reply shows that its sender
     /// is alive, and shows its clock.

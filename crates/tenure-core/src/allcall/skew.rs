@@ -18,7 +18,7 @@ impl Context<'_> {
     }
 
     /// The time until which the leader certainly leads, unless it gives up: its clock may be 2K
-    /// ahead of this one.
+    /// ahead of this process's clock.
     pub(super) fn certain(&self, until: WallTime) -> Time {
         let Self { config, .. } = self;
         self.sooner(until.before(config.max_clock_skew.saturating_mul(3)).before(config.heartbeat))

@@ -44,16 +44,17 @@ pub(super) struct Clock {
     /// round in which the clock had not stepped. While the clock is off: the last reading of
     /// another clock.
     agreed: Option<BothClocks>,
-    /// The number of this process's rounds that came back without any answer since the last answer.
-    /// A span of time is no substitute: a process that was stopped or cut off has not asked.
+    /// The number of rounds since the last answer whose call came back to this process, but was not
+    /// answered. A span of time is no substitute: a process that was stopped or cut off has not
+    /// asked.
     silent: Option<u32>,
     /// The end of the last round that could compare the clock.
     compared: Option<Time>,
 }
 
 impl Clock {
-    /// Judges the clock by the answers of a round. Returns how many clocks differ from this one,
-    /// and how many there are.
+    /// Judges the clock by the answers of a round. Returns how many clocks differ from this
+    /// process's clock, and how many there are.
     ///
     /// The clock is off if more than half of at least two others differ from it. If there is only
     /// one other clock, the one that has moved since they agreed is off, until they agree again. If

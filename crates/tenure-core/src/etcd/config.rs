@@ -48,7 +48,8 @@ pub struct Config {
     pub fence_epoch: u16,
     /// Time before the end of its lease at which a leader's work is asked to stop. Default 1 s.
     pub grace: Duration,
-    /// Time before that end at which the work is killed; at most `grace`. Default 100 ms.
+    /// Time before the end of its lease at which a leader's work is killed; at most `grace`.
+    /// Default 100 ms.
     pub kill_margin: Duration,
     /// Whether a candidate goes on with a new lease if it loses its lease before it has won.
     /// Default true.

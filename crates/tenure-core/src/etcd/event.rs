@@ -25,8 +25,8 @@ pub enum OwnEvent {
         asked: u32,
         granted: u32,
     },
-    /// etcd has another leader, so revocations of the former one may come late: the keys move to a
-    /// new lease. Leaderships and places in the queue stay.
+    /// etcd has another leader, so revocations of the former leader may come late: the keys move to
+    /// a new lease. Leaderships and places in the queue stay.
     Moving {
         from: LeaseId,
         to: LeaseId,
@@ -71,8 +71,8 @@ pub enum OwnEvent {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Objection {
     Refused(Refusal),
-    /// Another election's name plus a slash begins this name, or the reverse: each would see keys
-    /// of the other.
+    /// This name begins with another election's name and a slash, or the reverse: each election
+    /// would see keys of the other.
     Nested {
         other: ElectionName,
     },
@@ -166,12 +166,12 @@ impl fmt::Display for Objection {
             Self::Refused(refusal) => write!(f, "etcd refuses it: {refusal}"),
             Self::Nested { other } => write!(
                 f,
-                "this process takes part in {other} or observes it, and of two names neither may \
-                 begin with the other and a slash: they would see each other's keys"
+                "this process takes part in {other} or observes it, and no election's name may \
+                 begin with another's and a slash: the two elections would see each other's keys"
             ),
             Self::EndsInSlash => f.write_str(
-                "an election's name on etcd must not end in a slash; without it it is another \
-                 election, so rename it for all its candidates",
+                "an election's name on etcd must not end in a slash; without the slash, the name \
+                 is that of another election, so rename the election for all its candidates",
             ),
             Self::Full { elections } => {
                 write!(f, "this process takes part in {elections} elections, and that is the limit")
@@ -206,7 +206,7 @@ impl fmt::Display for OwnEvent {
             Self::WentBack { from, to } => write!(
                 f,
                 "etcd went back from revision {from} to {to}, as after a restore or with an empty \
-                 disk: fences may come again"
+                 disk: fences may repeat"
             ),
             Self::Obstacle { doing, refusal } => write!(f, "etcd refuses {doing}: {refusal}"),
             Self::Unsure { doing, why } => write!(f, "{doing}: outcome unknown: {why}"),

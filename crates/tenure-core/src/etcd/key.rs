@@ -26,7 +26,7 @@ impl fmt::Display for LeaseId {
 pub struct Bytes(Arc<[u8]>);
 
 impl Bytes {
-    /// These bytes.
+    /// Copies these bytes.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
         Self(bytes.into())

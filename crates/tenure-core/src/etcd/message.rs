@@ -154,8 +154,8 @@ pub struct Answer {
 pub struct Header {
     pub cluster: u64,
     pub member: u64,
-    /// The revision of the member's store. In the answer to a keep-alive it may be old; in that to
-    /// a transaction it is not.
+    /// The revision of the member's store. The answer to a keep-alive may have an old revision; the
+    /// answer to a transaction never has one.
     pub revision: Revision,
     /// The member's Raft term.
     pub term: u64,

@@ -231,8 +231,8 @@ impl Observer {
             key::foreign(namespace, &self.election, key, Some(lease.is_some()))
         });
         let view = match (&self.leader, &foreign) {
-            // Another program's leader may go on leading if its key loses its lease, because it
-            // does not notice; or it names its key in another way.
+            // Another program's leader may go on leading after its key has lost its lease, because
+            // that program does not notice; or the program names its key in another way.
             (_, Some(foreign)) if foreign.may_lead() => self.unknown(context),
             (None, _) | (_, Some(_)) => View::Vacant,
             (Some(KeyValue { key, value, created, .. }), None) => {
@@ -248,7 +248,7 @@ impl Observer {
         self.tell(view, context.out);
     }
 
-    /// The unknown view; its time is that of its first report in a row.
+    /// The view of an unknown leader, with the time of the first such report in a row.
     const fn unknown(&self, context: &Context<'_>) -> View {
         match self.reported {
             Some(View::Unknown { since }) => View::Unknown { since },

@@ -185,7 +185,7 @@ impl Candidate {
         };
         let value = || self.value.as_str().into();
         let put = || Act::Put { key: key.clone(), value: value(), lease };
-        // If the key has moved meanwhile, this keeps it on its new lease (E3b).
+        // A key that has moved meanwhile stays on its new lease (E3b).
         let proclaim = || Act::Proclaim { key: key.clone(), value: value() };
         let delete = || Act::Delete { key: key.clone() };
         let (step, txn) = match self.phase {
@@ -253,15 +253,15 @@ impl Candidate {
 //
 // "The participants find the key with the highest creation revision that is still lower than their
 // own. They only wait until that one key is deleted." After each departure a candidate queries the
-// queue again, as that key may have been in the middle of it (ruling 1).
+// queue again, because that key may have been in the middle of it (ruling 1).
 impl Candidate {
     pub(super) fn look(&mut self, context: &mut CandidateContext<'_>) {
         self.again = Some(context.now);
         self.run_due(context);
     }
 
-    /// Chooses the query: if the key before this candidate's key is known, only for that key. Any
-    /// other query makes etcd sort the whole queue.
+    /// Chooses the query. If the key before this candidate's key is known, the query reads only
+    /// that key; any other query makes etcd sort the whole queue.
     fn look_for(&self, revision: Revision, context: &CandidateContext<'_>) -> (Step, Txn) {
         match self.before.clone() {
             Some((before, created)) => {
@@ -325,7 +325,7 @@ impl Candidate {
     /// as new keys are behind.
     pub(super) fn wait_on(&mut self, header: Header, context: &mut CandidateContext<'_>) {
         if let Some((before, _)) = self.before.clone().filter(|_| self.watch.is_none()) {
-            // The end of the watch was reported as an obstacle, so report the reason again.
+            // The end of the watch was reported as an obstacle: report the awaited key again.
             self.say_behind(&before, context);
             self.watch(before, header.revision + 1, context);
         }
@@ -398,9 +398,9 @@ impl Candidate {
 //
 // "Leases […] need to be refreshed or they expire." E is measured from the send of a keep-alive
 // (ruling 3, E2), once an entry of the log has found a key of this process unchanged, in the same
-// term (ruling 4, E3). `Lease::run_due` sends the keep-alive, a third of the TTL after the one
-// before, and `Session::on_alive` handles the answer. An answer that the lease is gone ends it at
-// once.
+// term (ruling 4, E3). `Lease::run_due` sends the keep-alive, a third of the TTL after the previous
+// keep-alive, and `Session::on_alive` handles the answer. An answer that the lease is gone ends it
+// at once.
 impl Session {
     /// Confirms the keep-alive by these keys: a member that is cut off or stuck answers
     /// keep-alives, too (ruling 4, E3).

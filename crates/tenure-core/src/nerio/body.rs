@@ -228,13 +228,13 @@ pub enum Service {
     /// The grantor has no memory: it reads the fences of a full quorum of others or, in a new
     /// cluster, waits for all members.
     Recovering {
-        /// Whether a member is known to remember the cluster, which then is not new, and the
-        /// grantor's memory is not known to have been there at the founding: the grantor needs
-        /// enough members that remember.
+        /// Whether the cluster is known not to be new, because a member remembers it, while the
+        /// grantor's memory is not known to date from the founding. The grantor then needs enough
+        /// members that remember.
         known: bool,
     },
-    /// The grantor cannot write its state directory, or a flush takes too long. Holders that this
-    /// grantor reports are written and count. The grantor reports no election as free.
+    /// The grantor cannot write its state directory, or a flush takes too long. Its reports of
+    /// holders count, because these grants are written; it reports no election as free.
     Failing,
     /// The grantor has just started, and waits for the first write to its state directory.
     Starting,
@@ -284,7 +284,7 @@ pub struct Raising {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct List {
     pub start: Time,
-    /// Bound of the page: only names after this one.
+    /// Bound of the page: it has only names after this name.
     pub after: Option<ElectionName>,
 }
 
@@ -306,8 +306,8 @@ pub struct FenceRead {
     pub start: Time,
     pub instance: Instance,
     /// Whether the recipient writes down the asker's memory before it answers. A member with an
-    /// empty directory asks for that only once enough members answer for it to serve: until then
-    /// its lost directory may still be found.
+    /// empty directory asks for that only once it has enough answers to serve: until then its lost
+    /// directory may still be found.
     pub record: bool,
 }
 

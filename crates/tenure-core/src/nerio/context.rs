@@ -55,9 +55,9 @@ impl Context {
         self.before.as_ref().filter(|(_, until)| now < *until).map(|(before, _)| before)
     }
 
-    /// Whether a question of this Start may have been sent: none was sent after the latest one. An
-    /// answer with an earlier Start may be made up, but its member could as well name the Start of
-    /// a real question.
+    /// Whether a question of this Start may have been sent: no question was sent after the latest
+    /// one. A member may make an earlier Start up, but could as well name the Start of a real
+    /// question.
     pub(super) fn has_asked(&self, start: Time) -> bool {
         self.asked.is_some_and(|asked| start <= asked)
     }

@@ -41,12 +41,12 @@ pub enum OwnEvent {
         grantor: NodeName,
         refusal: Refusal,
     },
-    /// The members that have left the requests of this node's leaders unanswered for longer than a
-    /// lease are as many as the quorums can miss: if one more falls silent, no lease is renewed.
-    /// Emitted of the node when these members change.
+    /// As many members as the quorums can miss have left the requests of this node's leaders
+    /// unanswered for longer than a lease: if one more falls silent, no lease is renewed. The event
+    /// concerns the node, not an election, and is emitted when these members change.
     NoSpare {
         silent: Vec<NodeName>,
-        /// Time from which all of them are silent, on this node's clock.
+        /// Time since which all of them are silent, on this node's clock.
         since: Time,
     },
     /// The quorums of this node's leaders can miss one more member again.
@@ -120,11 +120,12 @@ pub enum OwnEvent {
         silent: Vec<NodeName>,
         /// Members whose directory is empty, too.
         empty: Vec<NodeName>,
-        /// Members, among these, that do not recognize this grantor as a member, and so do not
-        /// write down its memory.
+        /// Members, among those that answered, that do not recognize this grantor as a member, and
+        /// so do not write down its memory.
         strange: Vec<NodeName>,
     },
-    /// No member had a memory, so this grantor wrote the present ones down as those of a founding.
+    /// No member had a memory, so this grantor wrote the present memories down as those of a
+    /// founding.
     Founded,
     /// Others know a later memory of this grantor: its state directory is an old one, or another
     /// process has its name. The grantor no longer grants.
@@ -160,7 +161,7 @@ pub enum OwnEvent {
     /// candidates; the others are those of the previous epoch, of its grantor, and of a proposed or
     /// decided epoch. Emitted when they change, before all other effects of an input. Before the
     /// first event, the only membership is that of the [settings](super::Checked::membership). A
-    /// start on a memory that names another membership emits that one.
+    /// start on a memory that names another membership emits that membership.
     Epochs(Vec<Arc<Membership>>),
     /// An operator has asked this grantor for a change of members, and the change begins.
     Changing {
@@ -195,18 +196,18 @@ pub enum OwnEvent {
         epoch: u64,
         members: Vec<NodeName>,
     },
-    /// A member is in another cluster, to which this node does not go: the document does not fit
-    /// the settings, or the node's own members do not agree with that member. Emitted each time the
+    /// A member is in another cluster, which this node does not join: the document does not fit the
+    /// settings, or the node's own members do not agree with that member. Emitted each time the
     /// member names the epoch.
     OtherDocument {
         by: NodeName,
         address: SocketAddr,
         /// Digest of the document of epoch 0, as the member gave it.
         founding: u64,
-        /// The reason why the document does not fit, if the node has read a document that does not.
+        /// The reason why the document does not fit; `None` if the node has read no such document.
         error: Option<Box<DocumentError>>,
     },
-    /// A member names an epoch whose document it does not send, or sends damaged or too long.
+    /// A member names an epoch, but does not send its document, or sends it damaged or too long.
     /// Emitted after each attempt to read that document.
     UnreadableDocument {
         by: NodeName,
@@ -239,8 +240,8 @@ pub enum Ignored {
     /// This grantor has not begun to serve and cannot carry the message out; the sender will repeat
     /// it.
     NotServing,
-    /// Release by another sender than the holder, or with a Start below the granted one, where none
-    /// of its requests waited.
+    /// Release by another sender than the holder, or with a Start below the granted one, where no
+    /// request of the sender waited.
     NotTheHolder,
     /// Request for a lease of no length.
     Empty,
@@ -294,7 +295,8 @@ impl OwnEvent {
             (Self::RaiseWaits { before, delta_max, until }, _) => write!(
                 f,
                 "lease-max was raised from {before:?} to {delta_max:?}: no lease longer than \
-                 {before:?} for {:.1?}, until those that others may have forgotten have ended",
+                 {before:?} for {:.1?}, until longer leases that other grantors may have forgotten \
+                 have ended",
                 until.since(now)
             ),
             (Self::NameContested { name, addresses: [one, other] }, _) => write!(
@@ -310,7 +312,7 @@ impl OwnEvent {
             (Self::NoSpare { silent, since }, _) => write!(
                 f,
                 "nothing heard of {} for {:.1?}, and no spare node is left: if one more falls \
-                 silent, this process loses what it leads. Start {}, or look at the way there",
+                 silent, this process loses what it leads. Start {2}, or check the network to {2}",
                 List(silent, ", "),
                 now.since(*since),
                 if silent.len() == 1 { "it" } else { "them" }
@@ -323,8 +325,8 @@ impl OwnEvent {
             ),
             (Self::UnreadableDocument { by, address }, _) => write!(
                 f,
-                "{by} at {address} does not show its members list: look at the way there, or give \
-                 this process the version of {by}"
+                "{by} at {address} does not show its members list: check the network to {by}, or \
+                 run the version of {by} here"
             ),
             (Self::Ordered { .. }, Some(election)) => write!(f, "{election}: {self}"),
             (Self::Removed { epoch, members }, _) => write!(
@@ -351,13 +353,13 @@ impl OwnEvent {
 }
 
 const FOUNDED: &str = "founds the cluster: the directories of all members are empty. If there was \
-                       one before, its fences are below those of this one";
-const REPLACED: &str = "the other members know a later state directory of this node, so it grants \
-                        no more. If an old directory was put back here: stop this node, move that \
-                        directory away, and start it with the later one, or, if that is gone, with \
-                        an empty one. If another process runs under this name with the later one: \
-                        stop this one for good, or that one, and start this one with an empty \
-                        directory";
+                       an earlier cluster, its fences are below those of this cluster";
+const REPLACED: &str = "the other members know a later state directory of this node, so this node \
+                        grants no more. If an old directory was put back here: stop this node, \
+                        move the old directory away, and start this node with the later directory, \
+                        or, if that is gone, with an empty one. If another process runs under this \
+                        name with the later directory: stop one of the two for good; if this node \
+                        is to stay, start it with an empty directory";
 
 impl fmt::Display for OwnEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -402,10 +404,10 @@ impl fmt::Display for OwnEvent {
             Self::Replaced => f.write_str(REPLACED),
             Self::OldMemory { member, by } => write!(
                 f,
-                "what {member} grants does not count: {by} knows a later state directory of it. If \
-                 an old one was put back: stop {member}, and start it with the later one, or, if \
-                 that is gone, with an empty one. If two processes have the name {member}: stop \
-                 the one that was there first"
+                "the grants of {member} do not count: {by} knows a later state directory of \
+                 {member}. If an old directory was put back: stop {member}, and start {member} \
+                 with the later directory, or, if that is gone, with an empty one. If two \
+                 processes have the name {member}: stop the process that was there first"
             ),
             Self::DiskFailed => f.write_str("cannot write"),
             Self::DiskHangs { since } => write!(f, "has written nothing since {since}"),
@@ -479,7 +481,7 @@ fn recovery_waits(
         let verb = if silent.len() == 1 { "does" } else { "do" };
         let they = if silent.len() == 1 { "it" } else { "them" };
         let silent = List(silent, ", ");
-        write!(f, ": {silent} {verb} not answer: start {they}, or look at the way there")?;
+        write!(f, ": {silent} {verb} not answer: start {they}, or check the network to {they}")?;
     }
     if !empty.is_empty() {
         let separator = if silent.is_empty() { ':' } else { ',' };
@@ -490,9 +492,10 @@ fn recovery_waits(
         let verb = if strange.len() == 1 { "takes" } else { "take" };
         return write!(
             f,
-            ". {} {verb} it for a stranger: without keys a node recognizes a member by its address \
-             in members, and this node sends from another one. If it has moved, change members \
-             everywhere; else correct --listen; or use keys (\"Keys\" in docs/operations.md)",
+            ". {} {verb} this node for a stranger: without keys a node recognizes a member by its \
+             address in members, and this node sends from another address. If this node has moved, \
+             change members everywhere; else correct --listen; or use keys (\"Keys\" in \
+             docs/operations.md)",
             List(strange, ", ")
         );
     }
@@ -513,7 +516,10 @@ fn recovery_waits(
 const fn remedy(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::Disk => "; make room in its state directory (1 MiB is enough), or mend its disk",
-        Refusal::TooLong { .. } => "; give it a larger --lease-max, or this one less",
+        Refusal::TooLong { .. } => {
+            "; give that node a larger --lease-max, or this candidate a \
+                                    shorter --lease"
+        }
         _ => "",
     }
 }
@@ -531,7 +537,7 @@ mod tests {
         assert_eq!(
             event.sentence(None, Time::from_nanos(7_700_000_000)).to_string(),
             "nothing heard of c for 6.7s, and no spare node is left: if one more falls silent, \
-             this process loses what it leads. Start it, or look at the way there"
+             this process loses what it leads. Start it, or check the network to it"
         );
     }
 
@@ -549,6 +555,6 @@ mod tests {
         let lost = said(&["c"], &[], &["b"], &[]);
         assert!(lost.contains("c remembers, and that is not enough"), "{lost}");
         let moved = said(&["b", "c"], &[], &[], &["b", "c"]);
-        assert!(moved.contains("b, c take it for a stranger"), "{moved}");
+        assert!(moved.contains("b, c take this node for a stranger"), "{moved}");
     }
 }

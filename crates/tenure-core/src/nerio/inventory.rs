@@ -50,7 +50,7 @@ impl Which {
 pub struct Elections {
     pub start: Time,
     pub which: Which,
-    /// Bound of the page: only elections after this one.
+    /// Bound of the page: it has only elections after this name.
     pub after: Option<ElectionName>,
 }
 
@@ -95,7 +95,7 @@ pub struct HolderHere {
 pub struct Candidates {
     pub election: ElectionName,
     pub start: Time,
-    /// Bound of the page: only candidates after this one, in the order of names.
+    /// Bound of the page: it has only candidates after this one, in the order of names.
     pub after: Option<Who>,
 }
 

@@ -29,7 +29,7 @@ pub(super) struct Observer {
     began: Time,
     /// Time since which an incarnation holds a quorum of grants and has not announced its fence.
     won_since: Option<Time>,
-    /// Time of the last change of epochs, until the view agrees with answers of the new one.
+    /// Time of the last change of epochs, until the view agrees with answers of the new epoch.
     switched: Option<Time>,
     booking: Booking,
 }
@@ -250,7 +250,8 @@ impl Observer {
             until: Some(until),
             incarnation: Some(who.inc.0),
             address: Some(latest.address),
-            // Any grantor that knows of the end suffices, as one fence has one leadership.
+            // Any grantor that knows of the end suffices, because a fence belongs to one
+            // leadership.
             leaving: alike.filter_map(|grant| grant.leaving).max(),
             heard: None,
         }))

@@ -134,9 +134,9 @@ impl Entry {
     }
 }
 
-/// The members whose answers are ignored, because another member names another memory of them. The
-/// pair is an example: such a member, and the member that names the other memory. Each of `words`
-/// is a member, its memory, and the memories that it has written down.
+/// The members whose answers are ignored, because another member names another memory of the same
+/// member. The pair is an example: such a member, and the member that names the other memory. Each
+/// of `words` is a member, its memory, and the memories that it has written down.
 pub(super) fn replaced<'a>(
     words: impl Iterator<Item = (usize, Instance, &'a [Mark])> + Clone,
 ) -> Option<(MemberSet, (usize, usize))> {

@@ -55,7 +55,7 @@ impl To {
     }
 }
 
-/// An answer goes under the epoch of its question.
+/// An answer carries the epoch of its question.
 impl From<&Sender> for To {
     fn from(sender: &Sender) -> Self {
         Self::at(sender.epoch, sender.address)

@@ -189,7 +189,7 @@ fn large_foreign_value_is_no_news() {
     s.changed("db/*", vec![large("db/99", 11)]);
     assert!(s.told().is_empty(), "{:#?}", s.told());
     s.changed("db/*", vec![large("db/77", 12)]);
-    let why = "an answer of etcd's cannot be taken".into();
+    let why = "an answer of etcd cannot be used".into();
     s.answer("read db/*", Reply::Unknown { why });
     assert!(s.has_told("asking who leads: outcome unknown: an answer"), "{:#?}", s.told());
     assert!(s.has_told("db: unknown since"), "{:#?}", s.told());

@@ -1,4 +1,5 @@
-//! Attempts of a request, on one link after the other. `call.rs` decides which may be repeated.
+//! Attempts of a request, on one link after the other. `call.rs` decides which attempts may be
+//! repeated.
 
 use std::sync::Arc;
 

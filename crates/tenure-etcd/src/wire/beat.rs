@@ -15,7 +15,7 @@ use super::convert;
 use super::fault::{Fault, shorten};
 use super::links::{Link, Links};
 
-/// The library's text for a lease that is gone when it opens a stream.
+/// The library's text for a lease that is gone when a stream opens.
 const GONE: &str = "lease not found";
 
 /// The stream of one lease on one link, with no request under way.

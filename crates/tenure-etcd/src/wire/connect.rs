@@ -111,7 +111,7 @@ impl ConnectError {
         )
     }
 
-    /// The remedy, where the error says enough for one.
+    /// The remedy, if the error says enough for a remedy.
     #[must_use]
     pub fn fix(&self) -> Option<&'static str> {
         Some(match self {
@@ -221,7 +221,7 @@ pub(crate) async fn why_closed(options: &Options, endpoint: &Endpoint) -> Option
                 | ConnectError::Handshake { .. }
                 | ConnectError::Expired { .. }),
             ) => return Some(error),
-            // Another server may have this address now, or none.
+            // Another server, or no server, may have this address now.
             _ => return None,
         }
     }
@@ -242,7 +242,7 @@ async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, C
     if version < Version::OLDEST {
         return Err(ConnectError::TooOld { endpoint: endpoint.clone(), version });
     }
-    // etcd's own call comes before this one, as its error explains a broken connection best.
+    // The call to etcd itself comes before this one: its error explains a broken connection best.
     let is_proxy = grpc_proxy::is_there(login.channel.clone()).await;
     if is_proxy.map_err(|error| explain(&error, endpoint))? {
         return Err(ConnectError::GrpcProxy { endpoint: endpoint.clone() });
@@ -300,7 +300,7 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
             ConnectError::NotReady { endpoint, said }
         }
         Fault::Lost(why) => {
-            // The library below distinguishes these only in words.
+            // The TLS library distinguishes these errors only by their texts.
             let is = |sign: &&str| why.to_lowercase().contains(*sign);
             if endpoint.is_secure() && SIGNS_OF_NO_TLS.iter().any(is) {
                 ConnectError::SpeaksNoTls { endpoint }

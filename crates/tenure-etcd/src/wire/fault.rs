@@ -16,10 +16,10 @@ const TOO_LARGE: &str = "decoded message length too large";
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// etcd itself has answered. Or an answer above the limit came: the outcome is unknown, and the
-    /// link is good.
+    /// etcd itself has answered, or an answer above the limit came, so that the outcome is unknown.
+    /// The link is good.
     Answer(Reply),
-    /// etcd does not accept the login, or misses one; nothing was carried out.
+    /// etcd does not accept the login, or requires a login; nothing was carried out.
     Login(Arc<str>),
     /// Users or rights have changed since the login; nothing was carried out. A new login works,
     /// unless users or rights change again before it is used.
@@ -47,7 +47,7 @@ impl Fault {
                 if i32::from(status.code()) == code::OUT_OF_RANGE
                     && status.message().contains(TOO_LARGE) =>
             {
-                let why = format!("an answer of etcd's cannot be taken: {}", words(error));
+                let why = format!("an answer of etcd cannot be used: {}", words(error));
                 Self::Answer(Reply::Unknown { why: shorten(&why) })
             }
             Error::GRpcStatus(status) => {

@@ -2,8 +2,8 @@
 
 use tenure_core::etcd::{Act, Keys, Op, Read, Txn};
 const CANDIDATES: usize = 64;
-/// The maximum number of queries of observers under way. Queries whose callers are gone are
-/// included: other calls must not wait behind them.
+/// The maximum number of observers' queries under way, those of gone callers included: other calls
+/// must not wait behind these.
 const OBSERVERS: usize = 32;
 /// Calls of the lease: the core has one of each kind, and few leases to revoke.
 const LEASE: usize = 8;

@@ -93,7 +93,7 @@ impl Lane {
 
 impl Wire {
     /// Makes a wire without connecting: the first request connects. Must be called in a tokio
-    /// runtime with I/O and time, in which its tasks run until it is dropped.
+    /// runtime with I/O and time, in which the tasks of the wire run until the wire is dropped.
     #[must_use]
     pub fn new(options: CheckedOptions) -> Self {
         let first = Lane::new();
@@ -153,7 +153,7 @@ impl Wire {
             biased;
             Some(incoming) = self.first.came.recv() => incoming,
             Some(incoming) = self.then.came.recv() => incoming,
-            // This branch never runs, as the senders are held here.
+            // This branch never runs, because this value holds the senders.
             else => std::future::pending().await,
         }
     }

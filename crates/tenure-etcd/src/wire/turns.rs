@@ -28,7 +28,7 @@ pub(super) async fn run(
         let turns = turns.clone();
         let incoming = incoming.clone();
         tokio::spawn(async move {
-            // A call with a turn has the other half of its time.
+            // Once a call has its turn, the other half of its time is left.
             let wait = (request.within / 2).saturating_sub(clock::now().since(handed));
             let turn = match timeout(wait, turns.acquire()).await {
                 Ok(Ok(turn)) => Some(turn),

@@ -244,9 +244,9 @@ impl Watches {
         Some(watch)
     }
 
-    /// Gives up watches whose time is over. Gives up their connection, too, if the store does not
-    /// answer on it, as for any other request; or later, if only the stream is silent, which may
-    /// just be slow.
+    /// Gives up watches whose time is over. If the store does not answer on their connection, gives
+    /// up the connection, too, as for any other request. If only the stream is silent, does so
+    /// later, because the stream may just be slow.
     async fn on_due(&mut self) {
         let now = clock::now();
         while let Some((_, call)) = self.dues.first().copied().filter(|(due, _)| *due <= now) {

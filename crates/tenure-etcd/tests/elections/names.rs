@@ -32,13 +32,13 @@ fn names_and_namespaces() {
         };
         assert_eq!(
             refused("e/below", "").await,
-            "this process takes part in e or observes it, and of two names neither may begin with \
-             the other and a slash: they would see each other's keys"
+            "this process takes part in e or observes it, and no election's name may begin with \
+             another's and a slash: the two elections would see each other's keys"
         );
         assert_eq!(
             refused("f/", "").await,
-            "an election's name on etcd must not end in a slash; without it it is another \
-             election, so rename it for all its candidates"
+            "an election's name on etcd must not end in a slash; without the slash, the \
+             name is that of another election, so rename the election for all its candidates"
         );
         let long = shop.election("long").unwrap().campaign(&"x".repeat(500)).await;
         assert!(matches!(long, Err(CampaignError::Value(_))), "{long:?}");

@@ -18,7 +18,8 @@ use crate::options::{CheckedOptions, Tls};
 use crate::server::Server;
 
 /// The maximum number of messages that wait for a server that reads nothing: about a second of a
-/// process with hundreds of elections. Later messages are dropped, as they would arrive too late.
+/// process with hundreds of elections. Later messages are dropped, because they would arrive too
+/// late.
 const UNSENT_MAX: usize = 1_024;
 
 /// The maximum number of messages that the client library keeps until our own queue takes them
@@ -48,7 +49,7 @@ pub enum ConnectError {
     Refused { said: Arc<str>, asks: Asks },
     #[error("{why}")]
     Login { why: Arc<str> },
-    #[error("TLS did not come about: {why}")]
+    #[error("the TLS connection failed: {why}")]
     Tls { why: TlsCause },
     #[error("the server speaks no TLS")]
     NoTls,
@@ -62,8 +63,8 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// Whether the error may pass by itself. Files of a login that were good before may be so
-    /// again: another process may be writing them anew.
+    /// Whether the error may pass by itself. Login files that were good before may become good
+    /// again: another process may be writing them at the moment.
     #[must_use]
     pub const fn passes(&self) -> bool {
         matches!(self, Self::Silent { .. } | Self::Login { .. } | Self::Failed { .. })
@@ -148,8 +149,8 @@ pub(super) async fn connect(
     tokio::time::timeout(within, joining).await.unwrap_or(Err(ConnectError::Silent { within }))
 }
 
-/// Passes the login to the library, which asks for it at each connection. The second time the login
-/// is refused, so that the library gives up before it sends messages of the time without a
+/// Passes the login to the library, which asks for it at each connection. The second time, this
+/// function refuses: the library then gives up before it sends messages from the time without a
 /// connection. `signs` notes whether the server sent a nonce to sign.
 fn with_login(
     login: Option<Login>,

@@ -185,7 +185,7 @@ struct Losses {
 }
 
 impl Losses {
-    /// Messages were lost now. Returns whether that is reported.
+    /// Notes that messages were lost now. Returns whether to report the loss.
     fn are_news(&mut self, now: Time) -> bool {
         let last = self.last.replace(now);
         last.is_none_or(|last| now.since(last) >= QUIET)
@@ -234,7 +234,7 @@ impl Keeper {
     async fn pause(&self, failures: u32) {
         let draw = |below: Duration| {
             let mut bytes = [0; 4];
-            // Without randomness all nodes come back at once, which is slow and no worse.
+            // Without randomness all nodes come back at once, which only costs time.
             let _ = getrandom::fill(&mut bytes);
             below.mul_f64(f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX))
         };
@@ -284,7 +284,7 @@ impl Keeper {
                         }
                         continue;
                     }
-                    // Events of before say why.
+                    // Earlier events give the reason.
                     None => events.recv().await,
                 },
                 event = events.recv() => event,
@@ -318,11 +318,9 @@ impl Keeper {
         let server = server.clone();
         match event {
             Event::Disconnected | Event::Closed => {
-                return Some(Reason::Lost(
-                    "the connection is gone, or nothing came from it".into(),
-                ));
+                return Some(Reason::Lost("the connection is closed, or silent".into()));
             }
-            // A server is used until it ends if there is no other.
+            // Without another server, use this one until it ends.
             Event::LameDuckMode if self.options.servers.len() > 1 => return Some(Reason::LameDuck),
             Event::ServerError(Said::SlowConsumer(_)) => self.say(Notice::Overrun { server }),
             Event::ServerError(said) if is_about_the_login(&said) => {
@@ -347,8 +345,8 @@ impl Keeper {
     }
 }
 
-/// Whether a server refuses a login that it accepted before, as after a new configuration, and not
-/// a right.
+/// Whether a server refuses a login that it accepted before, for example after a change of its
+/// configuration. A refused right, such as that to a subject, does not count.
 fn is_about_the_login(said: &Said) -> bool {
     const SIGNS: [&str; 4] = [
         "authorization violation",
@@ -361,7 +359,7 @@ fn is_about_the_login(said: &Said) -> bool {
 }
 
 /// Whether the server says that a login lacks a right, which lasts until an operator grants it. Any
-/// other error, as a stale connection, passes.
+/// other error, such as a stale connection, passes.
 fn is_about_a_right(said: &Said) -> bool {
     said.to_string().to_lowercase().contains("permissions violation")
 }

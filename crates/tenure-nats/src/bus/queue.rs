@@ -1,5 +1,5 @@
-//! Unread messages, bounded in number and in bytes. Questions wait apart, because strangers without
-//! other rights may ask them, and take no room from packets of participants.
+//! Unread messages, bounded in number and in bytes. Questions have a lane of their own and take no
+//! room from packets of participants, because strangers without other rights may ask.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -78,7 +78,7 @@ impl Unread {
 
 #[must_use]
 pub fn write(packet: &Packet) -> Vec<u8> {
-    // Writing to memory cannot fail, and no key is anything but text.
+    // Writing to memory cannot fail, and all keys are text.
     serde_json::to_vec(&Form::of(packet)).unwrap_or_default()
 }
 

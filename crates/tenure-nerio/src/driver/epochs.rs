@@ -41,7 +41,7 @@ fn is_of_blank(message: Message) -> bool {
 impl<T: Transport> Wire<T> {
     /// The members that this node's candidates ask.
     pub(super) fn membership(&self) -> &Membership {
-        // There is always one.
+        // There is always a membership.
         self.memberships.first().unwrap_or_else(|| self.config.membership())
     }
 
@@ -88,7 +88,7 @@ impl<T: Transport> Wire<T> {
         if is_judged && is_other && from.epoch.number == 0 {
             let is_member = from.proved && self.membership().position(&from.who.name).is_some();
             let is_changed = self.membership().id().number > 0;
-            // A blank sends messages for the epoch of its settings until it has entered one.
+            // A blank sends messages for the epoch of its settings until it has entered an epoch.
             if (is_changed || !is_member) && messages.clone().flatten().any(is_of_blank) {
                 return hears;
             }

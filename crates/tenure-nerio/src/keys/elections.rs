@@ -84,7 +84,7 @@ impl Elections {
             Some(begin) => ElectionName::new(begin).map(Which::Beginning),
             None => ElectionName::new(pattern).map(Which::Only),
         };
-        // Every part is a name, as the constructor has checked.
+        // The constructor has checked that every part is a name.
         self.0.split(',').filter_map(|pattern| which(pattern).ok()).collect()
     }
 

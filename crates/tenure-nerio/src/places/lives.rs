@@ -19,9 +19,9 @@ const LATELY: Duration = Duration::from_secs(120);
 struct Life {
     inc: Inc,
     address: SocketAddr,
-    /// Time of its first datagram.
+    /// Time of the first datagram of this life.
     first: Time,
-    /// Time of its last datagram.
+    /// Time of the last datagram of this life.
     last: Time,
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-/// Time after which a look-up gives no answer for now.
+/// Time after which a look-up counts as unanswered for now.
 const PATIENCE: Duration = Duration::from_secs(5);
 const ADDRESSES_MAX: usize = 8;
 

@@ -105,7 +105,8 @@ pub(super) struct Places {
     listed: BTreeSet<NodeName>,
     reach: Reach,
     looked: mpsc::UnboundedReceiver<LookUpResult>,
-    /// Sender of each task. Waiting for a look-up never ends while this one exists.
+    /// The sender that each task clones. While it exists, the channel stays open, and a wait for a
+    /// look-up never ends early.
     sender: mpsc::UnboundedSender<LookUpResult>,
 }
 

@@ -135,7 +135,7 @@ async fn unresolved_name_is_trouble() {
         let refused = Err("refused".to_owned());
         places.on_looked(LookUpResult { member: name("a"), nth: 0, found: refused });
         let told = troubles(&places);
-        let words = if known { "where it was is tried" } else { "see to its DNS record" };
+        let words = if known { "tries the last known address" } else { "see to its DNS record" };
         assert!(told.len() == 1 && told[0].contains(words), "{told:?}");
         let (told, changed) = found(&mut places, "a", &["10.0.0.1:1"]);
         assert_eq!((&told[0][..], changed), ("a is at 10.0.0.1:1, says a.invalid:1", !known));
@@ -155,11 +155,14 @@ async fn keyed_member_may_be_anywhere() {
         told.map(|notice| notice.to_string())
     };
     let moved = told("192.0.2.7:9", false).unwrap();
-    assert!(moved.starts_with("b sends from 192.0.2.7:9, and by members here it is at 10.0.0.2:1"));
+    assert!(moved.starts_with("b sends from 192.0.2.7:9, but members here has b at 10.0.0.2:1"));
     assert_eq!(told("192.0.2.7:9", true), None);
     for keyed in [true, false] {
         let exchanged = told("10.0.0.1:1", keyed).unwrap();
-        assert!(exchanged.starts_with("b answers at 10.0.0.1:1, and by members here that is a"));
+        assert!(
+            exchanged
+                .starts_with("b answers at 10.0.0.1:1, but members here has a at that address")
+        );
         assert_eq!(told("10.0.0.2:1", keyed), None);
     }
 }
@@ -176,8 +179,8 @@ async fn failed_name_is_reported() {
     assert_eq!(
         (notices[0].to_string(), changed),
         (
-            "a is not found: a.invalid:1 does not resolve (Name or service not known); it is \
-             looked up again. Correct the name, or see to its DNS record"
+            "a is not found: a.invalid:1 does not resolve (Name or service not known); this \
+             node looks the name up again. Correct the name, or see to its DNS record"
                 .to_owned(),
             false
         )
@@ -193,7 +196,11 @@ async fn failed_name_is_reported() {
     assert_eq!(places.address(seconds(1), &name("a")), Some(at("10.0.0.1:1")));
     assert_eq!(found(&mut places, "a", &["10.0.0.1:1"]), (Vec::new(), false), "no news");
     let (notices, changed) = places.on_looked(fails());
-    assert!(notices[0].to_string().contains("where it was is tried"), "{}", notices[0]);
+    assert!(
+        notices[0].to_string().contains("this node tries the last known address"),
+        "{}",
+        notices[0]
+    );
     assert!(!changed && places.explain(silent()) == silent());
     let told = found(&mut places, "a", &["10.0.0.9:1"]);
     assert_eq!(told, (vec!["a is at 10.0.0.9:1, says a.invalid:1".to_owned()], true));

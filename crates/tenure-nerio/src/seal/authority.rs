@@ -17,8 +17,8 @@ pub enum Authority {
 
 impl Authority {
     /// Whether the incarnation `inc` with this key may speak as `who`: no process speaks as another
-    /// incarnation, and no application as a member. `is_member` if a membership has the name of
-    /// `who`.
+    /// incarnation, and no application as a member. `is_member` says whether a membership has the
+    /// name of `who`.
     pub(crate) fn may_be(&self, inc: Inc, who: &Who, is_member: bool) -> bool {
         who.inc == inc && (*self == Self::Cluster || !is_member)
     }

@@ -11,8 +11,8 @@ const OTHERS_MAX: usize = 64;
 const AGAIN: Duration = Duration::from_millis(50);
 /// Silence after which a contact that sends without a key is greeted again.
 const NO_KEY_YET: Duration = Duration::from_millis(250);
-/// Number of unanswered hellos, and the span that they must cover, after which a node that has
-/// shown a key may have been restarted without one.
+/// After so many unanswered hellos over at least this span, a node that has shown a key may have
+/// been restarted without a key.
 const GONE: (u32, Duration) = (3, Duration::from_secs(1));
 
 /// Whether a node last heard at `heard` may have been restarted without a key.
@@ -22,13 +22,13 @@ pub(super) fn is_long(now: Time, heard: Time) -> bool {
 
 #[derive(Default)]
 pub(super) struct Contact {
-    /// Time and number of the last hello to it.
+    /// Time and number of the last hello to the contact.
     greeted: Option<(Time, u64)>,
     answered: Option<u64>,
     unanswered: Option<(Time, u32)>,
-    /// Time of the first datagram to it without an answer.
+    /// Time of the first datagram to the contact without an answer.
     silent: Option<Time>,
-    /// Whether the contact has sent without a key, and shown none since.
+    /// Whether the contact has sent without a key, and has shown no key since.
     unsealed: bool,
     /// Latest datagram, not sealed yet, which waits for a welcome.
     pub(super) waiting: Option<Vec<u8>>,
@@ -64,8 +64,8 @@ impl Contact {
         self.unsealed = true;
     }
 
-    /// Whether a node that has shown no key has none: it sends without a key, or does not answer a
-    /// hello.
+    /// Whether a node that has shown no key counts as a node without a key: it sends without a key,
+    /// or does not answer a hello.
     pub(super) fn has_no_key(&self, now: Time) -> bool {
         self.unsealed || self.unanswered.is_some_and(|(since, _)| now.since(since) >= AGAIN)
     }
@@ -114,7 +114,7 @@ impl Contacts {
         self.members.contains(&address)
     }
 
-    /// The contact at `address`; forgets another one for it if need be.
+    /// The contact at `address`; forgets another contact if there is no room.
     pub(super) fn admit(&mut self, address: SocketAddr) -> &mut Contact {
         if !self.all.contains_key(&address) && self.all.len() >= self.members.len() + OTHERS_MAX {
             let others = self.all.iter().filter(|(other, _)| !self.members.contains(other));

@@ -130,7 +130,7 @@ impl Seal {
         })
     }
 
-    /// Window and name that a new session takes over from the session before. The numbers of a
+    /// Window and name that a new session takes over from the previous session. The numbers of a
     /// process go on when it uses another key.
     fn continued(&self, public: &[u8; 32], counter: u64) -> (Window, Option<NodeName>) {
         let known = self.sessions.get(id(public));

@@ -245,7 +245,7 @@ impl Seal {
             return send(to, plain);
         }
         if cannot_greet {
-            let why = "it has not shown its key, and this node has none that it could have, too";
+            let why = "it has not shown its key, and this node has no key that it could share";
             return Err(io::Error::new(io::ErrorKind::NotConnected, why));
         }
         if member || !known {

@@ -167,7 +167,7 @@ fn a_member_talks_to_itself() {
     for packet in &sent {
         assert_eq!(net.give(packet), Err(DropReason::Replayed));
     }
-    // A member cannot repeat its datagrams to another one.
+    // A member cannot repeat its datagrams to another member.
     net.say(A, B, "fences");
     assert_eq!(net.settle(), ["fences"]);
     for packet in net.sent.clone().iter().skip(sent.len()).filter(|packet| packet.from == at(A)) {

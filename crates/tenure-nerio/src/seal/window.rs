@@ -5,7 +5,7 @@
 pub(super) const BITS: u64 = 1_024;
 const WORDS: usize = BITS as usize / 64;
 
-/// The newest number, and the [`BITS`] before it that have come.
+/// The newest number, and which of the [`BITS`] numbers before it have come.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Window {
     /// Newest number plus one; zero before the first.

@@ -24,7 +24,7 @@ use super::*;
 
 type Number = u64;
 
-/// A name in a directory that came or, without a number, went; both at once for a rename.
+/// Names that appeared in a directory or, without a number, disappeared; a rename is both at once.
 type Change = Vec<(String, Option<Number>)>;
 
 /// The files of a state directory that is found on a disk; `None` without one.

@@ -128,7 +128,8 @@ pub enum Grants {
     Torn(Tear),
 }
 
-/// An open state directory. No other process has it while this or a [`Flusher`] of it lives.
+/// An open state directory. No other process has the directory while this value or a [`Flusher`] of
+/// it lives.
 ///
 /// ```
 /// use tenure_nerio::state::{Grantor, Memory, StateDir};
@@ -199,8 +200,8 @@ impl StateDir {
     ///
     /// After an error the previous entry is still valid, and a later write may succeed. Nothing
     /// that depends on a record may leave before this call has returned `Ok`. The call fails if the
-    /// table of grants was cut off. [`Flusher::check`] checks whether the next start would find it
-    /// and everything else.
+    /// table of grants was cut off. [`Flusher::check`] checks whether the next start would find the
+    /// table and everything else.
     pub fn write(&mut self, record: &Record) -> Result<(), WriteError> {
         let directory = &self.shared.directory;
         match record {

@@ -35,7 +35,7 @@ pub(super) struct Entry {
     pub(super) torn: bool,
 }
 
-/// The offset in its pair of the slot for this sequence, in bytes.
+/// The offset of this sequence's slot in its pair, in bytes.
 pub(super) fn offset(sequence: u64) -> u64 {
     (sequence % 2) * SLOT as u64
 }

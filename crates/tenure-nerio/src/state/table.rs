@@ -312,7 +312,8 @@ impl Table {
 }
 
 /// Checks that the table was not cut off: a write behind the cut would hide that other grants are
-/// gone. Does not check that the name leads to the table, as that may end between check and write.
+/// gone. Does not check that the name leads to the table, because that may change between check and
+/// write.
 fn check_length(directory: &Directory, file: &File) -> Result<(), WriteError> {
     if !directory.is_whole(GRANTS, file) {
         directory.check_file(GRANTS)?;

@@ -676,7 +676,7 @@ fn cut_identity_is_written_anew() {
 }
 
 /// The lock and the identity belong to the memory like the grants: without the lock another process
-/// may have it as well, without the identity the next start believes none of the grants.
+/// may use the memory as well, and without the identity the next start believes none of the grants.
 #[test]
 fn missing_lock_or_identity_is_noticed() {
     for name in [".held", IDENTITY.name] {

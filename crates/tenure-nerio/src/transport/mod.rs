@@ -31,7 +31,7 @@ pub trait Transport: Send + 'static {
         buffer: &mut [u8],
     ) -> Poll<io::Result<(usize, SocketAddr)>>;
 
-    /// Forgets what the last datagram showed, because it is or may be forged.
+    /// Forgets what the last datagram showed, because that datagram is, or may be, forged.
     fn disbelieve(&mut self) {}
 }
 

@@ -131,7 +131,8 @@ impl Udp {
         self
     }
 
-    /// Registers with the runtime in which it is used, not that in which it was made.
+    /// Registers the socket with the runtime in which it is used, not with the runtime in which it
+    /// was made.
     fn watch(&mut self) -> io::Result<()> {
         if self.watched.is_none() {
             self.watched = Some(Watched::new(self.socket.try_clone()?)?);

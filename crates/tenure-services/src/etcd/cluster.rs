@@ -128,7 +128,8 @@ impl Cluster {
         self.folder.path()
     }
 
-    /// The token that keeps clusters apart whose members find each other's ports.
+    /// The token of the cluster, which keeps clusters apart if members of one cluster find the
+    /// ports of another.
     pub(super) fn token(&self) -> String {
         token(self.folder())
     }

@@ -29,7 +29,7 @@ pub struct Host {
 /// TLS between clients and members, but not among members. PEM files.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// The members' certificate, good for their addresses.
+    /// The members' certificate, valid for their addresses.
     pub certificate: PathBuf,
     pub key: PathBuf,
     pub authority: PathBuf,

@@ -26,8 +26,9 @@ pub struct Cluster {
     folder: TempDir,
 }
 
-/// A way to all brokers of a cluster. A test can cut the way, and so cut off some clients and not
-/// others. Brokers name each other to these clients by addresses on the same way.
+/// The relays through which some clients reach all brokers of a cluster. A test can cut these
+/// relays, and so cut off these clients and no others. Brokers tell these clients the addresses of
+/// the same relays.
 #[derive(Clone, Copy, Debug)]
 pub struct Way<'a> {
     relays: &'a [Relay],

@@ -27,7 +27,7 @@ pub enum Security {
     Plain,
     /// TLS. PEM files.
     Tls {
-        /// The brokers' key and certificate, good for their addresses, in one file.
+        /// The brokers' key and certificate, valid for their addresses, in one file.
         identity: PathBuf,
         /// The authority of the clients' certificates: brokers refuse clients without such a
         /// certificate.

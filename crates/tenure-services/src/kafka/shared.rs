@@ -112,7 +112,7 @@ impl Shared {
         self.open.to_string()
     }
 
-    /// Its address for ann.
+    /// The address at which `ann` logs in.
     pub fn guarded(&self) -> String {
         self.guarded.to_string()
     }

@@ -20,7 +20,7 @@ pub struct ClusterConfig {
 /// TLS between clients and servers, but not among servers. PEM files.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// The servers' certificate, good for their addresses.
+    /// The servers' certificate, valid for their addresses.
     pub certificate: PathBuf,
     pub key: PathBuf,
     /// The authority of the clients' certificates. If set, servers refuse clients without such a
@@ -84,7 +84,7 @@ impl ClusterConfig {
         }
         if !others.is_empty() {
             // Name a port without a server: servers tell each other the addresses of third servers,
-            // and would connect to those past a relay that a test has cut.
+            // and would bypass a relay that a test has cut.
             let routes: Vec<_> =
                 others.iter().map(|other| format!("    \"nats-route://{other}\"\n")).collect();
             let _ = writeln!(

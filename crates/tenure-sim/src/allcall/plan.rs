@@ -59,7 +59,7 @@ pub struct Settings {
     /// Whether no participant stops, ends or leaves, so that checks use close bounds.
     pub steady: bool,
     /// The participants whose wall clocks are off by more than K at times, a bit each; and whether
-    /// so far that all others must notice.
+    /// they are off so far that all others must notice.
     pub wrong: (u64, bool),
     /// The participant with other times, if any.
     pub odd: Option<usize>,

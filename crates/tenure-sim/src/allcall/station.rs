@@ -1,5 +1,5 @@
-//! A server of the bus: it delivers each packet to all of its clients, the publisher included, in
-//! one order, and to the other servers, which deliver it to theirs.
+//! A server of the bus, which delivers each packet to all of its clients, the publisher included,
+//! in one order, and passes the packet to the other servers, which deliver it to their clients.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ impl Station {
         Self { clients: BTreeMap::new(), others, asker }
     }
 
-    /// The asker's questions before a call: in the caller's name, of later rounds than any call's
-    /// and with other times, and in more names than a reply answers.
+    /// The asker's questions before a call: questions in the caller's name, of later rounds than
+    /// any call and with other times; and questions in more names than a reply answers.
     fn asks(&self, packet: &Packet) -> Vec<Arc<Packet>> {
         let Body::Call(call) = &packet.body else { return Vec::new() };
         if !self.asker || call.part.number > 0 {

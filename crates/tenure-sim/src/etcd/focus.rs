@@ -27,7 +27,7 @@ pub enum Focus {
     Compacted,
 }
 
-/// The foci of a sixteenth of the worlds each; the other worlds are broad.
+/// Each focus has a sixteenth of the worlds; the other worlds are broad.
 const FOCUSES: [Focus; 7] = [
     Focus::Terms,
     Focus::Terms,

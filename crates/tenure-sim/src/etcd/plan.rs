@@ -22,7 +22,8 @@ const DRIFTS: [u32; 6] = [100_000_000, 100_000_000, 100_000_000, 20_000_000, 1_0
 const OPERATIONS: u64 = 0x6f70_6572;
 /// Salt of the draw of snapshots for lagging members.
 const SNAPSHOTS: u64 = 0x736e_6170;
-/// Salt of the draw that decides on missing rights and room at changes of etcd's leader.
+/// Salt of the draw that decides whether rights and room are often missing when etcd's leader
+/// changes.
 const REFUSES: u64 = 0x7265_6675;
 /// Salt of the draw of exhausted revisions.
 const EXHAUSTS: u64 = 0x656e_6473;

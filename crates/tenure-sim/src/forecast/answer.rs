@@ -254,7 +254,8 @@ impl fmt::Display for Note {
             ),
             Self::NoSpare { nodes } => write!(
                 f,
-                "with {nodes} {} the loss of one stops the election; three survive it",
+                "with {nodes} {} the loss of one node stops the election; three nodes survive such \
+                 a loss",
                 if *nodes == 1 { "node" } else { "nodes" }
             ),
             Self::Even { nodes } => write!(

@@ -15,7 +15,7 @@ use tenure_core::nerio::Command;
 
 /// The longest time at the beginning in which datagrams are counted, with all nodes awake.
 const COUNTED: Duration = Duration::from_secs(60);
-/// Time for which a process that is restarted on purpose runs on after its resignation.
+/// A process that is restarted on purpose runs on for this time after its resignation.
 pub(super) const FAREWELL: u64 = 500_000_000;
 
 /// An event of a node.

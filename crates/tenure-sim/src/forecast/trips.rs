@@ -15,7 +15,7 @@ const ROUNDS: usize = 12;
 /// The distribution of round trips between two nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RoundTrips {
-    /// Equally likely, the shortest first, in nanoseconds.
+    /// Equally likely round trips in nanoseconds, the shortest first.
     quantiles: Arc<[u64]>,
 }
 

@@ -33,7 +33,7 @@ pub enum Fault {
     Replica(u64),
     /// Readers of a partition cannot pass its present end.
     Barrier(u32),
-    /// Later records have no leader epoch, or one that is far too high, or their own again.
+    /// Later records have no leader epoch, or a far too high one, or again their own.
     Epochs(Epochs),
     /// A stranger writes to a partition.
     Stray(Stray, u32),
@@ -82,7 +82,7 @@ pub enum Topic {
 struct Log {
     epoch: u32,
     told: Epochs,
-    /// Start of each later epoch, for readers from an earlier one.
+    /// Start of each later epoch, for readers that come from an earlier epoch.
     starts: Vec<(u32, u64)>,
     records: VecDeque<Record>,
     /// Next offset.

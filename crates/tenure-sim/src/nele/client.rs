@@ -26,7 +26,7 @@ pub struct Manner {
     pub notices: bool,
     /// Whether the client passes on late records of an earlier reading.
     pub late: bool,
-    /// Number of records before the found end at which the client begins to read.
+    /// The client begins to read this number of records before the end that it found.
     pub backlog: u64,
     /// Whether the client never announces that it leaves.
     pub silent: bool,

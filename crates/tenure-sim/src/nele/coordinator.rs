@@ -27,9 +27,9 @@ pub struct Coordinator {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Seat {
     member: Member,
-    /// End of its session.
+    /// End of the member's session.
     until: Time,
-    /// Partitions of its share.
+    /// Partitions of the member's share.
     target: BTreeSet<u32>,
     /// Partitions that the coordinator gave to the member, or that the member reported.
     has: BTreeSet<u32>,

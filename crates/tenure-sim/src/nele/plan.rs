@@ -36,8 +36,8 @@ pub struct Settings {
     pub takeover: u64,
     /// The process with a longer T than the others, if any.
     pub unlike: Option<usize>,
-    /// Span of true time after which no process that was last heard as leader, or that might have
-    /// led, still leads.
+    /// Span of true time after which a process that was last heard as leader, or that might have
+    /// led, certainly no longer leads.
     pub heard: u64,
     /// Longest time from a partition's move until its next owner leads, if no record is lost.
     pub changes: u64,

@@ -22,7 +22,7 @@ pub(super) struct Readings {
 /// A life with another T, as far as the process heard it.
 #[derive(Clone, Copy, Debug)]
 struct OtherTerms {
-    /// Time of the life's first record, without a later break in which the life could not have led.
+    /// Time of the life's first record since the last gap in which the life cannot have led.
     first: Time,
     /// Latest end of the life's leadership, according to its records.
     until: Time,

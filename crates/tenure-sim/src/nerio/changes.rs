@@ -16,7 +16,7 @@ use crate::scenario::plan::{known, repeatedly};
 use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, DiskFate, Incident, Site};
 
-/// Draws for the changes.
+/// Stream of draws for the changes.
 const DRAWS: u64 = 8;
 /// The longest pause of a member before it proposes, or asks again.
 const PAUSE_MAX: Duration = Duration::from_secs(30);

@@ -26,7 +26,7 @@ pub enum Own<'a> {
         who: &'a Who,
         fence: Fence,
         timestamp: &'a QuorumTimestamp,
-        /// Number of its earlier edicts.
+        /// Number of earlier edicts of this leadership.
         counter: u64,
     },
     /// A message is sent.

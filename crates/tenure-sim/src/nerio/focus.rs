@@ -45,11 +45,11 @@ const COPIES: u64 = 0x636f_7079;
 const CHANGE: u64 = 0x6368_616e;
 /// Salt of the draw that makes worlds in which clocks are set back.
 const SET_BACK: u64 = 0x6261_636b;
-/// Draws for other events of two memories of one member.
+/// Stream of draws for other events of two memories of one member.
 const ENCOUNTERS: u64 = 4;
-/// Draws for members with missing directories.
+/// Stream of draws for members with missing directories.
 const ABSENCES: u64 = 6;
-/// Draws for the late member of a founding.
+/// Stream of draws for the late member of a founding.
 const LATE: u64 = 5;
 /// Salt of the draw that makes worlds in which all directories are lost.
 const ALL_LOST: u64 = 0x616c_6c6c;

@@ -13,7 +13,7 @@ use crate::world::conditions::{Conditions, Incident, Site};
 
 /// Salt of the draw that makes worlds with other lists.
 const LISTS: u64 = 0x6c69_6e65;
-/// Draws for the lists.
+/// Stream of draws for the lists.
 const DRAWS: u64 = 7;
 /// Number of a name without a node, far above the numbers of nodes.
 const NOBODY: usize = 25;

@@ -18,7 +18,7 @@ impl Source for Worlds {
         plan::draw(seed, self.climate)
     }
 
-    /// Nerio needs no flag, as the default protocol of worlds.
+    /// Nerio needs no flag, because it is the default protocol of worlds.
     fn flags(&self) -> String {
         match self.climate {
             Climate::Any => String::new(),

@@ -61,7 +61,7 @@ pub trait WithParts: Scenario {
         Some(0)
     }
 
-    /// The longest allowed vacancy on a node's side of a cut, and the instant before which none is
+    /// The longest allowed vacancy on a node's side of a cut, and the instant from which it is
     /// counted. `None` if this world has no bound.
     fn vacant_most(check: &Check<'_, Self>, node: usize, election: usize) -> Option<(u64, u64)>;
 }

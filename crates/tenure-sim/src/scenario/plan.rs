@@ -127,7 +127,7 @@ impl<Node, Own> Plan<Node, Own> {
         Self { conditions, nodes, elections, settled, retired, reluctance, calm, bounded, own }
     }
 
-    /// Number of incidents and end of each part of the world, for people.
+    /// The number of incidents and the end of each part of the world, as text for people.
     #[must_use]
     pub fn times(&self) -> String {
         let seconds = |at: u64| at as f64 / 1e9;

@@ -66,9 +66,9 @@ pub struct RegionalVoters {
     stirred: u64,
     /// Draws that began after this time, or after the last split or heal.
     draws: BTreeSet<Ballot>,
-    /// Nodes that each node knows: the time from which, and the time until which it seeks one that
-    /// it has dropped. Two nodes that have forgotten each other and have no common acquaintance
-    /// cannot find each other.
+    /// Nodes that each node knows, each with the time of their meeting, and the time until which
+    /// the node seeks it after dropping it. Two nodes that have forgotten each other and have no
+    /// common acquaintance cannot find each other.
     known: BTreeMap<(usize, usize), (u64, u64)>,
 }
 
@@ -87,7 +87,7 @@ impl RegionalVoters {
         self.account.written[node] = Some(memory.clone());
     }
 
-    /// Records that a node knows another one.
+    /// Records that a node knows another node.
     fn meet(&mut self, pair: (usize, usize), now: u64) {
         let known = self.known.entry(pair).or_default();
         let since = if now < known.1 { known.0 } else { now };

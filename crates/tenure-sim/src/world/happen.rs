@@ -155,7 +155,7 @@ impl<G: System> World<G> {
         let count = this.inputs;
         self.system.see(&context, Occurrence::Handled { node, core, timer })?;
         if self.nodes[node].held.is_none() && self.hits(Kind::Pause, node, count) {
-            // A pause right after the clock was read. Most are short.
+            // A pause right after the clock was read. Most pauses are short.
             let draw = self.fate.draw(Kind::Pause, node, count);
             let unit = self.conditions.unit;
             let longest = if draw.is_multiple_of(4) { unit * 3 } else { unit / 4 };

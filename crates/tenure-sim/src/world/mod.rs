@@ -227,7 +227,7 @@ struct Machine<G: System> {
     flushing: VecDeque<(Ticket, Rec<G>)>,
     /// Time at which the last flush ends.
     flushed_at: u64,
-    /// Time of its timer.
+    /// Time of the node's timer.
     wake: Option<u64>,
     /// A deadline at or before which the timer expires, if known.
     woken_for: Option<Time>,

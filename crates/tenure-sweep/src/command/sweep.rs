@@ -51,7 +51,7 @@ fn number(text: &str) -> Result<u64, String> {
     Ok(number as u64)
 }
 
-/// Parses a seed: a number, or any other text, which is mixed into one.
+/// Parses a seed: a number, or any other text, which is mixed into a number.
 fn seed(text: &str) -> Result<u64, String> {
     let mixed = |seed, byte: u8| tenure_sim::rng::mix(seed ^ u64::from(byte));
     // The shift leaves room for the seeds of the worlds that follow.

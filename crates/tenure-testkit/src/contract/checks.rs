@@ -125,7 +125,7 @@ pub fn a_duplicate_changes_no_standing<S: Subject>() {
 }
 
 /// The state stays within the configured limits, whatever messages arrive. The length of the
-/// `Debug` text measures the state, as it shows everything that a core keeps.
+/// `Debug` text measures the state, because this text shows everything that a core keeps.
 pub fn memory_is_bounded_by_the_configuration<S: Subject>() {
     let mut core = S::core(0);
     let mut now = S::origin(0);

@@ -100,7 +100,7 @@ async fn lead<C: Class>(election: &Election<C>, value: &str) -> Leadership<C> {
 }
 
 /// Waits until a campaign waits behind the leader of this id. Returns at once where leaders may
-/// overlap, as no campaign waits there.
+/// overlap, because no campaign waits there.
 async fn stands_behind<C: Class>(campaign: &mut Campaign<C>, id: &str) {
     if !C::EXCLUSIVE {
         return;

@@ -5,7 +5,7 @@ use std::fmt;
 pub(crate) const NODES: usize = 3;
 pub(crate) const RUNNERS: usize = 3;
 
-/// A participant's place in the network. The nodes are the first ones.
+/// A participant's place in the network. The nodes come first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Host(usize);
 

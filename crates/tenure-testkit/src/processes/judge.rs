@@ -1,4 +1,4 @@
-//! The judge: reads the journal and says whether two CMDs ever ran at once, or one beyond its
+//! The judge: reads the journal and says whether two CMDs ever ran at once, or a CMD ran beyond its
 //! lease.
 //!
 //! Lines have the order of their writes, and each clock reading was taken before its write. By both
@@ -51,7 +51,7 @@ pub enum ViolationKind {
     Unreadable,
     /// A leadership wrote after the next one had begun.
     Overlap,
-    /// By the clock, a leadership began before the last reading of the leadership before it.
+    /// By the clock, a leadership began before the last clock reading of the previous leadership.
     ClockOverlap,
     /// Two leaderships have the same fence.
     SameFence,

@@ -70,7 +70,7 @@ impl NamedHosts {
     }
 
     /// Starts the name server in the namespace that joins all others. Only a thread enters the
-    /// namespace, as a process with several threads cannot.
+    /// namespace, because a process with several threads cannot.
     fn start_server(&self) {
         let hub = self.namespaces.hub();
         run(&format!("ip -n {hub} address add {SERVER}/24 dev bridge"));

@@ -30,8 +30,8 @@ impl Namespaces {
         // Several tests of one process may run at once.
         let nth = MADE.fetch_add(1, Ordering::Relaxed);
         let created = Self { prefix: format!("tnr{}-{nth}", std::process::id()) };
-        // Delete what an earlier process with this process id left, which was killed before its
-        // cleanup.
+        // Delete the namespaces that an earlier process with this process id left when it was
+        // killed before its cleanup.
         created.delete();
         let hub = created.name(HUB);
         run(&format!("ip netns add {hub}"));

@@ -204,7 +204,7 @@ impl<D: Deployment> Chaos<D> {
         })
     }
 
-    /// Ends all faults, and starts runners again that have ended.
+    /// Ends all faults, and starts ended runners again.
     fn heal(&mut self) {
         if let Some(network) = self.fleet.deployment.network() {
             network.heal();

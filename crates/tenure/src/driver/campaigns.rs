@@ -240,8 +240,8 @@ impl<C: SafetyClass> Campaigns<C> {
         }
     }
 
-    /// Reports for all that has ended in this election: others know of the end, or the lease has
-    /// run out.
+    /// Reports for each ended campaign and leadership of this election that others know of the end,
+    /// or that the lease has run out.
     pub fn released(&mut self, election: &ElectionName) {
         for campaign in self.leaving.remove(election).into_iter().flatten() {
             campaign.progress.send_modify(|progress| progress.released = true);

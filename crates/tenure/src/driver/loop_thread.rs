@@ -17,7 +17,7 @@ use crate::error::SystemError;
 use crate::request::{DriverHandle, Request, Timing};
 use crate::safety::SafetyClass;
 
-/// Notices that a slow listener may leave unread. Older ones are lost, and the listener learns
+/// Notices that a slow listener may leave unread. Older notices are lost, and the listener learns
 /// that.
 const NOTICES: usize = 256;
 
@@ -157,8 +157,8 @@ impl<N: Clone> Notices<N> {
         (Self { said: said.clone(), first: Arc::new(Mutex::new(Some(first))) }, said)
     }
 
-    /// Adds a listener. The first one gets all notices since the start, later ones all from now on.
-    /// A slow listener misses the oldest.
+    /// Adds a listener. The first listener gets all notices since the start, later listeners get
+    /// only new notices. A slow listener misses the oldest notices.
     #[must_use]
     pub fn listen(&self) -> broadcast::Receiver<N> {
         let first = self.first.lock().map(|mut first| first.take());

@@ -38,7 +38,9 @@ impl Repeats {
     pub fn is_new(&mut self, now: Time, kind: &'static str, about: &str, text: &str) -> bool {
         let lines = self.lines(now, kind, about, text);
         if lines == Some(LINES_MAX) {
-            tracing::warn!("{kind} {about}: more is left out for up to ten minutes");
+            tracing::warn!(
+                "{kind} {about}: the log leaves out more of these lines for up to ten minutes"
+            );
         }
         lines.is_some()
     }

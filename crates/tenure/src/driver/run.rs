@@ -140,7 +140,7 @@ impl<B: Backend> Loop<B> {
         let sampled = self.sample();
         let now = sampled.since_boot();
         // Check the deadline after every event: a flood leaves no pause in which the alarm is
-        // heard. The alarm alone proves nothing, as it may ring for an earlier deadline.
+        // heard. The alarm alone proves nothing, because it may ring for an earlier deadline.
         if let Some(due) = self.machine.core.due().filter(|due| *due <= now) {
             if let Some(pause) = Pause::of(due, now) {
                 self.machine.campaigns.paused(pause);

@@ -21,7 +21,7 @@ const LOCK: &str = "lock";
 /// does not remove it.
 const HELD: &str = ".held";
 
-/// Attempts to lock that file, which another process may remove in between.
+/// Attempts to lock [`HELD`], which another process may remove in between.
 const ATTEMPTS: u32 = 100;
 
 const HELD_TEXT: &[u8] =
@@ -58,7 +58,7 @@ impl Layout {
 /// The kernel holds the lock, on a file that only the owner can open. The lock ends with the
 /// process, whatever ends it, and no other process can take it. Removing other files does not break
 /// it. All files are reached through the open directory: if another directory takes its path, this
-/// process does not write into that one.
+/// process does not write into the other directory.
 #[derive(Debug)]
 pub struct Directory {
     fd: OwnedFd,
@@ -96,8 +96,8 @@ impl FileSize {
     }
 
     /// Reads the file `name` in the directory `at`, or with [`AtFlags::EMPTY_PATH`] the open file
-    /// `at`. Leaves its times out: since Linux 6.13 a write after a read of them gets a time of its
-    /// own, and takes the inode to the journal again, instead of once in a tick of the clock.
+    /// `at`. Does not read the file's times: since Linux 6.13 each write after such a read gets a
+    /// time of its own and takes the inode to the journal, instead of once in a tick of the clock.
     fn read(at: BorrowedFd<'_>, name: &str, flags: AtFlags) -> rustix::io::Result<Self> {
         match rustix::fs::statx(at, name, flags, StatxFlags::INO | StatxFlags::SIZE) {
             Ok(there) => {
@@ -291,7 +291,7 @@ impl Directory {
             .is_some_and(|(known, there)| known.id == there.id && known.bytes <= there.bytes)
     }
 
-    /// Removes the name of a file that is not the written one, so that the next start does not use
+    /// Removes the name of a file that is not the written file, so that the next start does not use
     /// it. If something else is missing, such as the lock, the name stays: another process may have
     /// put the file there for itself.
     pub fn distrust(&self, name: &str) {

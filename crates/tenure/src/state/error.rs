@@ -114,7 +114,7 @@ pub enum PathLoss {
     Missing { path: PathBuf, source: io::Error },
     #[error("another file or directory is at {path} now")]
     Replaced { path: PathBuf },
-    #[error("{why}; this node removed the file, so that no start believes it")]
+    #[error("{why}; this node removed the file, so that no later start uses it")]
     Removed { why: String },
     #[error("{path} was cut off: it has {bytes} bytes, and had {before}")]
     CutOff { path: PathBuf, bytes: u64, before: u64 },

@@ -13,7 +13,7 @@ use super::error::{Damage, Found, StateError};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Format {
     pub magic: [u8; 8],
-    /// The number of the format. Raise it when the layout changes; a test should hold the bytes.
+    /// The number of the format. Raise it when the layout changes; a test should compare the bytes.
     pub number: u32,
 }
 

@@ -158,7 +158,8 @@ async fn talk(path: &Path, request: &Request) -> io::Result<Result<Answer, Failu
     let mut answer = String::new();
     BufReader::new(stream.take(ANSWER_MAX)).read_line(&mut answer).await?;
     if answer.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ended without an answer"));
+        let why = "the process ended without an answer";
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why));
     }
     serde_json::from_str(&answer).map(Ok).map_err(io::Error::other)
 }
@@ -190,8 +191,8 @@ async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output =
         let path = path.display();
         let left = patience.saturating_sub(SILENT);
         failure::warn(&format!(
-            "no answer at the control socket {path} yet: {why}; this waits for {left:?} more at \
-             most"
+            "no answer at the control socket {path} yet: {why}; this command waits for {left:?} \
+             more at most"
         ));
     };
     tokio::select! {

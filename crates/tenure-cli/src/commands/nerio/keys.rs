@@ -137,7 +137,7 @@ fn lines(answer: &Value) -> String {
         text += &format!("{key}  {name} at {address}{more}, {of}, heard {heard:.1?} ago\n");
     }
     if let Some(more @ 1..) = answer["more"].as_u64() {
-        text += &format!("and {more} more, which were heard of before these\n");
+        text += &format!("and {more} more, which were heard earlier than these\n");
     }
     for one in answer["unsealed"].as_array().into_iter().flatten() {
         let heard = Duration::from_millis(one["heard_ms"].as_u64().unwrap_or_default());
@@ -193,7 +193,7 @@ mod tests {
              11111111  survey at 10.0.0.9:2 and 2 more, with the key of the cluster, heard 30.0ms \
              ago\n\
              22222222  - at 10.0.0.9:5, of billing for billing/* (ask), heard 20.0ms ago\n\
-             and 2 more, which were heard of before these\n\
+             and 2 more, which were heard earlier than these\n\
              no key    c at 10.0.0.3:7101, heard 250.0ms ago\n\
              1 uses 22222222 still\n"
         );

@@ -82,7 +82,7 @@ fn end<T>(
     }
     if !missing.is_empty() && !context.json {
         failure::warn(&format!(
-            "entries that only they know may be missing: {}",
+            "entries that only these members know may be missing: {}",
             missing.join("; ")
         ));
     }

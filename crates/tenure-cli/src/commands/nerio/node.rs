@@ -60,7 +60,7 @@ pub(in crate::commands) async fn run(
         ended = Service::new(key_file, None).serve(&node, notices, &mut control, hear) => {
             ended?;
             let what = "the node ended by itself";
-            return Err(Failure::new(Exit::Bug, what, "report it with the log"));
+            return Err(Failure::new(Exit::Bug, what, "report this error with the log"));
         }
         never = manager.hear_that(async || node.counters().await.is_some()) => match never {},
     };

@@ -47,7 +47,7 @@ pub(in crate::commands) fn run(
     Ok(Exit::Done)
 }
 
-/// A warning about a lost member that was recovered before those that are not lost, which know
+/// A warning about a lost member that was recovered before the intact members: only those know
 /// whether there was a cluster, and its fences.
 fn early(settings: &RecoverSettings) -> Option<String> {
     let names = settings.cluster.config.names();
@@ -88,7 +88,7 @@ fn high(floor: Fence, now: u64) -> Option<String> {
     })
 }
 
-/// The command line for another member, with the same word and floor.
+/// The command line for another member, with the same confirmation and floor.
 fn again(
     other: &NodeName,
     settings: &RecoverSettings,

@@ -15,9 +15,9 @@ const LOOK: Duration = Duration::from_millis(100);
 const BEGINS: Duration = Duration::from_secs(2);
 
 impl<K: Class> Runner<K> {
-    /// Waits until a process leads that did not lead before, and for [`BEGINS`] more. An earlier
-    /// leader is not enough, because it may be about to end, like this process. Also resolves when
-    /// no other process could lead.
+    /// Waits until a process begins to lead, and for [`BEGINS`] more. An earlier leader is not
+    /// enough, because it may be about to end, like this process. Also resolves when no other
+    /// process could lead.
     pub(super) fn follower(&self) -> Later<'static, ()> {
         let participant = Rc::clone(&self.participant);
         let since = clock::now();

@@ -250,7 +250,8 @@ impl Process {
 }
 
 fn lost(error: &tokio::task::JoinError) -> Failure {
-    Failure::new(Exit::Bug, format!("a runner ended by itself: {error}"), "report it with the log")
+    let what = format!("a runner ended by itself: {error}");
+    Failure::new(Exit::Bug, what, "report this error with the log")
 }
 
 fn already() -> Answer {

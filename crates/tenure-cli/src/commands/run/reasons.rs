@@ -26,8 +26,8 @@ pub(super) fn of_loss<K: Class>(runner: &Runner<K>, leadership: &Leadership<K>) 
     why.map_or_else(String::new, |why| format!("; {why}{may_be}"))
 }
 
-/// The end of a line about a CMD that ignored SIGTERM. After the end of a lease the kill may have
-/// come without SIGTERM, so only a stop shows that.
+/// The end of a line about a CMD that ignored SIGTERM. Only a stop shows that: at the end of a
+/// lease SIGKILL may have come without SIGTERM.
 pub(super) fn of_kill(outcome: &Outcome, grace: Duration) -> String {
     match outcome {
         Outcome { ended: Some(Ended::Signal(9)), why: Why::Stopped } => format!(

@@ -151,8 +151,8 @@ impl Reporter {
         let id = &self.id;
         let election = &self.election;
         self.warn(&format!(
-            "{id} does not lead {election} any more, before --hold is over, so that another \
-             candidate may run CMD again: {why}"
+            "{id} lost {election} before --hold was over, and another candidate may run CMD again: \
+             {why}"
         ));
     }
 

@@ -262,11 +262,15 @@ pub(super) fn rest(late: u32) -> Option<Duration> {
 }
 
 fn ended(error: &CampaignError) -> Failure {
-    Failure::new(Exit::Bug, format!("the campaign ended: {error}"), "report it with the log")
+    Failure::new(
+        Exit::Bug,
+        format!("the campaign ended: {error}"),
+        "report this error with the log",
+    )
 }
 
 impl<K: Class> Runner<K> {
-    /// Answers a request while another process leads, or none.
+    /// Answers a request while another process, or no process, leads.
     pub(super) fn answer(&self, Call { request, reply, .. }: Call, waiting: Option<&Waiting>) {
         let answer = match request {
             Request::Status => return self.tell(self.reporter.waiting(waiting), None, reply),

@@ -87,9 +87,9 @@ start at --fence-floor. The command prints the command line for the other member
 that all of them need.
 
 The command refuses if starting the nodes is enough, if a node uses the directory, if --lost names \
-this member and its directory is intact, or the reverse, if the directory holds a fence above \
---fence-floor, and if the members of its cluster were ever changed. All steps are in \
-docs/operations.md under \"Too many lost directories\".
+this member although its directory is intact, if --lost leaves this member out although its \
+directory is lost, if the directory holds a fence above --fence-floor, and if the members of its \
+cluster were ever changed. All steps are in docs/operations.md under \"Too many lost directories\".
 
 Example:
   tenure node recover --name c --state /var/lib/tenure/c --config tenure.toml \\

@@ -27,7 +27,8 @@ pub fn is_elsewhere(layers: &mut Layers<'_>) -> Result<bool, Failure> {
     match layers.required(&table::REMOTE)? {
         false if timeout => {
             let what = "--timeout is for orders over the network, and --remote is not given";
-            let fix = "give --remote, or remove --timeout: a runner of this machine has 90 s";
+            let fix = "give --remote, or remove --timeout: a runner of this machine always has 90 \
+                       s to step down";
             Err(layers.origins.usage(what, fix, &[table::TIMEOUT.spec.name]))
         }
         remote => Ok(remote),

@@ -45,7 +45,7 @@ impl RecoverSettings {
         self.lost.contains(&self.name)
     }
 
-    /// Whether no member is left that remembers.
+    /// Whether no member with a memory is left.
     #[must_use]
     pub fn all_lost(&self) -> bool {
         self.lost.len() == self.cluster.config.members.len()

@@ -44,7 +44,7 @@ impl Explain {
             ConnectError::Silent { .. } | ConnectError::Failed { .. } => return self.silent(&what),
             ConnectError::Refused { asks, .. } => (Exit::Usage, self.proofs(), self.login(*asks)),
             ConnectError::Login { .. } => {
-                (Exit::Usage, self.proofs(), "correct what this process logs in with".into())
+                (Exit::Usage, self.proofs(), "correct the login of this process".into())
             }
             ConnectError::NoTls => {
                 let fix = "write nats:// for this server in --servers, without --cacert, --cert \
@@ -52,7 +52,7 @@ impl Explain {
                 (Exit::Usage, &["servers"], fix.into())
             }
             ConnectError::Tls { .. } if !server.is_secure() => {
-                what += "; it wants TLS, and --servers says nats://";
+                what += "; the server wants TLS, and --servers says nats://";
                 let fix = "write tls:// for this server in --servers; unless the system trusts \
                            the issuer of its certificate, also give --cacert with that issuer";
                 (Exit::Usage, &["servers", "cacert"], fix.into())
@@ -79,7 +79,10 @@ impl Explain {
         let word = "--user NAME and its password, or --token-file FILE";
         let ways = match asks {
             Asks::Word => word.to_owned(),
-            Asks::Signature => format!("--creds FILE or --nkey FILE; or, if it knows such, {word}"),
+            Asks::Signature => format!(
+                "--creds FILE or --nkey FILE; or, if that server knows \
+                                        passwords or tokens, {word}"
+            ),
         };
         let fits = match &self.settings.proof {
             None => return format!("log in: give {ways}"),
@@ -87,9 +90,9 @@ impl Explain {
             Some(Proof::Credentials(_) | Proof::NKey(_)) => asks == Asks::Signature,
         };
         if fits {
-            format!("correct what this process logs in with, or give {ways}")
+            format!("correct the login of this process, or give {ways}")
         } else {
-            format!("give {ways}; or correct what this process logs in with")
+            format!("give {ways}; or correct the login of this process")
         }
     }
 
@@ -119,8 +122,8 @@ impl Explain {
     /// Explains a question without an answer: a leader may exist that this process does not hear.
     pub(super) fn not_heard(&self, wait: Duration) -> Failure {
         let what = format!(
-            "no candidate has said who leads; only after listening for {wait:.1?} is it known \
-             that nobody leads"
+            "no candidate has said who leads; this command knows that nobody leads only after it \
+             has listened for {wait:.1?}"
         );
         let fix = format!(
             "check that --cluster and --election are right and that candidates run, or ask for \
@@ -130,7 +133,7 @@ impl Explain {
         self.origins.failure(Exit::Unknown, what, fix, &["cluster", "election", "lease"])
     }
 
-    /// Explains that another process of the cluster uses other times than this one.
+    /// Explains that another process of the cluster uses other times than this process.
     pub(super) fn other_times(
         &self,
         who: &NodeName,

@@ -76,7 +76,7 @@ crate::settings! {
 
 /// Reads the servers. Other NATS clients take a token, or a user and its password, before an `@`.
 fn servers(text: &str) -> Result<Vec<ServerUrl>, Refusal> {
-    let what = "a server holds no user, password or token; --user and --token-file are for that";
+    let what = "a server must not hold a user, a password or a token; give --user or --token-file";
     urls::list(&FORM, text).map_err(|refusal| {
         if refusal.hides_text { Refusal::of_secret(what, FORM.rule) } else { refusal }
     })

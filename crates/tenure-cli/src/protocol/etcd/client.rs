@@ -228,7 +228,7 @@ impl Participant for Client {
     }
 }
 
-/// Ends a process that only asks when etcd refuses to answer. Does not wait for the check, so that
+/// When etcd refuses to answer, ends a process that only asks. Does not wait for the check, so that
 /// the refusal is known before the leader is reported as unknown.
 async fn give_up_when_refused(
     explain: Explain,
@@ -331,7 +331,7 @@ impl Watcher {
         for (endpoint, status) in report.members() {
             for alarm in &status.alarms {
                 let about = About::Alarms(endpoint.to_string());
-                self.watch.warn(about, &format!("{endpoint} has a trouble: {alarm}"));
+                self.watch.warn(about, &format!("{endpoint} reports an alarm: {alarm}"));
             }
         }
         for (endpoint, status) in report.unfixed() {
@@ -377,7 +377,7 @@ impl Watcher {
                 }
             }
             OwnEvent::WentBack { .. } => {
-                let advice = ". If it was not restored with --bump-revision, end all candidates, \
+                let advice = ". If etcd was restored without --bump-revision, end all candidates, \
                               raise --fence-epoch by one, and start them again";
                 self.watch.warn(About::History, &(text.to_owned() + advice));
             }

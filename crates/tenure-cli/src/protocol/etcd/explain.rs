@@ -73,8 +73,8 @@ impl Explain {
 
     /// Explains that another cluster than at the start has answered for this long.
     pub(super) fn other_cluster(&self, lasting: Duration) -> Failure {
-        let what = format!("only another etcd cluster has answered for {lasting:.0?}");
-        let fix = "start this again if etcd was restored with a new token; else correct \
+        let what = format!("for {lasting:.0?}, only another etcd cluster has answered");
+        let fix = "start this process again if etcd was restored with a new token; else correct \
                    --endpoints";
         self.origins.failure(Exit::Refused, what, fix, &["endpoints"])
     }

@@ -19,7 +19,7 @@ use crate::settings::table::{self, plain};
 
 const ETCD: &str = "etcd";
 
-/// The form of etcd addresses: port 2379 unless another is given, which `etcdctl` requires.
+/// The form of etcd addresses. The default port is 2379; `etcdctl` requires a port.
 pub const FORM: UrlForm = UrlForm {
     what: "an endpoint",
     service: "etcd",

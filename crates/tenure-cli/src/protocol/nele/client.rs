@@ -245,7 +245,7 @@ impl<C: Class> RoleHolder for Client<C> {
         let session = self.settings.config.session_timeout;
         let what = format!(
             "group.instance.id is {id}: its group keeps a static member's partitions for \
-             {session:?} after it has left, and gives them back to it"
+             {session:?} after that member has left, and gives them back to that member"
         );
         let fix = format!(
             "end this process and wait for {session:?}, or run this process without \

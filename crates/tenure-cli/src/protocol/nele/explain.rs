@@ -52,7 +52,7 @@ impl Explain {
     fn property(&self, nth: usize, unknown: bool, what: &str) -> Failure {
         let names = ["kafka-property"];
         if let Some(secret) = self.given.may_belong_to(nth) {
-            let what = format!("the client library does not take what comes after {secret}");
+            let what = format!("the client library refuses the text after {secret}");
             let fix = format!(
                 "correct the property after {secret}, and put {secret} last: in the value of \
                  {secret} a comma, a name and = begin another property"

@@ -208,7 +208,8 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
             Some(format!("give --takeover {needed:?} or more"))
         }
         ConfigError::Grace { takeover, usable, grace, kill_margin } => {
-            // Parts of `takeover` grow with it: of a further second at least 725 ms are usable.
+            // Parts of `takeover` grow with it: each further second adds at least 725 ms of usable
+            // time.
             let missing = grace.saturating_add(*kill_margin).saturating_sub(*usable);
             let enough = takeover.saturating_add(missing * 7 / 5).as_millis() / 100 + 1;
             let enough = Duration::from_millis(u64::try_from(enough * 100).unwrap_or(u64::MAX));

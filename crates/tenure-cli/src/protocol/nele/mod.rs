@@ -187,7 +187,7 @@ pub static PROTOCOL: Protocol = Protocol {
         "run tenure resign --all, or end the runner: the others then share its partitions",
     ),
     own_id: None,
-    unknown: "nothing was read of the topic for long enough",
+    unknown: "this process has not read the topic for long enough",
     shows_id: false,
     example: "--brokers kafka-1:9092,kafka-2:9092 --partitions 16 --roles 0..15",
     #[cfg(feature = "kafka")]

@@ -130,7 +130,7 @@ fn failed(failure: &ChangeFailure) -> Failure {
         ChangeFailure::ElseOnly { members } => (
             format!(
                 "no member carries the change out: {} answered other questions and not this one, \
-                 as nodes of older versions do, and nodes that long datagrams do not reach",
+                 as older versions do, or where long datagrams are lost on the way",
                 names(members)
             ),
             "upgrade these nodes, one after the other; if they have this version already, check \

@@ -14,7 +14,7 @@ use crate::output::millis;
 /// A sender that was heard within this span still uses its key.
 const LATELY: Duration = Duration::from_secs(60);
 
-/// Wait for the members' answers to the question that makes them show their keys.
+/// Time to wait for the members' answers to the question that makes them show their keys.
 const ANSWERED: Duration = Duration::from_millis(300);
 
 /// Number of questions: the first may be sealed for a process that has restarted.
@@ -140,8 +140,8 @@ fn lately_unsealed(now: Time, all: &[Unsealed], node: &Node) -> Vec<Unsealed> {
     all
 }
 
-/// The other members that have shown no key since the question, among them those that restarted
-/// without one.
+/// The other members that have shown no key since the question, among them members that restarted
+/// without a key.
 fn silent(node: &Node, heard: &Keyring, asked: Time) -> Vec<NodeName> {
     let shown = |name: &NodeName| {
         let named = |peer: &Peer| peer.name.as_ref() == Some(name) && peer.heard >= asked;
@@ -172,7 +172,7 @@ fn when_to_seal(
         ),
         (0, names) => format!(
             "unsealed datagrams are accepted. None has come lately, and {} did not show a key now: \
-             keep accept-unsealed until every member has shown one, but for those that are gone \
+             keep accept-unsealed until every member has shown a key, except members that are gone \
              for good",
             names.join(", ")
         ),

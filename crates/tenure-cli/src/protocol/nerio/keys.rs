@@ -267,7 +267,7 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
 
 fn tell(keys: &Keys) {
     let ids: Vec<_> = keys.ids().iter().map(ToString::to_string).collect();
-    tracing::info!("the keys are now {}, the first is used", ids.join(" and "));
+    tracing::info!("the keys are now {}; this process uses the first one", ids.join(" and "));
     warn_if_open(keys);
 }
 

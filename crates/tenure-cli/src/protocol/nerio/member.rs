@@ -68,8 +68,7 @@ impl Seat {
 pub enum Storage {
     Directory {
         path: PathBuf,
-        /// Whether the user confirms the very first start, so that an empty directory is not a lost
-        /// one.
+        /// Whether the user confirms the very first start, so that an empty directory was not lost.
         new: bool,
     },
     /// The memory of the process: nothing is durable.

@@ -42,7 +42,7 @@ pub(crate) struct Wish {
     pub(crate) timeout: Duration,
 }
 
-/// A leadership that has ended, or continues because its leader is the named one.
+/// A leadership that has ended, or continues because its leader is the named candidate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct EndedLeadership {
     pub(crate) id: NodeName,

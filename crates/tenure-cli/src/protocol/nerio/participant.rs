@@ -66,8 +66,8 @@ impl Backend for Grantors {
             };
             let control = Server::bind(&seat.control).await.map_err(|mut failure| {
                 failure.fix += &format!(
-                    ". It is that of the member {}, which is one process: tenure node, or tenure \
-                     run --name",
+                    ". The address is that of the member {}, which is one process: tenure node, or \
+                     tenure run --name",
                     seat.name
                 );
                 origins.explain(failure, &["name"])

@@ -64,8 +64,8 @@ impl Service {
         *logged = logged.saturating_add(1);
         if *logged == GRANTS_MAX {
             tracing::info!(
-                "{GRANTS_MAX} grants changed hands within {MINUTE:?}: the log leaves out the rest \
-                 of them; tenure elections lists what there is"
+                "{GRANTS_MAX} grants changed hands within {MINUTE:?}: the log leaves out the rest; \
+                 tenure elections lists all elections"
             );
         }
         *logged < GRANTS_MAX

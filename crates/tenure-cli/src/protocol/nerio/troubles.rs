@@ -68,7 +68,7 @@ const DIGEST_SETTINGS: [&str; 4] = ["cluster", "members", "quorums", "drift"];
 /// Reporter of the notices of a candidate or an asker.
 pub(super) struct NoticeReporter {
     pub(super) differing: DifferingMembers,
-    /// Whether the process is no member: the side of a member reports strangers.
+    /// Whether the process is no member; the service of a member reports strangers.
     pub(super) alone: bool,
 }
 
@@ -76,7 +76,7 @@ impl NoticeReporter {
     fn tell(&self, notice: &Notice, more: &str) {
         match notice {
             Notice::NoQuorumAgrees { .. } => {
-                return failure::warn(&format!("{notice}; it goes on asking"));
+                return failure::warn(&format!("{notice}; this process goes on asking"));
             }
             Notice::Mismatch { peer, is_member: true, .. } => {
                 let mut differing = self.differing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -259,8 +259,8 @@ impl Forgetful {
     }
 }
 
-/// The remedy for members that are `forgetful`, or that are `failing` to write, if another member
-/// `serves` or not.
+/// The remedy for members that are `forgetful`, or that are `failing` to write; `serves` says
+/// whether another member serves.
 pub(super) fn fix(
     membership: &Membership,
     forgetful: Forgetful,
@@ -316,7 +316,7 @@ impl Grants {
         let by = self.by.join(", ");
         let longest = self.longest;
         let verb = if self.by.len() == 1 { "has" } else { "have" };
-        let granted = format!("{by} {verb} granted it to {who} for {longest:.1?} more");
+        let granted = format!("{by} {verb} granted the lease to {who} for {longest:.1?} more");
         match self.leaving {
             Some(left) => format!("{granted}, which has stepped down, as promised in {left:.1?}"),
             None if self.announced => granted,

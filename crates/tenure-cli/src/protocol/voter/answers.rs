@@ -36,8 +36,8 @@ impl Answers {
         certain.max_by_key(|leader| &leader.leadership.ballot)
     }
 
-    /// The number of members that have stored the highest electorate, if that is the changed one,
-    /// and the number that makes a quorum.
+    /// The number of members that have stored the changed electorate, if it is the highest one, and
+    /// the number that makes a quorum.
     pub(super) fn stored(&self, change: &Change) -> (usize, usize) {
         let Some(electorate) = self.electorate() else { return (0, 1) };
         let changed = match change {

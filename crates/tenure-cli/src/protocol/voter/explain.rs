@@ -71,7 +71,7 @@ pub(super) fn unauthenticated(why: &str, origins: &Origins) -> Failure {
     origins.failure(Exit::Refused, why, fix, &["secret-file", "voter-list", "seed-host"])
 }
 
-/// TLS did not come about, for this cause.
+/// Explains a failed TLS connection, for this cause.
 pub(super) fn no_tls(why: &str, cause: &TlsCause, origins: &Origins) -> Failure {
     if let Some(fix) = cause.cure() {
         return origins.failure(Exit::Usage, why, fix, &["voter-list"]);

@@ -34,7 +34,7 @@ pub(super) struct Settings {
     pub(super) config: Option<Config>,
 }
 
-/// Settings that all voters share, or nearly.
+/// Settings that are the same, or nearly the same, at all voters.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
     pub(super) heartbeat: Duration,

@@ -40,17 +40,17 @@ pub struct Config {
     /// A short L is a fast take-over after a crash. With a long L leaders survive longer
     /// interruptions, but two leaders overlap for longer with `serve-out`. Default 10 s.
     pub lease: Duration,
-    /// K, the bound on how far any machine's wall clock is from true time, so two clocks may differ
-    /// by 2K; from [`Config::SKEW_MIN`]. If K is too small, two leaders may overlap at a change. If
-    /// K is larger than necessary, a leader stops that much earlier, and others wait that much
-    /// longer for a dead leader. NTP holds a few milliseconds; the default leaves room for machines
-    /// that have just resumed. Default 1 s.
+    /// K, the maximum distance of any machine's wall clock from true time, at least
+    /// [`Config::SKEW_MIN`]. Two clocks may differ by 2K. If K is too small, two leaders may
+    /// overlap at a change. If K is larger than necessary, a leader stops that much earlier, and
+    /// others wait that much longer for a dead leader. NTP holds a few milliseconds; the default
+    /// leaves room for machines that have just resumed. Default 1 s.
     pub max_clock_skew: Duration,
     /// ρ, the bound on the rate error of CLOCK_BOOTTIME, at most [`Config::DRIFT_MAX`]. Drift
     /// shortens a lease at its holder and lengthens it at the others. Default 10⁻³, twice the rate
     /// at which Linux slews a clock.
     pub drift: Drift,
-    /// The behaviour of a leader that hears of a better one. Default: it yields.
+    /// The behaviour of a leader that hears of a better leader. Default: it yields.
     pub on_conflict: OnConflict,
     /// Whether a participant waits L + K before it stands again, if it does not lead and did not
     /// hear itself for a round: it may have missed a claim. Without this wait, a participant that
@@ -62,7 +62,8 @@ pub struct Config {
     /// Time before the end of its handle's claim at which a leader's work is asked to stop. Default
     /// 1 s.
     pub grace: Duration,
-    /// Time before that end at which the work is killed; at most `grace`. Default 100 ms.
+    /// Time before the end of its handle's claim at which a leader's work is killed; at most
+    /// `grace`. Default 100 ms.
     pub kill_margin: Duration,
     pub limits: Limits,
 }
@@ -81,7 +82,7 @@ pub enum OnConflict {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Callers {
-    /// All, as published: N calls and N² deliveries of them a heartbeat.
+    /// All participants call, as published: N calls and N² deliveries a heartbeat.
     #[default]
     All,
     /// Callers are the leader, each candidate that is about to stand, and each participant that has
@@ -158,9 +159,9 @@ impl Config {
         self.lease.saturating_sub(self.max_clock_skew.saturating_add(self.heartbeat))
     }
 
-    /// The shortest rest of [`held`](Self::held) when a first attempt to renew takes effect: the
-    /// leader renews at the first heartbeat when L/2 or less remains, and hears its claim within
-    /// H/2.
+    /// The least that is left of [`held`](Self::held) when the first attempt to renew takes effect:
+    /// the leader renews at the first heartbeat when L/2 or less remains, and hears its claim
+    /// within H/2.
     #[must_use]
     pub fn usable(&self) -> Duration {
         let renewed =

@@ -34,8 +34,8 @@ pub(in crate::allcall) struct KnownClaim {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct ClaimSource {
     pub(in crate::allcall) first_hand: bool,
-    /// Whether the sender believes in the claim. A candidate that stands does not believe in its
-    /// claim before it has heard it: it may be about to resign the claim.
+    /// Whether the sender believes in the claim. A candidate that stands believes in its own claim
+    /// only once it has heard the claim; until then it may have to resign the claim.
     pub(in crate::allcall) holds: bool,
 }
 
@@ -70,8 +70,8 @@ impl Claims {
     ) -> Result<bool, Ignored> {
         let now = context.boot();
         let config = context.config;
-        // Drop the claim: no clock within K of true time can have granted it, as two clocks are 2K
-        // apart at most (ruling 4).
+        // Drop the claim: no clock within K of true time can have granted it, because two clocks
+        // are 2K apart at most (ruling 4).
         let longest = config.lease.saturating_add(config.max_clock_skew.saturating_mul(2));
         if claim.until > context.now.wall.after(longest) {
             return Err(Ignored::TooFar);
@@ -111,8 +111,8 @@ impl Claims {
         }
     }
 
-    /// Ends the terms of a leader up to the term of its tombstone. Returns whether the latter was
-    /// believed.
+    /// Ends the terms of a leader up to the term of its tombstone. Returns whether the claim of
+    /// that term was believed.
     pub(in crate::allcall) fn bury(&mut self, dead: &Tombstone, now: Time) -> bool {
         let Some(known) = self.0.get(&dead.leader) else { return false };
         let current = known.claim.term == dead.term && known.ends > now;
@@ -126,7 +126,7 @@ impl Claims {
         self.0.values().filter(move |known| known.ends > now)
     }
 
-    /// The greatest live claim, which each participant follows that does not lead.
+    /// The greatest live claim. Each participant that does not lead follows this claim.
     pub(in crate::allcall) fn followed(&self, now: Time) -> Option<&KnownClaim> {
         self.live(now).reduce(|followed, known| {
             let order = ClaimOrder::of(&known.claim);

@@ -119,8 +119,7 @@ impl Presence {
         self.0.iter().filter(better).map(|(_, seen)| seen)
     }
 
-    /// Forgets candidates that were silent for longer than the longest span that the methods here
-    /// look back.
+    /// Forgets candidates that were silent for longer than any method here looks back.
     pub(in crate::allcall) fn forget(&mut self, context: &Context<'_>) {
         let now = context.boot();
         let span = speaks_for(context.config.heartbeat);

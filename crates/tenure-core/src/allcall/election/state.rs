@@ -58,7 +58,7 @@ pub(in crate::allcall) struct ElectionRound {
     pub(in crate::allcall) closed: Time,
     /// Whether this process's call in the open round named the election.
     pub(in crate::allcall) called: bool,
-    /// Whether that call said that this process is eligible.
+    /// Whether this process's call in the open round said that this process is eligible.
     pub(in crate::allcall) announced: bool,
 }
 
@@ -66,8 +66,8 @@ pub(in crate::allcall) struct ElectionRound {
 pub(in crate::allcall) struct Others {
     pub(in crate::allcall) claims: Claims,
     pub(in crate::allcall) doubts: Doubts,
-    /// The last time at which a candidate that could lead said that there is no leader; nothing
-    /// once this process may have missed packets.
+    /// The last time at which a candidate that could lead said that there is no leader; `None` once
+    /// this process may have missed packets.
     pub(in crate::allcall) vouched: Option<Time>,
     pub(in crate::allcall) tombstones: Tombstones,
     pub(in crate::allcall) presence: Presence,
@@ -236,7 +236,7 @@ impl Election {
     }
 
     /// Handles an observer's question. A running leader answers it; this process relays the claim
-    /// of a silent one.
+    /// of a silent leader.
     pub(in crate::allcall) fn answer(&mut self, context: &Context<'_>) {
         let now = context.boot();
         let beat = context.config.heartbeat;

@@ -1,4 +1,5 @@
-//! Leaderships that ended before their leases. A tombstone keeps a late claim from reviving one.
+//! Leaderships that ended before their leases. A tombstone keeps a late claim from reviving such a
+//! leadership.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

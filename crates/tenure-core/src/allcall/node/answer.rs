@@ -45,7 +45,8 @@ impl Allcall {
     }
 
     /// The delay of an answer when few participants call. A participant that neither leads nor
-    /// stands waits, so that others answer first and few of many answer at once (ruling 9).
+    /// stands waits. Others then answer first, and only few of many participants answer at once
+    /// (ruling 9).
     fn hesitation(&self, asked: &[(ElectionName, bool)], round: Round) -> Duration {
         let speaks = |(name, _): &(ElectionName, bool)| {
             self.elections.get(name).is_some_and(Election::speaks)
@@ -70,7 +71,7 @@ impl Allcall {
     }
 
     /// Ends the round. Returns for each election whether the round was valid: whether the part of
-    /// the call that named it has come back.
+    /// the call that named the election has come back.
     pub(in crate::allcall) fn close_round(
         &mut self,
         out: &mut Out,

@@ -170,8 +170,8 @@ impl Protocol for Allcall {
             (self.deadlines.first(), "a claim or a leadership ends"),
             (half, "the own call must have come back"),
             (self.pings.beat, "a round ends and the next one begins"),
-            (self.pings.replies.due(self.config.heartbeat), "calls are to be answered"),
-            (self.times.due(), "those that were here before have said by which times they go"),
+            (self.pings.replies.due(self.config.heartbeat), "calls and questions wait for a reply"),
+            (self.times.due(), "earlier participants have shown their times"),
         ];
         let first = dues.into_iter().filter_map(|(due, why)| Some(Deadline { at: due?, why }));
         // A deadline at the end of time never comes.

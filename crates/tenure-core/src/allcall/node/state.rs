@@ -174,7 +174,8 @@ impl Allcall {
         }
     }
 
-    /// The distance between a sender's wall clock and this one, with the delay of the packet.
+    /// The distance between a sender's wall clock and the wall clock of this process, with the
+    /// delay of the packet.
     pub(in crate::allcall) fn differs(&self, sent: WallTime) -> Duration {
         sent.since(self.now.wall).max(self.now.wall.since(sent))
     }

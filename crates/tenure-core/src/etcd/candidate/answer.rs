@@ -138,9 +138,10 @@ impl Candidate {
         Some(())
     }
 
-    /// Makes room for the candidate's key: another campaign's key has its name. If that key is on a
-    /// lease of another process, to which the same lease was handed, its maker may lead, and the
-    /// candidate waits for it. Returns whether the key must be deleted; the caller decides when.
+    /// Makes room for the candidate's key, because a key of another campaign has the same name. The
+    /// other key may be on a lease of another process, to which the same lease was handed in: the
+    /// maker of that key may lead, so the candidate waits. Returns whether the other key must be
+    /// deleted; the caller decides when.
     pub(in crate::etcd) fn make_room(
         &mut self,
         found: &KeyValue,

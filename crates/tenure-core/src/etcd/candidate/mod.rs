@@ -164,7 +164,7 @@ impl Candidate {
         self.home.filter(|_| self.revision().is_some())
     }
 
-    /// Whether its key is on this lease, or is being made on it now.
+    /// Whether the candidate's key is on this lease, or is being made on it now.
     pub(super) fn stands_on(&self, lease: LeaseId) -> bool {
         self.home == Some(lease) && (self.is_creating() || self.revision().is_some())
     }

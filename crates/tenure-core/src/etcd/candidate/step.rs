@@ -20,7 +20,7 @@ impl Step {
             Self::Create => "making the key",
             Self::Clear => "deleting an older key",
             Self::Look => "looking who is first",
-            Self::Wait => "looking whether the one before is there",
+            Self::Wait => "looking whether the key before is there",
             Self::Leave => "deleting the key",
             Self::Proclaim => "writing the value",
             Self::Check => "looking for the candidate's key",

@@ -38,7 +38,8 @@ impl OwnValue {
         self.stale = false;
     }
 
-    /// Sets a new value, which is written at once: the write answers no other process's write.
+    /// Sets a new value, which is written at once: this write is no reaction to the write of
+    /// another process.
     pub(super) fn propose(&mut self, value: Value, now: Time) {
         self.stale = true;
         self.value = value;
@@ -70,8 +71,8 @@ impl OwnValue {
         self.mended.filter(|_| self.stale)
     }
 
-    /// Plans a write, because the key has another value. Returns the time of the next action, which
-    /// was `planned`.
+    /// Plans a write, because the key has another value. `planned` is the time of the next action
+    /// so far; the new time is returned.
     pub(super) fn mend(&mut self, planned: Option<Time>, now: Time) -> Time {
         if self.stale {
             // A write is planned already.

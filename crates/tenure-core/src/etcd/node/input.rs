@@ -211,7 +211,7 @@ impl Etcd {
         session.run_due(&mut context);
     }
 
-    /// Starts anew, because the store went back (ruling 7, E6): all earlier answers of it are void.
+    /// Starts anew, because the store went back (ruling 7, E6): all its earlier answers are void.
     fn on_history(&mut self, header: Header, out: &mut Out) {
         let to = header.revision;
         let from = core::mem::replace(&mut self.calls.seen, to);
@@ -231,7 +231,8 @@ impl Etcd {
         if self.lease().is_some() {
             self.on_lease_lost(Lost::Cluster, out);
         }
-        // To its asker the call has no certain outcome, and is repeated after a pause.
+        // For its sender the call has no certain outcome; the sender repeats the call after a
+        // pause.
         let reply = Reply::Unknown { why: Lost::Cluster.to_string().into() };
         self.hand_over(asker, Answer { call, header: None, reply }, out);
     }
@@ -273,7 +274,7 @@ impl Etcd {
                 candidate.on_lease_lost(Lost::LeaseGone, context);
             });
             self.close(retired, None, out);
-            // A campaign may have waited for the end of that lease.
+            // A campaign may have waited for the end of the retired lease.
             if self.candidates.values().any(Candidate::needs_lease) {
                 self.want(out);
             }

@@ -16,8 +16,8 @@ use crate::etcd::words::Out;
 use crate::name::ElectionName;
 
 impl Etcd {
-    /// The next keys that can confirm a renewal, as they are on its lease. They rotate, so that
-    /// each gets its turn.
+    /// The next keys that can confirm a renewal, because they are on the renewed lease. They
+    /// rotate, so that each gets its turn.
     pub(super) fn own_keys(&self) -> Vec<OwnKey> {
         let (Some(lease), Some(name)) = (self.lease(), self.session.name()) else {
             return Vec::new();
@@ -53,8 +53,8 @@ impl Etcd {
     /// although its candidate may leave now.
     pub(super) fn on_found(&mut self, found: Vec<FoundKey>, out: &mut Out) {
         let Some(lease) = self.lease() else { return };
-        // Compare create revisions, as a restored store may be at the same revision (E7). A key
-        // proves only the lease that it is on (E3).
+        // Compare create revisions, because a restored store may be at the same revision (E7). A
+        // key proves only the lease that it is on (E3).
         let is_right = |found: &FoundKey| {
             let kv = found.kv.as_ref();
             kv.is_some_and(|kv| kv.created == found.asked && kv.lease == Some(lease))

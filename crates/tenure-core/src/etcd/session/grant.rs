@@ -1,5 +1,5 @@
-//! The request for a lease, until the lease is open. Decides whether a lease may be used whose
-//! granting answer was lost.
+//! The request for a lease, until the lease is open. Decides whether a lease may be used if the
+//! answer to its grant was lost.
 
 use super::outcome::SessionEvent;
 use crate::etcd::context::Context;
@@ -19,8 +19,8 @@ pub(in crate::etcd) struct Grant {
     /// The send time of the first request without a certain outcome, after which the lease may
     /// exist.
     first: Option<Time>,
-    /// Set once the lease is known to exist, and a keep-alive asks for its length: the earliest
-    /// time at which the lease may have ended.
+    /// The earliest time at which the lease may have ended. Set once the lease is known to exist,
+    /// while a keep-alive asks for its length.
     pub(super) joining: Option<Time>,
     failures: u32,
 }

@@ -68,7 +68,7 @@ pub(in crate::etcd) struct OldLease {
 }
 
 /// A lease that was handed in: keys have its id in their names, but are on other leases. The
-/// session renews it while there are candidates, and ends when it ends.
+/// session renews this lease while there are candidates, and ends with it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) struct GivenLease {
     pub(in crate::etcd) lease: LeaseId,

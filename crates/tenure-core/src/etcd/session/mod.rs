@@ -134,7 +134,7 @@ impl Session {
                 || self.old.iter().any(|old| lease == Some(old.id)))
     }
 
-    /// E of the lease that carries a key, if it is proven and ahead of `now`.
+    /// The end of the lease that carries a key, if that end is proven and after `now`.
     pub(super) fn until(&self, home: Option<LeaseId>, now: Time) -> Option<Time> {
         let current = self.lease()?;
         let proven = if home == Some(current.id) {

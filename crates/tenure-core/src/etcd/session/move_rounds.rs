@@ -109,7 +109,8 @@ impl Shift {
         core::mem::take(&mut self.asked)
     }
 
-    /// Doubles the keys of the next transaction, because etcd has moved all keys of this one.
+    /// Doubles the keys of the next transaction, because etcd has moved all keys of this
+    /// transaction.
     pub(super) fn grow(&mut self) {
         self.moved = true;
         self.refused = 0;

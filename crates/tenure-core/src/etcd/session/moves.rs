@@ -1,5 +1,4 @@
-//! Carries out moves of a session's keys to the lease of a new term, for which `Session::on_term`
-//! has asked.
+//! Moves a session's keys to the lease of a new term, which `Session::on_term` has requested.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -86,8 +85,8 @@ impl Session {
                 self.shift.put_back(asked);
                 return SessionEvent::Nothing;
             }
-            // Halve, until the key that this user may not write is alone: the other keys do not
-            // wait for it.
+            // Halve the transaction until the key that this user may not write is alone: the other
+            // keys do not wait for that key.
             Reply::Refused(_) if asked.len() > 1 => {
                 self.shift.halve(asked);
                 return SessionEvent::Nothing;

@@ -18,9 +18,10 @@ const RETIRED_MAX: usize = 16;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct RetiredLease {
     lease: LeaseId,
-    /// The open grant call: an earlier revocation could arrive before it.
+    /// The open grant call. A revocation that is sent before its answer could arrive before the
+    /// grant.
     grant: Option<CallId>,
-    /// Whether the lease may exist even if that grant fails.
+    /// Whether the lease may exist even if the open grant fails.
     made: bool,
     call: Option<CallId>,
     /// The time of the next revocation request, while no call is open.

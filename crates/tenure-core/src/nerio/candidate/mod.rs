@@ -53,7 +53,7 @@ pub(super) struct Candidate {
     pub(super) pending: Option<PendingRelease>,
     /// Highest fence heard of, so that a grantor accepts the next proposal at once.
     pub(super) best: Fence,
-    /// Latest Start. Each Start is above the one before: (p, Start) names an instance.
+    /// Latest Start. Each Start is above all earlier ones, so (p, Start) names an instance.
     pub(super) last_start: Time,
     /// Latest instant until which a verification answer promised that this node leads.
     pub(super) promise: Time,
@@ -115,8 +115,8 @@ struct Rival {
     until: Time,
     /// Highest Start of the rival that the grantor has granted.
     granted: Time,
-    /// Start of our last request whose refusal showed that the rival had renewed after the refusal
-    /// before.
+    /// Start of our last request whose refusal showed a later renewal of the rival than the
+    /// previous refusal.
     renewed: Time,
 }
 
@@ -277,7 +277,7 @@ impl Candidate {
     }
 
     /// Reports the reason why the campaign waits, if it has changed. Called at each new request,
-    /// when grantors that answer at once have answered the request before.
+    /// when grantors that answer at once have already answered the previous request.
     fn say_what_it_waits_for(&mut self, now: Time, context: &Context, out: &mut Out) {
         let Some(campaign) = &self.campaign else { return };
         let silent = campaign.answers.reach.silence.silent(now, context.config.parked_for());
@@ -287,7 +287,7 @@ impl Candidate {
         }
     }
 
-    /// Reports a promise that delays the release, and so the next campaign.
+    /// Reports a promise that delays the release, and therefore the next campaign.
     fn say_what_was_promised(&mut self, now: Time, context: &Context, out: &mut Out) {
         let hold = self.pending.as_ref().map(|pending| pending.hold).filter(|hold| now < *hold);
         if let Some(until) = hold {
@@ -309,8 +309,8 @@ impl Candidate {
     }
 
     /// Goes on in another epoch: asks its members, and sends releases to them, too. A claim stays,
-    /// because its grants stay. Answers of the previous epoch are ignored (2.5.1): p has an old ok
-    /// of a; with an ok of d, in the next epoch of a, d and e, p would have a quorum there.
+    /// because its grants stay. Answers of the previous epoch are ignored (2.5.1): p may have an
+    /// old ok of a; with an ok of d, p would have a quorum in the next epoch of a, d and e.
     pub(super) fn switch(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         if let Some(pending) = &mut self.pending {
             pending.switch(now, &context.membership);
@@ -340,9 +340,9 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// The members that cannot grant a lease of this candidate's length, if no quorum is possible
-    /// without them: members that give no such lease, and lost members. While there are any, the
-    /// candidate asks only them, and leaves the other members to other candidates.
+    /// The members that give no lease of this candidate's length, and lost members, if no quorum is
+    /// possible without them; otherwise none. If there are any, the candidate asks only these
+    /// members, and leaves the other members to other candidates.
     pub(super) fn too_long_for(&self, now: Time, context: &Context) -> Option<MemberSet> {
         let unable =
             self.answers.too_long.or(self.answers.reach.lost(now, context.config.parked_for()));
@@ -366,7 +366,8 @@ impl Campaign {
     }
 
     /// The members whose oks do not count, because another valid ok names another memory of the
-    /// member. The pair is an example: such a member, and the sender of the other ok.
+    /// same member. The pair is an example: such a member, and the sender of the ok that names the
+    /// other memory.
     pub(super) fn replaced(&self, now: Time) -> Option<(MemberSet, (usize, usize))> {
         let live = self.answers.oks.iter().filter(move |(_, ok)| now < ok.good_until);
         replaced(live.map(|(member, ok)| (*member, ok.instance, &ok.memories[..])))

@@ -87,7 +87,7 @@ impl PendingRelease {
         if self.on_purpose && !self.told { self.until } else { self.hold.next() }
     }
 
-    /// Whether this member of the present epoch must have the release before the next request.
+    /// Whether this member of the present epoch must receive the release before the next request.
     pub(in crate::nerio) fn awaits(&self, member: usize) -> bool {
         self.on_purpose && self.missing().contains(member)
     }

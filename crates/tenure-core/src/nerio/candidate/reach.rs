@@ -12,7 +12,7 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Reach {
     pub(in crate::nerio) silence: Silence,
-    /// Members whose last answer was that they can grant to no candidate, or not to this one.
+    /// Members whose last answer was that they can grant to no candidate, or not to this candidate.
     unable: MemberSet,
     /// Highest Start that each member has answered.
     latest: ByMember<Time>,
@@ -26,7 +26,8 @@ impl Reach {
         self.latest.clear();
     }
 
-    /// Whether the answer of `member` to the request of `start` is newer than its answers before.
+    /// Whether the answer of `member` to the request of `start` is newer than the member's earlier
+    /// answers.
     pub(in crate::nerio) fn is_news(&self, member: usize, start: Time) -> bool {
         self.latest.get(member).is_none_or(|latest| *latest < start)
     }

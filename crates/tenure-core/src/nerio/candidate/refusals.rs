@@ -106,8 +106,8 @@ impl Candidate {
         campaign.answers.too_long = campaign.answers.too_long.with(member);
         let Some(unable) = campaign.too_long_for(now, context) else { return };
         let members = context.membership.everyone().minus(unable);
-        // A quorum may have become impossible before, without a message: a member fell silent. Then
-        // oks may be left to give back.
+        // A quorum may have become impossible earlier, without a message, when a member fell
+        // silent: oks may be left to give back.
         if before.is_some()
             && !campaign.answers.oks.members().any(|granted| members.contains(granted))
         {

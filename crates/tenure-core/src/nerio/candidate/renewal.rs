@@ -46,7 +46,7 @@ impl Candidate {
     pub(super) fn say_what_is_missing(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         let (config, retry) = (&context.config, context.retry());
         let Some(campaign) = &self.campaign else { return };
-        // After a request that is itself late the answers to the one before may be unread.
+        // If this request is itself late, answers to the request before may be unread.
         let is_late = now.since(campaign.next_at) >= retry;
         let settled = campaign.lease.as_ref().filter(|lease| lease.settled);
         let Some(lease) = settled.filter(|_| !is_late) else { return };

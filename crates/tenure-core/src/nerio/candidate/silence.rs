@@ -65,8 +65,8 @@ impl LeaderSilence {
         self.members = Silence { since };
     }
 
-    /// The report, if it has changed, of whether one more silent member ends the leaderships of
-    /// this node. A member counts as silent after a `lease`.
+    /// Reports whether one more silent member would end the leaderships of this node, if that has
+    /// changed. A member counts as silent after a `lease`.
     pub(in crate::nerio) fn news(
         &mut self,
         now: Time,

@@ -157,8 +157,8 @@ impl Hindrances {
         self.before()
     }
 
-    /// The time at which so many of `quarantined` grant again that a quorum is possible without the
-    /// other members of `unable`.
+    /// The time at which enough members of `quarantined` grant again for a quorum without the other
+    /// members of `unable`.
     fn enough_again(
         &self,
         mut unable: MemberSet,
@@ -226,10 +226,10 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
         ),
         Refusal::Replaced => (
             "replaced",
-            "a later state directory has taken the place of its own: if an old one was put back, \
-             stop it, move that directory away, and start it with the later one, or, if that is \
-             gone, with an empty one; if two processes are this member, stop the one with the old \
-             directory"
+            "a later state directory has replaced its own: if an old directory was put back, stop \
+             the member, move the old directory away, and start the member with the later \
+             directory, or, if that is gone, with an empty one; if two processes are this member, \
+             stop the process with the old directory"
                 .into(),
         ),
         Refusal::Wedged { next } => (

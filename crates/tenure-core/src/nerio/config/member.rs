@@ -67,7 +67,7 @@ impl Member {
 impl FromStr for Member {
     type Err = MemberError;
 
-    /// `name=host:port`; spaces around both are ignored.
+    /// `name=host:port`; spaces around the name and the address are ignored.
     fn from_str(text: &str) -> Result<Self, MemberError> {
         let Some((name, address)) = text.split_once('=') else {
             return Err(MemberError::NoAddress(text.trim().to_string()));

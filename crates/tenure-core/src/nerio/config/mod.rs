@@ -54,7 +54,7 @@ use crate::name::{ClusterName, NodeName};
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
-    /// Keeps clusters that share a network apart: a node ignores datagrams of another one.
+    /// Keeps clusters that share a network apart: a node ignores datagrams of another cluster.
     pub cluster: ClusterName,
     /// The grantors, 1 to 31, each name and each address once. Three survive the loss of one, five
     /// the loss of two; more than seven only cost time. Only a grid depends on the order. Grantors
@@ -84,9 +84,9 @@ pub struct Config {
     /// larger `delta_max` the grantor gives longer leases only when `(1 + ρ)·delta_max` have
     /// passed. Default 2 × lease. (Our extension: restart.)
     pub delta_max: Duration,
-    /// d, a high percentile of round trips before any was measured (section 8). Too small costs
-    /// needless retries, never safety; too large asks for a longer lease than needed. Default
-    /// 10 ms.
+    /// d, a high percentile of round trips before any was measured (section 8). A value that is too
+    /// small costs needless retries, never safety; a value that is too large asks for longer leases
+    /// than needed. Default 10 ms.
     pub round_trip: Duration,
     /// R, the interval at which a waiting candidate refreshes its parked requests. Above 0 and at
     /// least 2 d, so that an answer arrives before the question is repeated; 3 R + 2 d at most the
@@ -97,10 +97,10 @@ pub struct Config {
     /// no round would complete without it.)
     pub refresh: Duration,
     /// Longest promise of a verification answer (section 10.5), at most [`Config::DELTA_MAX_MAX`].
-    /// All promises together delay a resignation or a hand-over for no longer, because a leader
-    /// whose claim is lowered promises nothing. Set some round trips, so that an answer is still
-    /// good on arrival; with 0 no answer is. A value above the lease has no further effect.
-    /// Default: a tenth of the lease.
+    /// All promises together delay a resignation or a hand-over by no more than this span, because
+    /// a leader whose claim is lowered promises nothing. Set some round trips, so that an answer
+    /// still holds on arrival; with 0 no answer holds. A value above the lease has no further
+    /// effect. Default: a tenth of the lease.
     pub verify_max: Duration,
     /// Span before the end of the lease at which the leader's work is asked to stop (SIGTERM, or
     /// `expiring`). Set the time that the work needs to end in order: a shorter span gets the work
@@ -220,8 +220,8 @@ impl Config {
     }
 
     /// `⌊lease / 3⌋ + (usable − grace) / 4`: a leader whose last renewal is older reports the
-    /// reason. Until then repetitions hide a lost message; the rest of the time before the work is
-    /// asked to stop is the operator's.
+    /// reason. Until then repetitions make up for a lost message; afterwards the operator has the
+    /// rest of the time before the work is asked to stop.
     pub(super) fn overdue_after(&self) -> Duration {
         self.renew_after().saturating_add(self.usable().saturating_sub(self.grace) / 4)
     }

@@ -162,7 +162,7 @@ fn members_refusal_has_a_reason() {
 fn refusal_states_the_range() {
     assert_eq!(
         refused(|c| c.drift = "0.250000001".parse().unwrap()),
-        "drift is 0.250000001; it must be at most 0.25: repair a clock that is further off"
+        "drift is 0.250000001; it must be at most 0.25: repair a clock with a larger error"
     );
     assert_eq!(
         refused(|c| c.delta_max = Duration::from_secs(86_401)),

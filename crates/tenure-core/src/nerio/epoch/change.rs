@@ -42,11 +42,11 @@ pub enum SeatChange {
     Remove {
         name: NodeName,
     },
-    /// Another memory for a member: that of the running node with this name that has entered no
-    /// epoch, or `instance` if two such nodes run.
+    /// Another memory for a member: the memory of the running node with this name that has entered
+    /// no epoch, or `instance` if two such nodes run.
     Replace {
         name: NodeName,
-        /// Hosts of the seat from then on; the present ones if empty.
+        /// Hosts of the seat after the change; if empty, the seat keeps its present hosts.
         hosts: Vec<HostPort>,
         instance: Option<Instance>,
     },
@@ -139,7 +139,7 @@ pub enum ChangeError {
          present members in its list and without --new, and repeat the change"
     )]
     NoBlank { name: NodeName },
-    /// The node of a seat that is to be replaced has entered the present epoch.
+    /// The member that is to be replaced runs, and no new node asks for its seat.
     #[error(
         "{name} runs as a member, and no second node {name} with an empty state directory asks to \
          be let in: if {name} has come back by itself, as nodes do before the first change of \
@@ -153,7 +153,7 @@ pub enum ChangeError {
         .addresses[1]
     )]
     TwoBlanks { name: NodeName, addresses: [SocketAddr; 2] },
-    /// The seat would keep hosts at which the new node is not.
+    /// The new node sends from an address that is no host of the seat.
     #[error(
         "the node {name} with an empty state directory sends from {address}, which is no address \
          of the member {name}: name the host at which others reach it, `tenure members replace \

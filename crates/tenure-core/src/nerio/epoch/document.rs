@@ -46,7 +46,7 @@ pub struct Document {
     pub seats: Vec<Seat>,
     /// The quorum system by names, in the [form of documents](Quorums::of_document).
     pub quorums: Text,
-    /// All fences of this epoch are above the floor. Only a founding and a recovery set one.
+    /// All fences of this epoch are above the floor. Only a founding and a recovery set a floor.
     pub floor: Fence,
 }
 
@@ -57,8 +57,8 @@ pub struct Seat {
     /// Memory of the member. Only seats of an [upgraded](Origin::Upgraded) document have none.
     pub instance: Option<Instance>,
     /// Hosts at which nodes look for a member that their settings do not name, at most
-    /// [`Seat::HOSTS_MAX`]. In an upgraded document the sender chooses them, as no digest covers
-    /// them.
+    /// [`Seat::HOSTS_MAX`]. In an upgraded document the sender chooses them, because no digest
+    /// covers them.
     pub hosts: Vec<HostPort>,
 }
 

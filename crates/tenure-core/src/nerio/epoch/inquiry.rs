@@ -1,5 +1,5 @@
-//! The question of a member that enters an epoch, and the answer: the rests of leases that were
-//! granted before that epoch.
+//! The question of a member that enters an epoch, and the answer: the rests (remaining times) of
+//! leases that were granted before that epoch.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -14,7 +14,7 @@ use crate::name::ElectionName;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct RestsRead {
     pub into: EpochId,
-    /// Bound of the page: only rests of elections after this one.
+    /// Bound of the page: it has only elections after this name.
     pub after: Option<ElectionName>,
 }
 

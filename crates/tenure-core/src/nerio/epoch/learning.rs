@@ -18,15 +18,15 @@ use crate::time::Time;
 const TRIES_MAX: u8 = 5;
 /// Maximum number of verdicts that a node remembers.
 const VERDICTS_MAX: usize = 4;
-/// Number of times that a node hears of an unreadable document before it reads that one again.
+/// Number of times that a node hears of an unreadable document before it reads that document again.
 const SKIPS: u8 = 3;
 
-/// The document that a node reads, and verdicts on earlier ones.
+/// The document that a node reads, and verdicts on earlier documents.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Learning {
     reading: Option<Reading>,
-    /// The oldest first. With a verdict the node does not read a document again, so that a useless
-    /// document delays no other one, however near the member is that names it.
+    /// The oldest first. A node does not read a document that has a verdict again: a useless
+    /// document delays no other document, even if the member that names it answers first.
     verdicts: Vec<(EpochId, Verdict)>,
 }
 

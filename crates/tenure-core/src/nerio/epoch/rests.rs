@@ -131,8 +131,8 @@ pub struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Whether the elections ascend, beginning after that of the page before. A page that goes back
-    /// would be asked for again and again.
+    /// Whether the elections ascend, and begin after the last election of the previous page. A page
+    /// that goes back would be asked for again and again.
     fn ascends(&self) -> bool {
         let elections = || self.rests.iter().map(|rest| &rest.election);
         let is_next = |first: &ElectionName| self.after.is_none_or(|after| after < first);
@@ -476,8 +476,8 @@ impl Inheritance {
         self.longest
     }
 
-    /// The first instant at which `end` has come for enough answers: for those of a quorum of the
-    /// previous epoch, or for that of a member that has entered.
+    /// The first instant at which `end` has come for enough answers: the answers of a quorum of the
+    /// previous epoch, or the answer of a member that has entered.
     fn over(&self, end: impl Fn(Answerer, &Answer) -> Time) -> Time {
         let ends = self.answers.iter().filter_map(|(by, answer)| match by {
             Answerer::Member(member) => Some((end(*by, answer), *member)),

@@ -88,7 +88,7 @@ pub struct DocumentReader {
 /// The effect of a part on a [`DocumentReader`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ReadOutcome {
-    /// The part is of another document, or not the next one.
+    /// The part is of another document, or not the next part.
     Unexpected,
     /// Another part must follow.
     Unfinished,

@@ -46,8 +46,8 @@ impl Ballot {
     pub const NONE: Self = Self { counter: 0, inc: Inc(0) };
     /// After every ballot of a proposer.
     const LAST: Self = Self { counter: u64::MAX, inc: Inc(u128::MAX) };
-    /// Most counters by which a member's promise grows at once. Proposers would need a million
-    /// attempts to come so far ahead of a member.
+    /// The largest step by which the counter of a member's promise grows at once. Proposers would
+    /// need a million attempts to come so far ahead of a member.
     pub const STEP_MAX: u64 = 1 << 20;
 
     /// Whether the ballot is so far above `promised` that a member must ignore it.
@@ -94,10 +94,11 @@ impl<D> Vote<D> {
         self.promised == Ballot::LAST
     }
 
-    /// Promises to accept no ballot before `ballot`; false if the member promised a later one, or
-    /// one too far below.
+    /// Promises to accept no ballot before `ballot`; false if the member promised a later ballot,
+    /// or if `ballot` is too far above the promised one.
     ///
-    /// A repeated question for the promised ballot is promised again, as the answer may be lost.
+    /// A repeated question for the promised ballot is promised again, because the answer may be
+    /// lost.
     pub fn promise(&mut self, ballot: Ballot) -> bool {
         let promises = self.allows(ballot);
         if promises {

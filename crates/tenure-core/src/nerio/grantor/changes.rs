@@ -33,7 +33,7 @@ use crate::fence::Fence;
 use crate::name::{NodeName, Text};
 use crate::time::Time;
 
-/// Refresh intervals for which answers of blanks are collected: two may have the same name.
+/// Refresh intervals for which answers of blanks are collected: two blanks may have the same name.
 const COUNT_AFTER: u32 = 2;
 /// Refresh intervals after which a change is refused, unless a member may have accepted it.
 const PATIENCE: u32 = 16;

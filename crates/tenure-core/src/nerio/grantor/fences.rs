@@ -12,7 +12,7 @@ const BLOCK: u64 = 1 << 10;
 /// the numbers.
 pub(in crate::nerio) const REACH: u64 = 1 << 42;
 
-/// The durable bound `H` on the fences of all elections, and the floor under those that are not
+/// The durable bound `H` on the fences of all elections, and the floor for elections that are not
 /// remembered one by one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct Fences {

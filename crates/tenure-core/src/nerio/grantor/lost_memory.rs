@@ -193,7 +193,7 @@ impl Grantor {
         }
         let until = self.ended(longest.max(self.delta_max));
         if until > since {
-            // A forgotten lease may still be live: read again when it is not.
+            // A forgotten lease may still be live: read again when that lease has ended.
             return self.wait(now, until, out);
         }
         let floor = if remembers {
@@ -246,8 +246,7 @@ impl Grantor {
         self.read_fences(now, out);
     }
 
-    /// The latest instant until which any leader may lead that this grantor, or a member that
-    /// answered, has heard of.
+    /// The latest end of a leadership that this grantor, or a member that answered, has heard of.
     pub(super) fn heard_leader(&self) -> Time {
         let answered = match &self.phase {
             Phase::Reading { answers, .. } => answers.values().map(|known| known.leader).max(),

@@ -15,7 +15,7 @@ use crate::time::{Deadline, Time};
 pub(super) struct Memories {
     /// Durable part: answers and oks rest on it.
     pub(super) durable: Roster,
-    /// The durable memories, and later ones heard of.
+    /// The durable memories, and later memories that were heard of.
     pub(super) heard: Roster,
     pub(super) pending: Option<(Flush, Roster)>,
     pub(super) write_at: Option<Time>,

@@ -20,7 +20,7 @@ use crate::time::Time;
 /// Refresh intervals between two reports of a serving grantor's memory to members that have not
 /// written it down.
 const REFRESHES: u32 = 8;
-/// The same once all members have written it down: their answers tell of a later memory.
+/// The same once all members have written this memory down: their answers tell of a later memory.
 const REFRESHES_KNOWN: u32 = 64;
 
 impl Grantor {
@@ -217,7 +217,7 @@ impl Grantor {
     }
 
     /// Stops granting for good: a later memory of this member is known, so no candidate counts oks
-    /// of this one.
+    /// of this memory.
     fn replaced(&mut self, out: &mut Out) {
         if !self.is_replaced() {
             self.phase = Phase::Replaced;
@@ -226,7 +226,7 @@ impl Grantor {
     }
 
     /// Gives this grantor's memory a later number, if no member relies on the memory yet and others
-    /// know a later one of this member.
+    /// know a later memory of this member.
     pub(super) fn becomes_later(&mut self) -> bool {
         let Some(known) = self.memories.heard.at(self.own_position()) else { return false };
         let earlier = known.instance > self.instance;

@@ -314,7 +314,8 @@ impl Grantor {
             // No phase reports the last two.
             Service::Failing | Service::Wedged | Service::Removed => return Some(Refusal::Disk),
         }
-        // A first lease is short. A candidate that cannot have a full one after it must not lead.
+        // A first lease is short. A candidate that cannot get a full lease afterwards must not
+        // lead.
         let (lease, delta_max) = (request.delta.max(request.lease), self.longest());
         if lease > delta_max {
             return Some(Refusal::TooLong { lease, delta_max });

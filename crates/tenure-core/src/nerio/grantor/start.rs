@@ -24,8 +24,8 @@ use crate::fence::Fence;
 use crate::time::Time;
 
 impl Grantor {
-    /// Begins an incarnation with the memory of earlier ones. The driver sampled `now` after it had
-    /// locked the state directory; the quarantine is measured from `now`.
+    /// Begins an incarnation with the memory of earlier incarnations. The driver sampled `now`
+    /// after it had locked the state directory; the quarantine is measured from `now`.
     pub(in super::super) fn on_start(&mut self, now: Time, memory: Memory, out: &mut Out) {
         self.instance = memory.instance;
         self.boot = Boot(memory.boot.0 + 1);
@@ -72,8 +72,9 @@ impl Grantor {
         self.write_boot(now, quarantine, read, out);
     }
 
-    /// The time at which every lease of at most `delta_max` has ended that this member gave before
-    /// this incarnation or, with a new memory, before others wrote the new memory down.
+    /// The time at which all earlier leases of at most `delta_max` of this member have ended: those
+    /// from before this incarnation or, with a new memory, those from before others wrote the new
+    /// memory down.
     pub(super) fn ended(&self, delta_max: Duration) -> Time {
         let since = self.recorded.map_or(self.started, |recorded| recorded.since);
         since.after(self.outlasts(delta_max))
@@ -239,7 +240,7 @@ impl Grantor {
         let floor = self.fences.reserve_above(self.fences.floor(), flush, behind);
         let record = match self.membership.record() {
             Some(document) => {
-                // A memory that is no founder's replaces a lost one, which may have voted here.
+                // A memory that is no founder's replaces a lost memory, which may have voted here.
                 let (inherited, votes) = (Duration::ZERO, self.is_founder());
                 Record::Entered { document, floor, inherited, votes }
             }

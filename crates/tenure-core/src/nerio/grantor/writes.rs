@@ -20,7 +20,7 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(in crate::nerio) enum Entry {
     /// The first record of the election, which needs room.
     New,
-    /// A record in the place of the one before.
+    /// A record in the place of the previous record.
     Renewed,
     Forgotten,
 }

@@ -232,7 +232,7 @@ const fn check_count(members: usize) -> Result<(), QuorumError> {
     }
 }
 
-/// The sets that contain no other of them, each once, in order.
+/// The sets that contain no other set of the list, each once, in order.
 fn minimal(sets: &[MemberSet]) -> Vec<MemberSet> {
     let mut kept: Vec<MemberSet> = Vec::new();
     for set in sets {

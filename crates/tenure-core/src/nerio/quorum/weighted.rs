@@ -88,7 +88,7 @@ impl Weighted {
         last
     }
 
-    /// A quorum within the quorum `set` without a member that could be left out.
+    /// A minimal quorum within the quorum `set`.
     fn trimmed(&self, set: MemberSet) -> MemberSet {
         set.iter().fold(set, |kept, member| {
             let without = kept.minus(MemberSet::EMPTY.with(member));

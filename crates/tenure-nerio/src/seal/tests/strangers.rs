@@ -172,7 +172,8 @@ fn leaked_application_key_forges_nothing() {
         bytes::hello(&seals, &gate, &read, 99, &mut bytes);
         let forged = Packet { from: at(Q), to: at(A), bytes };
         assert_eq!(net.give(&forged), Err(DropReason::Forged));
-        // And data in its name, though every greeting process knows the member's challenge.
+        // Also data in the victim's name, although every greeting process knows the member's
+        // challenge.
         let mut bytes = Vec::new();
         bytes::data(&seals, id(&victim), 1_000_000, 1 << 56, &plain("release"), &mut bytes);
         let forged = Packet { from: at(P), to: at(A), bytes };

@@ -2,7 +2,7 @@ use std::ops::{Index, IndexMut};
 
 use super::Fact;
 
-/// A property's state of each node, by its number; each life of a node begins with a new one.
+/// A property's state of each node, by its number; each life of a node begins with a new state.
 #[derive(Debug, Default)]
 pub(super) struct Lives<L>(Vec<L>);
 

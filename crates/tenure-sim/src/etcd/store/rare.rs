@@ -13,8 +13,8 @@ const RESTORE: u64 = 53;
 const PUT_BACK: u64 = 54;
 /// The largest number of unanswered grants of a node in a row.
 const IN_A_ROW: u32 = 6;
-/// Number of grants after which the core gives up the answered lease, as that may have ended: the
-/// next grant is answered, too.
+/// Number of grants after which the core gives up the answered lease, because that lease may have
+/// ended: the next grant is answered, too.
 const GIVEN_UP: u32 = 2;
 /// The longest delay of a stranger's put-back after a create.
 const SOON: u64 = 400 * MS;

@@ -5,10 +5,10 @@ use tenure_core::nele::Mode;
 
 use super::{Check, Emergence, Fact, Property};
 
-/// Observers, in true time: while an observer shows a vacancy, no process leads that began long
-/// enough before to be heard; in `at_most_one` this covers processes of the observer's group only.
-/// In `at_least_one` a leader that reads late keeps leading for as long, so this case is checked
-/// only without faults.
+/// Observers, in true time: while an observer shows a vacancy, every process that leads began too
+/// recently to be heard; in `at_most_one` this covers processes of the observer's group only. In
+/// `at_least_one` a leader that reads late keeps leading for as long, so this case is checked only
+/// without faults.
 #[derive(Debug, Default)]
 pub(in super::super) struct ShownVacancies {
     /// Observers, and the elections that each shows as vacant.

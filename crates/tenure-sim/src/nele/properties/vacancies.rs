@@ -4,9 +4,9 @@ use super::{Check, Emergence, Fact, Own, Property};
 
 /// The bounds on a vacancy, where the only faults are ends, arrivals and departures of processes
 /// and changes of coordinators. A process of the group leads every role for which all members
-/// stand, within the session timeout, a rebalance and the rest of that sum; in `at_most_one` also a
-/// claim and the grace period. In true time, for each group by itself: an undisturbed group leads
-/// throughout, whatever happens to another group on the same topic (ruling 9).
+/// stand, within `Settings::vacant`; in `at_most_one` this bound includes a claim and the grace
+/// period. In true time, for each group by itself: an undisturbed group leads throughout, whatever
+/// happens to another group on the same topic (ruling 9).
 #[derive(Debug, Default)]
 pub(in super::super) struct Vacancies {
     /// Time of the last begin, end or change of mind in each group.

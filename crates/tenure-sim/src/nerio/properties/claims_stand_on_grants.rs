@@ -1,7 +1,7 @@
 use super::{Check, Claim, Fact, Own, Property, QuorumLeases, seconds};
 
 /// Equation 14: if a leader's claim ends at `until`, a quorum of one epoch has granted to the
-/// leader for at least as long. And a lapsed leadership is not claimed again.
+/// leader for at least as long. A lapsed leadership is not claimed again.
 #[derive(Debug, Default)]
 pub(super) struct ClaimsStandOnGrants;
 

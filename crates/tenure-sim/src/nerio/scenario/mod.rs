@@ -438,8 +438,9 @@ fn remember(plan: &Plan, disks: &[&mut Disk], node: usize) -> MemberSet {
     (0..plan.members()).filter(|other| *other != node).filter(remembers).collect()
 }
 
-/// Removes a state directory for a while. An empty directory may take its place for good; or none
-/// at all, if few others remember. Where no member remembers, the cluster would be founded again.
+/// Removes a state directory for a while. An empty directory may take its place for good. If few
+/// others remember, no directory takes its place: where no member remembers, the cluster would be
+/// founded again.
 fn miss(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bool {
     let plan = &run.plan;
     let counts = &mut run.counts.own;

@@ -9,7 +9,7 @@ use super::judge::Leadership;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Failover {
-    /// The fault of the leader before; `None` if it lost its lease by itself.
+    /// The fault of the previous leader; `None` if it lost its lease by itself.
     pub(super) fault: Option<Fault>,
     pub(super) from: Leadership,
     pub(super) to: String,

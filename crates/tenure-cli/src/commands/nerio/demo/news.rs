@@ -22,8 +22,8 @@ pub(super) struct News {
 impl News {
     pub(super) fn opened(path: &Path, lease: Duration, settings: &Path) -> Self {
         let text = format!(
-            "three grantors and two candidates start in {}, with a lease of {lease:?}; to look \
-             on: tenure observe --config {}",
+            "three grantors and two candidates start in {}, with a lease of {lease:?}; to watch: \
+             tenure observe --config {}",
             path.display(),
             shell_word(&settings.display().to_string())
         );
@@ -56,7 +56,7 @@ impl News {
                 seconds(*took)
             ),
             (Some(Fault::Kill | Fault::Stop), Some(took), Some(left)) => format!(
-                " after {}; expected: {}, what was left of the lease",
+                " after {}; expected: {}, the rest of the lease",
                 seconds(*took),
                 seconds(*left)
             ),

@@ -26,7 +26,7 @@ const PORTS: Range<u16> = 7_400..7_500;
 /// A Unix socket's path has at most 107 bytes, and the longest name here is `/resign.log`.
 const PATH_MAX: usize = 107 - 12;
 
-/// The directory; dropping it removes it unless it is kept.
+/// The directory of the demo. A drop removes the directory, unless the user keeps it.
 pub(super) struct WorkDir {
     directory: TempDir,
     path: PathBuf,

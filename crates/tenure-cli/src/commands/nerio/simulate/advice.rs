@@ -12,14 +12,14 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
     let mut all = match (advice.better(), advice.best) {
         (Some(better), _) => better_than_asked(answer, better),
         (None, Some(_)) => vec![format!(
-            "of the {} settings that were tried yours are recommended: no shorter lease is \
-             allowed, or keeps needless changes at {} in 30 days or fewer",
+            "of the {} settings that were tried, yours are recommended: each shorter lease is \
+             refused, or has more than {} needless changes in 30 days",
             advice.trials.len(),
             digits(answer.question.target)
         )],
         (None, None) => vec![format!(
-            "no settings that were tried keep needless changes at {} in 30 days or fewer: with \
-             such a network, or such pauses, you need a better network, or a lease longer than {}",
+            "all settings that were tried have more than {} needless changes in 30 days: with such \
+             a network, or such pauses, you need a better network, or a lease longer than {}",
             digits(answer.question.target),
             advice.trials.iter().map(|t| t.config.lease).max().map(lease).unwrap_or_default()
         )],
@@ -42,13 +42,12 @@ fn better_than_asked(answer: &Answer, better: &Trial) -> Vec<String> {
     }
     let why = if better.config.lease < asked.lease {
         format!(
-            "the shortest lease that keeps needless changes at {} in 30 days or fewer ({} \
-             expected)",
+            "the shortest lease with at most {} needless changes in 30 days ({} expected)",
             digits(answer.question.target),
             rate(&better.needless)
         )
     } else if better.nodes() != answer.question.nodes() {
-        "one node may fail then without stopping the election".into()
+        "then one node may fail without stopping the election".into()
     } else {
         format!(
             "with your settings the leader changes needlessly {} times in 30 days, with these {}",

@@ -45,13 +45,13 @@ pub(super) fn page(report: &Report) -> String {
     page += &figure("One of them", "The one nearest to the median.", &plots::failover(answer));
     page += &figure(
         "Other leases",
-        "A shorter lease gives a new leader sooner, and is lost sooner when messages are.",
+        "With a shorter lease a new leader leads sooner, and fewer lost messages end the lease.",
         &plots::trade_off(answer),
     );
     page += &figure(
         &format!("Without a leader in {} hours", question.hours),
-        "Each mark is one time, whatever its length. The hours are independent stretches, one \
-         after the other.",
+        "Each mark is one span without a leader, whatever its length. The hours are independent \
+         stretches, one after the other.",
         &plots::calendar(answer),
     );
     page += &tables(report);
@@ -187,8 +187,9 @@ fn tables(report: &Report) -> String {
             cells.iter().map(|cell| format!("<td>{}</td>", Escaped::new(cell))).collect();
         let _ = writeln!(all, "<tr{class}>{cells}</tr>");
     }
-    all + "</tbody></table></div>\n<p>Bold is what is recommended; needless changes are the best \
-           estimate, and <em>at most</em> what the hours run can rule out (95 %).</p></section>\n"
+    all + "</tbody></table></div>\n<p>Recommended settings are bold. Needless changes are the best \
+           estimate; the simulated hours rule out more than <em>at most</em> (95 \
+           %).</p></section>\n"
 }
 
 fn settings(report: &Report) -> Vec<(&'static str, String)> {

@@ -85,7 +85,7 @@ fn seen(answer: &Answer) -> String {
         .collect();
     let hours = answer.question.hours;
     if kinds.is_empty() {
-        format!("there was one in all of {hours} hours")
+        format!("a leader led throughout all {hours} hours")
     } else {
         format!("{} in {hours} hours ({})", percent(answer.availability.seen), kinds.join(", "))
     }

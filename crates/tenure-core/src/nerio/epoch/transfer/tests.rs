@@ -17,7 +17,8 @@ fn document() -> Document {
     document
 }
 
-/// Answers the questions of a reader with `change`d parts, until the outcome is no part more.
+/// Answers the questions of a reader with `change`d parts, until the reader asks for no further
+/// part.
 fn read(epoch: EpochId, change: impl Fn(&mut DocumentPart)) -> (ReadOutcome, usize) {
     let (mut reader, mut count) = (DocumentReader::new(epoch), 0);
     loop {
