@@ -1,12 +1,9 @@
 //! The documents of epochs that a grantor has read, or made.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::super::epoch::{
-    Document, DocumentPart, EpochId, EpochNews, Learning, Membership, ReadOutcome, Verdict,
-};
+use super::super::epoch::{DocumentPart, EpochId, EpochNews, Learning, Membership, Taken};
 use super::super::event::{Ignored, OwnEvent};
 use super::super::message::{Sender, ToGrantor};
 use super::super::words::{Out, emit};
@@ -101,50 +98,31 @@ impl Grantor {
         }
     }
 
-    /// Takes a part; false if this grantor does not read the document.
     pub(in crate::nerio) fn on_document_part(
         &mut self,
         now: Time,
         from: &Sender,
         part: &DocumentPart,
         out: &mut Out,
-    ) -> bool {
+    ) {
         if !from.proved || self.documents.reading != Some(part.epoch) {
-            return false;
+            return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
         }
-        match self.documents.learning.on_part(&from.who.name, part) {
-            None | Some((_, ReadOutcome::Unexpected)) => {
-                emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
-            }
-            Some((_, ReadOutcome::Unfinished)) => self.read_on(now, out),
-            Some((news, ReadOutcome::Unusable)) => {
-                (self.documents.reading, self.documents.waiting) = (None, None);
-                self.documents.learning.fail(news, part.epoch, out);
-            }
-            Some((news, ReadOutcome::Finished(document))) => {
-                self.on_document(now, news, *document, out);
-            }
+        let taken = self.documents.learning.on_part(&from.who.name, part, &self.config, out);
+        if taken == Taken::Unfinished {
+            return self.read_on(now, out);
         }
-        true
-    }
-
-    fn on_document(&mut self, now: Time, news: EpochNews, document: Document, out: &mut Out) {
-        let (id, waiting) = (document.id(), self.documents.waiting.take());
+        if self.documents.learning.is_reading() {
+            return;
+        }
         self.documents.reading = None;
-        match Membership::read(Arc::new(document), &self.config) {
-            Ok(membership) => {
-                self.keep(&membership);
-                self.learn_before(now, &membership, out);
-                self.conclude(now, out);
-                if let Some((from, message)) = waiting {
-                    self.on_message(now, &from, message, out);
-                }
-            }
-            Err(error) => {
-                self.documents.learning.judge(id, Verdict::Misfit(error.clone()));
-                let EpochNews { by, address, founding } = news;
-                let error = Some(Box::new(error));
-                emit(out, None, OwnEvent::OtherDocument { by, address, founding, error });
+        let waiting = self.documents.waiting.take();
+        if let Taken::Fits(membership) = taken {
+            self.keep(&membership);
+            self.learn_before(now, &membership, out);
+            self.conclude(now, out);
+            if let Some((from, message)) = waiting {
+                self.on_message(now, &from, message, out);
             }
         }
     }
