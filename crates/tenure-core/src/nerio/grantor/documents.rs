@@ -19,9 +19,8 @@ pub(super) struct Documents {
     /// Kept documents, oldest first.
     shelf: Vec<Arc<Membership>>,
     learning: Learning,
-    /// Epoch whose document the grantor reads.
-    reading: Option<EpochId>,
-    /// A message that the grantor handles again when it has read the document.
+    /// A message that the grantor handles again when it has read the document. The message stays
+    /// after a failure, and ends with the next reading.
     waiting: Option<(Sender, ToGrantor)>,
 }
 
@@ -64,14 +63,13 @@ impl Grantor {
         out: &mut Out,
     ) -> Option<Arc<Membership>> {
         let known = self.membership_of(epoch);
-        if known.is_some() || self.is_unfit(epoch) || self.documents.reading.is_some() {
+        if known.is_some() || self.is_unfit(epoch) || self.documents.learning.is_reading() {
             return known;
         }
         let documents = &mut self.documents;
         let (by, address) = (from.who.name.clone(), from.address);
         let news = EpochNews { by, address, founding: self.membership.founding() };
         documents.learning.begin(now, news, epoch);
-        documents.reading = Some(epoch);
         documents.waiting = message.map(|message| (from.clone(), message));
         self.read_on(now, out);
         None
@@ -87,9 +85,6 @@ impl Grantor {
     fn read_on(&mut self, now: Time, out: &mut Out) {
         let (own, retry) = (self.membership.id(), self.config.retry_after(self.config.round_trip));
         self.documents.learning.ask(now, own, retry, out);
-        if self.documents.learning.due().is_none() {
-            (self.documents.reading, self.documents.waiting) = (None, None);
-        }
     }
 
     pub(super) fn on_documents_due(&mut self, now: Time, out: &mut Out) {
@@ -105,25 +100,20 @@ impl Grantor {
         part: &DocumentPart,
         out: &mut Out,
     ) {
-        if !from.proved || self.documents.reading != Some(part.epoch) {
+        if !from.proved {
             return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
         }
-        let taken = self.documents.learning.on_part(&from.who.name, part, &self.config, out);
-        if taken == Taken::Unfinished {
-            return self.read_on(now, out);
-        }
-        if self.documents.learning.is_reading() {
-            return;
-        }
-        self.documents.reading = None;
-        let waiting = self.documents.waiting.take();
-        if let Taken::Fits(membership) = taken {
-            self.keep(&membership);
-            self.learn_before(now, &membership, out);
-            self.conclude(now, out);
-            if let Some((from, message)) = waiting {
-                self.on_message(now, &from, message, out);
+        match self.documents.learning.on_part(&from.who.name, part, &self.config, out) {
+            Taken::Unfinished => self.read_on(now, out),
+            Taken::Fits(membership) => {
+                self.keep(&membership);
+                self.learn_before(now, &membership, out);
+                self.conclude(now, out);
+                if let Some((from, message)) = self.documents.waiting.take() {
+                    self.on_message(now, &from, message, out);
+                }
             }
+            Taken::Useless => {}
         }
     }
 }
