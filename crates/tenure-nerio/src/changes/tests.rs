@@ -2,13 +2,12 @@
 
 use std::sync::Mutex;
 
-use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
-use tenure_core::nerio::{Inc, NoVote, ToGrantor, Who};
+use tenure_core::nerio::{NoVote, ToGrantor};
 use tokio::net::UdpSocket;
 
 use super::*;
 use crate::keys::ClusterKey;
-use crate::latest_epoch::tests::{changed, config, current, far, member, part};
+use crate::latest_epoch::tests::{changed, config, current, far, member, part, serve};
 
 const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 /// Longer than any test takes.
@@ -112,37 +111,24 @@ async fn answer(
     play: Arc<Mutex<Box<Play>>>,
     asked: Arc<Mutex<Vec<(usize, u64)>>>,
 ) {
-    let who = Who { name: config.members[nth].name.clone(), inc: Inc(7) };
-    let packer = Packer::new(&Envelope { epoch: config.membership().id(), who });
-    let mut buffer = [0; DATAGRAM_MAX];
-    loop {
-        let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
-        let (envelope, messages) = open(&buffer[..length]).unwrap();
-        let asker = envelope.who.inc;
-        for message in messages {
-            let mut now = now.lock().unwrap();
-            let answer = match message.unwrap() {
-                Message::Grantor(ToGrantor::Where(asked)) => current(&now, asker, asked.start),
-                Message::Grantor(ToGrantor::DocumentRead(read)) => {
-                    part(now.document(), asker, &read)
+    let says = |asker, message| {
+        let mut now = now.lock().unwrap();
+        match message {
+            ToGrantor::Where(asked) => Some(current(&now, asker, asked.start)),
+            ToGrantor::DocumentRead(read) => Some(part(now.document(), asker, &read)),
+            ToGrantor::Change(change) => {
+                asked.lock().unwrap().push((nth, change.number));
+                let answer = (play.lock().unwrap().as_mut())(nth, &now);
+                if let Some(members) = answer.members {
+                    *now = successor(&config, members);
                 }
-                Message::Grantor(ToGrantor::Change(change)) => {
-                    asked.lock().unwrap().push((nth, change.number));
-                    let answer = (play.lock().unwrap().as_mut())(nth, &now);
-                    if let Some(members) = answer.members {
-                        *now = successor(&config, members);
-                    }
-                    let Some(state) = answer.state else { continue };
-                    let (start, number) = (change.start, change.number);
-                    Message::from(nerio::Changed { asker, start, number, state })
-                }
-                _ => continue,
-            };
-            let mut datagram = packer.start();
-            assert!(packer.push(&mut datagram, &answer));
-            socket.try_send_to(&datagram, from).unwrap();
+                let (start, number, state) = (change.start, change.number, answer.state?);
+                Some(Message::from(nerio::Changed { asker, start, number, state }))
+            }
+            _ => None,
         }
-    }
+    };
+    serve(config.members[nth].name.as_str(), socket, config.membership().id(), says).await;
 }
 
 /// The membership of epoch 1, with these names.

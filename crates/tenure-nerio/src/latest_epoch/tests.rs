@@ -76,45 +76,47 @@ pub(crate) async fn answer(socket: UdpSocket, membership: &Membership) {
 
 /// Answers as a member whose document is `copy`.
 async fn answer_as(name: &str, socket: UdpSocket, membership: &Membership, copy: &Document) {
+    let says = |asker, message| match message {
+        ToGrantor::Where(asked) => Some(current(membership, asker, asked.start)),
+        ToGrantor::DocumentRead(read) => Some(part(copy, asker, &read)),
+        _ => None,
+    };
+    serve(name, socket, membership.id(), says).await;
+}
+
+/// Answers at `socket` as node b, a blank, for ever.
+async fn answer_blank(socket: UdpSocket, line: &Membership) {
+    let says = |asker, message| {
+        let ToGrantor::Where(asked) = message else { return None };
+        let told = current(line, asker, asked.start);
+        let Message::Asker(ToAsker::Current(told)) = told else { unreachable!() };
+        Some(Message::from(Current { entered: false, ..told }))
+    };
+    serve("b", socket, line.id(), says).await;
+}
+
+/// Answers at `socket` as the member `name` in `epoch`, for ever: `says` has the answer to each
+/// message of an asker.
+pub(crate) async fn serve(
+    name: &str,
+    socket: UdpSocket,
+    epoch: EpochId,
+    mut says: impl FnMut(Inc, ToGrantor) -> Option<Message>,
+) {
     let who = Who { name: name.parse().unwrap(), inc: Inc(7) };
-    let packer = Packer::new(&Envelope { epoch: membership.id(), who });
+    let packer = Packer::new(&Envelope { epoch, who });
     let mut buffer = [0; DATAGRAM_MAX];
     loop {
         let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
         let (envelope, messages) = open(&buffer[..length]).unwrap();
         let asker = envelope.who.inc;
         for message in messages {
-            let answer = match message.unwrap() {
-                Message::Grantor(ToGrantor::Where(asked)) => {
-                    current(membership, asker, asked.start)
-                }
-                Message::Grantor(ToGrantor::DocumentRead(read)) => part(copy, asker, &read),
-                _ => continue,
-            };
+            let Message::Grantor(message) = message.unwrap() else { continue };
+            let Some(answer) = says(asker, message) else { continue };
             let mut datagram = packer.start();
             assert!(packer.push(&mut datagram, &answer));
             socket.send_to(&datagram, from).await.unwrap();
         }
-    }
-}
-
-/// Answers at `socket` as node b, a blank, for ever.
-async fn answer_blank(socket: UdpSocket, line: &Membership) {
-    let who = Who { name: "b".parse().unwrap(), inc: Inc(8) };
-    let packer = Packer::new(&Envelope { epoch: line.id(), who });
-    let mut buffer = [0; DATAGRAM_MAX];
-    loop {
-        let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
-        let (envelope, mut messages) = open(&buffer[..length]).unwrap();
-        let Some(Ok(Message::Grantor(ToGrantor::Where(asked)))) = messages.next() else {
-            continue;
-        };
-        let told = current(line, envelope.who.inc, asked.start);
-        let Message::Asker(ToAsker::Current(told)) = told else { unreachable!() };
-        let mut datagram = packer.start();
-        let told = Message::from(Current { entered: false, ..told });
-        assert!(packer.push(&mut datagram, &told));
-        socket.send_to(&datagram, from).await.unwrap();
     }
 }
 
