@@ -500,7 +500,7 @@ where
 {
     let mut again = AGAIN_MAX;
     loop {
-        let FoundMembers { membership, seats } = latest_epoch::find(config, keys, from).await?;
+        let FoundMembers { membership, seats, .. } = latest_epoch::find(config, keys, from).await?;
         let all = ask_seats(&membership, seats, name_servers, &ask).await?;
         if again == 0 || !all.iter().any(|(voice, _)| voice.asker.is_behind()) {
             return Ok((membership, all));

@@ -89,7 +89,7 @@ impl Cluster {
         limit: Duration,
     ) -> Result<Done, ChangeFailure> {
         let wanted = Change::new(what, None).unwrap();
-        let ended = change(&self.config, None, FROM, &wanted, limit).await;
+        let ended = change(&self.config, None, FROM, &wanted, limit, &|_| {}).await;
         let asked = self.asked.lock().unwrap();
         assert!(asked.iter().all(|(_, number)| *number == wanted.number), "one change: {asked:?}");
         ended
@@ -240,6 +240,30 @@ async fn unfinished_change_is_unknown() {
     let worker = Worker { name: name("b"), phase: ChangePhase::Asking, waits_for: vec![name("b")] };
     assert_eq!((known.worker, known.silent), (Some(worker), vec![name("a")]));
     assert_eq!((known.decided, known.denied), (None, None));
+}
+
+/// The list names a and x, and no quorum of it is in the cluster of a. No member is asked.
+#[tokio::test]
+async fn old_list_asks_no_member() {
+    let cluster = Cluster::new(|_, _| done("a b c d")).await;
+    let members = vec![cluster.config.members[0].clone(), far("x")];
+    let old = Cluster { config: config(members, "0.001"), ..cluster };
+    let ended = old.change(add("d")).await;
+    let Err(ChangeFailure::OldList(old_list)) = ended else { panic!("{ended:?}") };
+    assert_eq!((list(&old_list.by), list(old_list.members.names())), ("a".into(), "a, b, c".into()));
+    assert_eq!(old.asked(), []);
+}
+
+/// No member answers the question for its epoch, so none is asked for the change.
+#[tokio::test]
+async fn unheard_change_is_certain() {
+    let config = config(vec![far("x"), far("y")], "0.001");
+    let (limit, wanted) = (Duration::from_secs(2), Change::new(remove("x"), None).unwrap());
+    let told = Mutex::new(Vec::new());
+    let silence = |members: &[NodeName]| told.lock().unwrap().push(list(members));
+    let ended = change(&config, None, FROM, &wanted, limit, &silence).await;
+    let Err(ChangeFailure::Unheard { members }) = ended else { panic!("{ended:?}") };
+    assert_eq!((list(&members), told.into_inner().unwrap()), ("x, y".into(), vec!["x, y".into()]));
 }
 
 #[tokio::test]

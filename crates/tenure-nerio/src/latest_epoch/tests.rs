@@ -206,6 +206,50 @@ async fn blank_names_no_epoch() {
     assert!(!found.seats.iter().any(differs));
 }
 
+/// The list has a and b; a is in epoch 1 of another founding, beside c. The answer of a alone moves
+/// nothing, and the operator learns of it.
+#[tokio::test]
+async fn old_list_names_members() {
+    let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
+    let [a, b] = [0, 1].map(|nth| sockets[nth].local_addr().unwrap());
+    let here = config(vec![member("a", a), member("b", b)], "0.001");
+    let document = changed(&config(vec![far("x")], "0.001"), vec![member("a", a), far("c")]);
+    let there = Membership::read(Arc::new(document), &here).unwrap();
+    let [at_a, _silent] = sockets;
+    let found = find_at(&here, at_a, &there).await;
+    assert_eq!(found.membership, *here.membership());
+    let old_list = found.old_list.unwrap();
+    let told = "the members list here is old, or of another cluster: a is in epoch 1 with the \
+                members a, c, and no other member of the list answers";
+    assert_eq!((old_list.to_string().as_str(), &old_list.members), (told, &there));
+    let list = format!("write its members into the list here: a={a},c=127.0.0.1:99;");
+    assert!(old_list.fix().contains(&list), "{}", old_list.fix());
+}
+
+/// The list has a and b, whose cluster was founded with others. The change that removes b leaves no
+/// quorum of the list. A process that has found epoch 1 before goes by its members.
+#[tokio::test]
+async fn found_epoch_outlives_list() {
+    let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
+    let [a, b] = [0, 1].map(|nth| sockets[nth].local_addr().unwrap());
+    let here = config(vec![member("a", a), member("b", b)], "0.001");
+    let first = config(vec![far("x")], "0.001");
+    let read = |document| Membership::read(Arc::new(document), &here).unwrap();
+    let known = read(changed(&first, here.members.clone()));
+    let later = Document {
+        number: 2,
+        before: known.id(),
+        ..changed(&first, vec![member("a", a)])
+    };
+    let later = read(later);
+    let [at_a, _silent] = sockets;
+    let found = tokio::select! {
+        found = find_after(&here, &known, None, FROM) => found.unwrap(),
+        () = answer(at_a, &later) => unreachable!("it answers for ever"),
+    };
+    assert_eq!((found.membership, found.old_list), (later, None));
+}
+
 /// A single stray member would otherwise tell an operator that a restart is safe.
 #[test]
 fn quorum_names_another_cluster() {

@@ -57,7 +57,7 @@ enum Stop {
 
 impl Panel {
     async fn new(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> io::Result<Self> {
-        let FoundMembers { membership, seats } = latest_epoch::find(config, keys, from).await?;
+        let FoundMembers { membership, seats, .. } = latest_epoch::find(config, keys, from).await?;
         let voice = |(nth, (member, asker))| Voice { nth, member, asker, end: None, service: None };
         let voices = seats.into_iter().enumerate().map(voice).collect();
         Ok(Self { membership, voices })
