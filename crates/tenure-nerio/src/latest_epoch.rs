@@ -9,7 +9,6 @@
 //! from one with a stray member, so the process goes by its list, and learns what its members name
 //! beside it ([`OldList`]).
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -37,7 +36,13 @@ pub(crate) struct FoundMembers {
 
 /// A members list of which no quorum is in one cluster. The list is old, or the members that answer
 /// are strays.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "the members list here is old, or of another cluster: {} {} in epoch {} with the members {}, and \
+     no other member of the list answers",
+    names(.by), if .by.len() == 1 { "is" } else { "are" }, .members.id().number,
+    names(.members.names())
+)]
 pub struct OldList {
     /// Members of the list that name the epoch of `members`.
     pub by: Vec<NodeName>,
@@ -57,19 +62,6 @@ impl OldList {
             "if that is the cluster, write its members into the list here: {}; if not, start the \
              members of the list, and see why {} runs elsewhere",
             seats.map(entry).collect::<Vec<_>>().join(","),
-            names(&self.by)
-        )
-    }
-}
-
-impl fmt::Display for OldList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (epoch, members) = (self.members.id().number, names(self.members.names()));
-        let verb = if self.by.len() == 1 { "is" } else { "are" };
-        write!(
-            f,
-            "the members list here is old, or of another cluster: {} {verb} in epoch {epoch} with \
-             the members {members}, and no other member of the list answers",
             names(&self.by)
         )
     }

@@ -19,7 +19,7 @@ pub use self::obstacles::Unsafe;
 use crate::asker::Asker;
 use crate::enough_answers::Answers;
 use crate::keys::Keys;
-use crate::latest_epoch::{self, AGAIN_MAX, FoundMembers};
+use crate::latest_epoch::{self, AGAIN_MAX, FoundMembers, OldList};
 
 /// Maximum number of elections of a survey. A member that names more counts as silent.
 pub(crate) const ELECTIONS_MAX: usize = 100_000;
@@ -49,6 +49,8 @@ pub struct Survey {
     pub differing: BTreeSet<NodeName>,
     /// Members whose names give no address, with the reason. They count as silent.
     pub unresolved: BTreeMap<NodeName, String>,
+    /// Set if the members of the settings that answer are elsewhere.
+    pub old_list: Option<OldList>,
     /// Members of the epoch that the members name, and their quorums.
     pub membership: Arc<Membership>,
     /// Members and the hosts at which they were asked: first those of the settings, then the others
@@ -93,6 +95,9 @@ impl Survey {
     pub fn obstacle(&self, before: Option<&Self>) -> Option<Unsafe> {
         if let Some(lost) = self.lost() {
             return Some(lost);
+        }
+        if let Some(old_list) = &self.old_list {
+            return Some(Unsafe::OldList(old_list.clone()));
         }
         for (member, service) in &self.members {
             match *service {
@@ -196,10 +201,10 @@ pub async fn survey(
         (voice, listed)
     });
     let mut voices = Vec::new();
-    let (membership, listed) = listed.await?;
+    let Answered { membership, old_list, all } = listed.await?;
     let mut members = of_each(&membership);
     let mut names = BTreeSet::new();
-    for (voice, listed) in listed {
+    for (voice, listed) in all {
         let (service, listed) = listed?.unzip();
         members.insert(voice.member.name.clone(), service);
         names.extend(listed.unwrap_or_default());
@@ -231,7 +236,17 @@ pub async fn survey(
     let differing = differing(&voices);
     let unresolved = unresolved(&voices);
     let seats = voices.into_iter().map(|voice| voice.member).collect();
-    Ok(Survey { members, elections, longest, raising, differing, unresolved, membership, seats })
+    Ok(Survey {
+        members,
+        elections,
+        longest,
+        raising,
+        differing,
+        unresolved,
+        old_list,
+        membership,
+        seats,
+    })
 }
 
 /// Asks every member for one election, from sockets of its own on `from`. Takes a few round trips,
@@ -252,9 +267,9 @@ pub async fn ask(
         }
     });
     let mut voices = Vec::new();
-    let (membership, asked) = asked.await?;
+    let Answered { membership, all, .. } = asked.await?;
     let mut states = of_each(&membership);
-    for (voice, state) in asked {
+    for (voice, state) in all {
         let state = state.ok().flatten().map(|(_, state)| state);
         states.insert(voice.member.name.clone(), state);
         voices.push(voice);
@@ -278,24 +293,31 @@ struct Voice {
 /// The service of a member, and the rest of its answer; `None` for a silent one.
 type Reply<T> = io::Result<Option<(Service, T)>>;
 
-/// Asks all members at once, each by `ask`; returns the membership, and the answers in the order of
-/// [`Survey::seats`].
+/// The members, and their answers in the order of [`Survey::seats`].
+struct Answered<T> {
+    membership: Arc<Membership>,
+    old_list: Option<OldList>,
+    all: Vec<(Voice, Reply<T>)>,
+}
+
+/// Asks all members at once, each by `ask`.
 async fn side_by_side<T: Send + 'static, A>(
     config: &Checked,
     keys: Option<&Keys>,
     from: SocketAddr,
     name_servers: NameServers,
     ask: impl Fn(Voice) -> A,
-) -> io::Result<(Arc<Membership>, Vec<(Voice, Reply<T>)>)>
+) -> io::Result<Answered<T>>
 where
     A: Future<Output = (Voice, Reply<T>)> + Send + 'static,
 {
     let mut again = AGAIN_MAX;
     loop {
-        let FoundMembers { membership, seats, .. } = latest_epoch::find(config, keys, from).await?;
+        let found = latest_epoch::find(config, keys, from).await?;
+        let FoundMembers { membership, seats, old_list, .. } = found;
         let all = ask_seats(&membership, seats, name_servers, &ask).await?;
         if again == 0 || !all.iter().any(|(voice, _)| voice.asker.is_behind()) {
-            return Ok((membership, all));
+            return Ok(Answered { membership, old_list, all });
         }
         again -= 1;
     }
@@ -413,6 +435,7 @@ mod tests {
             raising: BTreeMap::new(),
             differing: BTreeSet::new(),
             unresolved: BTreeMap::new(),
+            old_list: None,
             membership: Arc::clone(config.membership()),
             seats: config.members.clone(),
         }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use tenure_core::nerio::{Raising, Service};
 use tenure_core::{ElectionName, NodeName};
 
+use crate::latest_epoch::OldList;
+
 /// The reason why it is not safe to restart another grantor now.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unsafe {
@@ -15,6 +17,8 @@ pub enum Unsafe {
     Unresolved { member: NodeName, host: String, error: String },
     #[error("{member} runs with another configuration")]
     Differs { member: NodeName },
+    #[error(transparent)]
+    OldList(#[from] OldList),
     #[error("{member} {}", Activity(*service))]
     NotServing { member: NodeName, service: Service },
     #[error("{member} has not granted the latest lease of {election} to {leader}")]
@@ -86,6 +90,7 @@ impl Unsafe {
             Self::Differs { member } => format!(
                 "give {member} and this command the same cluster, members, quorums and drift"
             ),
+            Self::OldList(old_list) => old_list.fix(),
             Self::NotServing { member, service } => match service {
                 Service::Quarantine { remaining } => format!("wait {}", Span(*remaining)),
                 Service::Serving => "ask again".to_owned(),

@@ -198,8 +198,8 @@ fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
         return failure;
     }
     let what = "fewer members serve than an election needs";
-    if let Some(lost @ Unsafe::Lost { .. }) = seen.obstacle(None) {
-        return Failure::new(Exit::Unknown, format!("{what}: {lost}"), lost.fix());
+    if let Some(why @ (Unsafe::Lost { .. } | Unsafe::OldList(_))) = seen.obstacle(None) {
+        return Failure::new(Exit::Unknown, format!("{what}: {why}"), why.fix());
     }
     let silent = seen.members.iter().any(|(name, service)| {
         service.is_none_or(|service| service != nerio::Service::Serving)
