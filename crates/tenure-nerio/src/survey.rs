@@ -47,6 +47,8 @@ pub struct Survey {
     pub raising: BTreeMap<NodeName, Raising>,
     /// Members with another configuration. They count as silent.
     pub differing: BTreeSet<NodeName>,
+    /// Members with an empty state directory, which wait to be let in. They count as silent.
+    pub blank: BTreeSet<NodeName>,
     /// Members whose names give no address, with the reason. They count as silent.
     pub unresolved: BTreeMap<NodeName, String>,
     /// Set if the members of the settings that answer are elsewhere.
@@ -73,7 +75,7 @@ pub struct Seen {
 }
 
 impl Survey {
-    /// The obstacle of a silent `member`.
+    /// The obstacle of a `member` without a service.
     #[must_use]
     pub fn silent(&self, member: &NodeName) -> Unsafe {
         let seat = self.seats.iter().find(|seat| seat.name == *member);
@@ -82,6 +84,7 @@ impl Survey {
             (Some(host), Some(error)) => {
                 Unsafe::Unresolved { member, host: host.to_string(), error: error.clone() }
             }
+            _ if self.blank.contains(&member) => Unsafe::Blank { member },
             _ => Unsafe::Silent { member },
         }
     }
@@ -233,7 +236,8 @@ pub async fn survey(
         }
         elections.insert(name, holders);
     }
-    let differing = differing(&voices);
+    let differing = those(&voices, Asker::differs);
+    let blank = those(&voices, Asker::is_blank);
     let unresolved = unresolved(&voices);
     let seats = voices.into_iter().map(|voice| voice.member).collect();
     Ok(Survey {
@@ -242,6 +246,7 @@ pub async fn survey(
         longest,
         raising,
         differing,
+        blank,
         unresolved,
         old_list,
         membership,
@@ -274,7 +279,7 @@ pub async fn ask(
         states.insert(voice.member.name.clone(), state);
         voices.push(voice);
     }
-    let (differing, unresolved) = (differing(&voices), unresolved(&voices));
+    let (differing, unresolved) = (those(&voices, Asker::differs), unresolved(&voices));
     let seats = voices.into_iter().map(|voice| voice.member).collect();
     Ok(Seen { states, differing, unresolved, membership, seats })
 }
@@ -375,9 +380,10 @@ async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
     }
 }
 
-fn differing(voices: &[Voice]) -> BTreeSet<NodeName> {
-    let differs = |voice: &&Voice| voice.asker.differs(&voice.member.name);
-    voices.iter().filter(differs).map(|voice| voice.member.name.clone()).collect()
+/// The members of which their asker says `is_so`.
+fn those(voices: &[Voice], is_so: fn(&Asker, &NodeName) -> bool) -> BTreeSet<NodeName> {
+    let is_so = |voice: &&Voice| is_so(&voice.asker, &voice.member.name);
+    voices.iter().filter(is_so).map(|voice| voice.member.name.clone()).collect()
 }
 
 fn unresolved(voices: &[Voice]) -> BTreeMap<NodeName, String> {
@@ -397,7 +403,7 @@ mod tests {
 
     use super::*;
     use crate::asker::TRIES;
-    use crate::latest_epoch::tests::current;
+    use crate::latest_epoch::tests::{self, current};
 
     fn holder(who: &str, start: u64) -> Holder {
         Holder {
@@ -434,6 +440,7 @@ mod tests {
             longest: BTreeMap::new(),
             raising: BTreeMap::new(),
             differing: BTreeSet::new(),
+            blank: BTreeSet::new(),
             unresolved: BTreeMap::new(),
             old_list: None,
             membership: Arc::clone(config.membership()),
@@ -693,6 +700,39 @@ mod tests {
         })
         .await;
         assert_eq!(seen.members[&name("a")], None);
+    }
+
+    /// The node b has an empty directory, while the cluster is in epoch 1.
+    #[tokio::test]
+    async fn blank_waits_to_be_let_in() {
+        let from = SocketAddr::from(([127, 0, 0, 1], 0));
+        let [at_a, at_b] = [UdpSocket::bind(from).await, UdpSocket::bind(from).await];
+        let [at_a, at_b] = [at_a.unwrap(), at_b.unwrap()];
+        let members = [("a", &at_a), ("b", &at_b)];
+        let members = members.map(|(name, at)| tests::member(name, at.local_addr().unwrap()));
+        let config = tests::config(members.to_vec(), "0.001");
+        let later = tests::changed(&config, members.to_vec());
+        let later = Membership::read(Arc::new(later), &config).unwrap();
+        let serves = |asker, message| match message {
+            ToGrantor::Where(asked) => Some(current(&later, asker, asked.start)),
+            ToGrantor::DocumentRead(read) => Some(tests::part(later.document(), asker, &read)),
+            ToGrantor::List(list) => Some(listed(list.start, &[], false)),
+            _ => None,
+        };
+        let line = config.membership();
+        let waits = |asker, message| match message {
+            ToGrantor::Where(asked) => Some(tests::blank(line, asker, asked.start)),
+            ToGrantor::List(list) => Some(tests::blank(line, asker, list.start)),
+            _ => None,
+        };
+        let seen = tokio::select! {
+            seen = survey(&config, None, from, NameServers::Briefly) => seen.unwrap(),
+            () = tests::serve("a", at_a, later.id(), serves) => unreachable!("it answers for ever"),
+            () = tests::serve("b", at_b, line.id(), waits) => unreachable!("it answers for ever"),
+        };
+        let why = seen.obstacle(None).unwrap();
+        assert_eq!(why.to_string(), "b waits to be let in: tenure members replace b");
+        assert_eq!((seen.membership.id().number, seen.members[&name("b")]), (1, None));
     }
 
     #[tokio::test]

@@ -27,6 +27,13 @@ pub(crate) fn current(membership: &Membership, asker: Inc, start: Time) -> Messa
     })
 }
 
+/// The answer of a node that has entered no epoch, and has the settings of `line`.
+pub(crate) fn blank(line: &Membership, asker: Inc, start: Time) -> Message {
+    let told = current(line, asker, start);
+    let Message::Asker(ToAsker::Current(told)) = told else { unreachable!() };
+    Message::from(Current { entered: false, ..told })
+}
+
 pub(crate) fn member(name: &str, address: SocketAddr) -> Member {
     Member::at(name.parse().unwrap(), address)
 }
@@ -86,11 +93,9 @@ async fn answer_as(name: &str, socket: UdpSocket, membership: &Membership, copy:
 
 /// Answers at `socket` as node b, a blank, for ever.
 async fn answer_blank(socket: UdpSocket, line: &Membership) {
-    let says = |asker, message| {
-        let ToGrantor::Where(asked) = message else { return None };
-        let told = current(line, asker, asked.start);
-        let Message::Asker(ToAsker::Current(told)) = told else { unreachable!() };
-        Some(Message::from(Current { entered: false, ..told }))
+    let says = |asker, message| match message {
+        ToGrantor::Where(asked) => Some(blank(line, asker, asked.start)),
+        _ => None,
     };
     serve("b", socket, line.id(), says).await;
 }

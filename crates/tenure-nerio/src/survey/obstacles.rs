@@ -13,6 +13,8 @@ use crate::latest_epoch::OldList;
 pub enum Unsafe {
     #[error("{member} does not answer")]
     Silent { member: NodeName },
+    #[error("{member} waits to be let in: tenure members replace {member}")]
+    Blank { member: NodeName },
     #[error("{member} is not found: {host} does not resolve ({error})")]
     Unresolved { member: NodeName, host: String, error: String },
     #[error("{member} runs with another configuration")]
@@ -83,6 +85,10 @@ impl Unsafe {
             Self::Silent { member } => format!(
                 "start {member}, or check the network to it and its log: {member} answers no node \
                  whose key it does not accept"
+            ),
+            Self::Blank { member } => format!(
+                "replace {member}, as its state directory is empty; if the earlier directory of \
+                 {member} is there, start {member} with that one instead"
             ),
             Self::Unresolved { host, .. } => {
                 format!("correct {host} in members, or see to its DNS record")

@@ -135,6 +135,7 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
             Some(service) => one_word(service),
             None if seen.differing.contains(&name) => "differs",
             None if seen.unresolved.contains_key(&name) => "unresolved",
+            None if seen.blank.contains(&name) => "blank",
             None => "silent",
         };
         let what = match service {
@@ -187,7 +188,7 @@ pub(super) fn cure(member: &NodeName, service: nerio::Service) -> Option<String>
     lasts.then(|| Unsafe::NotServing { member: member.clone(), service }.fix())
 }
 
-fn behind(member: &NodeName, what: &Unsafe) -> String {
+pub(super) fn behind(member: &NodeName, what: &Unsafe) -> String {
     let text = what.to_string();
     text.strip_prefix(&format!("{member} ")).unwrap_or(&text).to_owned()
 }
