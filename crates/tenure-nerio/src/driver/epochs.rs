@@ -37,7 +37,7 @@ fn is_of_blank(message: Message) -> bool {
 
 impl<T: Transport> Wire<T> {
     /// The members that this node's candidates ask.
-    pub(super) fn membership(&self) -> &Membership {
+    pub(super) fn membership(&self) -> &Arc<Membership> {
         // There is always one.
         self.memberships.first().unwrap_or_else(|| self.config.membership())
     }
