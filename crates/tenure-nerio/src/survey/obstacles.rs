@@ -112,9 +112,10 @@ impl Unsafe {
                      two processes are {member}, stop the one with the old directory"
                 ),
                 Service::Removed => format!(
-                    "stop {member}, and remove it from members in the settings; or, to make \
-                     {member} a member again, move its state directory away, start the node with \
-                     the present members in its list, and run tenure members add"
+                    "stop {member} where it runs with an old state directory: another one has its \
+                     place; or, to give it the place again, move that directory away, start the \
+                     node with the present members in its list, and run tenure members replace \
+                     {member}"
                 ),
                 Service::Wedged => format!(
                     "wait some milliseconds; if {member} is still wedged, start the members that \

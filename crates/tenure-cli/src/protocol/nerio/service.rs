@@ -318,7 +318,7 @@ mod tests {
             (OwnEvent::Decided { epoch: 1, members: members.clone() }, "wedged", false),
             (OwnEvent::JoinWaits { epoch: 1, silent }, "wedged", true),
             (OwnEvent::Entered { epoch: 1, members: members.clone() }, "serving", false),
-            (OwnEvent::Removed { epoch: 2, members }, "removed", true),
+            (OwnEvent::Removed { epoch: 2, members, replaced: false }, "removed", true),
         ] {
             service.hear(&Notice::Protocol { election: None, event });
             assert_eq!((service.word(), service.waits.is_some()), (word, waits));

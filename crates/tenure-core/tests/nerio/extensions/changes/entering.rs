@@ -255,6 +255,20 @@ fn removed_member_shows_the_way() {
     assert!(s.leads("q"), "it knows only the name of c");
 }
 
+/// The old directory of a member that was replaced can come back by another replacement only.
+#[test]
+fn replaced_member_learns_its_way_back() {
+    let mut s = Story::new();
+    let mut next = successor(&mut s, &["a", "b", "c"]);
+    next.seats[2].instance = Some(Instance(99));
+    decide(&mut s, "a", "c", Some(ballot(1)), &next);
+    let is_removed = |event: &&Event| matches!(event, Event::Own(OwnEvent::Removed { .. }));
+    let events = s.events("c");
+    let Some(Event::Own(event)) = events.iter().find(is_removed) else { panic!("{events:?}") };
+    let text = event.sentence(None, s.now("c")).to_string();
+    assert!(text.contains("tenure members replace") && !text.contains("add"), "{text}");
+}
+
 /// c loses its directory, and an operator replaces its memory.
 #[test]
 fn lost_member_is_replaced() {
