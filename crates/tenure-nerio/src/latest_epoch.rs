@@ -38,8 +38,8 @@ pub(crate) struct FoundMembers {
 /// are strays.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "the members list here is old, or of another cluster: {} {} in epoch {} with the members {}, and \
-     no other member of the list answers",
+    "the members list here is old, or of another cluster: {} {} in epoch {} with the members {}, \
+     and no other member of the list answers",
     names(.by), if .by.len() == 1 { "is" } else { "are" }, .members.id().number,
     names(.members.names())
 )]
@@ -114,7 +114,8 @@ pub(crate) async fn find_after(
     from: SocketAddr,
 ) -> io::Result<FoundMembers> {
     let mut listed = ask_listed(config, known, keys, from).await?;
-    let is_there = |listed: &Listed| listed.at.is_some() || listed.asker.differs(&listed.member.name);
+    let is_there =
+        |listed: &Listed| listed.at.is_some() || listed.asker.differs(&listed.member.name);
     let is_heard = listed.iter().any(is_there);
     let (membership, old_list) = latest(config, known, &mut listed).await;
     let mut found = Vec::new();

@@ -250,8 +250,35 @@ async fn old_list_asks_no_member() {
     let old = Cluster { config: config(members, "0.001"), ..cluster };
     let ended = old.change(add("d")).await;
     let Err(ChangeFailure::OldList(old_list)) = ended else { panic!("{ended:?}") };
-    assert_eq!((list(&old_list.by), list(old_list.members.names())), ("a".into(), "a, b, c".into()));
-    assert_eq!(old.asked(), []);
+    assert_eq!(
+        (list(&old_list.by), list(old_list.members.names())),
+        ("a".into(), "a, b, c".into())
+    );
+    assert!(old.asked().is_empty());
+}
+
+/// Member a is in another cluster, where no member may be removed for the operator of this one.
+#[tokio::test]
+async fn stray_member_is_not_asked() {
+    let cluster = Cluster::new(|_, _| done("b c")).await;
+    let socket = UdpSocket::bind(FROM).await.unwrap();
+    let mut members = cluster.config.members.clone();
+    members[0] = member("a", socket.local_addr().unwrap());
+    let cluster = Cluster { config: config(members, "0.001"), ..cluster };
+    let elsewhere = changed(&config(vec![far("x")], "0.001"), vec![far("a"), far("e")]);
+    let elsewhere = Membership::read(Arc::new(elsewhere), &cluster.config).unwrap();
+    let says = |asker, message| match message {
+        ToGrantor::Where(asked) => Some(current(&elsewhere, asker, asked.start)),
+        ToGrantor::DocumentRead(read) => Some(part(elsewhere.document(), asker, &read)),
+        ToGrantor::Change(_) => panic!("a is asked"),
+        _ => None,
+    };
+    let done = tokio::select! {
+        done = cluster.change(remove("a")) => done,
+        () = serve("a", socket, elsewhere.id(), says) => unreachable!("it answers for ever"),
+    };
+    assert_eq!(members_of(done), "b, c");
+    assert_eq!(cluster.asked(), [1]);
 }
 
 /// No member answers the question for its epoch, so none is asked for the change.

@@ -241,11 +241,7 @@ async fn found_epoch_outlives_list() {
     let first = config(vec![far("x")], "0.001");
     let read = |document| Membership::read(Arc::new(document), &here).unwrap();
     let known = read(changed(&first, here.members.clone()));
-    let later = Document {
-        number: 2,
-        before: known.id(),
-        ..changed(&first, vec![member("a", a)])
-    };
+    let later = Document { number: 2, before: known.id(), ..changed(&first, vec![member("a", a)]) };
     let later = read(later);
     let [at_a, _silent] = sockets;
     let found = tokio::select! {

@@ -58,7 +58,9 @@ pub(super) async fn change(
     let silence = |members: &[NodeName]| {
         let members = names(members);
         let cause = of_keys(cluster);
-        failure::warn(&format!("no member has answered yet ({members}); the command asks on{cause}"));
+        failure::warn(&format!(
+            "no member has answered yet ({members}); the command asks on{cause}"
+        ));
     };
     let (config, keys) = (&cluster.config, cluster.key());
     match changes::change(config, keys, from, &wanted, limit, &silence).await {

@@ -11,7 +11,8 @@ use super::super::event::{Ignored, OwnEvent};
 use super::super::message::Sender;
 use super::super::words::{Out, To, emit, send};
 use super::{
-    Current, Document, DocumentError, DocumentPart, DocumentReader, EpochId, Membership, ReadOutcome,
+    Current, Document, DocumentError, DocumentPart, DocumentReader, EpochId, Membership,
+    ReadOutcome,
 };
 use crate::name::NodeName;
 use crate::time::Time;

@@ -12,7 +12,7 @@ use super::super::event::{Ignored, OwnEvent};
 use super::super::grantor::Grantor;
 use super::super::identity::Inc;
 use super::super::message::Sender;
-use super::super::words::{Effect, Out, emit, send};
+use super::super::words::{Effect, Out, send};
 use super::{Nerio, ignore};
 use crate::time::Time;
 
