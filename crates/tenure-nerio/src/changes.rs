@@ -386,6 +386,11 @@ impl Course<'_> {
 
     /// Asks a member again and again while it carries the change out; `None` when the time is over.
     async fn ask(&mut self, asker: &mut Asker, member: &Member) -> Option<Said> {
+        // A member of another cluster would carry the change out there.
+        self.in_time(asker.whereabouts(member)).await?;
+        if asker.differs(&member.name) {
+            return Some(Said::Differs);
+        }
         loop {
             let said = self.in_time(one(asker, member, self.change)).await?;
             let Said::State(ChangeState::Working { phase, waits_for }) = said else {
@@ -505,9 +510,6 @@ const fn asks_another(why: &ChangeError, epoch: u64) -> bool {
 }
 
 async fn one(asker: &mut Asker, member: &Member, change: &Change) -> Said {
-    if asker.differs(&member.name) {
-        return Said::Differs;
-    }
     let start = clock::now();
     let (inc, number) = (asker.inc(), change.number);
     let question = Message::from(change.question(start));
