@@ -97,43 +97,7 @@ impl Unsafe {
                 "give {member} and this command the same cluster, members, quorums and drift"
             ),
             Self::OldList(old_list) => old_list.fix(),
-            Self::NotServing { member, service } => match service {
-                Service::Quarantine { remaining } => format!("wait {}", Span(*remaining)),
-                Service::Serving => "ask again".to_owned(),
-                Service::Recovering { known: true } => {
-                    format!("see that a full quorum of the nodes beside {member} serves")
-                }
-                Service::Recovering { known: false } => {
-                    "start all nodes: only all of them together found a new cluster".to_owned()
-                }
-                Service::Replaced => format!(
-                    "if an old directory was put back, stop {member}, move that directory away, \
-                     and start it with the later one, or, if that is gone, with an empty one; if \
-                     two processes are {member}, stop the one with the old directory"
-                ),
-                Service::Removed => format!(
-                    "stop {member} where it runs with an old state directory: another one has its \
-                     place; or, to give it the place again, move that directory away, start the \
-                     node with the present members in its list, and run tenure members replace \
-                     {member}"
-                ),
-                Service::Wedged => format!(
-                    "wait some milliseconds; if {member} is still wedged, start the members that \
-                     are down: the log of {member} names those that it waits for"
-                ),
-                Service::Starting => {
-                    format!(
-                        "wait: that takes milliseconds; if it lasts, look at the disk of {member}"
-                    )
-                }
-                Service::Failing => {
-                    format!(
-                        "make room in the state directory of {member} (1 MiB is enough), mend its \
-                         disk, or bring the directory back: its log and tenure node status say \
-                         which"
-                    )
-                }
-            },
+            Self::NotServing { member, service } => Activity(*service).fix(member),
             Self::NotRenewed { leader, member, .. } => format!(
                 "wait: {leader} renews after a third of its lease at the latest; if this lasts, \
                  look at the log of {leader} for what {member} refuses"
@@ -185,6 +149,47 @@ fn list(names: &[NodeName]) -> String {
 
 /// The activity of a grantor that does not grant, as a verb.
 struct Activity(Service);
+
+impl Activity {
+    /// Advice for the grantor `member`.
+    fn fix(&self, member: &NodeName) -> String {
+        match self.0 {
+            Service::Quarantine { remaining } => format!("wait {}", Span(remaining)),
+            Service::Serving => "ask again".to_owned(),
+            Service::Recovering { known: true } => {
+                format!("see that a full quorum of the nodes beside {member} serves")
+            }
+            Service::Recovering { known: false } => {
+                "start all nodes: only all of them together found a new cluster".to_owned()
+            }
+            Service::Replaced => format!(
+                "if an old directory was put back, stop {member}, move that directory away, \
+                 and start it with the later one, or, if that is gone, with an empty one; if \
+                 two processes are {member}, stop the one with the old directory"
+            ),
+            Service::Removed => format!(
+                "stop {member} where it runs with an old state directory: another one has its \
+                 place; or, to give it the place again, move that directory away, start the \
+                 node with the present members in its list, and run tenure members replace \
+                 {member}"
+            ),
+            Service::Wedged => format!(
+                "wait some milliseconds; if {member} is still wedged, start the members that \
+                 are down: the log of {member} names those that it waits for"
+            ),
+            Service::Starting => {
+                format!("wait: that takes milliseconds; if it lasts, look at the disk of {member}")
+            }
+            Service::Failing => {
+                format!(
+                    "make room in the state directory of {member} (1 MiB is enough), mend its \
+                     disk, or bring the directory back: its log and tenure node status say \
+                     which"
+                )
+            }
+        }
+    }
+}
 
 impl fmt::Display for Activity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
