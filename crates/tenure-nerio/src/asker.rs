@@ -60,6 +60,8 @@ pub(crate) struct Asker {
     patience: Duration,
     tries: u32,
     differing: BTreeSet<NodeName>,
+    /// Members whose memory has entered no epoch, while others are in a later one than the first.
+    blank: BTreeSet<NodeName>,
     /// Whether a member has entered a later epoch of this cluster.
     is_behind: bool,
     /// Addresses of each member that was asked, or the reason why its name gives none.
@@ -98,6 +100,7 @@ impl Asker {
             patience,
             tries: TRIES,
             differing: BTreeSet::new(),
+            blank: BTreeSet::new(),
             is_behind: false,
             found: BTreeMap::new(),
             seal,
@@ -119,6 +122,7 @@ impl Asker {
         self.packer = Packer::new(&Envelope { epoch, who });
         self.membership = Arc::clone(membership);
         self.differing.clear();
+        self.blank.clear();
         self.is_behind = false;
     }
 
@@ -358,7 +362,10 @@ impl Asker {
         });
         let theirs = match shown {
             // A blank has no cluster yet.
-            Some(current) if !current.entered && own.number > 0 => return,
+            Some(current) if !current.entered && own.number > 0 => {
+                self.blank.insert(member.clone());
+                return;
+            }
             Some(current) => {
                 let is_later = current.epoch.number > own.number;
                 self.is_behind |= is_later && current.founding == founding;
@@ -416,6 +423,11 @@ impl Asker {
 
     pub(crate) fn differs(&self, member: &NodeName) -> bool {
         self.differing.contains(member)
+    }
+
+    /// Whether `member` has an empty state directory, and must be let in.
+    pub(crate) fn is_blank(&self, member: &NodeName) -> bool {
+        self.blank.contains(member)
     }
 
     /// Notes that `member` is of another cluster.

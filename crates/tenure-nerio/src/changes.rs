@@ -21,6 +21,7 @@ use tokio::task::JoinSet;
 
 use crate::asker::{Asker, Outcome};
 use crate::keys::{Grant, Keys, Right};
+pub use crate::latest_epoch::OldList;
 use crate::latest_epoch::{self, FoundMembers};
 use crate::orders::is_loopback;
 
@@ -83,6 +84,12 @@ pub enum ChangeFailure {
     ElseOnly { members: Vec<NodeName> },
     #[error("{} run with another configuration", list(.members))]
     Differ { members: Vec<NodeName> },
+    /// No member was asked.
+    #[error(transparent)]
+    OldList(#[from] OldList),
+    /// No member was asked for the change, as each was silent before.
+    #[error("{} have not answered, and were not asked for the change", list(.members))]
+    Unheard { members: Vec<NodeName> },
     #[error("the time is over, and the outcome is unknown")]
     Unknown(Box<Unfinished>),
 }
@@ -179,13 +186,15 @@ pub fn check(config: &Checked, keys: Option<&Keys>, what: &SeatChange) -> Result
 }
 
 /// Asks a member to carry `change` out, from new sockets on `from`, and waits until a quorum of the
-/// new members serves, for at most `limit`. If the future is dropped, the outcome is unknown.
+/// new members serves, for at most `limit`. Calls `silence` with the members once, if none of them
+/// answers the first questions. If the future is dropped, the outcome is unknown.
 pub async fn change(
     config: &Checked,
     keys: Option<&Keys>,
     from: SocketAddr,
     change: &Change,
     limit: Duration,
+    silence: &(dyn Fn(&[NodeName]) + Sync),
 ) -> Result<Done, ChangeFailure> {
     check(config, keys, &change.what)?;
     if !change.question(Time::MAX).fits() {
@@ -198,6 +207,8 @@ pub async fn change(
         from,
         change,
         until,
+        silence,
+        latest: Arc::clone(config.membership()),
         before: None,
         known: Unfinished::default(),
         has_begun: false,
@@ -214,6 +225,9 @@ struct Course<'a> {
     from: SocketAddr,
     change: &'a Change,
     until: Time,
+    silence: &'a (dyn Fn(&[NodeName]) + Sync),
+    /// The latest membership that was found. First that of the settings.
+    latest: Arc<Membership>,
     /// The latest membership when this command began.
     before: Option<Arc<Membership>>,
     known: Unfinished,
@@ -246,8 +260,8 @@ enum Round {
 
 impl Course<'_> {
     async fn carry_out(&mut self) -> Result<Done, ChangeFailure> {
+        let mut found = self.meet().await?;
         loop {
-            let Some(found) = self.find().await? else { return Err(self.unknown()) };
             let now = Arc::clone(&found.membership);
             let before = Arc::clone(self.before.get_or_insert_with(|| Arc::clone(&now)));
             if self.change.is_seen(&before, &now) {
@@ -263,6 +277,28 @@ impl Course<'_> {
                 Round::Nobody { else_only, differing } => self.nobody(else_only, differing)?,
                 Round::Over => return Err(self.unknown()),
             }
+            tokio::time::sleep(LOOK).await;
+            let Some(next) = self.find().await? else { return Err(self.unknown()) };
+            found = next;
+        }
+    }
+
+    /// The members of the latest epoch, once a member of the list has answered. No member is asked
+    /// for the change before, so the members stay the same.
+    async fn meet(&mut self) -> Result<FoundMembers, ChangeFailure> {
+        let members = self.latest.names().to_vec();
+        let mut is_told = false;
+        loop {
+            let Some(found) = self.find().await? else {
+                return Err(ChangeFailure::Unheard { members });
+            };
+            match found.old_list {
+                Some(old_list) => return Err(old_list.into()),
+                None if found.is_heard => return Ok(found),
+                None if is_told => {}
+                None => (self.silence)(&members),
+            }
+            is_told = true;
             tokio::time::sleep(LOOK).await;
         }
     }
@@ -311,7 +347,7 @@ impl Course<'_> {
 
     /// Asks one member after the other, beginning with the member that carries the change out.
     async fn ask_all(&mut self, found: FoundMembers) -> Round {
-        let FoundMembers { membership, mut seats } = found;
+        let FoundMembers { membership, mut seats, .. } = found;
         let epoch = membership.id().number;
         let worker = self.known.worker.as_ref().map(|worker| worker.name.clone());
         seats.sort_by_key(|(member, _)| Some(&member.name) != worker.as_ref());
@@ -350,6 +386,11 @@ impl Course<'_> {
 
     /// Asks a member again and again while it carries the change out; `None` when the time is over.
     async fn ask(&mut self, asker: &mut Asker, member: &Member) -> Option<Said> {
+        // A member of another cluster would carry the change out there.
+        self.in_time(asker.whereabouts(member)).await?;
+        if asker.differs(&member.name) {
+            return Some(Said::Differs);
+        }
         loop {
             let said = self.in_time(one(asker, member, self.change)).await?;
             let Said::State(ChangeState::Working { phase, waits_for }) = said else {
@@ -398,7 +439,7 @@ impl Course<'_> {
 
     /// Asks each member to cancel the change that it carries out.
     async fn cancel(&mut self) -> Result<Done, ChangeFailure> {
-        let Some(found) = self.find().await? else { return Err(self.unknown()) };
+        let found = self.meet().await?;
         let (mut ended, mut refused) = (None, None);
         let (mut else_only, mut differing) = (Vec::new(), Vec::new());
         for (member, mut asker) in found.seats {
@@ -433,9 +474,10 @@ impl Course<'_> {
     }
 
     /// The members of the latest epoch; `None` when the time is over.
-    async fn find(&self) -> Result<Option<FoundMembers>, ChangeFailure> {
-        let found = self.in_time(latest_epoch::find(self.config, self.keys, self.from)).await;
-        let Some(found) = found.transpose()? else { return Ok(None) };
+    async fn find(&mut self) -> Result<Option<FoundMembers>, ChangeFailure> {
+        let found = latest_epoch::find_after(self.config, &self.latest, self.keys, self.from);
+        let Some(found) = self.in_time(found).await.transpose()? else { return Ok(None) };
+        self.latest = Arc::clone(&found.membership);
         let far = found.seats.iter().find(|(member, _)| !is_loopback(&member.address));
         match (self.keys, far) {
             (None, Some((member, _))) => {
@@ -490,7 +532,7 @@ async fn one(asker: &mut Asker, member: &Member, change: &Change) -> Said {
 
 /// The members that serve in the epoch that was found.
 async fn serving(found: FoundMembers) -> io::Result<MemberSet> {
-    let FoundMembers { membership, seats } = found;
+    let FoundMembers { membership, seats, .. } = found;
     let epoch = membership.id();
     let mut asked = JoinSet::new();
     for (member, mut asker) in seats {

@@ -468,6 +468,9 @@ impl<T: Transport> Backend for Wire<T> {
             Ask::Service(reply) => {
                 let _ = reply.send(machine.core.service(now));
             }
+            Ask::Membership(reply) => {
+                let _ = reply.send(Arc::clone(self.membership()));
+            }
             Ask::Troubles(reply) => {
                 let mut all = self.places.troubles();
                 let mut elections = machine.campaigns.elections().into_iter();

@@ -4,13 +4,17 @@
 //! members that its settings name for their epoch, and puts its questions to the members of the
 //! latest epoch. The settings count if they have that epoch, or if no quorum of their members names
 //! another cluster: a single member may be a stray one, which would speak for all.
+//!
+//! A list may be so old that no quorum of it is left in the cluster. No answer tells such a list
+//! from one with a stray member, so the process goes by its list, and learns what its members name
+//! beside it ([`OldList`]).
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tenure_core::NodeName;
-use tenure_core::nerio::{Checked, EpochId, Member, Membership};
+use tenure_core::nerio::{Checked, EpochId, Member, Membership, Seat};
 use tokio::task::JoinSet;
 
 use crate::asker::{Asker, Whereabouts};
@@ -24,6 +28,47 @@ pub(crate) struct FoundMembers {
     pub(crate) membership: Arc<Membership>,
     /// The [seats] of the membership, and a socket for questions to each.
     pub(crate) seats: Vec<(Member, Asker)>,
+    /// Whether a member of the list has answered.
+    pub(crate) is_heard: bool,
+    /// Set if the membership is that of the list, and all members that answer are elsewhere.
+    pub(crate) old_list: Option<OldList>,
+}
+
+/// A members list of which no quorum is in one cluster. The list is old, or the members that answer
+/// are strays.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "the members list here is old, or of another cluster: {} {} in epoch {} with the members {}, \
+     and no other member of the list answers",
+    names(.by), if .by.len() == 1 { "is" } else { "are" }, .members.id().number,
+    names(.members.names())
+)]
+pub struct OldList {
+    /// Members of the list that name the epoch of `members`.
+    pub by: Vec<NodeName>,
+    pub members: Arc<Membership>,
+}
+
+impl OldList {
+    /// Advice for the operator, with the list of `members`.
+    #[must_use]
+    pub fn fix(&self) -> String {
+        let seats = self.members.document().seats.iter();
+        let entry = |seat: &Seat| match seat.hosts.first() {
+            Some(host) => format!("{}={host}", seat.name),
+            None => seat.name.to_string(),
+        };
+        format!(
+            "if that is the cluster, write its members into the list here: {}; if not, start the \
+             members of the list, and see why {} runs elsewhere",
+            seats.map(entry).collect::<Vec<_>>().join(","),
+            names(&self.by)
+        )
+    }
+}
+
+fn names(names: &[NodeName]) -> String {
+    names.iter().map(NodeName::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// A member that the settings name.
@@ -57,8 +102,22 @@ pub(crate) async fn find(
     keys: Option<&Keys>,
     from: SocketAddr,
 ) -> io::Result<FoundMembers> {
-    let mut listed = ask_listed(config, keys, from).await?;
-    let membership = latest(config, &mut listed).await;
+    find_after(config, config.membership(), keys, from).await
+}
+
+/// As [`find`], with the members of `known`: those of the settings, or of an epoch that was found
+/// before. After a change no quorum of an older list may be left.
+pub(crate) async fn find_after(
+    config: &Checked,
+    known: &Arc<Membership>,
+    keys: Option<&Keys>,
+    from: SocketAddr,
+) -> io::Result<FoundMembers> {
+    let mut listed = ask_listed(config, known, keys, from).await?;
+    let is_there =
+        |listed: &Listed| listed.at.is_some() || listed.asker.differs(&listed.member.name);
+    let is_heard = listed.iter().any(is_there);
+    let (membership, old_list) = latest(config, known, &mut listed).await;
     let mut found = Vec::new();
     for member in seats(config, &membership) {
         let asked = listed.iter().position(|listed| listed.member.name == member.name);
@@ -74,19 +133,21 @@ pub(crate) async fn find(
         }
         found.push((member, asker));
     }
-    Ok(FoundMembers { membership, seats: found })
+    Ok(FoundMembers { membership, seats: found, is_heard, old_list })
 }
 
-/// The members that the settings name and their epochs, as soon as a quorum of them names one
-/// epoch: a silent member delays no question to the others.
+/// The members of `known` and their epochs, as soon as a quorum of them names one epoch: a silent
+/// member delays no question to the others.
 async fn ask_listed(
     config: &Checked,
+    known: &Arc<Membership>,
     keys: Option<&Keys>,
     from: SocketAddr,
 ) -> io::Result<Vec<Listed>> {
     let mut asked = JoinSet::new();
-    for member in config.members.iter().cloned() {
+    for member in seats(config, known) {
         let mut asker = Asker::new(config, keys, from).await?;
+        asker.enter(known);
         asked.spawn(async move {
             let at = asker.whereabouts(&member).await;
             Listed { member, asker, at }
@@ -95,7 +156,7 @@ async fn ask_listed(
     let mut all = Vec::new();
     while let Some(listed) = asked.join_next().await {
         all.push(listed.map_err(io::Error::other)?);
-        if is_enough(config.membership(), &all) {
+        if is_enough(known, &all) {
             break;
         }
     }
@@ -115,28 +176,48 @@ fn is_enough(own: &Membership, all: &[Listed]) -> bool {
 }
 
 /// The membership of the latest epoch that a member names, if its document can be read and fits the
-/// settings.
-async fn latest(config: &Checked, listed: &mut [Listed]) -> Arc<Membership> {
-    let own = config.membership();
+/// settings. Otherwise `own`, and the epoch of the members that answer, if that is another one.
+async fn latest(
+    config: &Checked,
+    own: &Arc<Membership>,
+    listed: &mut [Listed],
+) -> (Arc<Membership>, Option<OldList>) {
     let mut named = answers(own, listed);
     // While a cluster is founded, no member has entered an epoch.
-    if named.iter().any(|(_, at)| at.entered) {
+    let has_entered = named.iter().any(|(_, at)| at.entered);
+    if has_entered {
         named.retain(|(_, at)| at.entered);
     }
     let founding = founding(own, &named);
     let of_it = named.iter().map(|(_, at)| at).filter(|at| at.founding == founding);
-    if let Some(epoch) = of_it.map(|at| at.epoch).max()
-        && epoch != own.id()
-        && let Some(membership) = read(config, epoch, listed).await
-        && membership.founding() == founding
-    {
-        return membership;
+    match of_it.map(|at| at.epoch).max() {
+        Some(epoch) if epoch != own.id() => {
+            let read = read(config, epoch, listed).await;
+            let read = read.filter(|membership| membership.founding() == founding);
+            (read.unwrap_or_else(|| Arc::clone(own)), None)
+        }
+        Some(_) => (Arc::clone(own), None),
+        None if has_entered => (Arc::clone(own), elsewhere(config, own, &named, listed).await),
+        None => (Arc::clone(own), None),
     }
-    Arc::clone(own)
 }
 
-/// The cluster that is meant, by the digest of its epoch 0: that of the settings, unless a quorum
-/// of their members names the same other cluster.
+/// The epoch that members of the list `own` name, if none of them names the cluster of the list.
+async fn elsewhere(
+    config: &Checked,
+    own: &Membership,
+    named: &[(usize, Whereabouts)],
+    listed: &mut [Listed],
+) -> Option<OldList> {
+    let epoch = named.iter().map(|(_, at)| at.epoch).max()?;
+    let members = read(config, epoch, listed).await?;
+    let by = named.iter().filter(|(_, at)| at.epoch == epoch);
+    let by = by.map(|(member, _)| own.name(*member).clone()).collect();
+    Some(OldList { by, members })
+}
+
+/// The cluster that is meant, by the digest of its epoch 0: that of the list, unless a quorum of
+/// the list's members names the same other cluster.
 fn founding(own: &Membership, named: &[(usize, Whereabouts)]) -> u64 {
     let foundings: Vec<_> = named.iter().map(|(member, at)| (*member, at.founding)).collect();
     own.quorums().agreed(&foundings).unwrap_or(own.founding())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tenure::driver::{Hold, Notices, Timing, random, seed, spawn};
 use tenure::{AtMostOne, Election};
-use tenure_core::nerio::{Checked, Inc, Member, Nerio, Service, Start, Who};
+use tenure_core::nerio::{Checked, Inc, Member, Membership, Nerio, Service, Start, Who};
 use tenure_core::{ElectionName, NameError, NodeName};
 use tokio::sync::broadcast;
 
@@ -142,6 +142,12 @@ impl Node {
     /// that have missed [`notices`](Self::notices). Cancel safe.
     pub async fn service(&self) -> Option<Service> {
         self.shared.driver.ask(Ask::Service).await.flatten()
+    }
+
+    /// The members of the latest epoch that this node knows: those of its settings until it has
+    /// heard of another. `None` once the node is closed. Cancel safe.
+    pub async fn membership(&self) -> Option<Arc<Membership>> {
+        self.shared.driver.ask(Ask::Membership).await
     }
 
     /// Notices of all lasting troubles: those with addresses of members, and those with datagrams

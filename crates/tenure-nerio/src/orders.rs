@@ -166,7 +166,7 @@ async fn give_to(
     found: FoundMembers,
     order: &Order,
 ) -> io::Result<(Vec<(Member, Answered)>, bool)> {
-    let FoundMembers { membership, seats } = found;
+    let FoundMembers { membership, seats, .. } = found;
     let mut asked = JoinSet::new();
     let mut answers = Answers::new(&membership);
     for (nth, (member, mut asker)) in seats.into_iter().enumerate() {

@@ -1,8 +1,9 @@
 //! Questions of a node to its driver, in addition to requests of its handles.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use tenure_core::nerio::Service;
+use tenure_core::nerio::{Membership, Service};
 use tenure_core::{ElectionName, NodeName};
 use tokio::sync::{mpsc, oneshot};
 
@@ -18,6 +19,7 @@ pub(crate) enum Ask {
     Place { member: NodeName, reply: oneshot::Sender<Option<SocketAddr>> },
     Counters(oneshot::Sender<Counters>),
     Service(oneshot::Sender<Option<Service>>),
+    Membership(oneshot::Sender<Arc<Membership>>),
     Troubles(oneshot::Sender<Vec<Notice>>),
     Disagreement(oneshot::Sender<Option<Notice>>),
     Keyring(oneshot::Sender<Option<Keyring>>),

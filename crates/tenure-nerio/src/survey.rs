@@ -1,7 +1,8 @@
 //! Questions to all grantors at once for their grants, for people and for rolling restarts.
 
+mod obstacles;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,10 +15,11 @@ use tenure_core::nerio::{
 use tenure_core::{ElectionName, NodeName};
 use tokio::task::JoinSet;
 
+pub use self::obstacles::Unsafe;
 use crate::asker::Asker;
 use crate::enough_answers::Answers;
 use crate::keys::Keys;
-use crate::latest_epoch::{self, AGAIN_MAX, FoundMembers};
+use crate::latest_epoch::{self, AGAIN_MAX, FoundMembers, OldList};
 
 /// Maximum number of elections of a survey. A member that names more counts as silent.
 pub(crate) const ELECTIONS_MAX: usize = 100_000;
@@ -45,8 +47,12 @@ pub struct Survey {
     pub raising: BTreeMap<NodeName, Raising>,
     /// Members with another configuration. They count as silent.
     pub differing: BTreeSet<NodeName>,
+    /// Members with an empty state directory, which wait to be let in. They count as silent.
+    pub blank: BTreeSet<NodeName>,
     /// Members whose names give no address, with the reason. They count as silent.
     pub unresolved: BTreeMap<NodeName, String>,
+    /// Set if the members of the settings that answer are elsewhere.
+    pub old_list: Option<OldList>,
     /// Members of the epoch that the members name, and their quorums.
     pub membership: Arc<Membership>,
     /// Members and the hosts at which they were asked: first those of the settings, then the others
@@ -68,219 +74,8 @@ pub struct Seen {
     pub seats: Vec<Member>,
 }
 
-/// The reason why it is not safe to restart another grantor now.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Unsafe {
-    #[error("{member} does not answer")]
-    Silent { member: NodeName },
-    #[error("{member} is not found: {host} does not resolve ({error})")]
-    Unresolved { member: NodeName, host: String, error: String },
-    #[error("{member} runs with another configuration")]
-    Differs { member: NodeName },
-    #[error("{member} {}", Activity(*service))]
-    NotServing { member: NodeName, service: Service },
-    #[error("{member} has not granted the latest lease of {election} to {leader}")]
-    NotRenewed { election: ElectionName, leader: NodeName, member: NodeName },
-    #[error(
-        "{member} grants no lease longer than {}, and {leader}, which leads {election}, renews a \
-         lease of {}: {member} never grants it",
-        Span(*longest), Span(*lease)
-    )]
-    TooLong {
-        election: ElectionName,
-        leader: NodeName,
-        member: NodeName,
-        longest: Duration,
-        lease: Duration,
-    },
-    #[error(
-        "{member} grants no lease longer than {}, and {leader} leads {election} with a lease of \
-         {}: {member} cannot stand in for a restarted node before that lease ends, in {}",
-        Span(*longest), Span(*lease), Span(*remaining)
-    )]
-    Ending {
-        election: ElectionName,
-        leader: NodeName,
-        member: NodeName,
-        longest: Duration,
-        lease: Duration,
-        remaining: Duration,
-    },
-    #[error(
-        "{member} grants no lease longer than {} for another {}: its lease-max was raised, and \
-         other grantors may have forgotten longer leases. {leader} leads {election} with a lease \
-         of {}",
-        Span(raising.before), Span(raising.remaining), Span(*lease)
-    )]
-    Later {
-        election: ElectionName,
-        leader: NodeName,
-        member: NodeName,
-        raising: Raising,
-        lease: Duration,
-    },
-    #[error(
-        "{} lost the memory or never had one, and the other nodes are no quorum to read the fences \
-         from: these nodes never grant again",
-        list(lost)
-    )]
-    Lost { lost: Vec<NodeName> },
-}
-
-impl Unsafe {
-    /// Whether the obstacle lasts until an operator acts.
-    #[must_use]
-    pub const fn is_for_ever(&self) -> bool {
-        matches!(self, Self::TooLong { .. } | Self::Lost { .. })
-    }
-
-    /// Advice for the obstacle.
-    #[must_use]
-    pub fn fix(&self) -> String {
-        match self {
-            Self::Silent { member } => format!(
-                "start {member}, or check the network to it and its log: {member} answers no node \
-                 whose key it does not accept"
-            ),
-            Self::Unresolved { host, .. } => {
-                format!("correct {host} in members, or see to its DNS record")
-            }
-            Self::Differs { member } => format!(
-                "give {member} and this command the same cluster, members, quorums and drift"
-            ),
-            Self::NotServing { member, service } => match service {
-                Service::Quarantine { remaining } => format!("wait {}", Span(*remaining)),
-                Service::Serving => "ask again".to_owned(),
-                Service::Recovering { known: true } => {
-                    format!("see that a full quorum of the nodes beside {member} serves")
-                }
-                Service::Recovering { known: false } => {
-                    "start all nodes: only all of them together found a new cluster".to_owned()
-                }
-                Service::Replaced => format!(
-                    "if an old directory was put back, stop {member}, move the old directory away, \
-                     and start {member} with the later directory, or, if that is gone, with an \
-                     empty one; if two processes are {member}, stop the process with the old \
-                     directory"
-                ),
-                Service::Removed => format!(
-                    "stop {member}, and remove it from members in the settings; or, to make \
-                     {member} a member again, move its state directory away, start the node with \
-                     the present members in its list, and run tenure members add"
-                ),
-                Service::Wedged => format!(
-                    "wait some milliseconds; if {member} is still wedged, start the members that \
-                     are down: the log of {member} names those that it waits for"
-                ),
-                Service::Starting => {
-                    format!(
-                        "wait: that takes milliseconds; if it lasts, look at the disk of {member}"
-                    )
-                }
-                Service::Failing => {
-                    format!(
-                        "make room in the state directory of {member} (1 MiB is enough), mend its \
-                         disk, or bring the directory back: its log and tenure node status say \
-                         which"
-                    )
-                }
-            },
-            Self::NotRenewed { leader, member, .. } => format!(
-                "wait: {leader} renews after a third of its lease at the latest; if this lasts, \
-                 look at the log of {leader} for what {member} refuses"
-            ),
-            Self::TooLong { leader, member, lease, .. } => format!(
-                "start {member} again with a lease-max of {} or more, or {leader} with a shorter \
-                 lease",
-                Span(*lease)
-            ),
-            Self::Ending { leader, remaining, .. } => format!(
-                "wait {}; if {leader} renews the lease meanwhile, this command says what to change",
-                Span(*remaining)
-            ),
-            Self::Later { raising, .. } => format!("wait {}", Span(raising.remaining)),
-            Self::Lost { .. } => {
-                "if no lost directory can be restored, stop all nodes and candidates, and run \
-                 tenure node recover as docs/operations.md says under \"Too many lost \
-                 directories\""
-                    .to_owned()
-            }
-        }
-    }
-
-    /// Whether `other` is the same obstacle, though times may have passed.
-    #[must_use]
-    pub fn is_as(&self, other: &Self) -> bool {
-        match (self, other) {
-            (
-                Self::NotServing { member, service },
-                Self::NotServing { member: another, service: before },
-            ) => {
-                let kind = std::mem::discriminant::<Service>;
-                member == another && kind(service) == kind(before)
-            }
-            (
-                Self::Ending { election, leader, member, .. },
-                Self::Ending { election: other, leader: led, member: another, .. },
-            ) => (election, leader, member) == (other, led, another),
-            (Self::Later { member, .. }, Self::Later { member: another, .. }) => member == another,
-            _ => self == other,
-        }
-    }
-}
-
-fn list(names: &[NodeName]) -> String {
-    let names: Vec<_> = names.iter().map(NodeName::as_str).collect();
-    names.join(", ")
-}
-
-/// The activity of a grantor that does not grant, as a verb.
-struct Activity(Service);
-
-impl fmt::Display for Activity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Service::Serving => f.write_str("serves"),
-            Service::Quarantine { remaining } => {
-                let left = Span(remaining);
-                write!(
-                    f,
-                    "grants nothing for {left} more, until the leases that it may have \
-                           granted end"
-                )
-            }
-            Service::Recovering { .. } => {
-                f.write_str("has no memory, lost or never had, and asks the others")
-            }
-            Service::Failing => f.write_str("is unable to write its state directory"),
-            Service::Starting => {
-                f.write_str("starts, and waits for the first write to its state directory")
-            }
-            Service::Replaced => {
-                f.write_str("has an old state directory: the other members know a later one")
-            }
-            Service::Wedged => {
-                f.write_str("grants nothing until it has entered the epoch of other members")
-            }
-            Service::Removed => f.write_str("is no member any more"),
-        }
-    }
-}
-
-/// A span for people: whole units, or two digits behind the point.
-struct Span(Duration);
-
-impl fmt::Display for Span {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            span if span.subsec_nanos() == 0 => write!(f, "{span:?}"),
-            span => write!(f, "{span:.2?}"),
-        }
-    }
-}
-
 impl Survey {
-    /// The obstacle of a silent `member`.
+    /// The obstacle of a `member` without a service.
     #[must_use]
     pub fn silent(&self, member: &NodeName) -> Unsafe {
         let seat = self.seats.iter().find(|seat| seat.name == *member);
@@ -289,6 +84,7 @@ impl Survey {
             (Some(host), Some(error)) => {
                 Unsafe::Unresolved { member, host: host.to_string(), error: error.clone() }
             }
+            _ if self.blank.contains(&member) => Unsafe::Blank { member },
             _ => Unsafe::Silent { member },
         }
     }
@@ -302,6 +98,9 @@ impl Survey {
     pub fn obstacle(&self, before: Option<&Self>) -> Option<Unsafe> {
         if let Some(lost) = self.lost() {
             return Some(lost);
+        }
+        if let Some(old_list) = &self.old_list {
+            return Some(Unsafe::OldList(old_list.clone()));
         }
         for (member, service) in &self.members {
             match *service {
@@ -405,10 +204,10 @@ pub async fn survey(
         (voice, listed)
     });
     let mut voices = Vec::new();
-    let (membership, listed) = listed.await?;
+    let Answered { membership, old_list, all } = listed.await?;
     let mut members = of_each(&membership);
     let mut names = BTreeSet::new();
-    for (voice, listed) in listed {
+    for (voice, listed) in all {
         let (service, listed) = listed?.unzip();
         members.insert(voice.member.name.clone(), service);
         names.extend(listed.unwrap_or_default());
@@ -437,10 +236,22 @@ pub async fn survey(
         }
         elections.insert(name, holders);
     }
-    let differing = differing(&voices);
+    let differing = those(&voices, Asker::differs);
+    let blank = those(&voices, Asker::is_blank);
     let unresolved = unresolved(&voices);
     let seats = voices.into_iter().map(|voice| voice.member).collect();
-    Ok(Survey { members, elections, longest, raising, differing, unresolved, membership, seats })
+    Ok(Survey {
+        members,
+        elections,
+        longest,
+        raising,
+        differing,
+        blank,
+        unresolved,
+        old_list,
+        membership,
+        seats,
+    })
 }
 
 /// Asks every member for one election, from sockets of its own on `from`. Takes a few round trips,
@@ -461,14 +272,14 @@ pub async fn ask(
         }
     });
     let mut voices = Vec::new();
-    let (membership, asked) = asked.await?;
+    let Answered { membership, all, .. } = asked.await?;
     let mut states = of_each(&membership);
-    for (voice, state) in asked {
+    for (voice, state) in all {
         let state = state.ok().flatten().map(|(_, state)| state);
         states.insert(voice.member.name.clone(), state);
         voices.push(voice);
     }
-    let (differing, unresolved) = (differing(&voices), unresolved(&voices));
+    let (differing, unresolved) = (those(&voices, Asker::differs), unresolved(&voices));
     let seats = voices.into_iter().map(|voice| voice.member).collect();
     Ok(Seen { states, differing, unresolved, membership, seats })
 }
@@ -487,24 +298,31 @@ struct Voice {
 /// The service of a member, and the rest of its answer; `None` for a silent one.
 type Reply<T> = io::Result<Option<(Service, T)>>;
 
-/// Asks all members at once, each by `ask`; returns the membership, and the answers in the order of
-/// [`Survey::seats`].
+/// The members, and their answers in the order of [`Survey::seats`].
+struct Answered<T> {
+    membership: Arc<Membership>,
+    old_list: Option<OldList>,
+    all: Vec<(Voice, Reply<T>)>,
+}
+
+/// Asks all members at once, each by `ask`.
 async fn side_by_side<T: Send + 'static, A>(
     config: &Checked,
     keys: Option<&Keys>,
     from: SocketAddr,
     name_servers: NameServers,
     ask: impl Fn(Voice) -> A,
-) -> io::Result<(Arc<Membership>, Vec<(Voice, Reply<T>)>)>
+) -> io::Result<Answered<T>>
 where
     A: Future<Output = (Voice, Reply<T>)> + Send + 'static,
 {
     let mut again = AGAIN_MAX;
     loop {
-        let FoundMembers { membership, seats } = latest_epoch::find(config, keys, from).await?;
+        let found = latest_epoch::find(config, keys, from).await?;
+        let FoundMembers { membership, seats, old_list, .. } = found;
         let all = ask_seats(&membership, seats, name_servers, &ask).await?;
         if again == 0 || !all.iter().any(|(voice, _)| voice.asker.is_behind()) {
-            return Ok((membership, all));
+            return Ok(Answered { membership, old_list, all });
         }
         again -= 1;
     }
@@ -562,9 +380,10 @@ async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
     }
 }
 
-fn differing(voices: &[Voice]) -> BTreeSet<NodeName> {
-    let differs = |voice: &&Voice| voice.asker.differs(&voice.member.name);
-    voices.iter().filter(differs).map(|voice| voice.member.name.clone()).collect()
+/// The members of which their asker says `is_so`.
+fn those(voices: &[Voice], is_so: fn(&Asker, &NodeName) -> bool) -> BTreeSet<NodeName> {
+    let is_so = |voice: &&Voice| is_so(&voice.asker, &voice.member.name);
+    voices.iter().filter(is_so).map(|voice| voice.member.name.clone()).collect()
 }
 
 fn unresolved(voices: &[Voice]) -> BTreeMap<NodeName, String> {
@@ -584,7 +403,7 @@ mod tests {
 
     use super::*;
     use crate::asker::TRIES;
-    use crate::latest_epoch::tests::current;
+    use crate::latest_epoch::tests::{self, current};
 
     fn holder(who: &str, start: u64) -> Holder {
         Holder {
@@ -621,7 +440,9 @@ mod tests {
             longest: BTreeMap::new(),
             raising: BTreeMap::new(),
             differing: BTreeSet::new(),
+            blank: BTreeSet::new(),
             unresolved: BTreeMap::new(),
+            old_list: None,
             membership: Arc::clone(config.membership()),
             seats: config.members.clone(),
         }
@@ -879,6 +700,39 @@ mod tests {
         })
         .await;
         assert_eq!(seen.members[&name("a")], None);
+    }
+
+    /// The node b has an empty directory, while the cluster is in epoch 1.
+    #[tokio::test]
+    async fn blank_waits_to_be_let_in() {
+        let from = SocketAddr::from(([127, 0, 0, 1], 0));
+        let [at_a, at_b] = [UdpSocket::bind(from).await, UdpSocket::bind(from).await];
+        let [at_a, at_b] = [at_a.unwrap(), at_b.unwrap()];
+        let members = [("a", &at_a), ("b", &at_b)];
+        let members = members.map(|(name, at)| tests::member(name, at.local_addr().unwrap()));
+        let config = tests::config(members.to_vec(), "0.001");
+        let later = tests::changed(&config, members.to_vec());
+        let later = Membership::read(Arc::new(later), &config).unwrap();
+        let serves = |asker, message| match message {
+            ToGrantor::Where(asked) => Some(current(&later, asker, asked.start)),
+            ToGrantor::DocumentRead(read) => Some(tests::part(later.document(), asker, &read)),
+            ToGrantor::List(list) => Some(listed(list.start, &[], false)),
+            _ => None,
+        };
+        let line = config.membership();
+        let waits = |asker, message| match message {
+            ToGrantor::Where(asked) => Some(tests::blank(line, asker, asked.start)),
+            ToGrantor::List(list) => Some(tests::blank(line, asker, list.start)),
+            _ => None,
+        };
+        let seen = tokio::select! {
+            seen = survey(&config, None, from, NameServers::Briefly) => seen.unwrap(),
+            () = tests::serve("a", at_a, later.id(), serves) => unreachable!("it answers for ever"),
+            () = tests::serve("b", at_b, line.id(), waits) => unreachable!("it answers for ever"),
+        };
+        let why = seen.obstacle(None).unwrap();
+        assert_eq!(why.to_string(), "b waits to be let in: tenure members replace b");
+        assert_eq!((seen.membership.id().number, seen.members[&name("b")]), (1, None));
     }
 
     #[tokio::test]

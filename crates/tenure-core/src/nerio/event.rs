@@ -195,6 +195,8 @@ pub enum OwnEvent {
     Removed {
         epoch: u64,
         members: Vec<NodeName>,
+        /// Whether a member has the name of this node, with another memory.
+        replaced: bool,
     },
     /// A member is in another cluster, which this node does not join: the document does not fit the
     /// settings, or the node's own members do not agree with that member. Emitted each time the
@@ -329,14 +331,9 @@ impl OwnEvent {
                  run the version of {by} here"
             ),
             (Self::Ordered { .. }, Some(election)) => write!(f, "{election}: {self}"),
-            (Self::Removed { epoch, members }, _) => write!(
-                f,
-                "this node is no member any more: epoch {epoch} has the members {}. Stop this \
-                 node; or, to make it a member again, move its state directory away, start the \
-                 node with these members in its list, and run `tenure members add`, or `tenure \
-                 members replace` if its name is one of theirs",
-                List(members, ", ")
-            ),
+            (Self::Removed { epoch, members, replaced }, _) => {
+                removed(*epoch, members, *replaced, f)
+            }
             (Self::JoinWaits { epoch, silent }, _) => write!(
                 f,
                 "this node waits to enter epoch {epoch} until enough members have reported the \
@@ -360,6 +357,25 @@ const REPLACED: &str = "the other members know a later state directory of this n
                         or, if that is gone, with an empty one. If another process runs under this \
                         name with the later directory: stop one of the two for good; if this node \
                         is to stay, start it with an empty directory";
+
+fn removed(
+    epoch: u64,
+    members: &[NodeName],
+    replaced: bool,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let (beside, first, change) = match replaced {
+        true => (", and this name is that of another node now", "stop the other one, ", "replace"),
+        false => ("", "", "add"),
+    };
+    write!(
+        f,
+        "this node is no member any more: epoch {epoch} has the members {}{beside}. Stop this \
+         node; or, to make it a member again, {first}move its state directory away, start the node \
+         with these members in its list, and run `tenure members {change}`",
+        List(members, ", ")
+    )
+}
 
 impl fmt::Display for OwnEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -455,7 +471,7 @@ impl OwnEvent {
             Self::Entered { epoch, members } => {
                 write!(f, "grants in epoch {epoch}: {}", List(members, ", "))
             }
-            Self::Removed { epoch, members } => {
+            Self::Removed { epoch, members, .. } => {
                 write!(f, "is no member of epoch {epoch}: {}", List(members, ", "))
             }
             Self::OtherDocument { by, error: Some(error), .. } => {

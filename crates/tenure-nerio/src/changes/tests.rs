@@ -2,13 +2,12 @@
 
 use std::sync::Mutex;
 
-use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
-use tenure_core::nerio::{Inc, NoVote, ToGrantor, Who};
+use tenure_core::nerio::{NoVote, ToGrantor};
 use tokio::net::UdpSocket;
 
 use super::*;
 use crate::keys::ClusterKey;
-use crate::latest_epoch::tests::{changed, config, current, far, member, part};
+use crate::latest_epoch::tests::{changed, config, current, far, member, part, serve};
 
 const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 /// Longer than any test takes.
@@ -90,7 +89,7 @@ impl Cluster {
         limit: Duration,
     ) -> Result<Done, ChangeFailure> {
         let wanted = Change::new(what, None).unwrap();
-        let ended = change(&self.config, None, FROM, &wanted, limit).await;
+        let ended = change(&self.config, None, FROM, &wanted, limit, &|_| {}).await;
         let asked = self.asked.lock().unwrap();
         assert!(asked.iter().all(|(_, number)| *number == wanted.number), "one change: {asked:?}");
         ended
@@ -112,37 +111,24 @@ async fn answer(
     play: Arc<Mutex<Box<Play>>>,
     asked: Arc<Mutex<Vec<(usize, u64)>>>,
 ) {
-    let who = Who { name: config.members[nth].name.clone(), inc: Inc(7) };
-    let packer = Packer::new(&Envelope { epoch: config.membership().id(), who });
-    let mut buffer = [0; DATAGRAM_MAX];
-    loop {
-        let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
-        let (envelope, messages) = open(&buffer[..length]).unwrap();
-        let asker = envelope.who.inc;
-        for message in messages {
-            let mut now = now.lock().unwrap();
-            let answer = match message.unwrap() {
-                Message::Grantor(ToGrantor::Where(asked)) => current(&now, asker, asked.start),
-                Message::Grantor(ToGrantor::DocumentRead(read)) => {
-                    part(now.document(), asker, &read)
+    let says = |asker, message| {
+        let mut now = now.lock().unwrap();
+        match message {
+            ToGrantor::Where(asked) => Some(current(&now, asker, asked.start)),
+            ToGrantor::DocumentRead(read) => Some(part(now.document(), asker, &read)),
+            ToGrantor::Change(change) => {
+                asked.lock().unwrap().push((nth, change.number));
+                let answer = (play.lock().unwrap().as_mut())(nth, &now);
+                if let Some(members) = answer.members {
+                    *now = successor(&config, members);
                 }
-                Message::Grantor(ToGrantor::Change(change)) => {
-                    asked.lock().unwrap().push((nth, change.number));
-                    let answer = (play.lock().unwrap().as_mut())(nth, &now);
-                    if let Some(members) = answer.members {
-                        *now = successor(&config, members);
-                    }
-                    let Some(state) = answer.state else { continue };
-                    let (start, number) = (change.start, change.number);
-                    Message::from(nerio::Changed { asker, start, number, state })
-                }
-                _ => continue,
-            };
-            let mut datagram = packer.start();
-            assert!(packer.push(&mut datagram, &answer));
-            socket.try_send_to(&datagram, from).unwrap();
+                let (start, number, state) = (change.start, change.number, answer.state?);
+                Some(Message::from(nerio::Changed { asker, start, number, state }))
+            }
+            _ => None,
         }
-    }
+    };
+    serve(config.members[nth].name.as_str(), socket, config.membership().id(), says).await;
 }
 
 /// The membership of epoch 1, with these names.
@@ -254,6 +240,57 @@ async fn unfinished_change_is_unknown() {
     let worker = Worker { name: name("b"), phase: ChangePhase::Asking, waits_for: vec![name("b")] };
     assert_eq!((known.worker, known.silent), (Some(worker), vec![name("a")]));
     assert_eq!((known.decided, known.denied), (None, None));
+}
+
+/// The list names a and x, and no quorum of it is in the cluster of a. No member is asked.
+#[tokio::test]
+async fn old_list_asks_no_member() {
+    let cluster = Cluster::new(|_, _| done("a b c d")).await;
+    let members = vec![cluster.config.members[0].clone(), far("x")];
+    let old = Cluster { config: config(members, "0.001"), ..cluster };
+    let ended = old.change(add("d")).await;
+    let Err(ChangeFailure::OldList(old_list)) = ended else { panic!("{ended:?}") };
+    assert_eq!(
+        (list(&old_list.by), list(old_list.members.names())),
+        ("a".into(), "a, b, c".into())
+    );
+    assert!(old.asked().is_empty());
+}
+
+/// Member a is in another cluster, where no member may be removed for the operator of this one.
+#[tokio::test]
+async fn stray_member_is_not_asked() {
+    let cluster = Cluster::new(|_, _| done("b c")).await;
+    let socket = UdpSocket::bind(FROM).await.unwrap();
+    let mut members = cluster.config.members.clone();
+    members[0] = member("a", socket.local_addr().unwrap());
+    let cluster = Cluster { config: config(members, "0.001"), ..cluster };
+    let elsewhere = changed(&config(vec![far("x")], "0.001"), vec![far("a"), far("e")]);
+    let elsewhere = Membership::read(Arc::new(elsewhere), &cluster.config).unwrap();
+    let says = |asker, message| match message {
+        ToGrantor::Where(asked) => Some(current(&elsewhere, asker, asked.start)),
+        ToGrantor::DocumentRead(read) => Some(part(elsewhere.document(), asker, &read)),
+        ToGrantor::Change(_) => panic!("a is asked"),
+        _ => None,
+    };
+    let done = tokio::select! {
+        done = cluster.change(remove("a")) => done,
+        () = serve("a", socket, elsewhere.id(), says) => unreachable!("it answers for ever"),
+    };
+    assert_eq!(members_of(done), "b, c");
+    assert_eq!(cluster.asked(), [1]);
+}
+
+/// No member answers the question for its epoch, so none is asked for the change.
+#[tokio::test]
+async fn unheard_change_is_certain() {
+    let config = config(vec![far("x"), far("y")], "0.001");
+    let (limit, wanted) = (Duration::from_secs(2), Change::new(remove("x"), None).unwrap());
+    let told = Mutex::new(Vec::new());
+    let silence = |members: &[NodeName]| told.lock().unwrap().push(list(members));
+    let ended = change(&config, None, FROM, &wanted, limit, &silence).await;
+    let Err(ChangeFailure::Unheard { members }) = ended else { panic!("{ended:?}") };
+    assert_eq!((list(&members), told.into_inner().unwrap()), ("x, y".into(), vec!["x, y".into()]));
 }
 
 #[tokio::test]

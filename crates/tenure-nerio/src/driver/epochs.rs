@@ -19,18 +19,15 @@ use crate::transport::Transport;
 /// agree.
 pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notice> {
     let line = config.membership();
-    if line.id() == entered.id() {
-        return None;
-    }
     let without = |one: &Membership, other: &Membership| {
         let is_new = |name: &&NodeName| other.position(name).is_none();
         one.names().iter().filter(is_new).cloned().collect()
     };
     let (missing, more): (Vec<_>, Vec<_>) = (without(entered, line), without(line, entered));
     let quorums = line.document().quorums != entered.document().quorums;
-    // Epochs of the same names also differ by their state directories.
-    let is_same = missing.is_empty() && more.is_empty() && !quorums;
-    (!is_same).then_some(Notice::OtherLine { missing, more, quorums })
+    // Digests say less: epochs of the same names also differ by their state directories.
+    let differs = quorums || !missing.is_empty() || !more.is_empty();
+    differs.then_some(Notice::OtherLine { missing, more, quorums })
 }
 
 /// Whether the sender of the message is a grantor with an empty or a lost directory.
@@ -40,7 +37,7 @@ fn is_of_blank(message: Message) -> bool {
 
 impl<T: Transport> Wire<T> {
     /// The members that this node's candidates ask.
-    pub(super) fn membership(&self) -> &Membership {
+    pub(super) fn membership(&self) -> &Arc<Membership> {
         // There is always a membership.
         self.memberships.first().unwrap_or_else(|| self.config.membership())
     }

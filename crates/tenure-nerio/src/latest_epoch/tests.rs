@@ -27,6 +27,13 @@ pub(crate) fn current(membership: &Membership, asker: Inc, start: Time) -> Messa
     })
 }
 
+/// The answer of a node that has entered no epoch, and has the settings of `line`.
+pub(crate) fn blank(line: &Membership, asker: Inc, start: Time) -> Message {
+    let told = current(line, asker, start);
+    let Message::Asker(ToAsker::Current(told)) = told else { unreachable!() };
+    Message::from(Current { entered: false, ..told })
+}
+
 pub(crate) fn member(name: &str, address: SocketAddr) -> Member {
     Member::at(name.parse().unwrap(), address)
 }
@@ -76,45 +83,45 @@ pub(crate) async fn answer(socket: UdpSocket, membership: &Membership) {
 
 /// Answers as a member whose document is `copy`.
 async fn answer_as(name: &str, socket: UdpSocket, membership: &Membership, copy: &Document) {
+    let says = |asker, message| match message {
+        ToGrantor::Where(asked) => Some(current(membership, asker, asked.start)),
+        ToGrantor::DocumentRead(read) => Some(part(copy, asker, &read)),
+        _ => None,
+    };
+    serve(name, socket, membership.id(), says).await;
+}
+
+/// Answers at `socket` as node b, a blank, for ever.
+async fn answer_blank(socket: UdpSocket, line: &Membership) {
+    let says = |asker, message| match message {
+        ToGrantor::Where(asked) => Some(blank(line, asker, asked.start)),
+        _ => None,
+    };
+    serve("b", socket, line.id(), says).await;
+}
+
+/// Answers at `socket` as the member `name` in `epoch`, for ever: `says` has the answer to each
+/// message of an asker.
+pub(crate) async fn serve(
+    name: &str,
+    socket: UdpSocket,
+    epoch: EpochId,
+    mut says: impl FnMut(Inc, ToGrantor) -> Option<Message>,
+) {
     let who = Who { name: name.parse().unwrap(), inc: Inc(7) };
-    let packer = Packer::new(&Envelope { epoch: membership.id(), who });
+    let packer = Packer::new(&Envelope { epoch, who });
     let mut buffer = [0; DATAGRAM_MAX];
     loop {
         let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
         let (envelope, messages) = open(&buffer[..length]).unwrap();
         let asker = envelope.who.inc;
         for message in messages {
-            let answer = match message.unwrap() {
-                Message::Grantor(ToGrantor::Where(asked)) => {
-                    current(membership, asker, asked.start)
-                }
-                Message::Grantor(ToGrantor::DocumentRead(read)) => part(copy, asker, &read),
-                _ => continue,
-            };
+            let Message::Grantor(message) = message.unwrap() else { continue };
+            let Some(answer) = says(asker, message) else { continue };
             let mut datagram = packer.start();
             assert!(packer.push(&mut datagram, &answer));
             socket.send_to(&datagram, from).await.unwrap();
         }
-    }
-}
-
-/// Answers at `socket` as node b, a blank, for ever.
-async fn answer_blank(socket: UdpSocket, line: &Membership) {
-    let who = Who { name: "b".parse().unwrap(), inc: Inc(8) };
-    let packer = Packer::new(&Envelope { epoch: line.id(), who });
-    let mut buffer = [0; DATAGRAM_MAX];
-    loop {
-        let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
-        let (envelope, mut messages) = open(&buffer[..length]).unwrap();
-        let Some(Ok(Message::Grantor(ToGrantor::Where(asked)))) = messages.next() else {
-            continue;
-        };
-        let told = current(line, envelope.who.inc, asked.start);
-        let Message::Asker(ToAsker::Current(told)) = told else { unreachable!() };
-        let mut datagram = packer.start();
-        let told = Message::from(Current { entered: false, ..told });
-        assert!(packer.push(&mut datagram, &told));
-        socket.send_to(&datagram, from).await.unwrap();
     }
 }
 
@@ -202,6 +209,46 @@ async fn blank_names_no_epoch() {
     assert_eq!(found.membership, later);
     let differs = |(member, asker): &(Member, Asker)| asker.differs(&member.name);
     assert!(!found.seats.iter().any(differs));
+}
+
+/// The list has a and b; a is in epoch 1 of another founding, beside c. The answer of a alone moves
+/// nothing, and the operator learns of it.
+#[tokio::test]
+async fn old_list_names_members() {
+    let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
+    let [a, b] = [0, 1].map(|nth| sockets[nth].local_addr().unwrap());
+    let here = config(vec![member("a", a), member("b", b)], "0.001");
+    let document = changed(&config(vec![far("x")], "0.001"), vec![member("a", a), far("c")]);
+    let there = Membership::read(Arc::new(document), &here).unwrap();
+    let [at_a, _silent] = sockets;
+    let found = find_at(&here, at_a, &there).await;
+    assert_eq!(found.membership, *here.membership());
+    let old_list = found.old_list.unwrap();
+    let told = "the members list here is old, or of another cluster: a is in epoch 1 with the \
+                members a, c, and no other member of the list answers";
+    assert_eq!((old_list.to_string().as_str(), &old_list.members), (told, &there));
+    let list = format!("write its members into the list here: a={a},c=127.0.0.1:99;");
+    assert!(old_list.fix().contains(&list), "{}", old_list.fix());
+}
+
+/// The list has a and b, whose cluster was founded with others. The change that removes b leaves no
+/// quorum of the list. A process that has found epoch 1 before goes by its members.
+#[tokio::test]
+async fn found_epoch_outlives_list() {
+    let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
+    let [a, b] = [0, 1].map(|nth| sockets[nth].local_addr().unwrap());
+    let here = config(vec![member("a", a), member("b", b)], "0.001");
+    let first = config(vec![far("x")], "0.001");
+    let read = |document| Membership::read(Arc::new(document), &here).unwrap();
+    let known = read(changed(&first, here.members.clone()));
+    let later = Document { number: 2, before: known.id(), ..changed(&first, vec![member("a", a)]) };
+    let later = read(later);
+    let [at_a, _silent] = sockets;
+    let found = tokio::select! {
+        found = find_after(&here, &known, None, FROM) => found.unwrap(),
+        () = answer(at_a, &later) => unreachable!("it answers for ever"),
+    };
+    assert_eq!((found.membership, found.old_list), (later, None));
 }
 
 /// A single stray member would otherwise tell an operator that a restart is safe.

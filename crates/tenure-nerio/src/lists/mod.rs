@@ -35,6 +35,8 @@ pub enum Heard {
     /// The list of the member exceeds the limit.
     TooMany,
     Differs,
+    /// The state directory of the member is empty: it waits to be let in.
+    Blank,
     /// The name of the member gives no address, for this reason.
     Unresolved(String),
 }

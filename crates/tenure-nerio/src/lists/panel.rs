@@ -57,7 +57,7 @@ enum Stop {
 
 impl Panel {
     async fn new(config: &Checked, keys: Option<&Keys>, from: SocketAddr) -> io::Result<Self> {
-        let FoundMembers { membership, seats } = latest_epoch::find(config, keys, from).await?;
+        let FoundMembers { membership, seats, .. } = latest_epoch::find(config, keys, from).await?;
         let voice = |(nth, (member, asker))| Voice { nth, member, asker, end: None, service: None };
         let voices = seats.into_iter().enumerate().map(voice).collect();
         Ok(Self { membership, voices })
@@ -187,6 +187,7 @@ impl Voice {
         let read = |message| list.read(message, asker, start);
         let came = self.asker.ask_new(&self.member, &question, list.election(), read).await;
         let differs = self.asker.differs(&self.member.name);
+        let is_blank = self.asker.is_blank(&self.member.name);
         let unresolved = self.asker.unresolved(&self.member.name).map(str::to_owned);
         match came {
             Ok(Outcome::Answer(inc, page)) => Ok((inc, page.behind(after))),
@@ -194,6 +195,7 @@ impl Voice {
             // A member to which the system cannot send counts as silent.
             Ok(Outcome::Nothing) | Err(_) => Err(match unresolved {
                 _ if differs => Heard::Differs,
+                _ if is_blank => Heard::Blank,
                 Some(error) => Heard::Unresolved(error),
                 None => Heard::Silent,
             }),

@@ -55,8 +55,15 @@ pub(super) async fn change(
         Failure::new(Exit::System, error.to_string(), "check the limits of this process")
     })?;
     let from = SocketAddr::new(cluster.listen.ip(), 0);
-    let done = changes::change(&cluster.config, cluster.key(), from, &wanted, limit).await;
-    match done {
+    let silence = |members: &[NodeName]| {
+        let members = names(members);
+        let cause = of_keys(cluster);
+        failure::warn(&format!(
+            "no member has answered yet ({members}); the command asks on{cause}"
+        ));
+    };
+    let (config, keys) = (&cluster.config, cluster.key());
+    match changes::change(config, keys, from, &wanted, limit, &silence).await {
         Ok(Done::Changed(members)) => {
             listed.iter().for_each(|warning| failure::warn(warning));
             Ok(MadeChange { epoch: Some(members.id().number) })
@@ -64,6 +71,11 @@ pub(super) async fn change(
         Ok(Done::Cancelled { .. }) => Ok(MadeChange::default()),
         Err(ChangeFailure::Io(error)) => Err(no_socket(from, &error, origins)),
         Err(ChangeFailure::Unknown(known)) => Err(unknown(cluster, &known, limit)),
+        Err(ChangeFailure::Unheard { members }) => Err(unheard(cluster, &members, limit)),
+        Err(ChangeFailure::OldList(old)) => {
+            let failure = Failure::new(Exit::Usage, old.to_string(), old.fix());
+            Err(origins.explain(failure, &["members"]))
+        }
         Err(ChangeFailure::Differ { members }) => {
             let what = format!("{} run with another configuration", names(&members));
             Err(mismatch(what, Exit::Unknown, origins))
@@ -191,6 +203,16 @@ fn denied(by: &NodeName, why: &ChangeError) -> (String, String) {
         }
     };
     (text, fix.to_owned())
+}
+
+/// The failure of a change for which no member was asked.
+fn unheard(cluster: &Cluster, members: &[NodeName], limit: Duration) -> Failure {
+    let what = format!(
+        "no member answers within {limit:?} ({}), so none was asked for the change",
+        names(members)
+    );
+    let fix = "check these nodes and the network to them, and repeat the command";
+    Failure::new(Exit::Unknown, what, format!("{fix}{}", of_keys(cluster)))
 }
 
 /// The failure of a change whose outcome is not known.

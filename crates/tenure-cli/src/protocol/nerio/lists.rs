@@ -7,8 +7,9 @@ use tenure_core::nerio::{self, Membership, Service};
 use tenure_nerio::lists::{
     self, AllCandidates, AllElections, CandidateSeen, ElectionSeen, Heard, Leads,
 };
+use tenure_nerio::survey::Unsafe;
 
-use super::participant::{in_words, one_word};
+use super::participant::{behind, in_words, one_word};
 use super::troubles::{Forgetful, disagree, fix, mismatch, of_keys};
 use super::{Cluster, Grantors};
 use crate::exit::Exit;
@@ -133,6 +134,7 @@ pub(super) fn describe(member: &nerio::Member, heard: &Heard) -> Member {
         ),
         Heard::TooMany => ("too-many", "has more entries than are read".to_owned()),
         Heard::Differs => ("differs", "runs with another configuration".to_owned()),
+        Heard::Blank => ("blank", behind(&name, &Unsafe::Blank { member: name.clone() })),
         Heard::Unresolved(error) => {
             ("unresolved", format!("is not found: {} does not resolve ({error})", member.address))
         }

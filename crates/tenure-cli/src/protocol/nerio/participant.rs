@@ -135,6 +135,7 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
             Some(service) => one_word(service),
             None if seen.differing.contains(&name) => "differs",
             None if seen.unresolved.contains_key(&name) => "unresolved",
+            None if seen.blank.contains(&name) => "blank",
             None => "silent",
         };
         let what = match service {
@@ -187,7 +188,7 @@ pub(super) fn cure(member: &NodeName, service: nerio::Service) -> Option<String>
     lasts.then(|| Unsafe::NotServing { member: member.clone(), service }.fix())
 }
 
-fn behind(member: &NodeName, what: &Unsafe) -> String {
+pub(super) fn behind(member: &NodeName, what: &Unsafe) -> String {
     let text = what.to_string();
     text.strip_prefix(&format!("{member} ")).unwrap_or(&text).to_owned()
 }
@@ -198,8 +199,8 @@ fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
         return failure;
     }
     let what = "fewer members serve than an election needs";
-    if let Some(lost @ Unsafe::Lost { .. }) = seen.obstacle(None) {
-        return Failure::new(Exit::Unknown, format!("{what}: {lost}"), lost.fix());
+    if let Some(why @ (Unsafe::Lost { .. } | Unsafe::OldList(_))) = seen.obstacle(None) {
+        return Failure::new(Exit::Unknown, format!("{what}: {why}"), why.fix());
     }
     let silent = seen.members.iter().any(|(name, service)| {
         service.is_none_or(|service| service != nerio::Service::Serving)

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use serde_json::json;
-use tenure::Time;
-use tenure::clock;
+use serde_json::{Value, json};
+use tenure::{NodeName, Time, clock};
 use tenure_core::nerio;
 use tenure_nerio::{Forgot, Node, Notice, OwnEvent};
 use tokio::sync::broadcast::Receiver;
@@ -227,6 +226,7 @@ impl Service {
                 let counters = node.counters().await.unwrap_or_default();
                 let now = node.service().await;
                 self.correct(now, counters.write_error.is_some());
+                let epoch = node.membership().await.map(|membership| epoch(&membership));
                 let (waits, remaining) = self.waits(now);
                 let of_settings = self.of_settings.clone();
                 let warning = worth_a_look(node, of_settings, &self.key_file, |_| true).await;
@@ -235,6 +235,7 @@ impl Service {
                     "address": node.address().to_string(),
                     "cluster": node.config().cluster.as_str(),
                     "members": list(&node.config().members),
+                    "epoch": epoch,
                     "service": self.word(),
                     "remaining_ms": remaining.map(millis),
                     "waits": waits,
@@ -260,6 +261,14 @@ impl Service {
         // The client may have left.
         let _ = asked.reply.send(answer);
     }
+}
+
+/// The number of an epoch, and its members.
+fn epoch(membership: &nerio::Membership) -> Value {
+    let number = membership.id().number;
+    let names: Vec<_> = membership.names().iter().map(NodeName::as_str).collect();
+    let text = format!("{number}, with the members {}", names.join(", "));
+    json!({"number": number, "members": names, "text": text})
 }
 
 /// The faults that an operator must mend now: those of settings and keys, and those `shown` by the
@@ -309,13 +318,25 @@ mod tests {
             (OwnEvent::Decided { epoch: 1, members: members.clone() }, "wedged", false),
             (OwnEvent::JoinWaits { epoch: 1, silent }, "wedged", true),
             (OwnEvent::Entered { epoch: 1, members: members.clone() }, "serving", false),
-            (OwnEvent::Removed { epoch: 2, members }, "removed", true),
+            (OwnEvent::Removed { epoch: 2, members, replaced: false }, "removed", true),
         ] {
             service.hear(&Notice::Protocol { election: None, event });
             assert_eq!((service.word(), service.waits.is_some()), (word, waits));
         }
         service.correct(Some(nerio::Service::Removed), false);
         assert!(service.waits.is_some(), "the reason stays");
+    }
+
+    #[test]
+    fn epoch_names_its_members() {
+        let member = |(name, port): (&str, u16)| {
+            nerio::Member::at(name.parse().unwrap(), ([127, 0, 0, 1], port).into())
+        };
+        let members = [("b", 1), ("a", 2)].map(member).to_vec();
+        let config = nerio::Config::new("x".parse().unwrap(), members);
+        let told = epoch(config.check().unwrap().membership());
+        let text = "0, with the members a, b";
+        assert_eq!(told, json!({"number": 0, "members": ["a", "b"], "text": text}));
     }
 
     #[test]

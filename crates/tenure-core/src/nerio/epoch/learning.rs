@@ -1,15 +1,18 @@
 //! The way of a node to the document of an epoch that a member has named.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use super::super::event::OwnEvent;
+use super::super::config::Config;
+use super::super::event::{Ignored, OwnEvent};
 use super::super::message::Sender;
 use super::super::words::{Out, To, emit, send};
 use super::{
-    Current, DocumentError, DocumentPart, DocumentReader, EpochId, Membership, ReadOutcome,
+    Current, Document, DocumentError, DocumentPart, DocumentReader, EpochId, Membership,
+    ReadOutcome,
 };
 use crate::name::NodeName;
 use crate::time::Time;
@@ -43,11 +46,15 @@ pub(in crate::nerio) enum Verdict {
     Unreadable { skips: u8 },
 }
 
-impl Verdict {
-    /// The verdict on a copy that the node has just failed to read.
-    pub(in crate::nerio) const fn unreadable() -> Self {
-        Self::Unreadable { skips: SKIPS }
-    }
+/// The effect of a part on the node that reads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::nerio) enum Taken {
+    /// The node asks for the next part.
+    Unfinished,
+    /// The document of the epoch, which fits the settings.
+    Fits(Arc<Membership>),
+    /// The part is useless, or the document is.
+    Useless,
 }
 
 /// A document that a node reads from a member.
@@ -78,9 +85,21 @@ impl EpochNews {
         let (by, address) = (from.who.name.clone(), from.address);
         Self { by, address, founding: current.founding }
     }
+
+    /// Reports a member of another cluster, and why its document does not fit this node.
+    pub(in crate::nerio) fn differs(self, error: Option<DocumentError>, out: &mut Out) {
+        let Self { by, address, founding } = self;
+        let error = error.map(Box::new);
+        emit(out, None, OwnEvent::OtherDocument { by, address, founding, error });
+    }
 }
 
 impl Learning {
+    /// Whether the node reads a document.
+    pub(in crate::nerio) const fn is_reading(&self) -> bool {
+        self.reading.is_some()
+    }
+
     /// Whether the node reads the document of this epoch, or of a later one.
     pub(in crate::nerio) fn reads(&self, epoch: EpochId) -> bool {
         let reads = self.reading.as_ref().map(|reading| reading.reader.epoch().number);
@@ -106,7 +125,7 @@ impl Learning {
     }
 
     /// Remembers the verdict on the document of `epoch`.
-    pub(in crate::nerio) fn judge(&mut self, epoch: EpochId, verdict: Verdict) {
+    fn judge(&mut self, epoch: EpochId, verdict: Verdict) {
         self.verdicts.retain(|(of, _)| *of != epoch);
         if self.verdicts.len() == VERDICTS_MAX {
             self.verdicts.remove(0);
@@ -116,7 +135,7 @@ impl Learning {
 
     /// Reports that the document of `epoch` cannot be read.
     pub(in crate::nerio) fn fail(&mut self, by: EpochNews, epoch: EpochId, out: &mut Out) {
-        self.judge(epoch, Verdict::unreadable());
+        self.judge(epoch, Verdict::Unreadable { skips: SKIPS });
         let EpochNews { by, address, .. } = by;
         emit(out, None, OwnEvent::UnreadableDocument { by, address });
     }
@@ -156,24 +175,66 @@ impl Learning {
         self.reading = Some(reading);
     }
 
-    /// Takes a part from a member; `None` if the node has not asked this member for the part. Ends
-    /// the reading with its last part.
+    /// Takes a part from a member, and judges the document after its last part. Ignores a part for
+    /// which the node has not asked this member.
     pub(in crate::nerio) fn on_part(
         &mut self,
         from: &NodeName,
         part: &DocumentPart,
-    ) -> Option<(EpochNews, ReadOutcome)> {
+        config: &Config,
+        out: &mut Out,
+    ) -> Taken {
         let is_asked = |reading: &&mut Reading| {
             reading.by.by == *from && (reading.first..=reading.last).contains(&part.start)
         };
-        let reading = self.reading.as_mut().filter(is_asked)?;
-        let outcome = reading.reader.on_part(part);
-        let by = reading.by.clone();
+        let outcome = match self.reading.as_mut().filter(is_asked) {
+            Some(reading) => (reading.by.clone(), reading.reader.on_part(part)),
+            None => return useless(out),
+        };
         match outcome {
-            ReadOutcome::Unexpected => {}
-            ReadOutcome::Unfinished => reading.tries = 0,
-            ReadOutcome::Finished(_) | ReadOutcome::Unusable => self.reading = None,
+            (_, ReadOutcome::Unexpected) => useless(out),
+            (_, ReadOutcome::Unfinished) => {
+                if let Some(reading) = &mut self.reading {
+                    reading.tries = 0;
+                }
+                Taken::Unfinished
+            }
+            (by, ReadOutcome::Unusable) => {
+                self.reading = None;
+                self.fail(by, part.epoch, out);
+                Taken::Useless
+            }
+            (by, ReadOutcome::Finished(document)) => {
+                self.reading = None;
+                self.read(by, *document, config, out)
+            }
         }
-        Some((by, outcome))
     }
+
+    /// Judges a whole document. A fault of one copy does not condemn its epoch.
+    fn read(&mut self, by: EpochNews, document: Document, config: &Config, out: &mut Out) -> Taken {
+        let (epoch, origin) = (document.id(), document.origin);
+        match Membership::read(Arc::new(document), config) {
+            Ok(membership) => {
+                self.judge(epoch, Verdict::Fits(Arc::clone(&membership)));
+                Taken::Fits(membership)
+            }
+            Err(error) => {
+                let verdict = if error.is_of_copy(origin) {
+                    Verdict::Unreadable { skips: SKIPS }
+                } else {
+                    Verdict::Misfit(error.clone())
+                };
+                self.judge(epoch, verdict);
+                by.differs(Some(error), out);
+                Taken::Useless
+            }
+        }
+    }
+}
+
+/// Ignores a part.
+fn useless(out: &mut Out) -> Taken {
+    emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
+    Taken::Useless
 }

@@ -40,7 +40,7 @@ pub(in crate::nerio) use confirmation::Confirmation;
 pub use document::{Document, DocumentError, Origin, Seat};
 pub use id::EpochId;
 pub use inquiry::{AcceptorState, Rests, RestsRead};
-pub(in crate::nerio) use learning::{EpochNews, Learning, Verdict};
+pub(in crate::nerio) use learning::{EpochNews, Learning, Taken, Verdict};
 pub use membership::Membership;
 pub use proposer::{Phase, Proposer};
 pub use rests::{HeldRest, Inheritance, Page, RestBounds, Rival, RivalHolder, Source};

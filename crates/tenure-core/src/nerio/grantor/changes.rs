@@ -94,6 +94,10 @@ impl Changes {
         self.ended.push((number, state));
     }
 
+    fn end_of(&self, number: u64) -> Option<&ChangeState> {
+        self.ended.iter().find(|(ended, _)| *ended == number).map(|(_, state)| state)
+    }
+
     pub(super) fn due(&self) -> Option<Time> {
         Some(self.running.as_ref()?.finding.as_ref()?.again)
     }
@@ -123,25 +127,18 @@ impl Grantor {
         let state = match self.known_change(from, change) {
             Some(known) => known,
             None if change.what == SeatChange::Cancel => self.cancel_change(change.number, out),
-            None => match self.begin_change(now, from, change, out) {
-                Ok(()) => {
-                    let known = self.known_change(from, change);
-                    known.unwrap_or_else(|| self.state_of_change())
-                }
-                Err(error) => {
-                    let state = ChangeState::Refused(error);
-                    self.changes.end(change.number, state.clone());
-                    state
-                }
-            },
+            None => self.begin_change(now, from, change, out).unwrap_or_else(|error| {
+                let state = ChangeState::Refused(error);
+                self.changes.end(change.number, state.clone());
+                state
+            }),
         };
         self.tell_change(from, change, state, out);
     }
 
     /// The state of a change that this grantor has been asked for before.
     fn known_change(&mut self, from: &Sender, change: &Change) -> Option<ChangeState> {
-        let ended = self.changes.ended.iter().find(|(number, _)| *number == change.number);
-        if let Some((_, state)) = ended {
+        if let Some(state) = self.changes.end_of(change.number) {
             return Some(state.clone());
         }
         let running = self.changes.running.as_mut()?;
@@ -186,21 +183,23 @@ impl Grantor {
         is_withdrawn
     }
 
+    /// Begins a change, and returns its state: a single member may decide at once.
     fn begin_change(
         &mut self,
         now: Time,
         from: &Sender,
         change: &Change,
         out: &mut Out,
-    ) -> Result<(), ChangeError> {
+    ) -> Result<ChangeState, ChangeError> {
         self.check_change(change)?;
         let (what, by, address) = (change.what.brief(), from.who.name.clone(), from.address);
         emit(out, None, OwnEvent::Changing { what, by, from: address });
         let finding = Finding { members: BTreeMap::new(), blanks: Vec::new(), again: now };
-        let (change, by) = (change.clone(), from.clone());
+        let (number, change, by) = (change.number, change.clone(), from.clone());
         self.changes.running = Some(Running { change, by, since: now, finding: Some(finding) });
         self.on_changes_due(now, out);
-        Ok(())
+        let ended = self.changes.end_of(number).cloned();
+        Ok(ended.unwrap_or_else(|| self.state_of_change()))
     }
 
     fn check_change(&self, change: &Change) -> Result<(), ChangeError> {
@@ -220,6 +219,9 @@ impl Grantor {
         }
         let names = self.membership.names();
         let is_member = |name: &NodeName| names.contains(name);
+        let keeps_names = matches!(change.what, SeatChange::Replace { .. });
+        // A replaced member may keep its hosts.
+        let hosts_min = usize::from(!keeps_names);
         match &change.what {
             SeatChange::Add { name, .. } if is_member(name) => {
                 return Err(ChangeError::Member { name: name.clone() });
@@ -227,13 +229,12 @@ impl Grantor {
             SeatChange::Add { .. } if names.len() >= Config::MEMBERS_MAX => {
                 return Err(ChangeError::Full { max: Config::MEMBERS_MAX });
             }
-            SeatChange::Add { name, hosts } if !(1..=Seat::HOSTS_MAX).contains(&hosts.len()) => {
-                return Err(ChangeError::Hosts { name: name.clone(), max: Seat::HOSTS_MAX });
-            }
             SeatChange::Remove { name } | SeatChange::Replace { name, .. } if !is_member(name) => {
                 return Err(ChangeError::NotMember { name: name.clone() });
             }
-            SeatChange::Replace { name, hosts, .. } if hosts.len() > Seat::HOSTS_MAX => {
+            SeatChange::Add { name, hosts } | SeatChange::Replace { name, hosts, .. }
+                if !(hosts_min..=Seat::HOSTS_MAX).contains(&hosts.len()) =>
+            {
                 return Err(ChangeError::Hosts { name: name.clone(), max: Seat::HOSTS_MAX });
             }
             SeatChange::Remove { name } if names.len() == 1 => {
@@ -244,7 +245,6 @@ impl Grantor {
             | SeatChange::Replace { .. }
             | SeatChange::Cancel => {}
         }
-        let keeps_names = matches!(change.what, SeatChange::Replace { .. });
         let is_majority = self.membership.document().quorums.as_str() == "majority";
         if change.quorums.is_none() && !keeps_names && !is_majority {
             return Err(ChangeError::QuorumsNeeded);

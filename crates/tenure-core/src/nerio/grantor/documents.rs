@@ -1,12 +1,9 @@
 //! The documents of epochs that a grantor has read, or made.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::super::epoch::{
-    Document, DocumentPart, EpochId, EpochNews, Learning, Membership, ReadOutcome, Verdict,
-};
+use super::super::epoch::{DocumentPart, EpochId, EpochNews, Learning, Membership, Taken};
 use super::super::event::{Ignored, OwnEvent};
 use super::super::message::{Sender, ToGrantor};
 use super::super::words::{Out, emit};
@@ -22,9 +19,8 @@ pub(super) struct Documents {
     /// Kept documents, oldest first.
     shelf: Vec<Arc<Membership>>,
     learning: Learning,
-    /// Epoch whose document the grantor reads.
-    reading: Option<EpochId>,
-    /// A message that the grantor handles again when it has read the document.
+    /// A message that the grantor handles again when it has read the document. The message stays
+    /// after a failure, and ends with the next reading.
     waiting: Option<(Sender, ToGrantor)>,
 }
 
@@ -67,14 +63,13 @@ impl Grantor {
         out: &mut Out,
     ) -> Option<Arc<Membership>> {
         let known = self.membership_of(epoch);
-        if known.is_some() || self.is_unfit(epoch) || self.documents.reading.is_some() {
+        if known.is_some() || self.is_unfit(epoch) || self.documents.learning.is_reading() {
             return known;
         }
         let documents = &mut self.documents;
         let (by, address) = (from.who.name.clone(), from.address);
         let news = EpochNews { by, address, founding: self.membership.founding() };
         documents.learning.begin(now, news, epoch);
-        documents.reading = Some(epoch);
         documents.waiting = message.map(|message| (from.clone(), message));
         self.read_on(now, out);
         None
@@ -90,9 +85,6 @@ impl Grantor {
     fn read_on(&mut self, now: Time, out: &mut Out) {
         let (own, retry) = (self.membership.id(), self.config.retry_after(self.config.round_trip));
         self.documents.learning.ask(now, own, retry, out);
-        if self.documents.learning.due().is_none() {
-            (self.documents.reading, self.documents.waiting) = (None, None);
-        }
     }
 
     pub(super) fn on_documents_due(&mut self, now: Time, out: &mut Out) {
@@ -101,51 +93,27 @@ impl Grantor {
         }
     }
 
-    /// Takes a part; false if this grantor does not read the document.
     pub(in crate::nerio) fn on_document_part(
         &mut self,
         now: Time,
         from: &Sender,
         part: &DocumentPart,
         out: &mut Out,
-    ) -> bool {
-        if !from.proved || self.documents.reading != Some(part.epoch) {
-            return false;
+    ) {
+        if !from.proved {
+            return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
         }
-        match self.documents.learning.on_part(&from.who.name, part) {
-            None | Some((_, ReadOutcome::Unexpected)) => {
-                emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
-            }
-            Some((_, ReadOutcome::Unfinished)) => self.read_on(now, out),
-            Some((news, ReadOutcome::Unusable)) => {
-                (self.documents.reading, self.documents.waiting) = (None, None);
-                self.documents.learning.fail(news, part.epoch, out);
-            }
-            Some((news, ReadOutcome::Finished(document))) => {
-                self.on_document(now, news, *document, out);
-            }
-        }
-        true
-    }
-
-    fn on_document(&mut self, now: Time, news: EpochNews, document: Document, out: &mut Out) {
-        let (id, waiting) = (document.id(), self.documents.waiting.take());
-        self.documents.reading = None;
-        match Membership::read(Arc::new(document), &self.config) {
-            Ok(membership) => {
+        match self.documents.learning.on_part(&from.who.name, part, &self.config, out) {
+            Taken::Unfinished => self.read_on(now, out),
+            Taken::Fits(membership) => {
                 self.keep(&membership);
                 self.learn_before(now, &membership, out);
                 self.conclude(now, out);
-                if let Some((from, message)) = waiting {
+                if let Some((from, message)) = self.documents.waiting.take() {
                     self.on_message(now, &from, message, out);
                 }
             }
-            Err(error) => {
-                self.documents.learning.judge(id, Verdict::Misfit(error.clone()));
-                let EpochNews { by, address, founding } = news;
-                let error = Some(Box::new(error));
-                emit(out, None, OwnEvent::OtherDocument { by, address, founding, error });
-            }
+            Taken::Useless => {}
         }
     }
 }

@@ -232,9 +232,10 @@ impl Grantor {
     /// Stops granting: the decided epoch does not name this memory.
     fn leave(&mut self, into: Arc<Membership>, out: &mut Out) {
         let (epoch, members) = (into.id().number, into.names().to_vec());
+        let replaced = members.contains(&self.who.name);
         self.joining = None;
         self.removed = Some(into);
-        emit(out, None, OwnEvent::Removed { epoch, members });
+        emit(out, None, OwnEvent::Removed { epoch, members, replaced });
     }
 
     /// Takes the document of the epoch that precedes the one that this grantor enters.

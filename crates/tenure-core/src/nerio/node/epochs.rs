@@ -1,19 +1,18 @@
 //! The epoch of a node's candidates and observers: how they learn of it, and how they enter it.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::super::context::Context;
 use super::super::epoch::{
-    Confirmation, Current, Decided, Document, DocumentError, DocumentPart, EpochId, EpochNews,
-    Membership, ReadOutcome, Verdict, Where,
+    Confirmation, Current, Decided, DocumentPart, EpochId, EpochNews, Membership, Taken, Verdict,
+    Where,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::grantor::Grantor;
 use super::super::identity::Inc;
 use super::super::message::Sender;
-use super::super::words::{Effect, Out, emit, send};
+use super::super::words::{Effect, Out, send};
 use super::{Nerio, ignore};
 use crate::time::Time;
 
@@ -70,7 +69,7 @@ impl Nerio {
         }
         let news = EpochNews::of(from, current);
         if is_other && !self.wants(epoch, founding) {
-            return differs(news, None, out);
+            return news.differs(None, out);
         }
         self.learn(now, news, epoch, current.is_readable(), out);
     }
@@ -108,8 +107,8 @@ impl Nerio {
             Some(Verdict::Fits(membership)) if self.may_enter(&membership) => {
                 self.switch(now, membership, out);
             }
-            Some(Verdict::Fits(_)) => differs(news, None, out),
-            Some(Verdict::Misfit(error)) => differs(news, Some(error), out),
+            Some(Verdict::Fits(_)) => news.differs(None, out),
+            Some(Verdict::Misfit(error)) => news.differs(Some(error), out),
             Some(Verdict::Unreadable { .. }) => ignore(out, None, Ignored::Unasked),
             None if !is_readable => self.learning.fail(news, epoch, out),
             None => {
@@ -167,42 +166,17 @@ impl Nerio {
             return;
         }
         if let Some(grantor) = &mut self.grantor {
-            if !grantor.on_document_part(now, from, part, out) {
-                ignore(out, None, Ignored::Unasked);
-            }
-            return;
+            return grantor.on_document_part(now, from, part, out);
         }
         if self.member(from).is_none() {
             return ignore(out, None, Ignored::NotAMember);
         }
-        match self.learning.on_part(&from.who.name, part) {
-            None | Some((_, ReadOutcome::Unexpected)) => ignore(out, None, Ignored::Unasked),
-            Some((_, ReadOutcome::Unfinished)) => self.read_on(now, out),
-            Some((news, ReadOutcome::Unusable)) => self.learning.fail(news, part.epoch, out),
-            Some((news, ReadOutcome::Finished(document))) => {
-                self.on_document(now, news, *document, out);
+        match self.learning.on_part(&from.who.name, part, &self.context.config, out) {
+            Taken::Unfinished => self.read_on(now, out),
+            Taken::Fits(membership) if self.may_enter(&membership) => {
+                self.switch(now, membership, out);
             }
-        }
-    }
-
-    fn on_document(&mut self, now: Time, news: EpochNews, document: Document, out: &mut Out) {
-        let (epoch, origin) = (document.id(), document.origin);
-        match Membership::read(Arc::new(document), &self.context.config) {
-            Ok(membership) => {
-                self.learning.judge(epoch, Verdict::Fits(Arc::clone(&membership)));
-                if self.may_enter(&membership) {
-                    self.switch(now, membership, out);
-                }
-            }
-            Err(error) => {
-                let verdict = if error.is_of_copy(origin) {
-                    Verdict::unreadable()
-                } else {
-                    Verdict::Misfit(error.clone())
-                };
-                self.learning.judge(epoch, verdict);
-                differs(news, Some(error), out);
-            }
+            Taken::Fits(_) | Taken::Useless => {}
         }
     }
 
@@ -278,11 +252,4 @@ impl Nerio {
             observer.book(observers_due);
         }
     }
-}
-
-/// Reports a member of another cluster, and why its document does not fit this node.
-fn differs(news: EpochNews, error: Option<DocumentError>, out: &mut Out) {
-    let EpochNews { by, address, founding } = news;
-    let error = error.map(Box::new);
-    emit(out, None, OwnEvent::OtherDocument { by, address, founding, error });
 }

@@ -89,6 +89,33 @@ fn answer_of_other_epoch_is_ignored() {
     assert!(!has_entered(&s, "d", 1));
 }
 
+/// The copy of epoch 0 that a sends has a forged host, which the digest does not cover. Without the
+/// copy of b, d would not know whose answers are a quorum of epoch 0.
+#[test]
+fn forged_copy_condemns_no_epoch() {
+    let mut s = Story::new();
+    let whole = config(&["a", "b", "c", "d"]).check().unwrap();
+    let line = std::mem::replace(&mut s.config, whole);
+    s.start_empty("d");
+    s.config = line;
+    s.drop_all();
+    let document = s.config.membership().document().clone();
+    let mut forged = document.clone();
+    forged.seats[2].hosts = vec!["0.0.0.0:7101".parse().unwrap()];
+    let is_refused = |event: &OwnEvent| matches!(event, OwnEvent::OtherDocument { .. });
+    assert!(has_told(&decide(&mut s, "a", "d", None, &forged), is_refused));
+    assert!(!has_told(&decide(&mut s, "b", "d", None, &document), is_refused));
+    s.drop_all();
+    let next = successor(&mut s, &["a", "b", "c", "d"]);
+    decide(&mut s, "a", "d", Some(ballot(1)), &next);
+    let epoch = zero(&s);
+    for member in ["b", "c"] {
+        let answer = answer(&mut s, member, &next, ballot(1));
+        tell_in(&mut s, epoch, member, "d", answer);
+    }
+    assert!(has_entered(&s, "d", 1), "{:?}", s.events("d"));
+}
+
 /// 2.3.2: the only member of a cluster is a quorum by itself.
 #[test]
 fn member_uses_its_own_answer() {
@@ -226,6 +253,20 @@ fn removed_member_shows_the_way() {
     s.campaign("q");
     s.run(ms(2_000));
     assert!(s.leads("q"), "it knows only the name of c");
+}
+
+/// The old directory of a member that was replaced can come back by another replacement only.
+#[test]
+fn replaced_member_learns_its_way_back() {
+    let mut s = Story::new();
+    let mut next = successor(&mut s, &["a", "b", "c"]);
+    next.seats[2].instance = Some(Instance(99));
+    decide(&mut s, "a", "c", Some(ballot(1)), &next);
+    let is_removed = |event: &&Event| matches!(event, Event::Own(OwnEvent::Removed { .. }));
+    let events = s.events("c");
+    let Some(Event::Own(event)) = events.iter().find(is_removed) else { panic!("{events:?}") };
+    let text = event.sentence(None, s.now("c")).to_string();
+    assert!(text.contains("tenure members replace") && !text.contains("add"), "{text}");
 }
 
 /// c loses its directory, and an operator replaces its memory.

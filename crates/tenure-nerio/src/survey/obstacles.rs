@@ -1,0 +1,235 @@
+//! Obstacles to the restart of a grantor, in words for operators.
+
+use std::fmt;
+use std::time::Duration;
+
+use tenure_core::nerio::{Raising, Service};
+use tenure_core::{ElectionName, NodeName};
+
+use crate::latest_epoch::OldList;
+
+/// The reason why it is not safe to restart another grantor now.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unsafe {
+    #[error("{member} does not answer")]
+    Silent { member: NodeName },
+    #[error("{member} waits to be let in: tenure members replace {member}")]
+    Blank { member: NodeName },
+    #[error("{member} is not found: {host} does not resolve ({error})")]
+    Unresolved { member: NodeName, host: String, error: String },
+    #[error("{member} runs with another configuration")]
+    Differs { member: NodeName },
+    #[error(transparent)]
+    OldList(#[from] OldList),
+    #[error("{member} {}", Activity(*service))]
+    NotServing { member: NodeName, service: Service },
+    #[error("{member} has not granted the latest lease of {election} to {leader}")]
+    NotRenewed { election: ElectionName, leader: NodeName, member: NodeName },
+    #[error(
+        "{member} grants no lease longer than {}, and {leader}, which leads {election}, renews a \
+         lease of {}: {member} never grants it",
+        Span(*longest), Span(*lease)
+    )]
+    TooLong {
+        election: ElectionName,
+        leader: NodeName,
+        member: NodeName,
+        longest: Duration,
+        lease: Duration,
+    },
+    #[error(
+        "{member} grants no lease longer than {}, and {leader} leads {election} with a lease of \
+         {}: {member} cannot stand in for a restarted node before that lease ends, in {}",
+        Span(*longest), Span(*lease), Span(*remaining)
+    )]
+    Ending {
+        election: ElectionName,
+        leader: NodeName,
+        member: NodeName,
+        longest: Duration,
+        lease: Duration,
+        remaining: Duration,
+    },
+    #[error(
+        "{member} grants no lease longer than {} for another {}: its lease-max was raised, and \
+         other grantors may have forgotten longer leases. {leader} leads {election} with a lease \
+         of {}",
+        Span(raising.before), Span(raising.remaining), Span(*lease)
+    )]
+    Later {
+        election: ElectionName,
+        leader: NodeName,
+        member: NodeName,
+        raising: Raising,
+        lease: Duration,
+    },
+    #[error(
+        "{} lost the memory or never had one, and the other nodes are no quorum to read the fences \
+         from: these nodes never grant again",
+        list(lost)
+    )]
+    Lost { lost: Vec<NodeName> },
+}
+
+impl Unsafe {
+    /// Whether the obstacle lasts until an operator acts.
+    #[must_use]
+    pub const fn is_for_ever(&self) -> bool {
+        matches!(self, Self::TooLong { .. } | Self::Lost { .. })
+    }
+
+    /// Advice for the obstacle.
+    #[must_use]
+    pub fn fix(&self) -> String {
+        match self {
+            Self::Silent { member } => format!(
+                "start {member}, or check the network to it and its log: {member} answers no node \
+                 whose key it does not accept"
+            ),
+            Self::Blank { member } => format!(
+                "replace {member}, as its state directory is empty; if the earlier directory of \
+                 {member} is there, start {member} with that one instead"
+            ),
+            Self::Unresolved { host, .. } => {
+                format!("correct {host} in members, or see to its DNS record")
+            }
+            Self::Differs { member } => format!(
+                "give {member} and this command the same cluster, members, quorums and drift"
+            ),
+            Self::OldList(old_list) => old_list.fix(),
+            Self::NotServing { member, service } => Activity(*service).fix(member),
+            Self::NotRenewed { leader, member, .. } => format!(
+                "wait: {leader} renews after a third of its lease at the latest; if this lasts, \
+                 look at the log of {leader} for what {member} refuses"
+            ),
+            Self::TooLong { leader, member, lease, .. } => format!(
+                "start {member} again with a lease-max of {} or more, or {leader} with a shorter \
+                 lease",
+                Span(*lease)
+            ),
+            Self::Ending { leader, remaining, .. } => format!(
+                "wait {}; if {leader} renews the lease meanwhile, this command says what to change",
+                Span(*remaining)
+            ),
+            Self::Later { raising, .. } => format!("wait {}", Span(raising.remaining)),
+            Self::Lost { .. } => {
+                "if no lost directory can be restored, stop all nodes and candidates, and run \
+                 tenure node recover as docs/operations.md says under \"Too many lost \
+                 directories\""
+                    .to_owned()
+            }
+        }
+    }
+
+    /// Whether `other` is the same obstacle, though times may have passed.
+    #[must_use]
+    pub fn is_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::NotServing { member, service },
+                Self::NotServing { member: another, service: before },
+            ) => {
+                let kind = std::mem::discriminant::<Service>;
+                member == another && kind(service) == kind(before)
+            }
+            (
+                Self::Ending { election, leader, member, .. },
+                Self::Ending { election: other, leader: led, member: another, .. },
+            ) => (election, leader, member) == (other, led, another),
+            (Self::Later { member, .. }, Self::Later { member: another, .. }) => member == another,
+            _ => self == other,
+        }
+    }
+}
+
+fn list(names: &[NodeName]) -> String {
+    let names: Vec<_> = names.iter().map(NodeName::as_str).collect();
+    names.join(", ")
+}
+
+/// The activity of a grantor that does not grant, as a verb.
+struct Activity(Service);
+
+impl Activity {
+    /// Advice for the grantor `member`.
+    fn fix(&self, member: &NodeName) -> String {
+        match self.0 {
+            Service::Quarantine { remaining } => format!("wait {}", Span(remaining)),
+            Service::Serving => "ask again".to_owned(),
+            Service::Recovering { known: true } => {
+                format!("see that a full quorum of the nodes beside {member} serves")
+            }
+            Service::Recovering { known: false } => {
+                "start all nodes: only all of them together found a new cluster".to_owned()
+            }
+            Service::Replaced => format!(
+                "if an old directory was put back, stop {member}, move the old directory \
+                 away, and start {member} with the later directory, or, if that is gone, with an \
+                 empty one; if two processes are {member}, stop the process with the old \
+                 directory"
+            ),
+            Service::Removed => format!(
+                "stop {member} where it runs with an old state directory: another one has its \
+                 place; or, to give it the place again, move its directory away, start the \
+                 node with the present members in its list, and run tenure members replace \
+                 {member}"
+            ),
+            Service::Wedged => format!(
+                "wait some milliseconds; if {member} is still wedged, start the members that \
+                 are down: the log of {member} names those that it waits for"
+            ),
+            Service::Starting => {
+                format!("wait: that takes milliseconds; if it lasts, look at the disk of {member}")
+            }
+            Service::Failing => {
+                format!(
+                    "make room in the state directory of {member} (1 MiB is enough), mend its \
+                     disk, or bring the directory back: its log and tenure node status say \
+                     which"
+                )
+            }
+        }
+    }
+}
+
+impl fmt::Display for Activity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Service::Serving => f.write_str("serves"),
+            Service::Quarantine { remaining } => {
+                let left = Span(remaining);
+                write!(
+                    f,
+                    "grants nothing for {left} more, until the leases that it may have \
+                           granted end"
+                )
+            }
+            Service::Recovering { .. } => {
+                f.write_str("has no memory, lost or never had, and asks the others")
+            }
+            Service::Failing => f.write_str("is unable to write its state directory"),
+            Service::Starting => {
+                f.write_str("starts, and waits for the first write to its state directory")
+            }
+            Service::Replaced => {
+                f.write_str("has an old state directory: the other members know a later one")
+            }
+            Service::Wedged => {
+                f.write_str("grants nothing until it has entered the epoch of other members")
+            }
+            Service::Removed => f.write_str("is no member any more"),
+        }
+    }
+}
+
+/// A span for people: whole units, or two digits behind the point.
+struct Span(Duration);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            span if span.subsec_nanos() == 0 => write!(f, "{span:?}"),
+            span => write!(f, "{span:.2?}"),
+        }
+    }
+}
