@@ -1,10 +1,11 @@
-//! Checks that no compiler has: sizes, leftovers, links, decisions, patches, words.
+//! Checks that no compiler has: sizes, leftovers, links, tables, decisions, patches, words.
 //!
 //! Each rule is a function from the repository's files to complaints, with its limit beside it.
 
 mod documents;
 mod patches;
 mod source;
+mod tables;
 mod touched;
 mod words;
 
@@ -37,6 +38,7 @@ fn check(tree: &Tree) -> Vec<String> {
         documents::crates(tree),
         documents::readme(tree),
         patches::check(tree),
+        tables::check(tree),
         touched::check(tree),
     ];
     complaints.concat()
@@ -52,11 +54,16 @@ mod tests {
     const DECISION: &str = "# A\n\n## Decision\n\n## Reason\n\n## Rejected\n";
     const LIBRARY: &str = "#[doc = include_str!(\"../../../README.md\")]\nstruct Readme;\n";
     const PATCH: &str = "rule: x\nsource: V1\nnoticed by: core leasing::one\n";
+    const SEED: &str = "| what | built in | shown by |\n|---|---|---|\n\
+                        | one | [`lib.rs`](../../crates/tenure-nerio/src/lib.rs) `Readme` \
+                        | [`source.rs`](../../crates/tenure-core/tests/a/source.rs) `s1_one` |\n";
+    const MAP: &str =
+        "## Where is…?\n\n||A|\n|---|---|\n|x|`b.rs` `f`|\n## B\n\n|c|\n|---|\n|`c.rs`|\n";
 
     /// Complaints about this text in a repository that has no others.
     fn said(path: &str, text: &str) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
-        let good: [(&str, &str); 8] = [
+        let good: [(&str, &str); 10] = [
             ("README.md", "[a decision](docs/decisions/a.md#part)\n\n```rust\nlet a = 1;\n```\n"),
             ("Cargo.toml", "[workspace.dependencies]\nours = { path = \"x\" }\nserde = \"1\"\n"),
             ("crates/tenure-nerio/src/lib.rs", LIBRARY),
@@ -65,6 +72,8 @@ mod tests {
             ("docs/decisions/a.md", DECISION),
             ("docs/decisions/dependencies.md", &format!("{DECISION}\n| `x`, `serde` | data |\n")),
             ("mutants/a/one.patch", PATCH),
+            ("crates/tenure-core/tests/a/source.rs", "#[test]\nfn s1_one() {}\n"),
+            ("docs/seeds/a.md", SEED),
         ];
         for (path, text) in good.into_iter().chain([(path, text)]) {
             let path = folder.path().join(path);
@@ -91,9 +100,17 @@ mod tests {
     fn complaints_name_their_place() {
         let long = "// code\n".repeat(601);
         let unordered = DECISION.replace("Reason", "Why");
-        let wrong: [(&str, &str, &str); 14] = [
+        let row = SEED.lines().last().unwrap();
+        let unshown = format!("{SEED}{}\n", row.replace(" `s1_one`", ""));
+        let renamed = format!("{SEED}{}\n", row.replace("s1_one", "s1_two"));
+        let untold = "#[test]\nfn s1_one() {}\n#[test]\nfn s2_two() {}\n".to_owned();
+        let wrong: [(&str, &str, &str); 18] = [
             ("a.rs", long.as_str(), "a.rs:1: 601 lines"),
             ("a.rs", &format!("\n// {}", "x".repeat(98)), "a.rs:2: 101 columns"),
+            ("ARCHITECTURE.md", MAP, "ARCHITECTURE.md:5: no file `crates/tenure-core/src/a/b.rs`"),
+            ("docs/seeds/a.md", &unshown, "docs/seeds/a.md:4: no answer"),
+            ("docs/seeds/a.md", &renamed, "docs/seeds/a.md:4: no `s1_two` in"),
+            ("crates/tenure-core/tests/a/source.rs", &untold, "docs/seeds/a.md: does not name"),
             ("a.rs", "// TODO: later", "a.rs:1: `TODO`"),
             ("a.md", "see (/home/me/x)", "a.md:1: `/home/`"),
             ("a.rs", "#[ignore]\nfn f() {}", "a.rs:1: `#[ignore`"),

@@ -6,7 +6,7 @@
 //!
 //! Source: van Renesse, Schneider, Gehrke, *Nerio: Leader Election and Edict Ordering* (arXiv
 //! 1109.5111), below "the paper". Built here: sections 1 to 3, 6, 7, 8, 10.1, 10.2 and
-//! 10.4 to 10.6.
+//! 10.4 to 10.6, step by step in `docs/seeds/nerio.md`.
 //! The rest is [listed below](#not-built-yet). The file `oqwbd.rs` has the steps of sections 3 and
 //! 6 in the paper's order.
 //!
@@ -256,6 +256,7 @@
 //! |---|---|
 //! | 4, bounded skew | step 6.1 and `E`: both go through [`Drift`], the one place of `1 ± ρ` |
 //! | 9, the ring; 10.3, weak leaders | kinds 14 and 15 of [`wire`]; a third machine in the node |
+//! | 10.1, δ by a measured d | [`Config::lease_needed`], with the d that spaces repetitions |
 //! | clock breach | every ok carries `T_q`: compared by the candidate, a reason to refuse |
 //! | supervised release | kind 13 of [`wire`]; a grant ended by another than its holder |
 //!

@@ -1,4 +1,5 @@
-//! A test for each sentence of the text, by its number in the module's document.
+//! The numbered sentences of the text, each with a test: S1 to S16 of the table in the module's
+//! document. `docs/seeds/nele.md` goes through the whole text.
 
 use std::time::Duration;
 

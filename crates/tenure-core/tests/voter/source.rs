@@ -1,5 +1,5 @@
-//! The sentences of the text, one test for each, in its order: S1 to S20 of the table in the
-//! module's document.
+//! The numbered sentences of the text, each with a test, in its order: S1 to S20 of the table in
+//! the module's document. `docs/seeds/voter.md` goes through the whole text.
 
 use std::time::Duration;
 

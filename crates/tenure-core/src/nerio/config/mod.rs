@@ -234,8 +234,8 @@ impl Config {
     /// with `remaining` (E − C) left, when round trips take `round_trip` (d) and renewals are
     /// spaced by `interval` (i).
     ///
-    /// A checked lease is at least this for its own settings, whenever a renewal is due. With a
-    /// measured d the result shows whether the lease has become too short for the network.
+    /// A checked lease is at least this for its own settings, whenever a renewal is due. A running
+    /// node never compares its lease with measured round trips.
     #[must_use]
     pub fn lease_needed(
         &self,
