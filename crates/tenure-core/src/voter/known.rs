@@ -74,13 +74,20 @@ impl KnownVoters {
     }
 
     /// The seeds at which neither this voter nor another voter with recent answers is known.
-    pub(super) fn open_seeds(&self, me: &NodeName) -> impl Iterator<Item = &VoterUrl> {
+    ///
+    /// Several voters may share an address that no voter calls its own, and each request may reach
+    /// another of them: until this voter is `settled`, such a seed stays open.
+    pub(super) fn open_seeds(
+        &self,
+        (me, own): (&NodeName, &VoterUrl),
+        settled: bool,
+    ) -> impl Iterator<Item = &VoterUrl> {
         let answers = move |id: &NodeName| id == me || !self.is_unknown(id);
         let at = move |url: &VoterUrl| self.shown().any(|known| known.url() == url);
-        let open = self
-            .seeds
-            .iter()
-            .filter(move |(url, found)| !found.as_ref().is_some_and(&answers) && !at(url));
+        let open = self.seeds.iter().filter(move |(url, found)| {
+            let is_found = found.as_ref().is_some_and(answers);
+            !at(url) && !(is_found && (settled || *url == own))
+        });
         open.map(|(url, _)| url)
     }
 
@@ -169,12 +176,6 @@ impl KnownVoters {
             !known.is_on_line(tolerance) && doubted
         });
         lost.map(|lost| lost.dropped = Some(now)).is_some()
-    }
-
-    pub(super) fn hear_free(&mut self, id: &NodeName, free: Option<FreeSpan>) {
-        if let Some(known) = self.voters.get_mut(id) {
-            known.free = free;
-        }
     }
 
     pub(super) fn answer(&mut self, id: &NodeName, tolerance: u32, now: Time) {
