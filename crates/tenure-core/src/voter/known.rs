@@ -76,19 +76,18 @@ impl KnownVoters {
     /// The seeds at which neither this voter nor another voter with recent answers is known.
     ///
     /// Several voters may share an address that no voter calls its own, and each request may reach
-    /// another of them: until this voter is `settled`, such a seed stays open.
+    /// another of them: until this voter is `settled`, such a seed stays open. The result says
+    /// whether a voter has answered there.
     pub(super) fn open_seeds(
         &self,
         (me, own): (&NodeName, &VoterUrl),
         settled: bool,
-    ) -> impl Iterator<Item = &VoterUrl> {
+    ) -> impl Iterator<Item = (&VoterUrl, bool)> {
         let answers = move |id: &NodeName| id == me || !self.is_unknown(id);
         let at = move |url: &VoterUrl| self.shown().any(|known| known.url() == url);
-        let open = self.seeds.iter().filter(move |(url, found)| {
-            let is_found = found.as_ref().is_some_and(answers);
-            !at(url) && !(is_found && (settled || *url == own))
-        });
-        open.map(|(url, _)| url)
+        let seeds = self.seeds.iter();
+        let seeds = seeds.map(move |(url, found)| (url, found.as_ref().is_some_and(answers)));
+        seeds.filter(move |(url, is_found)| !at(url) && !(*is_found && (settled || *url == own)))
     }
 
     /// Notes a message of a voter, and compares its run and identity with the known ones.

@@ -35,9 +35,16 @@ impl Voter {
             self.calls.any(|open| open.to == *url && open.purpose == Purpose::Register)
         };
         let own = (&self.me.id, &self.config.url);
-        let seeds = self.known.open_seeds(own, self.memory.founded).filter(|url| !waits(url));
-        let seeds: Vec<_> = seeds.cloned().collect();
-        for url in seeds {
+        let seeds = self.known.open_seeds(own, self.memory.founded);
+        let seeds = seeds.filter(|(url, _)| !waits(url));
+        let seeds: Vec<_> = seeds.map(|(url, is_found)| (url.clone(), is_found)).collect();
+        let heartbeat = self.config.heartbeat;
+        for (url, is_found) in seeds {
+            // Voters that all asked at each heartbeat would meet the same voters each time behind a
+            // balancer that takes turns.
+            if is_found && self.random(heartbeat) < heartbeat / 2 {
+                continue;
+            }
             let ask = Ask::Register(self.own_dto());
             self.ask_at(url, Purpose::Register, ask, out);
         }
