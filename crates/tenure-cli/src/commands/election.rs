@@ -69,9 +69,6 @@ mod tests {
             object(&election, &after),
             r#"{"election":"billing","gives_way":true,"id":"a","remaining_ms":3207}"#
         );
-        assert_eq!(
-            object(&election, &now),
-            r#"{"election":"billing","gives_way":false,"id":"b"}"#
-        );
+        assert_eq!(object(&election, &now), r#"{"election":"billing","gives_way":false,"id":"b"}"#);
     }
 }

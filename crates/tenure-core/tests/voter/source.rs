@@ -9,7 +9,9 @@ use tenure_core::voter::{
 };
 use tenure_core::{End, Input, Loss};
 
-use crate::stage::{Stage, X, ballot, cast, config, dto, election, id, leads, ms, refusal, shared, url};
+use crate::stage::{
+    Stage, X, ballot, cast, config, dto, election, id, leads, ms, refusal, shared, url,
+};
 
 /// The defaults of H and t.
 const H: Duration = Duration::from_secs(1);

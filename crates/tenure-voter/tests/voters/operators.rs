@@ -54,7 +54,8 @@ fn leader_obeys_a_start() {
             let refused = operator(Some(SECRET)).start(&url(&network, 1)).await;
             let next = election(1).campaign("b");
             let obeyed = operator(Some(SECRET)).start(&url(&network, 0)).await;
-            let Err(OperatorError::Refused { refusal: Refusal::Leads(leader), .. }) = refused else {
+            let Err(OperatorError::Refused { refusal: Refusal::Leads(leader), .. }) = refused
+            else {
                 continue;
             };
             if obeyed.is_ok() && leadership.is_current() {
@@ -161,7 +162,8 @@ fn voters_share_a_seed_address() {
         };
         soon(each).await;
         let refused = operator(Some(SECRET)).start(&url).await.unwrap_err().to_string();
-        for part in ["421", &*format!("Tenure-To names {url}"), "write this voter's own voter-url"] {
+        for part in ["421", &*format!("Tenure-To names {url}"), "write this voter's own voter-url"]
+        {
             assert!(refused.contains(part), "{part}: {refused}");
         }
     });

@@ -13,8 +13,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, AskMode, AskedElection, Backend, Later, MadeChange, MemberChange, Members, Participant,
-    StartedParticipant, at_once,
+    AnyElection, AskMode, AskedElection, Backend, Later, MadeChange, MemberChange, Members,
+    Participant, StartedParticipant, at_once,
 };
 use crate::settings::Origins;
 

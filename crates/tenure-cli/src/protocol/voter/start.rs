@@ -37,15 +37,14 @@ pub(super) async fn start(
             let obeys = leader.is_some_and(|(of, _)| of == id);
             return Ok(if obeys { after(&asked, id, &url).await } else { now(id) });
         };
-        match &error {
-            OperatorError::Refused { refusal: Refusal::Leads(other), .. } => {
-                let other = (other.leadership.leader.id.clone(), other.url.clone());
-                next.push_front(other.clone());
-                leader = Some(other);
-                // The leader's own answer says more.
-                wrong.get_or_insert_with(|| refused(&error, origins));
-            }
-            _ => wrong = Some(refused(&error, origins)),
+        if let OperatorError::Refused { refusal: Refusal::Leads(other), .. } = &error {
+            let other = (other.leadership.leader.id.clone(), other.url.clone());
+            next.push_front(other.clone());
+            leader = Some(other);
+            // An answer of the leader itself says more.
+            wrong.get_or_insert_with(|| refused(&error, origins));
+        } else {
+            wrong = Some(refused(&error, origins));
         }
     }
     Err(wrong.unwrap_or_else(|| explain::silent("no voter is known", origins)))
