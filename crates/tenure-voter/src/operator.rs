@@ -118,8 +118,8 @@ impl Operator {
         }
     }
 
-    /// Tells the voter at `url` that a known voter is gone. It drops that voter from the known ones
-    /// if it does not reach it either. The vote stays until a [change](Self::change) removes it.
+    /// Tells the voter at `url` that a known voter is gone. The addressed voter drops the other
+    /// one if it cannot reach it either. The vote stays until a [change](Self::change) removes it.
     ///
     /// # Errors
     ///

@@ -160,7 +160,7 @@ fn election(registry: Registry) -> Command {
              draw. Its own runner may win again: for another leader, stop that runner. Without a \
              leader all draw as soon as a majority is free; ask tenure leader for the result. In \
              the mode available all draw at once.\n\n\
-             Ends with 0 when a voter has accepted, 4 when none answers, 6 when all refuse: each \
+             Ends with 0 when a node has accepted, 4 when none answers, 6 when all refuse: each \
              has promised its vote for a while, or has just restarted.\n\n\
              {example}"
         ));

@@ -84,7 +84,7 @@ fn leader_gives_way_to_an_election() {
     end(voters);
 }
 
-/// One voter of three is not founded; later it has lost the others, and starts in vain.
+/// A single voter of three is not founded; later it has lost the others, and starts in vain.
 #[test]
 fn voter_without_leader_starts_an_election() {
     let network = Network::new().keeping(SHORT);
