@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST};
+use http::header::{CONNECTION, CONTENT_TYPE, HOST};
 use http::uri::Scheme;
 use http::{HeaderValue, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
@@ -196,6 +196,11 @@ async fn ask(
     }
     if !body.is_empty() {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    if matches!(ask, Ask::Register(_)) {
+        // Several voters may share the address of a seed, and a kept connection leads to one of
+        // them alone.
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     if secrets.is_some()
         && let Ok(to) = HeaderValue::from_str(to.as_str())

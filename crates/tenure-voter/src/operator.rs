@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::ElectionName;
-use tenure_core::voter::{Answer, Ask, Call, Change, Header, Refusal, StatusDto, VoterUrl};
+use tenure_core::voter::{
+    Answer, Ask, Call, Change, Header, Refusal, Role, StatusDto, VoterDto, VoterUrl,
+};
+use tenure_core::{ElectionName, NodeName, Value};
 use tenure_tls::{PemError, TlsCause};
 
 use crate::auth::Secrets;
@@ -15,6 +17,10 @@ use crate::options::CheckedOptions;
 use crate::wire::Head;
 
 /// A client that is no voter, with the secret or a certificate where voters need it.
+///
+/// Only voters send heartbeats, votes and results to each other; voters refuse them of an operator.
+/// Behind an address that several voters share, any of them gives its [`status`](Self::status).
+/// With a secret, each other request must go to the voter's own URL, which its header names.
 pub struct Operator {
     http: Http,
     secrets: Option<Secrets>,
@@ -71,6 +77,60 @@ impl Operator {
     /// When the leader refuses. A voter that does not lead names the leader that it knows.
     pub async fn change(&self, url: &VoterUrl, change: Change) -> Result<(), OperatorError> {
         match self.ask(url, Ask::Change(change)).await? {
+            (_, Answer::Done) => Ok(()),
+            (_, other) => Err(unfit(url, other)),
+        }
+    }
+
+    /// Asks the voter at `url` for an election.
+    ///
+    /// Without a leader the voter polls the others, and all draw once a majority is free. A leader
+    /// in mode `majority` obeys: it leads to the end of its lease, which it renews no more, and
+    /// then all draw; whoever campaigns may win. In `available` all draw at once.
+    ///
+    /// # Errors
+    ///
+    /// When the voter refuses: [`Refusal::Leads`] names another voter that leads, which alone
+    /// obeys.
+    pub async fn start(&self, url: &VoterUrl) -> Result<(), OperatorError> {
+        match self.ask(url, Ask::Start).await? {
+            (_, Answer::Started(_)) => Ok(()),
+            (_, other) => Err(unfit(url, other)),
+        }
+    }
+
+    /// Names a running voter to the voter at `url`, which knows it as soon as it answers. A known
+    /// voter has no vote until a [change](Self::change) adds it. Returns the status before that.
+    ///
+    /// # Errors
+    ///
+    /// When the voter at `url` does not answer, or refuses.
+    pub async fn register(
+        &self,
+        url: &VoterUrl,
+        voter: NodeName,
+        voter_url: VoterUrl,
+    ) -> Result<StatusDto, OperatorError> {
+        let voter = VoterDto { voter_id: voter, voter_url, role: Role::None, on_line: true };
+        match self.ask(url, Ask::Register(voter)).await? {
+            (_, Answer::Status(status)) => Ok(status),
+            (_, other) => Err(unfit(url, other)),
+        }
+    }
+
+    /// Tells the voter at `url` that a known voter is gone. The addressed voter drops the other
+    /// one if it cannot reach it either. The vote stays until a [change](Self::change) removes it.
+    ///
+    /// # Errors
+    ///
+    /// When the voter at `url` refuses: it does not know that voter, or is that voter.
+    pub async fn remove(
+        &self,
+        url: &VoterUrl,
+        voter: NodeName,
+        reason: Value,
+    ) -> Result<(), OperatorError> {
+        match self.ask(url, Ask::Remove { voter, reason }).await? {
             (_, Answer::Done) => Ok(()),
             (_, other) => Err(unfit(url, other)),
         }

@@ -4,6 +4,7 @@
 //! it returns the [`Work`].
 
 mod client;
+mod election;
 mod leader;
 mod members;
 mod nerio;
@@ -32,7 +33,8 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{self, Failure, quoted};
 use crate::invocation::ask::{
-    AskSettings, ChangeCommand, ChangeMembersSettings, TellSettings, TransferSettings,
+    AskSettings, ChangeCommand, ChangeMembersSettings, StartElectionSettings, TellSettings,
+    TransferSettings,
 };
 use crate::invocation::nerio::ask::{CandidatesSettings, VerifySettings, elections};
 use crate::invocation::nerio::demo::DemoSettings;
@@ -63,7 +65,7 @@ const fn row(words: &'static str, read: fn(&mut Layers<'_>) -> Result<Work, Fail
 }
 
 /// All commands but `completions`, which prints a text.
-static ALL: [Command; 23] = [
+static ALL: [Command; 24] = [
     row("run", |layers| work(RunSettings::read(layers)?, run::run, stay)),
     row("node", |layers| {
         let settings = NodeSettings::read(layers)?;
@@ -90,6 +92,9 @@ static ALL: [Command; 23] = [
     row("elections", |layers| work(elections(layers)?, nerio::lists::elections, block_on)),
     row("candidates", |layers| {
         work(CandidatesSettings::read(layers)?, nerio::lists::candidates, block_on)
+    }),
+    row("election start", |layers| {
+        work(StartElectionSettings::read(layers)?, election::start, block_on)
     }),
     row("members", |layers| work(ask::members(layers)?, members::run, block_on)),
     row("members show", |layers| work(ask::members(layers)?, members::run, block_on)),

@@ -41,6 +41,24 @@ pub fn members(layers: &mut Layers<'_>) -> Result<Box<dyn Backend>, Failure> {
     protocol.backend(layers, Purpose::Members(election.as_ref()))
 }
 
+/// The checked settings of `tenure election start`.
+#[derive(Debug)]
+pub struct StartElectionSettings {
+    pub backend: Box<dyn Backend>,
+    pub election: ElectionName,
+}
+
+impl StartElectionSettings {
+    pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
+        let election = layers.required(&table::ELECTION)?;
+        let protocol = layers.protocol()?;
+        let fix = "let the leader step down instead: tenure resign";
+        supported(layers, "election start", protocol, protocol.can.start_election, fix)?;
+        let backend = protocol.backend(layers, Purpose::Ask(&election))?;
+        Ok(Self { backend, election })
+    }
+}
+
 /// The commands below `tenure members` that change a member.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChangeCommand {

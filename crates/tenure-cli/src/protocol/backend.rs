@@ -94,6 +94,20 @@ pub trait Backend: Debug {
     ) -> Later<'a, Result<MadeChange, Failure>> {
         at_once(Err(unsupported("changes of members")))
     }
+
+    /// Asks for an election, if the protocol [`can`](super::Protocol::can) do that.
+    fn start_election<'a>(&'a self, _: &'a Origins) -> Later<'a, Result<AskedElection, Failure>> {
+        at_once(Err(unsupported("elections that an operator starts")))
+    }
+}
+
+/// An election that an operator has asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AskedElection {
+    /// The leader renews its lease no more, and the election follows the end of that lease.
+    After { leader: NodeName, remaining: Duration },
+    /// This node begins: no lease of a leader keeps the others waiting.
+    Now { by: NodeName },
 }
 
 /// The failure of a protocol that claims a capability and lacks it.

@@ -46,7 +46,7 @@ use tenure_core::{ElectionName, NodeName};
 
 pub(crate) use self::backend::Class;
 pub use self::backend::{
-    AnyElection, AskMode, Backend, Participant, Rank, StartedParticipant, refused,
+    AnyElection, AskMode, AskedElection, Backend, Participant, Rank, StartedParticipant, refused,
 };
 pub use self::later::{Later, at_once};
 pub use self::layers::{Layers, Realms};
@@ -217,6 +217,8 @@ pub struct Capabilities {
     pub elections: bool,
     /// A leader obeys orders over the network to resign or hand over.
     pub orders: bool,
+    /// An operator can ask for an election.
+    pub start_election: bool,
 }
 
 impl Capabilities {
@@ -230,10 +232,11 @@ impl Capabilities {
         change_members: false,
         elections: false,
         orders: false,
+        start_election: false,
     };
 
     #[must_use]
-    pub const fn named(self) -> [(&'static str, bool); 9] {
+    pub const fn named(self) -> [(&'static str, bool); 10] {
         [
             ("fence", self.fence),
             ("priority", self.priority),
@@ -244,6 +247,7 @@ impl Capabilities {
             ("change members", self.change_members),
             ("elections", self.elections),
             ("orders from elsewhere", self.orders),
+            ("start elections", self.start_election),
         ]
     }
 }

@@ -6,4 +6,5 @@ mod commands;
 mod electorate;
 mod network;
 mod page;
+mod starting;
 mod trouble;

@@ -74,14 +74,20 @@ impl KnownVoters {
     }
 
     /// The seeds at which neither this voter nor another voter with recent answers is known.
-    pub(super) fn open_seeds(&self, me: &NodeName) -> impl Iterator<Item = &VoterUrl> {
+    ///
+    /// Several voters may share an address that no voter calls its own, and each request may reach
+    /// another of them: until this voter is `settled`, such a seed stays open. The result says
+    /// whether a voter has answered there.
+    pub(super) fn open_seeds(
+        &self,
+        (me, own): (&NodeName, &VoterUrl),
+        settled: bool,
+    ) -> impl Iterator<Item = (&VoterUrl, bool)> {
         let answers = move |id: &NodeName| id == me || !self.is_unknown(id);
         let at = move |url: &VoterUrl| self.shown().any(|known| known.url() == url);
-        let open = self
-            .seeds
-            .iter()
-            .filter(move |(url, found)| !found.as_ref().is_some_and(&answers) && !at(url));
-        open.map(|(url, _)| url)
+        let seeds = self.seeds.iter();
+        let seeds = seeds.map(move |(url, found)| (url, found.as_ref().is_some_and(answers)));
+        seeds.filter(move |(url, is_found)| !at(url) && !(*is_found && (settled || *url == own)))
     }
 
     /// Notes a message of a voter, and compares its run and identity with the known ones.
@@ -169,12 +175,6 @@ impl KnownVoters {
             !known.is_on_line(tolerance) && doubted
         });
         lost.map(|lost| lost.dropped = Some(now)).is_some()
-    }
-
-    pub(super) fn hear_free(&mut self, id: &NodeName, free: Option<FreeSpan>) {
-        if let Some(known) = self.voters.get_mut(id) {
-            known.free = free;
-        }
     }
 
     pub(super) fn answer(&mut self, id: &NodeName, tolerance: u32, now: Time) {

@@ -86,7 +86,7 @@
 //! |---|---|---|---|
 //! | `register` | a voter that has found no other yet | seeds | [`StatusDto`] |
 //! | `status` | any caller; a voter that names a suspect | any voter | the same |
-//! | `heartbeat` | each, each H | known voters and members | [`BeatenDto`]: to a leader, a promise |
+//! | `heartbeat` | each, each H | known voters and members | [`BeatenDto`]: the status; to a leader, a promise |
 //! | `reconcile` | a voter that was sent another list | the sender of the list | done |
 //! | `remove` | a voter that cannot reach one of that list | the sender of the list | done |
 //! | `election/start` | an operator, a member | any voter | started, or the leader |
@@ -181,7 +181,7 @@
 //! | S11 | ties are recast | so, V4 |
 //! | S12 | each sends its results to each; if all agree it is certified | a quorum that agrees, V5; `available`: all that cast |
 //! | S13 | the old leader becomes FOLLOWER, the new one LEADER | so; the old one has ended before |
-//! | S14 | each checks every other periodically; the answer is a status | each H |
+//! | S14 | each checks every other periodically; the answer is a status | each H, by a heartbeat; a dropped voter, by `status` |
 //! | S15 | a heartbeat stamps its sender | so, by the receiver's clock |
 //! | S16 | lists that differ are reconciled: back to `reconcile` of the sender | `node/discover.rs` |
 //! | S17 | unknown voters are asked for `status`; an answer adds them | also those that a seed knows |

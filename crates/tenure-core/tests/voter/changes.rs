@@ -1,7 +1,7 @@
 //! Changes of the electorate (V9).
 
 use tenure_core::voter::{
-    Admission, Answer, Ask, Caller, Change, ElectorateId, Event, Refusal, Unchanged,
+    Admission, Answer, Ask, Caller, Change, Command, ElectorateId, Event, Refusal, Unchanged,
 };
 use tenure_core::{Input, Ticket};
 
@@ -166,6 +166,20 @@ fn change_keeps_leadership_with_failing_follower() {
     nothing_changes_while_it_is_full(1, &Refusal::TooFewAble { able: 1, needed: 2 });
 }
 
+/// The requests of a follower with a full disk do not reach the leader: its answers to heartbeats
+/// report the disk.
+#[test]
+fn answer_reports_a_full_disk() {
+    let mut stage = Stage::led(3);
+    stage.kill(2);
+    stage.own.uncalled = vec![(1, 0)];
+    full(&mut stage, 1);
+    stage.pass(ms(10_000));
+    assert_eq!(stage.leaders(X), [0]);
+    let refused = refusal(change(&mut stage, Change::Remove(id(2))));
+    assert_eq!(refused, Refusal::TooFewAble { able: 1, needed: 2 });
+}
+
 /// With a failing voter of three, a newcomer that came and went would leave two of four.
 #[test]
 fn admission_takes_no_quorum_away() {
@@ -231,5 +245,33 @@ fn admission_auto_adds_registered_voters() {
     stage.pass(ms(30_000));
     assert_eq!(stage.leaders(X).len(), 1);
     assert_eq!(stage.electorate(stage.leaders(X)[0]).members.len(), 5);
+    assert!(!stage.own.two_led);
+}
+
+/// A former leader runs on after its removal: its heartbeats give it no vote, and no voter follows
+/// it.
+#[test]
+fn removed_leader_takes_no_seat() {
+    let mut stage = Stage::led(4);
+    stage.command(0, X, Command::Resign);
+    stage.until(ms(10_000), |stage| stage.leaders(X).len() == 1 && stage.leaders(X) != [0]);
+    let leader = stage.leaders(X)[0];
+    stage.pass(ms(2_500));
+    let remove = Ask::Change(Change::Remove(id(0)));
+    assert_eq!(stage.ask(leader, Caller::Operator, remove), Some(Answer::Done));
+    stage.campaign(0, X);
+    stage.pass(ms(30_000));
+    assert_eq!(stage.leaders(X), [leader]);
+    assert!(stage.electorate(leader).member(&id(0)).is_none());
+
+    let follower = (1..4).find(|node| *node != leader).unwrap();
+    let (caller, electorate) = (stage.voter(0), stage.electorate(0));
+    let beat = leads(&stage, 0, 9_000, &ballot(99, 0), electorate);
+    let refused = refusal(stage.ask(follower, caller, beat));
+    assert_eq!(refused, Refusal::NotAMember { who: id(0) });
+
+    stage.kill(leader);
+    stage.until(ms(20_000), |stage| stage.leaders(X).len() == 1);
+    assert_ne!(stage.leaders(X), [0]);
     assert!(!stage.own.two_led);
 }

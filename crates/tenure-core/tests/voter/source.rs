@@ -4,11 +4,14 @@
 use std::time::Duration;
 
 use tenure_core::voter::{
-    Answer, Ask, Caller, Config, Founding, Listed, Message, OwnEvent, Peer, Refusal, Role,
+    Answer, Ask, BeatenDto, Caller, Config, Founding, Listed, Message, OwnEvent, Peer, Refusal,
+    Role,
 };
 use tenure_core::{End, Input, Loss};
 
-use crate::stage::{Stage, X, ballot, cast, config, dto, election, id, ms, refusal, url};
+use crate::stage::{
+    Stage, X, ballot, cast, config, dto, election, id, leads, ms, refusal, shared, url,
+};
 
 /// The defaults of H and t.
 const H: Duration = Duration::from_secs(1);
@@ -84,6 +87,34 @@ fn s4_own_answer_does_not_count() {
     seeds(&mut stage, 0, &[0, 1]);
     stage.pass(2 * H);
     assert_eq!(stage.status(0).known_voters.len(), 2);
+}
+
+/// Pods behind one name, "Use DNS delegation for Load Balancing": each voter is answered by itself
+/// first, and then in pairs.
+#[test]
+fn s4_shared_address_finds_all_voters() {
+    let mut stage = strangers(4);
+    stage.nodes.iter_mut().for_each(|node| node.config.founding = Founding::Expected(4));
+    (0..4).for_each(|node| stage.start(node));
+    for turns in [[0, 1, 2, 3], [1, 0, 3, 2]] {
+        stage.own.balanced = turns.into();
+        if registered(&stage) == 0 {
+            for node in 0..4 {
+                let message = Message::Seeds(vec![shared()]);
+                stage.hand(node, Input::Message { from: Peer::At(url(node)), message });
+            }
+        }
+        stage.pass(H);
+    }
+    stage.until(ms(20_000), |stage| (0..4).all(|node| stage.memory(node).founded));
+    let before = registered(&stage);
+    stage.pass(10 * H);
+    assert_eq!(registered(&stage), before, "all are known");
+    stage.elect(3, ms(20_000));
+}
+
+fn registered(stage: &Stage) -> usize {
+    (0..stage.nodes.len()).map(|node| registers(stage, node)).sum()
 }
 
 /// "The voter enters a lazy loop trying to register with another voter."
@@ -258,6 +289,22 @@ fn s14_each_calls_each_once_a_heartbeat() {
         assert_eq!(stage.asked(node, |ask| matches!(ask, Ask::Heartbeat(_))).len(), 20);
     }
     assert_eq!(stage.own.log.len(), 60, "and nothing else");
+}
+
+/// "The health response is a StatusDto object."
+#[test]
+fn s14_heartbeat_answer_is_a_status() {
+    let mut stage = Stage::led(3);
+    let (caller, electorate) = (stage.voter(2), stage.electorate(2));
+    let Ask::Heartbeat(mut beat) = leads(&stage, 2, 9_000, &ballot(1, 2), electorate) else {
+        unreachable!()
+    };
+    (beat.lease, beat.sender.role) = (None, Role::Follower);
+    let status = stage.status(1);
+    assert_eq!(status.leader.as_ref().unwrap().leadership.leader.id, id(0));
+    let answer = stage.ask(1, caller, Ask::Heartbeat(beat));
+    let whole = BeatenDto { seq: 9_000, status: Some(status.into()), ..BeatenDto::default() };
+    assert_eq!(answer, Some(Answer::Heartbeat(whole)));
 }
 
 /// "Update VoterState.knownVoters.[voterId].Voter.lastHeartBeat with the system time."

@@ -62,8 +62,15 @@ pub(crate) struct Letter {
     message: Message,
 }
 
+/// Address of all voters behind a balancer, such as a name that stands for several pods.
+pub(crate) fn shared() -> VoterUrl {
+    "http://all".parse().unwrap()
+}
+
 /// A request that waits for its answer.
 struct Exchange {
+    /// Address that was asked.
+    at: VoterUrl,
     /// Node that asked, its life then, and the number of its call.
     by: usize,
     life: u128,
@@ -77,6 +84,8 @@ pub(crate) struct Voters {
     pub(crate) alike: bool,
     /// Links without requests, one way each; answers pass.
     pub(crate) uncalled: Vec<(usize, usize)>,
+    /// Voters behind the [`shared`] address, which answer in turn.
+    pub(crate) balanced: Vec<usize>,
     /// Exchanges, by the number of their caller.
     exchanges: Vec<Exchange>,
     /// All requests: true time, sender, receiver, call, request.
@@ -220,21 +229,26 @@ fn address(
 ) -> Option<Letter> {
     match (to, message) {
         (Peer::At(at), Message::Request { call, caller, within, ask }) => {
-            let to = (0..stage.nodes.len()).find(|node| url(*node) == at)?;
+            let to = if at == shared() && !stage.own.balanced.is_empty() {
+                stage.own.balanced.rotate_left(1);
+                *stage.own.balanced.last()?
+            } else {
+                (0..stage.nodes.len()).find(|node| url(*node) == at)?
+            };
             stage.own.log.push((stage.now, node, to, call, ask.clone()));
             let life = stage.nodes[node].own.life;
-            stage.own.exchanges.push(Exchange { by: node, life, call });
+            stage.own.exchanges.push(Exchange { at, by: node, life, call });
             let exchange = stage.own.exchanges.len() as u64 - 1;
             let message = Message::Request { call: Call(exchange), caller, within, ask };
             Some(Letter { to, from: Peer::Caller(exchange), message })
         }
         (Peer::Caller(exchange), Message::Answer { header, answer, .. }) => {
-            let Exchange { by, life, call } = *stage.own.exchanges.get(exchange as usize)?;
-            if by != STORY && stage.nodes[by].own.life != life {
+            let Exchange { at, by, life, call } = stage.own.exchanges.get(exchange as usize)?;
+            if *by != STORY && stage.nodes[*by].own.life != *life {
                 return None;
             }
-            let message = Message::Answer { call, header, answer };
-            Some(Letter { to: by, from: Peer::At(url(node)), message })
+            let message = Message::Answer { call: *call, header, answer };
+            Some(Letter { to: *by, from: Peer::At(at.clone()), message })
         }
         _ => unreachable!("neither a request nor an answer"),
     }
@@ -329,7 +343,7 @@ impl Stage {
 
     /// Asks a voter now, and returns its immediate answer.
     pub(crate) fn ask(&mut self, to: usize, caller: Caller, ask: Ask) -> Option<Answer> {
-        self.own.exchanges.push(Exchange { by: STORY, life: 0, call: Call(0) });
+        self.own.exchanges.push(Exchange { at: url(to), by: STORY, life: 0, call: Call(0) });
         let exchange = self.own.exchanges.len() as u64 - 1;
         let message =
             Message::Request { call: Call(exchange), caller, within: Duration::ZERO, ask };

@@ -197,9 +197,7 @@ fn beaten(rng: &mut Rng) -> BeatenDto {
         seq: near(rng, 0..2_000),
         promise: maybe(rng, ack),
         refused: rng.once_in(4).then(|| refusal(rng)),
-        leader: maybe(rng, leader),
-        free: maybe(rng, span),
-        electorate: maybe(rng, electorate_id),
+        status: Some(status(rng).into()),
     }
 }
 

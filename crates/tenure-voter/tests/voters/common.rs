@@ -97,12 +97,18 @@ impl Network {
 /// An address that passes bytes on to `to` after `delay`, and back. Works as long as the tasks are
 /// kept.
 pub(crate) async fn far(to: SocketAddr, delay: Duration) -> (JoinSet<()>, SocketAddr) {
+    shared(vec![to], delay).await
+}
+
+/// The same, with each connection to the next of all these addresses.
+pub(crate) async fn shared(all: Vec<SocketAddr>, delay: Duration) -> (JoinSet<()>, SocketAddr) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
         let mut connections = JoinSet::new();
-        while let Ok((near, _)) = listener.accept().await {
+        let mut turns = all.into_iter().cycle();
+        while let (Ok((near, _)), Some(to)) = (listener.accept().await, turns.next()) {
             connections.spawn(async move {
                 let Ok(far) = TcpStream::connect(to).await else { return };
                 let ((a, b), (c, d)) = (near.into_split(), far.into_split());

@@ -7,4 +7,5 @@ mod disk;
 mod elects;
 mod handles;
 mod hostile;
+mod operators;
 mod protected;

@@ -8,13 +8,13 @@ use tenure_voter::{Asker, AskerConfig, CheckedOptions, Class, Config, Node};
 
 use super::network::{Settings, refused};
 use super::warnings::Watcher;
-use super::{explain, members};
+use super::{explain, members, start};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, AskMode, Backend, Later, MadeChange, MemberChange, Members, Participant,
-    StartedParticipant, at_once,
+    AnyElection, AskMode, AskedElection, Backend, Later, MadeChange, MemberChange, Members,
+    Participant, StartedParticipant, at_once,
 };
 use crate::settings::Origins;
 
@@ -84,6 +84,13 @@ impl Backend for Settings {
         origins: &'a Origins,
     ) -> Later<'a, Result<MadeChange, Failure>> {
         Box::pin(members::change(self, change, limit, origins))
+    }
+
+    fn start_election<'a>(
+        &'a self,
+        origins: &'a Origins,
+    ) -> Later<'a, Result<AskedElection, Failure>> {
+        Box::pin(start::start(self, origins))
     }
 }
 

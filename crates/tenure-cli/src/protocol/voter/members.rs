@@ -27,16 +27,17 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// Shortest limit for a single question: the command waits for nothing else meanwhile.
 const WITHIN_MIN: Duration = Duration::from_secs(2);
 
-struct Survey {
-    operator: Arc<Operator>,
+/// The reports of all voters that the command reaches.
+pub(super) struct Survey {
+    pub(super) operator: Arc<Operator>,
     origins: Origins,
-    answers: Answers,
+    pub(super) answers: Answers,
     /// The reason for which a voter gave no answer.
     wrong: Option<Failure>,
 }
 
 impl Survey {
-    async fn of(settings: &Settings, origins: &Origins) -> Result<Self, Failure> {
+    pub(super) async fn of(settings: &Settings, origins: &Origins) -> Result<Self, Failure> {
         let options = options(settings, origins)?;
         let within = settings.times.request_timeout.max(WITHIN_MIN);
         let operator = Operator::new(&options, settings.election.clone(), within);
@@ -166,7 +167,7 @@ impl Survey {
     }
 
     /// The failure if no voter has a vote yet but votes are needed, with the cause.
-    fn not_founded(&self) -> Option<Failure> {
+    pub(super) fn not_founded(&self) -> Option<Failure> {
         let majority = self.answers.0.iter().filter(|(_, header, _)| header.mode == Mode::Majority);
         let first = majority.filter_map(|(_, header, status)| {
             Some((&header.sender.id, status.condition.first.as_ref()?))
@@ -378,7 +379,7 @@ async fn confirm(
     }
 }
 
-fn refused(error: &OperatorError, origins: &Origins) -> Failure {
+pub(super) fn refused(error: &OperatorError, origins: &Origins) -> Failure {
     let text = error.to_string();
     match error {
         OperatorError::Unreachable { .. } => explain::silent(&text, origins),
@@ -398,6 +399,12 @@ fn advice(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::TooFewAble { .. } => {
             "start the voters that are down, or make room on their disks, and try again"
+        }
+        Refusal::Promised { .. } | Refusal::Quarantined { .. } => {
+            "wait for as long as the voter says, and try again"
+        }
+        Refusal::NotAMember { .. } => {
+            "name voters that have a vote: tenure members lists the votes of all"
         }
         Refusal::NotWritten => "make room on the leader's disk, or make the leader resign",
         Refusal::UnknownVoter => "check that the voter runs, and that tenure members lists it",

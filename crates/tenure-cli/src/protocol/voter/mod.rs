@@ -12,6 +12,8 @@ mod members;
 #[cfg(feature = "voter")]
 mod network;
 #[cfg(feature = "voter")]
+mod start;
+#[cfg(feature = "voter")]
 mod warnings;
 
 use std::time::Duration;
@@ -104,6 +106,7 @@ pub static PROTOCOL: Protocol = Protocol {
         several_leaders: true,
         members: true,
         change_members: true,
+        start_election: true,
         ..Capabilities::NONE
     },
     settings: &[

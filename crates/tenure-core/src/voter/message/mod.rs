@@ -302,7 +302,7 @@ pub struct LeaseDto {
     pub electorate: Electorate,
 }
 
-/// The answer to a heartbeat.
+/// The answer to a heartbeat: the sender's status, and its promise to a leader.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 pub struct BeatenDto {
     pub seq: u64,
@@ -310,14 +310,9 @@ pub struct BeatenDto {
     pub promise: Option<AckDto>,
     /// The reason why the sender does not promise.
     pub refused: Option<Refusal>,
-    /// The sender's leadership, if it leads.
-    pub leader: Option<LeaderDto>,
-    /// The time for which the sender was free to endorse a candidate without a break; `None` if it
-    /// is not free now.
-    #[serde(default, rename = "freeNs", with = "nanos_if_any")]
-    pub free: Option<Duration>,
-    /// The sender's document, once it is founded.
-    pub electorate: Option<ElectorateId>,
+    /// `None` if the answer holds no whole status, as from an earlier version.
+    #[serde(flatten)]
+    pub status: Option<Box<StatusDto>>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]

@@ -103,10 +103,12 @@ impl fmt::Display for BeatenDto {
         if let Some(refusal) = &self.refused {
             write!(f, " refused: {refusal}")?;
         }
-        if let Some(leader) = &self.leader {
+        let Some(status) = &self.status else { return Ok(()) };
+        if let Some(leader) = status.leader.as_ref().filter(|_| status.sender.role == Role::Leader)
+        {
             write!(f, " {leader} leads")?;
         }
-        if self.free.is_some() { f.write_str(" free") } else { Ok(()) }
+        if status.free.is_some() { f.write_str(" free") } else { Ok(()) }
     }
 }
 

@@ -3,10 +3,12 @@
 use alloc::vec::Vec;
 
 use super::state::Voter;
+use crate::time::Time;
 use crate::voter::calls::{Exchange, Open, Purpose};
 use crate::voter::event::Ignored;
+use crate::voter::free::FreeSpan;
 use crate::voter::known::Meeting;
-use crate::voter::message::{Answer, Ask, Call, Header, Refusal};
+use crate::voter::message::{Answer, Ask, Call, Header, Refusal, StatusDto};
 use crate::voter::words::{Out, Peer};
 
 impl Voter {
@@ -94,12 +96,6 @@ impl Voter {
                     self.released(&leadership);
                 }
             }
-            (Purpose::Tell, Answer::Status(status)) => {
-                // The other voter has a later electorate.
-                if let Some(electorate) = status.electorate.filter(|_| self.memory.founded) {
-                    self.adopt_of(header, &electorate, out);
-                }
-            }
             (Purpose::Release(leadership), Answer::Done) => {
                 if self.candidacy.is_released_by(id, &leadership) {
                     self.on_released(out);
@@ -114,6 +110,37 @@ impl Voter {
                 | Purpose::Tell,
                 _,
             ) => {}
+        }
+    }
+
+    /// Takes in the status with which a voter has answered a heartbeat that was sent at `sent`
+    /// (S14).
+    pub(super) fn hear_status(
+        &mut self,
+        header: &Header,
+        status: &StatusDto,
+        sent: Time,
+        out: &mut Out,
+    ) {
+        // An electorate that is not founded yet binds no voter.
+        let founded = header.founding.is_some_and(|(_, founded)| founded);
+        let theirs = status.electorate.as_ref().filter(|_| founded);
+        let ours = self.memory.electorate.as_ref().map(|electorate| electorate.id);
+        let later = theirs.filter(|theirs| Some(theirs.id) > ours);
+        // A voter with a later electorate may know of a network that binds others.
+        let free = |span| FreeSpan::told(span, (sent, self.now), self.config.drift);
+        let free = status.free.filter(|_| later.is_none()).map(free);
+        if let Some(known) = self.known.get_mut(&header.sender.id) {
+            let condition = status.condition.clone();
+            (known.free, known.role, known.condition) = (free, status.sender.role, condition);
+        }
+        if let Some(electorate) = later.filter(|_| self.memory.founded) {
+            self.adopt_of(header, electorate, out);
+        }
+        let leads = status.leader.as_ref();
+        if let Some(leader) = leads.filter(|leader| leader.leadership.leader == header.sender) {
+            self.hear_greater(&leader.leadership, out);
+            self.follow_answer(leader, sent, out);
         }
     }
 

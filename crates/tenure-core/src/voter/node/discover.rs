@@ -27,14 +27,24 @@ impl Voter {
     }
 
     /// Registers with each seed at which no answering voter is known (S3). An answer of this voter
-    /// itself is ignored, and this voter does not ask there again (S4).
+    /// itself is ignored, and this voter does not ask there again (S4). An address that is neither
+    /// its own nor the answering voter's may be shared by others: this voter asks there until the
+    /// network is founded, and without a founding always.
     pub(super) fn register(&mut self, out: &mut Out) {
         let waits = |url: &VoterUrl| {
             self.calls.any(|open| open.to == *url && open.purpose == Purpose::Register)
         };
-        let seeds = self.known.open_seeds(&self.me.id).filter(|url| !waits(url));
-        let seeds: Vec<_> = seeds.cloned().collect();
-        for url in seeds {
+        let own = (&self.me.id, &self.config.url);
+        let seeds = self.known.open_seeds(own, self.memory.founded);
+        let seeds = seeds.filter(|(url, _)| !waits(url));
+        let seeds: Vec<_> = seeds.map(|(url, is_found)| (url.clone(), is_found)).collect();
+        let heartbeat = self.config.heartbeat;
+        for (url, is_found) in seeds {
+            // Voters that all asked at each heartbeat would meet the same voters each time behind a
+            // balancer that takes turns.
+            if is_found && self.random(heartbeat) < heartbeat / 2 {
+                continue;
+            }
             let ask = Ask::Register(self.own_dto());
             self.ask_at(url, Purpose::Register, ask, out);
         }

@@ -19,7 +19,6 @@ use crate::voter::ballots::{Cast, Entry, Outcome, Round};
 use crate::voter::calls::Purpose;
 use crate::voter::electorate::Electorate;
 use crate::voter::event::{Breach, Event, Ignored, OwnEvent};
-use crate::voter::free::FreeSpan;
 use crate::voter::identity::{Ballot, Leadership};
 use crate::voter::lease::{Lease, qth_largest};
 use crate::voter::message::{
@@ -124,23 +123,10 @@ impl Voter {
             return self.ignore(Ignored::NotAsked, out);
         }
         let id = &header.sender.id;
-        // A voter with a later electorate may know of a network that binds others.
-        let ours = self.memory.electorate.as_ref().map(|electorate| electorate.id);
-        let later = beaten.electorate > ours;
-        let free = |span| FreeSpan::told(span, (sent, self.now), self.config.drift);
-        let free = beaten.free.filter(|_| !later).map(free);
-        self.known.hear_free(id, free);
         // The other voters got the same heartbeat: by this time they would have named a leader.
         self.watch.answered_by(self.now.after(self.config.request_timeout));
-        if later && self.memory.founded {
-            self.ask_voter(id, Purpose::Tell, Ask::Status { suspect: None }, out);
-        }
-        match &beaten.leader {
-            Some(leader) if leader.leadership.leader == header.sender => {
-                self.hear_greater(&leader.leadership, out);
-                self.follow_answer(leader, sent, out);
-            }
-            _ => {}
+        if let Some(status) = &beaten.status {
+            self.hear_status(header, status, sent, out);
         }
         // In mode `available` voters acknowledge nothing: the answer shows that its sender has
         // received the certificate.

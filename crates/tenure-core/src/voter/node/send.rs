@@ -116,22 +116,14 @@ impl Voter {
         out.push(Effect::Send { to, message });
     }
 
-    /// The answer to a heartbeat: an acknowledgement, if the leader asked for one, or a refusal.
+    /// The answer to a heartbeat: this voter's status, and an acknowledgement, if the leader asked
+    /// for one, or a refusal.
     pub(super) fn beaten(&self, seq: u64, ack: Result<Option<AckDto>, Refusal>) -> BeatenDto {
         let (promise, refused) = match ack {
             Ok(ack) => (ack, None),
             Err(refusal) => (None, Some(refusal)),
         };
-        // An electorate that is not founded yet binds no voter.
-        let electorate = self.memory.electorate.as_ref().filter(|_| self.memory.founded);
-        BeatenDto {
-            seq,
-            promise,
-            refused,
-            leader: self.own_leader_dto(),
-            free: self.free_for(),
-            electorate: electorate.map(|electorate| electorate.id),
-        }
+        BeatenDto { seq, promise, refused, status: Some(self.status(None).into()) }
     }
 
     /// The status of this voter. `reached` says whether a suspect has answered.

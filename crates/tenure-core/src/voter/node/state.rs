@@ -220,7 +220,7 @@ impl Voter {
 
     // When this voter starts a ballot.
 
-    fn random(&mut self, bound: Duration) -> Duration {
+    pub(super) fn random(&mut self, bound: Duration) -> Duration {
         self.draws.wait(bound, &self.config.election)
     }
 

@@ -1,0 +1,153 @@
+//! `tenure election start`, and voters behind one shared address.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::thread;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tenure_testkit::processes::Machine;
+use tenure_testkit::processes::wait::eventually;
+
+use crate::network::{IDS, Network, end};
+
+const SECRET: &str = "one secret of sixteen bytes and more";
+
+/// A lease of 3.5 s, because these stories wait for its end.
+const SHORT: [&str; 6] = [
+    "--heartbeat-interval",
+    "500ms",
+    "--missed-heartbeat-tolerance",
+    "6",
+    "--request-timeout",
+    "300ms",
+];
+
+fn with(secret: &str) -> Network {
+    let machine = Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_SECRET", secret);
+    Network::of(machine).keeping(SHORT)
+}
+
+/// The leader obeys an operator with the secret, and no other caller; another voter is elected. A
+/// former leader that is removed gets neither its vote nor the seat back.
+#[test]
+fn leader_gives_way_to_an_election() {
+    let network = with(SECRET);
+    let list = network.list(3);
+    let voters = network.listed(3);
+    let (_, fence) = network.await_leader(0, 0);
+    let start = ["election", "start", "--voter-list", &list];
+    let stranger = Network::of(Machine::new(env!("CARGO_BIN_EXE_tenure")));
+    for asks in [&with("another secret of sixteen bytes"), &stranger] {
+        let denied = asks.told(&start);
+        assert_eq!(denied.code, Some(6), "{}{}", denied.out, denied.err);
+        assert!(denied.err.contains("fix: give --secret-file"), "{}", denied.err);
+    }
+    let other = network.told(&[&start[..], &["--election", "another"]].concat());
+    assert_eq!(other.code, Some(2), "{}{}", other.out, other.err);
+
+    let gives_way = || {
+        let asked = network.machine.ask(&[&start[..], &["--json"]].concat());
+        let told: Value = serde_json::from_str(&asked.out).ok()?;
+        assert_eq!((asked.code, told["election"].as_str()), (Some(0), Some("billing")));
+        (told["gives_way"] == true).then(|| told["id"].as_str().unwrap().to_owned())
+    };
+    // The runner of the former leader may win again.
+    let (mut before, mut above) = (eventually("the leader obeys", gives_way), fence);
+    let (leader, fence) = eventually("another one leads", || {
+        let (leader, fence) = network.await_leader(0, above);
+        if leader != before {
+            return Some((leader, fence));
+        }
+        above = fence;
+        before = gives_way().unwrap_or(leader);
+        None
+    });
+    assert!(fence > above);
+
+    let remove = ["members", "remove", &before, "--voter-list", &list];
+    let has_no_vote = || {
+        let shown = network.machine.ask(&["members", "--voter-list", &list]).out;
+        let mut own = shown.lines().filter(|line| line.starts_with(&format!("{before} at ")));
+        own.any(|line| line.ends_with(" has no vote"))
+    };
+    eventually("it is removed", || {
+        let removed = network.machine.ask(&remove);
+        // The answer to an earlier request may have come too late.
+        (removed.out == format!("{before} removed\n") || has_no_vote()).then_some(())
+    });
+    eventually("the leader obeys again", gives_way);
+    let (next, _) = network.await_leader(0, fence);
+    assert_ne!(next, before, "after {leader}");
+    eventually("it still has no vote", || has_no_vote().then_some(()));
+    end(voters);
+}
+
+/// A single voter of three is not founded; later it has lost the others, and starts in vain.
+#[test]
+fn voter_without_leader_starts_an_election() {
+    let network = Network::new().keeping(SHORT);
+    let list = network.list(3);
+    let start = ["election", "start", "--voter-list", &list];
+    let alone = network.start(0, &["--voter-list", &list]);
+    eventually("it says what it waits for", || {
+        let asked = network.machine.ask(&start);
+        assert_eq!(asked.code, Some(4), "{}{}", asked.out, asked.err);
+        asked.err.contains("the network is not founded").then_some(())
+    });
+    let mut voters = vec![alone];
+    voters.extend((1..3).map(|nth| network.start(nth, &["--voter-list", &list])));
+    let (leader, fence) = network.await_leader(0, 0);
+    let others = || (0..3).filter(|nth| IDS[*nth] != leader).map(|nth| &voters[nth]);
+    others().for_each(|voter| voter.signal(Signal::STOP));
+    let begun = format!("{leader} starts the election (billing)\n");
+    eventually("its lease is over", || (network.machine.ask(&start).out == begun).then_some(()));
+    others().for_each(|voter| voter.signal(Signal::CONT));
+    network.await_leader(0, fence);
+    end(voters);
+}
+
+/// An address that passes each connection to the next of these, for the life of the test's
+/// process.
+fn balanced(all: Vec<String>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let pass = |mut from: TcpStream, mut to: TcpStream| {
+        thread::spawn(move || {
+            let _ = io::copy(&mut from, &mut to);
+            let _ = to.shutdown(Shutdown::Write);
+        });
+    };
+    thread::spawn(move || {
+        let mut turns = all.iter().cycle();
+        for near in listener.incoming().map_while(Result::ok) {
+            let Some(Ok(far)) = turns.next().map(TcpStream::connect) else { continue };
+            let (Ok(back), Ok(there)) = (near.try_clone(), far.try_clone()) else { continue };
+            pass(near, there);
+            pass(far, back);
+        }
+    });
+    address
+}
+
+/// Three voters and all commands know only one address, which leads to each voter in turn.
+#[test]
+fn voters_behind_one_address_elect() {
+    let network = with(SECRET);
+    let address = balanced((0..3).map(|nth| network.address(nth)).collect());
+    let seed = ["--seed-host", &*address];
+    let more = [&seed[..], &["--expected-voters", "3"]].concat();
+    let voters: Vec<_> = (0..3).map(|nth| network.start(nth, &more)).collect();
+    let (_, fence) = network.await_leader(0, 0);
+    let by_seed = |words: &[&str]| network.told(&[words, &seed].concat());
+    let shown = by_seed(&["members"]);
+    let names: BTreeSet<_> = shown.out.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(names, BTreeSet::from(["a", "b", "c"]), "{}{}", shown.out, shown.err);
+    eventually("the leader obeys", || {
+        let started = by_seed(&["election", "start"]);
+        started.out.contains(" gives way in ").then_some(())
+    });
+    network.await_leader(0, fence);
+    end(voters);
+}
