@@ -102,6 +102,11 @@ impl ServiceManager {
         self.tell(Word::Status(text));
     }
 
+    /// Forgets an election in which this process takes part no more.
+    pub(crate) fn forget(&self, election: &str) {
+        self.elections.lock().unwrap_or_else(PoisonError::into_inner).remove(election);
+    }
+
     /// Reports that this process was asked to end, and the longest time that it needs.
     pub(crate) fn stopping(&self, within: Duration) {
         self.tell(Word::Stopping(within));

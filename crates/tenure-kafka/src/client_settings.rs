@@ -29,6 +29,13 @@ const COORDINATOR: &str = "5000";
 /// With the library's own default this is five minutes without a leader.
 const TOPICS: &str = "5000";
 
+/// The pause of a classic member between two joins. An answer about topics ends it. A cooperative
+/// rebalance takes two joins, and a member sends no heartbeats between them.
+const JOIN_PAUSE: Duration = Duration::from_secs(1);
+
+/// The shortest interval of queries of topics.
+const TOPICS_MIN: Duration = Duration::from_millis(10);
+
 /// The maximum number of kilobytes of records that a reader keeps before the driver takes them.
 const UNREAD_MAX: &str = "4096";
 
@@ -125,9 +132,14 @@ pub(crate) fn member(
         .set("max.poll.interval.ms", millis(protocol.max_poll_interval));
     if options.group_protocol == GroupProtocol::Classic {
         config
-            .set("partition.assignment.strategy", "cooperative-sticky")
+            .set("partition.assignment.strategy", options.assignor.as_str())
             .set("session.timeout.ms", millis(protocol.session_timeout))
             .set("heartbeat.interval.ms", millis(protocol.heartbeat_interval));
+        if protocol.session_timeout < JOIN_PAUSE * 2 {
+            // The second join must come before the session ends.
+            let interval = (protocol.session_timeout / 4).max(TOPICS_MIN);
+            config.set("topic.metadata.refresh.interval.ms", millis(interval));
+        }
     }
     Ok(config)
 }

@@ -23,6 +23,7 @@ const FAREWELL_MAX: Duration = Duration::from_secs(5);
 pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),
     Seen(oneshot::Sender<Vec<Seen>>),
+    Processes(oneshot::Sender<Option<usize>>),
     Leave {
         lead_on: bool,
         again: bool,
@@ -106,6 +107,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
         match ask {
             Ask::Counters(reply) => drop(reply.send(self.counters.clone())),
             Ask::Seen(reply) => drop(reply.send(machine.core.seen().collect())),
+            Ask::Processes(reply) => drop(reply.send(machine.core.processes())),
             Ask::Follows(role, reply) => {
                 let _ = reply.send((machine.core.has_successor(role, now), self.read));
             }

@@ -100,7 +100,7 @@ fn remedy(code: Code) -> Option<(&'static str, &'static str)> {
         ),
         Code::InconsistentGroupProtocol => (
             "members of the group use other assignment strategies, or the other group protocol",
-            "give another --group, or stop these members",
+            "give all of a group the same --assignor and --group-protocol, or give another --group",
         ),
         Code::FencedInstanceId => {
             ("another member has the same group.instance.id", "give each member an id of its own")

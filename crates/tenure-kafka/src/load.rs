@@ -21,6 +21,18 @@ pub struct Load {
     pub largest: u32,
 }
 
+/// The topic takes no record that names all roles of a process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "a record that names {roles} roles has up to {needed} bytes, and the topic takes {most} \
+     (max.message.bytes)"
+)]
+pub struct NoRoom {
+    pub roles: usize,
+    pub needed: u32,
+    pub most: u32,
+}
+
 /// The maximum number of bytes of a batch with one record, in addition to our header: 61 bytes of
 /// the batch, 36 of the record, and a reserve.
 const AROUND: usize = 128;

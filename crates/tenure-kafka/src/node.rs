@@ -14,6 +14,7 @@ use tokio::sync::broadcast;
 use crate::counters::Counters;
 use crate::driver::{Ask, Driver};
 use crate::ledger::{Ledger, LedgerError};
+use crate::load::{Load, NoRoom};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 use crate::roles::Roles;
@@ -66,6 +67,8 @@ pub struct Node<C: Class> {
     config: Checked,
     who: Process,
     topic: TopicId,
+    /// The bytes of the largest record that the topic takes, if known.
+    record_max: Option<u32>,
     driver: HoldOf<Driver<C>>,
     notices: Notices<Notice>,
 }
@@ -164,6 +167,28 @@ impl<C: Class> Node<C> {
         self.driver.ask(Ask::Seen).await
     }
 
+    /// The number of processes of the group that run and stand for a role, as far as this node
+    /// hears them, with itself. `None` while the node owns no partition, or is closed. Cancel safe.
+    pub async fn processes(&self) -> Option<usize> {
+        self.driver.ask(Ask::Processes).await.flatten()
+    }
+
+    /// Checks that the topic takes a record that names `roles` roles. The start has checked that
+    /// for the roles of the [options](crate::Options::roles); call this before the node stands for
+    /// more.
+    ///
+    /// # Errors
+    ///
+    /// When a record could be too large: the broker would reject it, and the heartbeat would be
+    /// lost.
+    pub fn check_room(&self, roles: usize) -> Result<(), NoRoom> {
+        let needed = Load::of(&self.config, roles).largest;
+        match self.record_max.filter(|most| *most < needed) {
+            Some(most) => Err(NoRoom { roles, needed, most }),
+            None => Ok(()),
+        }
+    }
+
     /// Whether another process, in any group, stands for this role and could lead it next. The
     /// answer rests on partitions that this process owns or observes. The node answers `false` only
     /// after it has listened long enough to hear a new process: about four publish intervals, and
@@ -247,7 +272,7 @@ impl<C: Class> Builder<C> {
         if config.mode != C::MODE {
             return Err(StartError::Mode { mode: config.mode, handles: C::MODE });
         }
-        let Made { id: topic, anew, session, load, may_read } =
+        let Made { id: topic, anew, session, load, may_read, record_max } =
             topic::ensure_aloud(&options, &config, &*tell).await?;
         let (notices, said) = Notices::new();
         let ledger = Ledger::with_notices(&options, config.clone(), Some(said.clone()))?;
@@ -286,6 +311,6 @@ impl<C: Class> Builder<C> {
         let resignation_max = config.takeover;
         let timing = move || Timing { grace, kill_margin, resignation_max };
         let driver = driver::spawn(begin, timing)?;
-        Ok(Node { config, who, topic, driver, notices })
+        Ok(Node { config, who, topic, record_max, driver, notices })
     }
 }

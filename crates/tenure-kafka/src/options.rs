@@ -38,6 +38,8 @@ pub struct Options {
     pub allow_unreplicated: bool,
     /// The protocol by which members join their group.
     pub group_protocol: GroupProtocol,
+    /// The strategy by which partitions are assigned, in the classic protocol.
+    pub assignor: Assignor,
     /// Certificates for TLS; `None`: no encryption.
     pub tls: Option<Tls>,
     /// The login, if brokers ask for one.
@@ -64,6 +66,20 @@ pub enum GroupProtocol {
     Consumer,
 }
 
+/// The strategy by which one member assigns the partitions in the classic protocol. All members of
+/// a group must use the same: the coordinator refuses others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Assignor {
+    /// A rebalance takes only the partitions that it moves; other owners go on.
+    #[default]
+    CooperativeSticky,
+    /// Deals all partitions anew at each rebalance. Whenever a process comes or goes, every owner
+    /// loses all its partitions: in `at_least_one` each moved role has two leaders for up to T
+    /// (`takeover`), and in `at_most_one` all roles are without a leader for more than the grace
+    /// period.
+    RoundRobin,
+}
+
 /// Certificates for TLS. Each client reads them when it is made: a renewed certificate is used
 /// after the next start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -85,6 +101,7 @@ impl Options {
             create: None,
             allow_unreplicated: false,
             group_protocol: GroupProtocol::Classic,
+            assignor: Assignor::CooperativeSticky,
             tls: None,
             login: None,
             properties: Vec::new(),
@@ -107,6 +124,9 @@ impl Options {
         let shaped = (1..=TOPIC_MAX).contains(&topic.len()) && topic.chars().all(is_right);
         if !shaped || matches!(topic.as_str(), "." | "..") {
             return Err(OptionsError::Topic { given: topic.chars().take(256).collect() });
+        }
+        if self.group_protocol == GroupProtocol::Consumer && self.assignor.is_eager() {
+            return Err(OptionsError::NoAssignor { assignor: self.assignor });
         }
         if self.create == Some(0) {
             return Err(OptionsError::NoCopy);
@@ -180,6 +200,37 @@ impl GroupProtocol {
     }
 }
 
+impl Assignor {
+    /// The name of the strategy in Kafka.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CooperativeSticky => "cooperative-sticky",
+            Self::RoundRobin => "roundrobin",
+        }
+    }
+
+    /// Whether a rebalance takes all partitions from all members.
+    pub(crate) const fn is_eager(self) -> bool {
+        matches!(self, Self::RoundRobin)
+    }
+}
+
+impl fmt::Display for Assignor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Assignor {
+    type Err = OptionsError;
+
+    fn from_str(text: &str) -> Result<Self, OptionsError> {
+        let all = [Self::CooperativeSticky, Self::RoundRobin];
+        all.into_iter().find(|one| one.as_str() == text).ok_or(OptionsError::Assignor)
+    }
+}
+
 impl fmt::Display for GroupProtocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -211,6 +262,13 @@ pub enum OptionsError {
     NoCopy,
     #[error("a group protocol is one of: classic, consumer")]
     GroupProtocol,
+    #[error("an assignor is one of: cooperative-sticky, roundrobin")]
+    Assignor,
+    #[error(
+        "assignor {assignor} is for group protocol classic: with group protocol consumer the \
+         coordinator assigns the partitions"
+    )]
+    NoAssignor { assignor: Assignor },
     /// The client library refuses a property. The error hides the value, which may be a secret.
     #[error("{why}")]
     Property {
@@ -255,6 +313,11 @@ mod tests {
         let properties = properties.into_iter().collect::<Result<_, _>>().unwrap();
         assert_eq!(Options { properties, ..right() }.static_id(), Some("b"));
         assert!("eager".parse::<GroupProtocol>().is_err());
+        assert!("range".parse::<Assignor>().is_err());
+        let assignor = "roundrobin".parse().unwrap();
+        let group_protocol = GroupProtocol::Consumer;
+        let said = told(Options { assignor, group_protocol, ..right() });
+        assert!(said.starts_with("assignor roundrobin is for group protocol classic"), "{said}");
     }
 
     #[test]

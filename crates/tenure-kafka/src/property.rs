@@ -141,7 +141,7 @@ const FIXED: &[ReservedProperty] = &[
     flag("group.id", "--group"),
     flag("group.protocol", "--group-protocol"),
     flag("session.timeout.ms", "--session-timeout"),
-    flag("heartbeat.interval.ms", "--session-timeout, of which it is a part"),
+    flag("heartbeat.interval.ms", "--heartbeat-interval"),
     flag("max.poll.interval.ms", "--max-poll-interval"),
     flag("delivery.timeout.ms", "--takeover, of which it is a part"),
     flag("message.timeout.ms", "--takeover, of which it is a part"),
@@ -158,11 +158,7 @@ const FIXED: &[ReservedProperty] = &[
     flag("ssl.key.location", "--key"),
     flag("ssl.key.pem", "--key"),
     flag("client.id", "--id"),
-    needs(
-        "partition.assignment.strategy",
-        "cooperative-sticky",
-        "with other strategies every owner loses all its partitions whenever a process joins",
-    ),
+    flag("partition.assignment.strategy", "--assignor"),
     needs("group.remote.assignor", "the coordinator's first", "a group must have only one"),
     needs("group.protocol.type", "consumer", "no other type exists"),
     needs("auto.offset.reset", "error", "a record that is skipped may be a claim"),
@@ -196,7 +192,7 @@ const FIXED: &[ReservedProperty] = &[
     needs("fetch.error.backoff.ms", "100", SUMS),
     needs("fetch.queue.backoff.ms", "1000", SUMS),
     needs("topic.metadata.refresh.fast.interval.ms", "100", SUMS),
-    needs("topic.metadata.refresh.interval.ms", "5000", SUMS),
+    needs("topic.metadata.refresh.interval.ms", "5000 or less", SUMS),
     needs("coordinator.query.interval.ms", "5000", SUMS),
     needs("queued.max.messages.kbytes", "4096", "few unread records may wait"),
     needs("plugin.library.paths", "unused", "a plugin can change all of these settings"),
@@ -226,9 +222,7 @@ mod tests {
         assert_eq!(told(" group.id = x"), "group.id is not for --kafka-property: use --group");
         assert_eq!(
             told("partition.assignment.strategy=roundrobin"),
-            "partition.assignment.strategy is not for --kafka-property: it is always \
-             cooperative-sticky, as with other strategies every owner loses all its partitions \
-             whenever a process joins"
+            "partition.assignment.strategy is not for --kafka-property: use --assignor"
         );
         assert!(told("offset.store.path=/x").contains("always unused"));
         for fixed in FIXED {

@@ -54,9 +54,10 @@ impl SessionError {
             Self::NotAllowed { .. } => "change --session-timeout, or group.min.session.timeout.ms \
                                         and group.max.session.timeout.ms at the brokers"
                 .to_owned(),
-            Self::Longer { timeout, .. } => format!(
-                "give --session-timeout {timeout:?}, or lower group.consumer.session.timeout.ms \
-                 and group.consumer.heartbeat.interval.ms at the brokers"
+            Self::Longer { timeout, heartbeat, .. } => format!(
+                "give --session-timeout {timeout:?} or more and --heartbeat-interval \
+                 {heartbeat:?} or more, or lower group.consumer.session.timeout.ms and \
+                 group.consumer.heartbeat.interval.ms at the brokers"
             ),
         }
     }

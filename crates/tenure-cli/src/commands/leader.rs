@@ -30,7 +30,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     };
     let left = until.map(|until| until.since(clock::now()));
     let mut parts = backend.parts(&election);
-    if parts.len() > 1 {
+    if parts.len() > 1 || backend.has_sides() {
         let asked = Question { election: &election, protocol, json: context.json };
         let patience = left.unwrap_or_else(|| backend.patience());
         return role_table::once(asked, &*participant, patience).await;

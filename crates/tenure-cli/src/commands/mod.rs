@@ -11,6 +11,7 @@ mod nerio;
 mod observe;
 mod resign_transfer;
 mod role_table;
+mod roles;
 mod run;
 mod signals;
 mod starting;
@@ -33,7 +34,8 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{self, Failure, quoted};
 use crate::invocation::ask::{
-    AskSettings, ChangeCommand, ChangeMembersSettings, StartElectionSettings, TellSettings,
+    AskSettings, ChangeCommand, ChangeMembersSettings, RoleCommand, RolesSettings,
+    StartElectionSettings, TellSettings,
     TransferSettings,
 };
 use crate::invocation::nerio::ask::{CandidatesSettings, VerifySettings, elections};
@@ -65,7 +67,7 @@ const fn row(words: &'static str, read: fn(&mut Layers<'_>) -> Result<Work, Fail
 }
 
 /// All commands but `completions`, which prints a text.
-static ALL: [Command; 24] = [
+static ALL: [Command; 27] = [
     row("run", |layers| work(RunSettings::read(layers)?, run::run, stay)),
     row("node", |layers| {
         let settings = NodeSettings::read(layers)?;
@@ -116,6 +118,9 @@ static ALL: [Command; 24] = [
             work(TransferSettings::read(layers)?, resign_transfer::transfer, block_on)
         }
     }),
+    row("roles show", |layers| change_roles(layers, RoleCommand::Show)),
+    row("roles add", |layers| change_roles(layers, RoleCommand::Add)),
+    row("roles remove", |layers| change_roles(layers, RoleCommand::Remove)),
     row("keys new", |layers| at_once(NewKeySettings::read(layers)?, nerio::keys::new)),
     row("keys issue", |layers| at_once(IssueKeySettings::read(layers)?, nerio::keys::issue)),
     row("keys status", |layers| work(StatusSettings::read(layers)?, nerio::keys::status, block_on)),
@@ -125,6 +130,10 @@ static ALL: [Command; 24] = [
 
 fn change_members(layers: &mut Layers<'_>, command: ChangeCommand) -> Result<Work, Failure> {
     work(ChangeMembersSettings::read(layers, command)?, members::change, block_on)
+}
+
+fn change_roles(layers: &mut Layers<'_>, command: RoleCommand) -> Result<Work, Failure> {
+    work(RolesSettings::read(layers, command)?, roles::run, block_on)
 }
 
 /// The work of a command whose future `carry_out` runs.

@@ -133,6 +133,9 @@ fn json(election: &ElectionName, table: &Table) -> Value {
             "partition": row.partition,
             "state": state(row),
         });
+        if let Some(side) = &row.side {
+            told["brokers"] = side.as_str().into();
+        }
         if let Some(owner) = &row.owner {
             told["id"] = owner.id.as_str().into();
             told["value"] = owner.value.as_str().into();
@@ -147,7 +150,9 @@ fn json(election: &ElectionName, table: &Table) -> Value {
     object!({"election": election.as_str(), "state": "table", "roles": roles})
 }
 
-const HEAD: [&str; 7] = ["ROLE", "PARTITION", "LEADER", "GROUP", "HOST", "FENCE", "HEARD"];
+/// The columns. The last one is left out unless the table has the answers of several services.
+const HEAD: [&str; 8] =
+    ["ROLE", "PARTITION", "LEADER", "GROUP", "HOST", "FENCE", "HEARD", "BROKERS"];
 
 fn lines(table: &Table) -> String {
     if table.rows.is_empty() {
@@ -156,20 +161,22 @@ fn lines(table: &Table) -> String {
     let mut cells = vec![HEAD.map(str::to_owned)];
     cells.extend(table.rows.iter().map(row));
     let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<_> = (0..HEAD.len()).map(|column| width(column).unwrap_or(0)).collect();
-    let line = |row: &[String; 7]| {
+    let columns = HEAD.len() - usize::from(table.rows.iter().all(|row| row.side.is_none()));
+    let widths: Vec<_> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let line = |row: &[String; 8]| {
         let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     cells.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn row(row: &Row) -> [String; 7] {
+fn row(row: &Row) -> [String; 8] {
     let role = row.part.role.map(|role| role.to_string()).unwrap_or_default();
-    let partition = row.partition.to_string();
     let dash = || "-".to_owned();
+    let partition = row.partition.map_or_else(dash, |partition| partition.to_string());
+    let side = row.side.clone().unwrap_or_default();
     let Some(owner) = &row.owner else {
-        return [role, partition, state(row).to_owned(), dash(), dash(), dash(), dash()];
+        return [role, partition, state(row).to_owned(), dash(), dash(), dash(), dash(), side];
     };
     let named = if owner.value == owner.id || owner.value.is_empty() {
         owner.id.clone()
@@ -186,6 +193,7 @@ fn row(row: &Row) -> [String; 7] {
         owner.host.clone(),
         owner.fence.map_or_else(dash, |fence| fence.to_string()),
         format!("{}.{}s ago{silent}", tenths / 10, tenths % 10),
+        side,
     ]
 }
 
@@ -198,6 +206,10 @@ mod tests {
 
     fn rows() -> Vec<Row> {
         let part = |role| Part { election: format!("e/{role}").parse().unwrap(), role: Some(role) };
+        let empty = |role, partition| {
+            let partition = Some(partition);
+            Row { part: part(role), side: None, partition, owner: None, known: false }
+        };
         let owner = Owner {
             id: "one".into(),
             group: "blue".into(),
@@ -209,9 +221,9 @@ mod tests {
             silent: false,
         };
         vec![
-            Row { part: part(0), partition: 0, owner: Some(owner), known: true },
-            Row { part: part(9), partition: 1, owner: None, known: true },
-            Row { part: part(10), partition: 2, owner: None, known: false },
+            Row { owner: Some(owner), known: true, ..empty(0, 0) },
+            Row { known: true, ..empty(9, 1) },
+            empty(10, 2),
         ]
     }
 
@@ -231,6 +243,20 @@ mod tests {
             (&7.into(), &Value::Null)
         );
         assert_eq!(lines(&Table { rows: Vec::new() }), "vacant: nobody leads any role");
+    }
+
+    #[test]
+    fn several_services_have_a_column() {
+        let mut rows = rows();
+        assert!(!lines(&Table { rows: rows.clone() }).contains("BROKERS"));
+        for row in &mut rows {
+            row.side = Some("b:9092".into());
+        }
+        let table = Table { rows };
+        let told = lines(&table);
+        assert!(told.lines().skip(1).all(|line| line.ends_with("b:9092")), "{told}");
+        let told = json(&"e".parse().unwrap(), &table);
+        assert_eq!(told["roles"][1]["brokers"], "b:9092");
     }
 
     #[test]

@@ -37,6 +37,18 @@ pub enum Request {
     Resign,
     /// Stop every CMD of the process, give back all roles, and campaign for them again.
     ResignAll,
+    /// Report the roles for which the process stands.
+    Roles,
+    /// Stand for these roles, too; both ends are included.
+    AddRoles {
+        first: u32,
+        last: u32,
+    },
+    /// Stop the CMDs of these roles, give them up, and stand for them no more.
+    RemoveRoles {
+        first: u32,
+        last: u32,
+    },
     /// Stop CMD, and hand the leadership over.
     Transfer {
         to: String,

@@ -17,6 +17,8 @@ use crate::settings::{Default, Spec, parse};
 pub const COMMAND: &str = "CMD";
 /// The argument of `members add`, `remove` and `replace`: a name, with addresses or without.
 pub const MEMBER: &str = "member";
+/// The argument of `roles add` and `roles remove`.
+pub const ROLE_RANGE: &str = "J|FIRST..LAST";
 /// The argument of `completions`.
 pub const SHELL: &str = "SHELL";
 
@@ -47,6 +49,7 @@ pub fn command(registry: Registry) -> Command {
             members(registry),
             resign(registry),
             transfer(registry),
+            roles(registry),
             lines::keys(),
             lines::demo_command(),
             lines::simulate_command(),
@@ -308,6 +311,39 @@ fn transfer(registry: Registry) -> Command {
              tenure transfer --remote --config tenure.toml --key-file operator.key \\\n      \
              --election billing --to web-2-815 --wait 10s",
         )
+}
+
+fn roles(registry: Registry) -> Command {
+    let of = |name, about, more: &str, example: &str| {
+        let argument = Arg::new(ROLE_RANGE)
+            .help("A role, or the first and the last of several")
+            .value_name(ROLE_RANGE)
+            .value_parser(OsStringValueParser::new());
+        to_runner(registry, Command::new(name).about(about), &[])
+            .args((name != "show").then_some(argument))
+            .after_help(format!("{more}\n\nExample:\n  tenure roles {name}{example}"))
+    };
+    let alike = "Change all processes of a group alike, and --roles in their settings: a process \
+                 that starts again stands for the roles of its settings.";
+    Command::new("roles")
+        .about("Print or change the roles for which the `tenure run` on this machine stands")
+        .subcommand_required(true)
+        .after_help("Example:\n  tenure roles show --election prices")
+        .subcommands([
+            of("show", "Print the roles of the process", "", " --election prices"),
+            of("add", "Make the process stand for more roles", alike, " 16..31 --election prices"),
+            of(
+                "remove",
+                "Make the process stand for some roles no more",
+                &format!(
+                    "The process stops the CMDs of these roles, and gives the roles up, before the \
+                     command ends. A process that owns the partition of a removed role warns while \
+                     others still stand for that role. {alike} Ends with 69 when a CMD runs on \
+                     after 90 s."
+                ),
+                " 7 --election prices",
+            ),
+        ])
 }
 
 /// `command` with the settings that name a runner of an election on this machine. The settings for

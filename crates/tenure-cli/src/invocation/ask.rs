@@ -7,8 +7,9 @@ use std::time::Duration;
 use tenure_core::{ElectionName, NodeName};
 
 use crate::args;
-use crate::control::{self, Realm};
+use crate::control::{self, Realm, Request};
 use crate::failure::{Failure, quoted};
+use crate::protocol::role_range::{RoleRange, parse_one_or_more};
 use crate::protocol::{Backend, Layers, MemberChange, NewMember, Protocol, Purpose, Realms, whole};
 use crate::settings::{Origin, Refusal, parse, table};
 
@@ -151,6 +152,8 @@ pub struct TellSettings {
     pub role: Option<u32>,
     /// Whether the order covers all roles of the process.
     pub all: bool,
+    /// Whether the order is for the process, whether or not it leads: the only one on this machine.
+    pub alone: bool,
     pub runner: Runner,
     /// Settings that may name the runner, in addition to the election.
     pub realms: Realms,
@@ -204,8 +207,60 @@ impl TellSettings {
             name => format!(", {} {name}", realm.setting),
         };
         let sought = format!("protocol {}{named}", realm.protocol);
-        Ok(Self { election, role, all: false, runner, realms, sought })
+        Ok(Self { election, role, all: false, alone: false, runner, realms, sought })
     }
+}
+
+/// The commands below `tenure roles`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RoleCommand {
+    Show,
+    Add,
+    Remove,
+}
+
+/// The checked settings of `tenure roles`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RolesSettings {
+    pub tell: TellSettings,
+    pub request: Request,
+}
+
+impl RolesSettings {
+    pub fn read(layers: &mut Layers<'_>, command: RoleCommand) -> Result<Self, Failure> {
+        let election = layers.required(&table::ELECTION)?;
+        let protocol = layers.protocol()?;
+        let fix = "start another process for another election";
+        supported(layers, "a change of roles", protocol, protocol.role.is_some(), fix)?;
+        let tell = TellSettings::of(layers, protocol, election)?;
+        // The request is for the process, whichever role the settings name.
+        let tell = TellSettings { role: None, alone: true, ..tell };
+        let request = match command {
+            RoleCommand::Show => Request::Roles,
+            RoleCommand::Add => {
+                let range = role_range(layers)?;
+                Request::AddRoles { first: range.first, last: range.last }
+            }
+            RoleCommand::Remove => {
+                let range = role_range(layers)?;
+                Request::RemoveRoles { first: range.first, last: range.last }
+            }
+        };
+        Ok(Self { tell, request })
+    }
+}
+
+/// The argument after the command.
+fn role_range(layers: &Layers<'_>) -> Result<RoleRange, Failure> {
+    let text = layers.flags().get_one::<OsString>(args::ROLE_RANGE);
+    let Some(text) = text.map(|text| text.to_string_lossy().into_owned()) else {
+        return Err(Failure::usage("no role is named", "write 16, or 16..31, after the command")
+            .origin(Origin::Argument(args::ROLE_RANGE)));
+    };
+    parse_one_or_more(&text).map_err(|refusal| {
+        Failure::usage(format!("roles {}: {}", quoted(&text), refusal.what), refusal.fix)
+            .origin(Origin::Argument(args::ROLE_RANGE))
+    })
 }
 
 /// The checked settings of `tenure transfer`.

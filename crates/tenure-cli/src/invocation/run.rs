@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tenure_core::{ElectionName, NodeName, Value};
@@ -32,6 +32,8 @@ pub struct RunSettings {
     pub hold: Option<Duration>,
     /// The elections in which the process campaigns: one, unless there are roles.
     pub roles: Vec<RunRole>,
+    /// The place of further roles.
+    pub place: Place,
 }
 
 /// An election in which a process campaigns.
@@ -40,6 +42,40 @@ pub struct RunRole {
     pub part: Part,
     pub control: PathBuf,
     pub command: CommandLine,
+}
+
+/// The parts of a [`RunRole`] that all roles of a process share.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The path that a user gave for the control sockets.
+    given: Option<PathBuf>,
+    directory: PathBuf,
+    realm: Realm,
+    election: ElectionName,
+    id: NodeName,
+    command: CommandLine,
+}
+
+impl Place {
+    /// A role of a process with several roles.
+    #[must_use]
+    pub fn role(&self, part: Part) -> RunRole {
+        let Self { given, directory, realm, election, id, command } = self;
+        let control = match (given, part.role) {
+            (Some(path), Some(role)) => of_role(path, role),
+            (Some(path), None) => path.clone(),
+            (None, role) => directory.join(control::runner(realm, election, id, role)),
+        };
+        let command = command.of(part.role);
+        RunRole { part, control, command }
+    }
+}
+
+/// `PATH.3` for role 3.
+fn of_role(path: &Path, role: u32) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(format!(".{role}"));
+    path.into()
 }
 
 /// CMD, checked to exist and to be executable.
@@ -75,14 +111,24 @@ impl RunSettings {
         if let (Some(tries), Some(holds)) = (give_up, hold) {
             warn_of_hold(layers, tries, holds);
         }
-        let controls =
-            controls(layers, &parts, |role| control::runner(&realm, &election, &id, role))?;
-        let command = command_line(layers)?;
-        let role = |(part, control): (Part, PathBuf)| {
-            let command = command.of(part.role);
-            RunRole { part, control, command }
+        let directory = control::directory(layers.environment().runtime_directory());
+        let first = parts.first().map(|part| control::runner(&realm, &election, &id, part.role));
+        let first = directory.join(first.unwrap_or_default());
+        let control = layers.or_follows(&table::CONTROL, || Ok(first))?;
+        let given = !layers.origins.given(&[table::CONTROL.spec.name]).is_empty();
+        let place = Place {
+            given: given.then(|| control.clone()),
+            directory,
+            realm: realm.clone(),
+            election: election.clone(),
+            id: id.clone(),
+            command: command_line(layers)?,
         };
-        let roles = parts.into_iter().zip(controls).map(role).collect();
+        let mut roles: Vec<_> = parts.into_iter().map(|part| place.role(part)).collect();
+        if let [only] = &mut roles[..] {
+            // A single role has the path itself.
+            only.control = control;
+        }
         Ok(Self {
             protocol,
             backend,
@@ -95,6 +141,7 @@ impl RunSettings {
             give_up,
             hold,
             roles,
+            place,
         })
     }
 }
@@ -133,29 +180,6 @@ fn warn_of_hold(layers: &mut Layers<'_>, tries: Duration, holds: Duration) {
              machine with the same --try runs it again; give --hold more than --try"
         ));
     }
-}
-
-/// The control socket of each part; `PATH.3` for role 3 if there are several.
-fn controls(
-    layers: &mut Layers<'_>,
-    parts: &[Part],
-    file: impl Fn(Option<u32>) -> String,
-) -> Result<Vec<PathBuf>, Failure> {
-    let directory = control::directory(layers.environment().runtime_directory());
-    let own = |part: &Part| directory.join(file(part.role));
-    let first = parts.first().map(own).unwrap_or_default();
-    let control = layers.or_follows(&table::CONTROL, || Ok(first))?;
-    let given = !layers.origins.given(&[table::CONTROL.spec.name]).is_empty();
-    let of = |part: &Part| match part.role {
-        Some(role) if given && parts.len() > 1 => {
-            let mut path = control.clone().into_os_string();
-            path.push(format!(".{role}"));
-            path.into()
-        }
-        _ if given => control.clone(),
-        _ => own(part),
-    };
-    Ok(parts.iter().map(of).collect())
 }
 
 /// The text in CMD's arguments that becomes the role's number.

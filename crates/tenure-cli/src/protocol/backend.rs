@@ -69,6 +69,11 @@ pub trait Backend: Debug {
         false
     }
 
+    /// Whether the answer is a table even for one role.
+    fn has_sides(&self) -> bool {
+        false
+    }
+
     /// Whether a CMD that ended by itself runs again while its runner leads.
     fn runs_again(&self) -> bool {
         false

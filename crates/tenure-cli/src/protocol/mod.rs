@@ -31,6 +31,7 @@ mod outage;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod pem;
 mod registry;
+pub mod role_range;
 mod roles;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod start;

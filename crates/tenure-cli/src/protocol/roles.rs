@@ -28,6 +28,12 @@ pub trait RoleHolder {
     fn others_that_lead(&self, election: &ElectionName, since: Time)
     -> Later<'_, BTreeSet<String>>;
 
+    /// The part of the election that this role is.
+    fn part(&self, role: u32) -> Part;
+
+    /// Takes these for the roles of this process from now on, unless it cannot stand for them all.
+    fn stand_for(&self, roles: BTreeSet<u32>) -> Result<(), Failure>;
+
     /// All parts of the election as they are now; `None` if unknown.
     fn table(&self) -> Later<'_, Option<Table>>;
 }
@@ -52,8 +58,10 @@ pub struct Table {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
     pub part: Part,
-    /// Partition whose owner leads the part.
-    pub partition: u32,
+    /// Addresses of the service, if a table has the answers of several services.
+    pub side: Option<String>,
+    /// Partition whose owner leads the part; `None` in a row about all parts.
+    pub partition: Option<u32>,
     pub owner: Option<Owner>,
     /// Whether the row is certain: the report of a leader may still be on its way.
     pub known: bool,

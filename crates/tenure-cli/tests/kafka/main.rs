@@ -3,12 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 mod asking;
+mod changing;
+mod groups;
 mod names;
 mod phases;
 mod refusals;
 mod roles;
 mod rolling;
 mod runs;
+mod sessions;
 #[path = "../shared/silent_names.rs"]
 mod silent_names;
 

@@ -18,10 +18,10 @@ const ROOMY: [&str; 4] = ["--takeover", "40s", "--grace", "10s"];
 const SINGLE: [&str; 2] = ["--partitions", "1"];
 
 /// Hundredths of a second since the machine started.
-type Moment = u64;
+pub(crate) type Moment = u64;
 
 /// A worker that writes its begin and its end, with its role, one line each.
-fn worker(journal: &Path) -> String {
+pub(crate) fn worker(journal: &Path) -> String {
     let journal = journal.display();
     let tell = |what: &str| {
         format!("read -r now _ </proc/uptime; echo \"{what} {{role}} $$ $now\" >> {journal}")
@@ -31,7 +31,7 @@ fn worker(journal: &Path) -> String {
 }
 
 /// Begin and end of each worker by role; no end means that it still works.
-fn worked(journal: &Path) -> BTreeMap<u32, Vec<(Moment, Option<Moment>)>> {
+pub(crate) fn worked(journal: &Path) -> BTreeMap<u32, Vec<(Moment, Option<Moment>)>> {
     let mut worked: BTreeMap<u32, BTreeMap<u32, (Moment, Option<Moment>)>> = BTreeMap::new();
     let text = fs::read_to_string(journal).unwrap_or_default();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
@@ -49,7 +49,7 @@ fn worked(journal: &Path) -> BTreeMap<u32, Vec<(Moment, Option<Moment>)>> {
 }
 
 /// The first moment without a worker, after the first has begun.
-fn gap(mut spans: Vec<(Moment, Moment)>) -> Option<Moment> {
+pub(crate) fn gap(mut spans: Vec<(Moment, Moment)>) -> Option<Moment> {
     spans.sort_unstable();
     let mut until = spans.first()?.0;
     for (begin, end) in spans {
@@ -61,7 +61,7 @@ fn gap(mut spans: Vec<(Moment, Moment)>) -> Option<Moment> {
     None
 }
 
-fn all_work(journal: &Path, by: usize) {
+pub(crate) fn all_work(journal: &Path, by: usize) {
     soon("work for all roles", || {
         let worked = worked(journal);
         let works = |role| worked.get(&role).is_some_and(|of| of.iter().any(|one| one.1.is_none()));

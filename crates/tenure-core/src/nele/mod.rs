@@ -196,7 +196,9 @@
 //! 6. The driver checks the topic ([`Config::retention`]),
 //! 7. and the session timeout against what the broker allows.
 //! 8. An assignment adds partitions, and a revocation takes only those that it names: an owner that
-//!    keeps a partition is not disturbed. The driver sets the assignment strategy for that.
+//!    keeps a partition is not disturbed. The driver sets the assignment strategy for that. By
+//!    request the strategy is an eager one: a join then revokes all partitions of all members,
+//!    which in `at_most_one` costs a new claim, and G, for each.
 //! 9. A claim belongs to an election and a group. A record of any group refreshes V. Leaders of two
 //!    groups on one host are reported.
 //! 10. Guarantee (b) defines the fence. Without an epoch, or if a number is too large, no role is
@@ -301,7 +303,7 @@ mod slot;
 mod words;
 
 pub use command::{Command, Extra};
-pub use config::{Checked, Config, ConfigError, Limits, Mode, Part, Sum, Terms, TooShort};
+pub use config::{Checked, Config, ConfigError, Limits, Misfit, Mode, Part, Sum, Terms, TooShort};
 pub use event::{Event, Ignored, OwnEvent, Void};
 pub use identity::{EntryNumber, Membership, Partition, Process, Reading, RebalanceId, Role};
 pub use message::{

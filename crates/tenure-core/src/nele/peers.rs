@@ -270,6 +270,12 @@ impl Peers {
         })
     }
 
+    /// The number of running processes of a group that stand for a role.
+    pub(super) fn running(&self, group: &ClusterName) -> usize {
+        let runs = |one: &&Member| !one.silent && one.group == *group && !one.stands.is_empty();
+        self.members.values().filter(runs).count()
+    }
+
     pub(super) fn stands(&self, group: &ClusterName) -> impl Iterator<Item = RoleRange> {
         let there = self.members.values().filter(move |one| !one.silent && one.group == *group);
         there.flat_map(|member| member.stands.iter().copied())

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use tenure_core::nele::{
-    Config, EntryNumber, Event, Ignored, Kind, Mode, OwnEvent, Partition, Report, Request, Said,
-    Void,
+    Command, Config, EntryNumber, Event, Ignored, Kind, Mode, OwnEvent, Partition, Report, Request,
+    Said, Void,
 };
 use tenure_core::{End, Input, Loss, Waiting};
 
@@ -622,4 +622,41 @@ fn a_campaign_says_what_it_waits_for() {
     assert_eq!(label(waits(&stage, 1)), "unwritten", "it would not read the leader's end either");
     stage.report(1, published(Ok(1)));
     assert_eq!(waits(&stage, 1), behind(true, "n0"));
+}
+
+/// An eager strategy takes every partition from every process at a join: the price is a grace
+/// period for each role, also where the owner stays the same.
+#[test]
+fn eager_join_costs_a_grace_period() {
+    let mut stage = led(2);
+    stage.nodes[0].again = true;
+    let fence = stage.fence(0, X);
+    stage.revoke(0, &[0]);
+    assert_eq!(stage.leaders(X), [0_usize; 0]);
+    stage.assign(0, &[0]);
+    let grace = config(0, Mode::AtMostOne).grace_period();
+    stage.pass(grace - ms(1));
+    assert_eq!(stage.leaders(X), [0_usize; 0]);
+    stage.pass(ms(3_000));
+    assert_eq!(stage.leaders(X), [0]);
+    assert!(stage.fence(0, X) > fence);
+}
+
+/// An operator removes a role from a running process. Other roles of its partition go on by their
+/// fence, and the role may come back, by a later one.
+#[test]
+fn removed_role_leaves_others_alone() {
+    let mut stage = led(1);
+    let first = stage.fence(0, X);
+    stage.campaign(0, "x/2");
+    stage.pass(ms(2_000));
+    let other = stage.fence(0, "x/2");
+    assert!(other.is_some());
+    stage.command(0, X, Command::Resign);
+    assert_eq!((stage.leaders(X), stage.leads(0, "x/2")), (vec![], true));
+    stage.pass(ms(10_000));
+    stage.campaign(0, X);
+    stage.pass(ms(2_000));
+    assert!(stage.leads(0, X) && stage.fence(0, X) > first);
+    assert_eq!(stage.fence(0, "x/2"), other);
 }

@@ -319,3 +319,18 @@ fn campaign_without_role_is_refused() {
     assert_eq!(&**why, "2 roles are taken, and that is the limit");
     assert_eq!((stage.ended(0, X), stage.ended(0, "x/1")), (None, None));
 }
+
+/// An eager strategy takes every partition from every process at a join. Owners that get theirs
+/// back in time lead on, as if nothing had happened.
+#[test]
+fn eager_join_ends_no_leadership() {
+    for takes in [0, 6_000, 20_000] {
+        let mut stage = led(2);
+        stage.revoke(0, &[0]);
+        stage.pass(ms(takes));
+        stage.assign(0, &[0]);
+        stage.pass(ms(30_000));
+        let now = (stage.gap(), stage.elected(), stage.leaders(X));
+        assert_eq!(now, (NOTHING, 1, vec![0]), "{takes}");
+    }
+}

@@ -27,9 +27,15 @@ pub(super) struct Context {
     log: ClientLog,
     /// Whether the member leaves: revoked partitions are then given back at once, without a report.
     leaves: AtomicBool,
+    /// Whether the library takes only whole assignments, and revokes all partitions at once.
+    eager: bool,
 }
 
 impl Context {
+    pub(super) fn new(eager: bool) -> Self {
+        Self { eager, ..Self::default() }
+    }
+
     pub(super) fn take(&self) -> Option<PartitionChange> {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
@@ -74,6 +80,7 @@ impl ConsumerContext for Context {
         };
         let partitions: Vec<_> = list.elements().iter().map(|one| one.partition()).collect();
         let done = match change {
+            Change::Assigned if self.eager => consumer.assign(&TopicPartitionList::new()),
             Change::Assigned => consumer.incremental_assign(&TopicPartitionList::new()),
             Change::Revoked if !self.leaves() => Ok(()),
             Change::Revoked | Change::Lost => give_back(consumer, list),
@@ -94,6 +101,9 @@ pub(super) fn give_back(
     consumer: &BaseConsumer<Context>,
     list: &TopicPartitionList,
 ) -> KafkaResult<()> {
+    if consumer.context().eager {
+        return consumer.unassign();
+    }
     let read = consumer.assignment()?;
     let mut those = TopicPartitionList::new();
     for one in list.elements() {

@@ -17,12 +17,15 @@ use tenure_core::nele::{
 };
 
 use super::callbacks::{Context, PartitionChange, give_back};
+use super::eager::Eager;
 use super::ends::{EndQuery, Ends, NoEnd};
 use super::queue::Queue;
 use super::reading::{Readings, is_broken};
 use super::rights::{self, Right, Rights};
 use super::topic_watch::Watch;
+use super::wake_up::WakeUp;
 use crate::client_log::LOG;
+use crate::options::{Assignor, GroupProtocol};
 use crate::{client_end, explain};
 
 /// The longest wait of a poll, and so the longest wait of an order.
@@ -46,6 +49,8 @@ pub(super) struct MemberSetup {
     pub(super) config: ClientConfig,
     pub(super) topic: String,
     pub(super) protocol: Checked,
+    pub(super) group_protocol: GroupProtocol,
+    pub(super) assignor: Assignor,
     /// In the newer protocol a member without a partition gets no notice. After this time without
     /// an assignment, the member counts as having none.
     pub(super) silence: Option<Duration>,
@@ -69,6 +74,8 @@ impl Member {
             ends,
             assigned: BTreeMap::new(),
             readings: Readings::new(begin.protocol.clone()),
+            eager: begin.assignor.is_eager().then(Eager::default),
+            wake_up: WakeUp::new(begin.group_protocol, &begin.protocol),
             revoking: None,
             deferred: VecDeque::new(),
             silent_until: begin.silence.map(|silence| now().after(silence)),
@@ -94,7 +101,8 @@ impl Member {
 impl MemberSetup {
     /// Makes a client that is no member yet, and the query of ends that uses this client.
     fn client(&self, asks: &Sender<Ask>) -> KafkaResult<(Arc<BaseConsumer<Context>>, Ends)> {
-        let consumer: BaseConsumer<Context> = self.config.create_with_context(Context::default())?;
+        let context = Context::new(self.assignor.is_eager());
+        let consumer: BaseConsumer<Context> = self.config.create_with_context(context)?;
         let consumer = Arc::new(consumer);
         let query = EndQuery {
             consumer: Arc::clone(&consumer),
@@ -137,6 +145,9 @@ struct MemberLoop {
     /// The rebalance that assigned each partition.
     assigned: BTreeMap<u32, RebalanceId>,
     readings: Readings,
+    /// Set with an eager strategy only.
+    eager: Option<Eager>,
+    wake_up: WakeUp,
     revoking: Option<Revocation>,
     /// Ends that were found during a revocation.
     deferred: VecDeque<(Partition, Reading, u64)>,
@@ -162,6 +173,7 @@ impl MemberLoop {
                 }
             }
             self.give_back_in_time();
+            self.wake_up.run_due(&self.consumer);
             self.poll();
             while let Some(changed) = self.consumer.context().take() {
                 let assigned = changed.change == Change::Assigned;
@@ -185,11 +197,14 @@ impl MemberLoop {
     }
 
     fn poll(&mut self) {
-        match self.consumer.poll(POLL) {
+        match self.consumer.poll(self.wake_up.poll_max(POLL)) {
             None => {}
             Some(Ok(message)) => {
                 self.begin.rights.has(Right::Topic);
                 self.refused.take_if(|refused| refused.right == Right::Topic);
+                if let Some(eager) = &mut self.eager {
+                    eager.read(&message);
+                }
                 if let Some((partition, reading)) = self.readings.take(&message, &self.begin.queue)
                 {
                     self.broken(partition, reading, "more came in than was read");
@@ -221,8 +236,16 @@ impl MemberLoop {
     }
 
     fn all_broken(&mut self, why: &str) {
+        self.forget_positions();
         for (partition, reading) in self.readings.clear() {
             self.broken(partition, reading, why);
+        }
+    }
+
+    /// Forgets the positions of all readings, which begin anew.
+    fn forget_positions(&mut self) {
+        if let Some(eager) = &mut self.eager {
+            eager.forget_all();
         }
     }
 
@@ -284,6 +307,7 @@ impl MemberLoop {
         }
         self.revoking = None;
         self.readings = Readings::new(self.begin.protocol.clone());
+        self.forget_positions();
         self.deferred.clear();
         let consumer = std::mem::replace(&mut self.consumer, consumer);
         close(consumer, std::mem::replace(&mut self.ends, ends));
@@ -306,6 +330,8 @@ impl MemberLoop {
         let number = self.begin.rebalances.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
         let id = RebalanceId(number);
         self.silent_until = None;
+        // An eager strategy names all partitions in each change.
+        self.forget_positions();
         if change == Change::Assigned {
             self.begin.rights.has(Right::Group);
             self.refused.take_if(|refused| refused.right == Right::Group);
@@ -333,6 +359,9 @@ impl MemberLoop {
         // Ignore a reading of an assignment that has ended.
         if self.assigned.get(&partition.0) == Some(&reading.rebalance) {
             self.readings.want(partition, reading);
+            if let Some(eager) = &mut self.eager {
+                eager.forget(partition);
+            }
             self.ends.find(partition, reading);
         }
     }
@@ -373,10 +402,15 @@ impl MemberLoop {
     }
 
     /// Makes the library read a partition from an offset on, and drop earlier records of it.
-    fn assign(&self, partition: Partition, end: u64) -> KafkaResult<()> {
+    fn assign(&mut self, partition: Partition, end: u64) -> KafkaResult<()> {
         let topic = self.begin.topic.as_str();
         let number = partition.0.cast_signed();
-        let offset = i64::try_from(end).map_or(Offset::Invalid, Offset::Offset);
+        // Brokers count offsets in this type.
+        let end = i64::try_from(end).unwrap_or(i64::MAX);
+        if let Some(eager) = &mut self.eager {
+            return eager.begin(&self.consumer, topic, partition, end);
+        }
+        let offset = Offset::Offset(end);
         let mut list = TopicPartitionList::new();
         list.add_partition(topic, number);
         if self.consumer.assignment()?.find_partition(topic, number).is_some() {

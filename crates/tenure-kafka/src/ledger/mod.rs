@@ -16,6 +16,7 @@
 //! over; the member polls all the time, and so stays a member.
 
 mod callbacks;
+mod eager;
 mod ends;
 mod member;
 mod observer;
@@ -24,6 +25,7 @@ mod queue;
 mod reading;
 mod rights;
 mod topic_watch;
+mod wake_up;
 mod writer;
 
 use std::fmt;
@@ -44,13 +46,14 @@ use self::topic_watch::Watch;
 use self::writer::Writer;
 use crate::login::LoginError;
 use crate::notice::Notice;
-use crate::options::{CheckedOptions, GroupProtocol};
+use crate::options::{Assignor, CheckedOptions, GroupProtocol};
 use crate::{client_end, client_settings, explain};
 
 pub struct Ledger {
     protocol: Checked,
     topic: String,
     group_protocol: GroupProtocol,
+    assignor: Assignor,
     member_config: ClientConfig,
     reader_config: ClientConfig,
     queue: Queue,
@@ -126,6 +129,7 @@ impl Ledger {
             protocol,
             topic: name,
             group_protocol: options.group_protocol,
+            assignor: options.assignor,
             queue,
             rebalances: Arc::default(),
             member: None,
@@ -187,6 +191,8 @@ impl Ledger {
             config: self.member_config.clone(),
             topic: self.topic.clone(),
             protocol: self.protocol.clone(),
+            group_protocol: self.group_protocol,
+            assignor: self.assignor,
             silence: (self.group_protocol == GroupProtocol::Consumer)
                 .then_some(self.protocol.session_timeout),
             rebalances: Arc::clone(&self.rebalances),

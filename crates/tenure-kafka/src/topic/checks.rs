@@ -100,7 +100,7 @@ impl Needs {
     /// brokers' default allows more.
     fn room(&self) -> Setting {
         Setting {
-            name: "max.message.bytes",
+            name: RECORD_MAX,
             needed: self.largest.to_string(),
             is_right: at_least,
             why: "each record lists all roles that its writer leads; the broker rejects a record \
@@ -182,6 +182,9 @@ impl Needs {
     }
 }
 
+/// The setting with the bytes of the largest record.
+const RECORD_MAX: &str = "max.message.bytes";
+
 /// Settings on which safety depends: a process that cannot read them assumes the worst.
 const SAFETY: [&str; 2] = ["min.insync.replicas", "unclean.leader.election.enable"];
 
@@ -193,6 +196,10 @@ pub(super) struct Setting {
 }
 
 impl Found {
+    pub(super) fn record_max(&self) -> Option<u32> {
+        self.setting(RECORD_MAX)?.parse().ok()
+    }
+
     fn setting(&self, name: &str) -> Option<&str> {
         let setting = self.settings.iter().find(|(found, _)| found == name);
         setting.and_then(|(_, value)| value.as_deref())

@@ -51,6 +51,8 @@ pub struct Made {
     pub load: Load,
     /// Whether brokers have said that this user may read the topic.
     pub may_read: bool,
+    /// The bytes of the largest record that the topic takes, if known.
+    pub record_max: Option<u32>,
 }
 
 /// Makes the topic if it is missing and `options` allow this, and checks that the protocol can use
@@ -86,7 +88,8 @@ pub(crate) async fn ensure_aloud(
     let (id, rights) = soon(|| asks.id()).await?;
     asks.allows(rights)?;
     let may_read = rights.is_some_and(|rights| rights.read);
-    Ok(Made { id, anew, session, load: asks.load, may_read })
+    let record_max = found.record_max();
+    Ok(Made { id, anew, session, load: asks.load, may_read, record_max })
 }
 
 /// Repeats a question for a while: the topic may be new, and each question may go to another

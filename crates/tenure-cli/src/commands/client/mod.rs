@@ -310,6 +310,12 @@ fn chosen(
     mut found: Vec<RunnerStatus>,
 ) -> Result<Option<PathBuf>, Failure> {
     let leading = found.iter().filter(|one| one.leads).count();
+    if settings.alone {
+        return match found.len() {
+            0 | 1 => Ok(found.pop().map(|one| one.socket)),
+            _ => Err(several(settings, leading, &found)),
+        };
+    }
     if leading > 1 || (leading == 0 && settings.all && found.len() > 1) {
         return Err(several(settings, leading, &found));
     }
@@ -359,7 +365,7 @@ fn is_of(settings: &TellSettings, status: &Value) -> bool {
 /// Without roles, a process has lost the leadership since it answered, or the processes belong to
 /// two clusters.
 fn several(settings: &TellSettings, leading: usize, found: &[RunnerStatus]) -> Failure {
-    let TellSettings { election, all, .. } = settings;
+    let TellSettings { election, all, alone, .. } = settings;
     let lead = match leading {
         0 => "none of them leads".to_owned(),
         _ => format!("{leading} of them lead"),
@@ -369,6 +375,7 @@ fn several(settings: &TellSettings, leading: usize, found: &[RunnerStatus]) -> F
         found.len()
     );
     let fix = match (*all, leading) {
+        _ if *alone => "name the process by --control",
         (true, 0) => {
             "ask again when one of the processes leads, or name the process that shall join again, \
              by --control"
@@ -376,7 +383,7 @@ fn several(settings: &TellSettings, leading: usize, found: &[RunnerStatus]) -> F
         (true, _) => "name each process that is to give back its roles, by --control",
         (false, _) => "ask again, or name the right process, by --control",
     };
-    let meant = found.iter().filter(|one| one.leads || leading == 0);
+    let meant = found.iter().filter(|one| one.leads || leading == 0 || *alone);
     let paths: Vec<_> = meant.map(|one| one.socket.display().to_string()).collect();
     Failure::new(Exit::Refused, what, format!("{fix}: {}", paths.join(", ")))
 }
@@ -445,10 +452,19 @@ mod tests {
 
     /// The socket that a search chooses among these ids, roles and leaderships.
     fn among(all: bool, roles: &[(&str, u32, bool)]) -> Result<Option<PathBuf>, Failure> {
+        choose(all, false, roles)
+    }
+
+    fn choose(
+        all: bool,
+        alone: bool,
+        roles: &[(&str, u32, bool)],
+    ) -> Result<Option<PathBuf>, Failure> {
         let settings = TellSettings {
             election: "r".parse().unwrap(),
             role: None,
             all,
+            alone,
             runner: Runner::Socket(PathBuf::new()),
             realms: Realms { names: Vec::new(), rosters: Vec::new() },
             sought: String::new(),
@@ -470,6 +486,15 @@ mod tests {
         }
         assert_eq!(among(false, &[standing]), Ok(None));
         assert_eq!(among(true, &[standing]), Ok(Some("a.0".into())));
+    }
+
+    #[test]
+    fn only_process_is_found() {
+        let alone = |roles: &[_]| choose(false, true, roles);
+        assert_eq!(alone(&[]), Ok(None));
+        assert_eq!(alone(&[("a", 0, false), ("a", 1, true)]), Ok(Some("a.1".into())));
+        let two = alone(&[("a", 0, false), ("b", 0, true)]).unwrap_err();
+        assert_eq!(two.fix, "name the process by --control: a.0, b.0");
     }
 
     #[test]

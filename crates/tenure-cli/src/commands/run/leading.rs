@@ -409,6 +409,10 @@ pub(super) fn on_request<K: Class>(
             return None;
         }
         Request::Keys => runner.reporter.no_keys(),
+        Request::Roles | Request::AddRoles { .. } | Request::RemoveRoles { .. } => {
+            runner.call_roles(request, reply);
+            return None;
+        }
         _ if only.is_some_and(|only| fence != Some(only)) => {
             refuse("that leadership is over", "ask tenure leader who leads")
         }
@@ -418,7 +422,7 @@ pub(super) fn on_request<K: Class>(
             return None;
         }
         Request::Resign if runner.participant.roles().is_some() => {
-            if runner.settings.roles.len() == 1 {
+            if runner.roles.get() == 1 {
                 runner.give_back(reply);
                 return None;
             }

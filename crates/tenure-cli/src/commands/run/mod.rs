@@ -15,6 +15,7 @@ mod reasons;
 mod reporter;
 mod restarting;
 mod runner;
+mod standing;
 mod stepping_down;
 mod waiting;
 

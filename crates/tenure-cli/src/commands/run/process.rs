@@ -1,25 +1,26 @@
 //! The parts of a process: signals, the participant, and a runner for each election. Decides when
 //! the other runners end.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::{Election, Time, clock};
-use tokio::sync::{mpsc, oneshot, watch};
+use tenure::{Time, clock};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, LocalSet};
 
-use super::orders::{Order, Orders, ParkRequest};
+use super::orders::{Commander, Order, ParkRequest};
 use super::reporter::Reporter;
-use super::runner::{Runner, RunnerKit};
+use super::standing::{Ended, RoleCall, Standing, Workshop, named};
 use crate::commands::signals::Signals;
 use crate::commands::starting;
 use crate::control::{self, Answer, Server};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::run::RunSettings;
-use crate::protocol::{AnyElection, Class, Participant, Rank};
+use crate::protocol::{Participant, Rank};
 use crate::service_manager::ServiceManager;
 use crate::settings::Context;
 
@@ -99,68 +100,61 @@ async fn serve(
     json: bool,
 ) -> Result<Exit, Failure> {
     let manager = ServiceManager::of_this_process();
-    let (orders, heard) = watch::channel(Order::Go);
+    let mut orders = Commander::new();
     let (give_back, to_give_back) = mpsc::channel(1);
     let (parked, to_park) = mpsc::channel(1);
+    let (role_calls, to_change) = mpsc::channel(1);
     let settings = Rc::new(settings);
     let participant = Rc::new(participant);
+    let workshop = Workshop {
+        settings: Rc::clone(&settings),
+        participant: Rc::clone(&participant),
+        until,
+        rank,
+        json,
+        manager: manager.clone(),
+        give_back,
+        parked,
+        role_calls,
+        roles: Rc::new(Cell::new(settings.roles.len())),
+    };
     let mut runners = JoinSet::new();
     for (role, control) in settings.roles.iter().zip(sockets) {
-        let election = participant.election(&role.part.election);
-        let several = matches!(election, AnyElection::MayOverlap(_));
-        let shared = RunnerKit {
-            reporter: Reporter::new(&settings, role, several, rank, json, manager.clone()),
-            settings: Rc::clone(&settings),
-            participant: Rc::clone(&participant),
-            role: role.clone(),
-            until,
-            orders: Orders::new(heard.clone()),
-            give_back: give_back.clone(),
-            parked: parked.clone(),
-        };
-        match election {
-            AnyElection::AtMostOne(election) => start(&mut runners, shared, election, control),
-            AnyElection::MayOverlap(election) => start(&mut runners, shared, election, control),
-        }
+        let orders = orders.enlist(role.part.role);
+        workshop.start(&mut runners, role.clone(), control, orders);
     }
     manager.ready();
-    let service = manager.clone();
-    let process = Process { settings, signals, orders, to_give_back, to_park, runners, manager };
+    let standing = Standing::new(&settings);
+    let process =
+        Process { workshop, standing, signals, orders, to_give_back, to_park, to_change, runners };
     let exit = tokio::select! {
         exit = process.serve(&**participant) => exit,
-        never = service.hear_that(async || participant.alive().await) => match never {},
+        never = manager.hear_that(async || participant.alive().await) => match never {},
     };
     // The participant releases its claims, and waits for that within limits.
     if let Some(participant) = Rc::into_inner(participant) {
         tokio::select! {
             () = participant.close() => {}
-            never = service.hear_that(async || true) => match never {},
+            never = manager.hear_that(async || true) => match never {},
         }
     }
-    service.told_all().await;
+    manager.told_all().await;
     exit
-}
-
-fn start<K: Class>(
-    runners: &mut JoinSet<Result<Exit, Failure>>,
-    shared: RunnerKit,
-    election: Election<K>,
-    control: Server,
-) {
-    runners.spawn_local(Runner::new(shared, election, control).run());
 }
 
 /// The parts that all runners share.
 struct Process {
-    settings: Rc<RunSettings>,
+    workshop: Workshop,
+    standing: Standing,
     signals: Signals,
-    orders: watch::Sender<Order>,
+    orders: Commander,
     /// Clients that ask the process to give back all roles.
     to_give_back: mpsc::Receiver<oneshot::Sender<Answer>>,
     /// Confirmations of runners that have stepped down.
     to_park: mpsc::Receiver<ParkRequest>,
-    runners: JoinSet<Result<Exit, Failure>>,
-    manager: ServiceManager,
+    /// Requests about the roles of the process.
+    to_change: mpsc::Receiver<RoleCall>,
+    runners: JoinSet<Ended>,
 }
 
 impl Process {
@@ -176,8 +170,11 @@ impl Process {
                 signal = self.signals.next() => self.on_signal(signal, participant).await,
                 ended = self.runners.join_next() => match ended {
                     Some(ended) => {
-                        let ended = ended.unwrap_or_else(|error| Err(lost(&error)));
-                        if first.is_none() {
+                        let (role, ended) =
+                            ended.unwrap_or_else(|error| (None, Err(lost(&error))));
+                        self.orders.forget(role);
+                        let removed = self.standing.removes(role, &self.workshop);
+                        if first.is_none() && !(removed && ended.is_ok()) {
                             first = Some(ended);
                             self.end_others();
                         }
@@ -186,24 +183,29 @@ impl Process {
                 },
                 Some(reply) = self.to_give_back.recv() => match client {
                     Some(_) => drop(reply.send(already())),
-                    None if *self.orders.borrow() != Order::Go => drop(reply),
+                    None if self.standing.changes() => drop(reply.send(already())),
+                    None if self.orders.now() != Order::Go => drop(reply),
                     None => {
                         (client, parked, times) = (Some(reply), Vec::new(), times + 1);
-                        let _ = self.orders.send(Order::StepDown(times));
+                        self.orders.send(Order::StepDown(times));
                     }
                 },
                 Some(ParkRequest { time, gave }) = self.to_park.recv() => {
                     parked.extend((time == times).then_some(gave));
-                    let steps_down = *self.orders.borrow() == Order::StepDown(times);
+                    let steps_down = self.orders.now() == Order::StepDown(times);
                     if parked.len() == self.runners.len() && steps_down {
                         if let Some(roles) = participant.roles() {
                             roles.give_back_all().await;
                         }
-                        let _ = self.orders.send(Order::Go);
+                        self.orders.send(Order::Go);
                         if let Some(client) = client.take() {
                             let _ = client.send(Answer::Done(self.given_back(&parked)));
                         }
                     }
+                }
+                Some(call) = self.to_change.recv() => {
+                    let Self { standing, workshop, orders, runners, .. } = &mut self;
+                    standing.on_call(call, workshop, orders, runners).await;
                 }
             }
         }
@@ -211,40 +213,34 @@ impl Process {
 
     /// Handles a signal: after the first the process keeps leading where possible, the next ends
     /// the process.
-    async fn on_signal(&self, signal: u8, participant: &dyn Participant) {
-        let first = self.orders.borrow().ends().is_none();
-        self.manager.stopping(self.settings.backend.ends_within());
+    async fn on_signal(&mut self, signal: u8, participant: &dyn Participant) {
+        let first = self.orders.now().ends().is_none();
+        let Workshop { settings, manager, .. } = &self.workshop;
+        manager.stopping(settings.backend.ends_within());
         let leaves = participant.roles().and_then(|roles| roles.leave_and_lead_on());
         match leaves.filter(|_| first) {
             Some(leaves) => {
                 // Stop the runners' campaigns before the process leaves the group; otherwise the
                 // driver refuses them.
-                let _ = self.orders.send(Order::LeadOn(signal));
+                self.orders.send(Order::LeadOn(signal));
                 // A driver that does not answer must not delay a second signal.
                 let _ = tokio::time::timeout(HEARS, leaves).await;
             }
-            None => drop(self.orders.send(Order::End(signal))),
+            None => self.orders.send(Order::End(signal)),
         }
     }
 
-    fn end_others(&self) {
-        let is_ending = self.orders.borrow().ends().is_some();
-        if !is_ending {
-            let _ = self.orders.send(Order::End(TERM));
+    fn end_others(&mut self) {
+        if self.orders.now().ends().is_none() {
+            self.orders.send(Order::End(TERM));
         }
     }
 
     fn given_back(&self, gave: &[Option<u32>]) -> serde_json::Value {
-        let RunSettings { id, election, protocol, realm, .. } = &*self.settings;
         let roles: BTreeSet<u32> = gave.iter().flatten().copied().collect();
-        let mut told = json!({
-            "id": id.as_str(),
-            "election": election.as_str(),
-            "protocol": protocol.name,
-            "roles": roles,
-            "leading": false,
-        });
-        told[realm.setting] = realm.name.as_str().into();
+        let mut told = named(&self.workshop.settings);
+        told["roles"] = json!(roles);
+        told["leading"] = false.into();
         told
     }
 }
@@ -256,7 +252,7 @@ fn lost(error: &tokio::task::JoinError) -> Failure {
 
 fn already() -> Answer {
     Answer::Refused {
-        what: "the runner is giving all its roles back already".to_owned(),
+        what: "the runner gives back or changes its roles already".to_owned(),
         fix: "wait until that is done".to_owned(),
     }
 }

@@ -45,10 +45,8 @@ impl Reporter {
     ) -> Self {
         let election = role.part.election.to_string();
         let id = settings.id.to_string();
-        let prefix = match settings.roles.len() {
-            1 => String::new(),
-            _ => format!("[{election}] "),
-        };
+        let only = settings.roles.first() == Some(role) && settings.roles.len() == 1;
+        let prefix = if only { String::new() } else { format!("[{election}] ") };
         let role = role.part.role.map(|role| (settings.election.to_string(), role));
         let realm = settings.realm.clone();
         Self { election, role, prefix, id, realm, several_leaders, rank, json, manager }
@@ -80,6 +78,16 @@ impl Reporter {
         }
         self.say("campaigning", &text, more);
         self.manager.of_election(election, false, &text);
+    }
+
+    /// Reports that the process stands for this role no more.
+    pub(super) fn removed(&self) {
+        self.say(
+            "removed",
+            &format!("{} stands for {} no more", self.id, self.election),
+            json!({}),
+        );
+        self.manager.forget(&self.election);
     }
 
     /// Reports the reason `waiting` for which the runner waits, and another possible cause,
@@ -278,6 +286,14 @@ impl Reporter {
                  its runner",
                 self.role.as_ref().map_or(&self.election, |(of, _)| of)
             ),
+        }
+    }
+
+    /// Refuses a change of roles in a process whose election has none.
+    pub(super) fn no_roles(&self) -> Answer {
+        Answer::Refused {
+            what: format!("{} has no roles", self.election),
+            fix: "start another process for another election".to_owned(),
         }
     }
 

@@ -2,6 +2,7 @@
 //! socket and guard. Pauses after a lost candidacy, and after leaderships that were over before CMD
 //! ran.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use super::leading::{LeadershipEnd, lead};
 use super::orders::{Order, Orders, ParkRequest};
 use super::reasons;
 use super::reporter::Reporter;
-
+use super::standing::RoleCall;
 use crate::control::{Answer, Call, Request, Server};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -28,6 +29,8 @@ pub(super) struct RunnerKit {
     pub(super) settings: Rc<RunSettings>,
     pub(super) participant: Rc<Box<dyn Participant>>,
     pub(super) role: RunRole,
+    /// The number of roles for which the process stands.
+    pub(super) roles: Rc<Cell<usize>>,
     /// The time at which the runner gives up unless it was elected.
     pub(super) until: Option<Time>,
     pub(super) reporter: Reporter,
@@ -36,6 +39,8 @@ pub(super) struct RunnerKit {
     pub(super) give_back: mpsc::Sender<oneshot::Sender<Answer>>,
     /// Takes the confirmation that this runner has stepped down.
     pub(super) parked: mpsc::Sender<ParkRequest>,
+    /// Takes requests about the roles of the process.
+    pub(super) role_calls: mpsc::Sender<RoleCall>,
 }
 
 /// The parts of a runner that outlive a leadership.
@@ -43,6 +48,7 @@ pub(super) struct Runner<K: Class> {
     pub(super) settings: Rc<RunSettings>,
     pub(super) participant: Rc<Box<dyn Participant>>,
     pub(super) role: RunRole,
+    pub(super) roles: Rc<Cell<usize>>,
     until: Option<Time>,
     pub(super) election: Election<K>,
     pub(super) permanent_failure: Later<'static, Failure>,
@@ -53,18 +59,30 @@ pub(super) struct Runner<K: Class> {
     pub(super) handing: JoinSet<()>,
     give_back: mpsc::Sender<oneshot::Sender<Answer>>,
     parked: mpsc::Sender<ParkRequest>,
+    role_calls: mpsc::Sender<RoleCall>,
 }
 
 impl<K: Class> Runner<K> {
     pub(super) fn new(shared: RunnerKit, election: Election<K>, control: Server) -> Self {
-        let RunnerKit { settings, participant, role, until, reporter, orders, give_back, parked } =
-            shared;
+        let RunnerKit {
+            settings,
+            participant,
+            role,
+            roles,
+            until,
+            reporter,
+            orders,
+            give_back,
+            parked,
+            role_calls,
+        } = shared;
         let permanent_failure = participant.permanent_failure();
         let handing = JoinSet::new();
         Self {
             settings,
             participant,
             role,
+            roles,
             until,
             election,
             permanent_failure,
@@ -74,6 +92,7 @@ impl<K: Class> Runner<K> {
             handing,
             give_back,
             parked,
+            role_calls,
         }
     }
 
@@ -101,9 +120,16 @@ impl<K: Class> Runner<K> {
             None => Box::pin(std::future::pending()),
         };
         loop {
-            if let order @ Order::StepDown(time) = self.orders.now() {
-                self.park(order, time, gave).await;
-                continue;
+            match self.orders.now() {
+                order @ Order::StepDown(time) => {
+                    self.park(order, time, gave).await;
+                    continue;
+                }
+                Order::Remove => {
+                    self.reporter.removed();
+                    return Ok(Exit::Done);
+                }
+                Order::Go | Order::LeadOn(_) | Order::End(_) => {}
             }
             gave = false;
             let leadership = match self.campaign(&mut over).await? {
@@ -276,6 +302,9 @@ impl<K: Class> Runner<K> {
             Request::Status => return self.tell(self.reporter.waiting(waiting), None, reply),
             Request::Keys => self.reporter.no_keys(),
             Request::ResignAll => return self.give_back(reply),
+            Request::Roles | Request::AddRoles { .. } | Request::RemoveRoles { .. } => {
+                return self.call_roles(request, reply);
+            }
             Request::Resign | Request::Transfer { .. } => self.reporter.not_leading(waiting),
         };
         // The client may have left.
@@ -295,6 +324,17 @@ impl<K: Class> Runner<K> {
         // If another request waits already, or the process ends, this drops `reply`, which the
         // client sees.
         let _ = self.give_back.try_send(reply);
+    }
+
+    /// Passes a request about roles to the process, which answers the client.
+    pub(super) fn call_roles(&self, request: Request, reply: oneshot::Sender<Answer>) {
+        if self.participant.roles().is_none() {
+            // The client may have left.
+            let _ = reply.send(self.reporter.no_roles());
+            return;
+        }
+        // If another request waits already, this drops `reply`, which the client sees.
+        let _ = self.role_calls.try_send(RoleCall { request, reply });
     }
 
     /// Answers with the status of the leadership.

@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use super::explain::Explain;
 use super::ledger::Settings;
 use super::warnings::Watcher;
+use super::{proportions, sides};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::backend::OTHERS_KNOW;
@@ -69,6 +70,9 @@ impl Backend for Settings {
         _: AskMode,
         origins: &'a Origins,
     ) -> StartedParticipant<'a> {
+        if self.has_sides() {
+            return Box::pin(sides::begin(self, origins));
+        }
         Box::pin(begin(self, self.config.id.clone(), false, origins))
     }
 
@@ -81,7 +85,11 @@ impl Backend for Settings {
     }
 
     fn asks_for_all(&self) -> bool {
-        self.any_role || self.roles.first < self.roles.last
+        self.any_role || self.roles.first < self.roles.last || self.has_sides()
+    }
+
+    fn has_sides(&self) -> bool {
+        !self.other_brokers.is_empty()
     }
 
     fn runs_again(&self) -> bool {
@@ -89,11 +97,11 @@ impl Backend for Settings {
     }
 }
 
-fn part(config: &Config, role: u32) -> Part {
+pub(super) fn part(config: &Config, role: u32) -> Part {
     Part { election: config.election_of(Role(role)), role: Some(role) }
 }
 
-async fn begin(
+pub(super) async fn begin(
     settings: &Settings,
     id: NodeName,
     aloud: bool,
@@ -132,7 +140,8 @@ async fn start<C: Class>(
     class: Of<C>,
 ) -> Result<Box<dyn Participant>, Failure> {
     let explain = Explain::new(settings, origins);
-    let config = Config { host: host(&id), id, ..settings.config.clone() };
+    let host = settings.host.clone().unwrap_or_else(|| host(&id));
+    let config = Config { host, id, ..settings.config.clone() };
     let config =
         config.check().map_err(|error| Failure::new(Exit::Bug, error.to_string(), "report it"))?;
     let options = settings.options.clone().check().map_err(|error| explain.options(&error))?;
@@ -142,12 +151,16 @@ async fn start<C: Class>(
     let node = Node::<C>::builder(config, options).on_silence(tell).start().await;
     let node = node.map_err(|error| explain.start(&error))?;
     let (watch, troubles) = Watch::new(aloud);
-    tokio::spawn(Watcher::new(explain, watch, settings.roles).watch(node.notices()));
+    let own = OwnRoles::new(settings.roles.each());
+    tokio::spawn(Watcher::new(explain, watch, own.clone()).watch(node.notices()));
+    if aloud {
+        tokio::spawn(proportions::watch(node.clone(), own.clone()));
+    }
     let following = RefCell::default();
     let views = Views::default();
     let began = clock::now();
     let settings = settings.clone();
-    Ok(Box::new(Client { settings, node, class, troubles, following, views, began }))
+    Ok(Box::new(Client { settings, own, node, class, troubles, following, views, began }))
 }
 
 /// The machine's name, or the unique id if that name is not allowed.
@@ -156,8 +169,31 @@ fn host(id: &NodeName) -> NodeName {
     NodeName::new(&name.nodename().to_string_lossy()).unwrap_or_else(|_| id.clone())
 }
 
+/// The roles for which this process stands, which may change while it runs.
+#[derive(Clone)]
+pub(super) struct OwnRoles(Arc<Mutex<BTreeSet<u32>>>);
+
+impl OwnRoles {
+    pub(super) fn new(roles: impl IntoIterator<Item = u32>) -> Self {
+        Self(Arc::new(Mutex::new(roles.into_iter().collect())))
+    }
+
+    pub(super) fn has(&self, role: u32) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&role)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    fn replace(&self, roles: BTreeSet<u32>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = roles;
+    }
+}
+
 struct Client<C: Class> {
     settings: Settings,
+    own: OwnRoles,
     node: Node<C>,
     class: Of<C>,
     troubles: Troubles,
@@ -238,6 +274,27 @@ impl<C: Class> RoleHolder for Client<C> {
         })
     }
 
+    fn part(&self, role: u32) -> Part {
+        part(&self.settings.config, role)
+    }
+
+    fn stand_for(&self, roles: BTreeSet<u32>) -> Result<(), Failure> {
+        let most = self.settings.config.limits.roles;
+        if roles.len() > most {
+            let what = format!("{} roles are too many: a process stands for {most}", roles.len());
+            return Err(Failure::new(Exit::Refused, what, "add fewer roles"));
+        }
+        self.node.check_room(roles.len()).map_err(|error| {
+            let fix = format!(
+                "raise max.message.bytes of the topic to {} or more, and start this process again",
+                error.needed
+            );
+            Failure::new(Exit::Refused, error.to_string(), fix)
+        })?;
+        self.own.replace(roles);
+        Ok(())
+    }
+
     /// A static member does not announce that it leaves, and gets its old partitions when it is
     /// back.
     fn keeps_all(&self) -> Option<Failure> {
@@ -294,8 +351,8 @@ impl<C: Class> Client<C> {
 
     fn empty(&self, role: u32) -> Row {
         let config = &self.settings.config;
-        let partition = config.partition_of(Role(role)).0;
-        Row { part: part(config, role), partition, owner: None, known: false }
+        let partition = Some(config.partition_of(Role(role)).0);
+        Row { part: part(config, role), side: None, partition, owner: None, known: false }
     }
 
     fn row(&self, seen: Seen) -> Row {

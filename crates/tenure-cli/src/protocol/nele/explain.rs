@@ -42,7 +42,9 @@ impl Explain {
             OptionsError::Login(_)
             | OptionsError::NoBroker
             | OptionsError::NoCopy
-            | OptionsError::GroupProtocol => (&[], "report it"),
+            | OptionsError::GroupProtocol
+            | OptionsError::Assignor
+            | OptionsError::NoAssignor { .. } => (&[], "report it"),
         };
         self.origins.failure(Exit::Usage, error.to_string(), fix, names)
     }
@@ -101,7 +103,7 @@ impl Explain {
             | TopicError::NotDescribed { .. }
             | TopicError::NoRight { .. } => (Exit::Refused, &["topic", "user"], in_two(&text)),
             TopicError::Session(error) => {
-                let names = &["session-timeout", "group-protocol"];
+                let names = &["session-timeout", "heartbeat-interval", "group-protocol"];
                 (Exit::Usage, names, (error.to_string(), error.fix()))
             }
             TopicError::Unreachable(Cause { what, fix }) => {

@@ -5,15 +5,16 @@ use std::time::Duration;
 use tenure::{ElectionName, NodeName};
 use tenure_core::nele::{Config, ConfigError, Mode};
 use tenure_kafka::{
-    GroupProtocol, Login, Mechanism, Options, Password, Property, PropertyError, Tls,
+    Assignor, Broker, GroupProtocol, Login, Mechanism, Options, Password, Property, PropertyError,
+    Tls,
 };
 use tokio::sync::watch;
 
 use super::{
-    ALLOW_UNREPLICATED, AT_ONCE, BROKERS, CREATE_TOPIC, FENCE_BASE, GROUP, GROUP_PROTOCOL,
-    KAFKA_PROPERTY, LEAD_ON, MAX_POLL_INTERVAL, MODE, ON_EXIT, ON_STOP, PARTITIONS,
-    PUBLISH_INTERVAL, Properties, RESTART, ROLE, ROLES, Roles, SASL_MECHANISM, SESSION_TIMEOUT,
-    TAKEOVER, TOPIC,
+    ALLOW_UNREPLICATED, ASSIGNOR, AT_ONCE, BROKERS, CREATE_TOPIC, FENCE_BASE, GROUP,
+    GROUP_PROTOCOL, HEARTBEAT_INTERVAL, HOST, KAFKA_PROPERTY, LEAD_ON, MAX_POLL_INTERVAL, MODE,
+    ON_EXIT, ON_STOP, OTHER_BROKERS, PARTITIONS, PUBLISH_INTERVAL, Properties, RESTART, ROLE,
+    ROLES, RoleRange, SASL_MECHANISM, SESSION_TIMEOUT, TAKEOVER, TOPIC,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -38,7 +39,11 @@ pub(super) struct Settings {
     pub(super) options: Options,
     /// Properties as the user gave them.
     pub(super) given: Properties,
-    pub(super) roles: Roles,
+    pub(super) roles: RoleRange,
+    /// Brokers of the second cluster that an asker shows.
+    pub(super) other_brokers: Vec<Broker>,
+    /// The machine of a candidate, if the user named it.
+    pub(super) host: Option<NodeName>,
     /// Whether the user named no role.
     pub(super) any_role: bool,
     pub(super) runs_again: bool,
@@ -65,16 +70,19 @@ impl Settings {
                 "consumer" => GroupProtocol::Consumer,
                 _ => GroupProtocol::Classic,
             },
+            assignor: layers.required(&ASSIGNOR)?.parse().map_err(|error| bug(&error))?,
             properties: properties(layers, &given)?,
             ..Options::new(Vec::new(), &topic)
         };
-        for broker in brokers {
-            options.brokers.push(broker.parse().map_err(|error| bug(&error))?);
-        }
+        options.brokers = parsed(&brokers)?;
+        check_assignor(&options, &layers.origins)?;
+        let mut other_brokers = Vec::new();
+        let mut host = None;
         let mut runs_again = false;
         let mut leads_on = false;
         if matches!(purpose, Purpose::Campaign(_)) {
             config.fence_base = fence_base(layers, config.mode)?;
+            host = layers.optional(&HOST)?;
             runs_again = layers.required(&ON_EXIT)? == RESTART;
             leads_on = on_stop(layers, config.mode)?;
             let copies = if options.allow_unreplicated { 1 } else { COPIES };
@@ -82,13 +90,25 @@ impl Settings {
             options.roles = Some(roles.count());
         } else {
             options.only_asks = true;
+            other_brokers = parsed(&layers.optional(&OTHER_BROKERS)?.unwrap_or_default())?;
         }
         config.clone().check().map_err(|error| refused(&error, &layers.origins))?;
         options.tls = pem::tls(layers, |authority, identity| Tls { authority, identity })?;
         options.login = login(layers)?;
         let any_role = layers.origins.given(&["role", "roles"]).is_empty();
         let (silence, _) = watch::channel(None);
-        Ok(Self { config, options, given, roles, any_role, runs_again, leads_on, silence })
+        Ok(Self {
+            config,
+            options,
+            given,
+            roles,
+            other_brokers,
+            host,
+            any_role,
+            runs_again,
+            leads_on,
+            silence,
+        })
     }
 }
 
@@ -96,17 +116,35 @@ fn bug(what: &dyn std::fmt::Display) -> Failure {
     Failure::new(Exit::Bug, what.to_string(), "report it")
 }
 
-fn roles(layers: &mut Layers<'_>, role: Option<u32>) -> Result<Roles, Failure> {
+fn parsed(brokers: &[String]) -> Result<Vec<Broker>, Failure> {
+    let broker = |broker: &String| broker.parse().map_err(|error| bug(&error));
+    brokers.iter().map(broker).collect()
+}
+
+/// Refuses a strategy that the protocol of the group does not have.
+fn check_assignor(options: &Options, origins: &Origins) -> Result<(), Failure> {
+    let Options { assignor, group_protocol, .. } = options;
+    if *group_protocol == GroupProtocol::Classic || *assignor == Assignor::default() {
+        return Ok(());
+    }
+    let what = format!(
+        "--assignor {assignor} is for --group-protocol classic: with {group_protocol} the \
+         coordinator assigns the partitions"
+    );
+    Err(origins.usage(what, "remove one of the two", &["assignor", "group-protocol"]))
+}
+
+fn roles(layers: &mut Layers<'_>, role: Option<u32>) -> Result<RoleRange, Failure> {
     match (role, layers.optional(&ROLES)?) {
         (Some(_), Some(_)) => {
             let what = "--role and --roles are set, and each says which roles are meant";
             Err(layers.origins.usage(what, "set either --role or --roles", &["role", "roles"]))
         }
-        (Some(role), None) => Ok(Roles::one(role)),
+        (Some(role), None) => Ok(RoleRange::one(role)),
         (None, Some(roles)) => Ok(roles),
         (None, None) => {
             layers.note(&ROLE, Some(&0), Origin::Default);
-            Ok(Roles::one(0))
+            Ok(RoleRange::one(0))
         }
     }
 }
@@ -150,7 +188,7 @@ fn config(layers: &mut Layers<'_>, election: &ElectionName) -> Result<Config, Fa
         takeover,
         publish_interval: layers.required(&PUBLISH_INTERVAL)?,
         session_timeout,
-        heartbeat_interval: session_timeout / 4,
+        heartbeat_interval: layers.or_follows(&HEARTBEAT_INTERVAL, || Ok(session_timeout / 4))?,
         max_poll_interval: layers.or_follows(&MAX_POLL_INTERVAL, || Ok(session_timeout))?,
         // Parts of `takeover`, no longer than needed.
         delivery_timeout: DELIVERY_MAX.min(takeover / 4),
@@ -239,6 +277,7 @@ mod tests {
             Config { partitions: 0, ..defaults() },
             Config { publish_interval: Duration::from_millis(1), ..defaults() },
             Config { heartbeat_interval: s(5), ..defaults() },
+            Config { session_timeout: Duration::from_millis(1), ..defaults() },
             Config { max_poll_interval: s(1), ..defaults() },
             Config { drift: "0.2".parse().unwrap(), ..defaults() },
             Config { takeover: s(86_401), ..defaults() },

@@ -8,17 +8,20 @@ mod explain;
 #[cfg(feature = "kafka")]
 mod ledger;
 mod properties;
-mod roles;
+#[cfg(feature = "kafka")]
+mod proportions;
+#[cfg(feature = "kafka")]
+mod sides;
 #[cfg(feature = "kafka")]
 mod warnings;
 
 use std::time::Duration;
 
-use tenure_core::ClusterName;
 use tenure_core::nele::{Config, Mode};
+use tenure_core::{ClusterName, NodeName};
 
 pub use self::properties::Properties;
-pub use self::roles::Roles;
+use super::role_range::{self, RoleRange};
 use super::{About, Capabilities, Protocol, Replacement, Support};
 use crate::settings::Default::{ByProtocol, Follows, Nothing, Text};
 use crate::settings::Reach::Everywhere;
@@ -45,8 +48,8 @@ crate::settings! {
     ROLE: u32 = "role" "J" Number, Everywhere, Follows("0"), GENERAL,
         |text| parse::whole(text, u32::MAX), plain,
         "The role in the election; --election NAME/J means the same";
-    ROLES: Roles = "roles" "FIRST..LAST" Text, Everywhere, Nothing, GENERAL,
-        roles::parse, plain,
+    ROLES: RoleRange = "roles" "FIRST..LAST" Text, Everywhere, Nothing, GENERAL,
+        role_range::parse, plain,
         "The roles of the election, both ends included: 0..15 are sixteen";
     MODE: Mode = "mode" "MODE" Text, Everywhere, ByProtocol, GENERAL,
         mode, plain,
@@ -63,6 +66,10 @@ crate::settings! {
         parse::positive_duration, span,
         "A process that is silent for this long loses its partitions to others; at least the \
          brokers' minimum";
+    HEARTBEAT_INTERVAL: Duration = "heartbeat-interval" "DURATION" Text, Everywhere,
+        Follows("a quarter of the session timeout"), TIMING,
+        parse::positive_duration, span,
+        "How often a member reports to its group; from 1ms to a third of the session timeout";
     MAX_POLL_INTERVAL: Duration = "max-poll-interval" "DURATION" Text, Everywhere,
         Follows("the session timeout"), TIMING,
         parse::positive_duration, span,
@@ -71,6 +78,15 @@ crate::settings! {
         |text| one_of(text, "a group protocol", &["classic", "consumer"]), plain,
         "The protocol by which members join their group, the same for the whole group: classic; \
          or consumer, which needs brokers of 4.0 or newer, and these set the session timeout";
+    ASSIGNOR: String = "assignor" "NAME" Text, Everywhere, Text("cooperative-sticky"), KAFKA,
+        |text| one_of(text, "an assignor", &["cooperative-sticky", "roundrobin"]), plain,
+        "How the group assigns partitions, the same for the whole group: cooperative-sticky, which \
+         takes from a process only what it moves; or roundrobin, which takes all partitions from \
+         all processes whenever one comes or goes";
+    OTHER_BROKERS: Vec<String> = "other-brokers" "LIST" List, Everywhere, Nothing, KAFKA,
+        brokers::list, brokers::shown,
+        "Brokers of a second cluster, on which a topic of the same name and size elects leaders of \
+         the same roles: leader and observe show both clusters in one table, and run ignores this";
     ALLOW_UNREPLICATED: bool = "allow-unreplicated" "" Switch, Everywhere, Text("false"), KAFKA,
         parse::switch, plain,
         "Accept a topic that can lose acknowledged records when one broker fails; in at-most-one, \
@@ -79,6 +95,11 @@ crate::settings! {
         |text| parse::whole(text, Config::FENCE_BASE_MAX), plain,
         "After you create the topic anew, with all processes stopped, set this above every \
          earlier base and leader epoch, so that fences keep growing";
+    HOST: NodeName = "host" "NAME" Text, Everywhere, Nothing, KAFKA,
+        parse::node, plain,
+        "The machine of this process, or the rack that fails with it, as others see it; its own \
+         name unless given. Leaders of two groups with one name here are warned of. In a \
+         container, give the name of the machine around it";
     CREATE_TOPIC: bool = "create-topic" "" Switch, Everywhere, Text("false"), KAFKA,
         parse::switch, plain,
         "Create the topic if it is missing: three replicas, or one with --allow-unreplicated";
@@ -135,11 +156,14 @@ pub static PROTOCOL: Protocol = Protocol {
         &ROLES.spec,
         &MODE.spec,
         &GROUP_PROTOCOL.spec,
+        &ASSIGNOR.spec,
+        &OTHER_BROKERS.spec,
         &ALLOW_UNREPLICATED.spec,
         &KAFKA_PROPERTY.spec,
         &PUBLISH_INTERVAL.spec,
         &TAKEOVER.spec,
         &SESSION_TIMEOUT.spec,
+        &HEARTBEAT_INTERVAL.spec,
         &MAX_POLL_INTERVAL.spec,
         &table::GRACE.spec,
         &table::KILL_MARGIN.spec,
@@ -151,7 +175,13 @@ pub static PROTOCOL: Protocol = Protocol {
         &table::PASSWORD_FILE.spec,
         &SASL_MECHANISM.spec,
     ],
-    of_candidates: &[&CREATE_TOPIC.spec, &FENCE_BASE.spec, &ON_EXIT.spec, &ON_STOP.spec],
+    of_candidates: &[
+        &CREATE_TOPIC.spec,
+        &FENCE_BASE.spec,
+        &HOST.spec,
+        &ON_EXIT.spec,
+        &ON_STOP.spec,
+    ],
     secrets: &[&KAFKA_PROPERTY.spec],
     says: &[
         About {
@@ -159,6 +189,12 @@ pub static PROTOCOL: Protocol = Protocol {
             default: Some("at-least-one"),
             note: "at-least-one (keeps a leader, at times two, no fence) or at-most-one (never \
                    two leaders, at times none)",
+        },
+        About {
+            setting: "heartbeat-interval",
+            default: None,
+            note: "how often a member reports to its group, from 1ms to a third of \
+                   --session-timeout, by default a quarter of it",
         },
         About { setting: "cacert", default: None, note: "this or --cert turns TLS on" },
     ],
@@ -171,8 +207,9 @@ pub static PROTOCOL: Protocol = Protocol {
             fix: ": --takeover and --publish-interval set these times",
         },
         Replacement {
-            settings: &["heartbeat", "heartbeat-interval"],
-            fix: ": members report four times in a --session-timeout",
+            settings: &["heartbeat"],
+            fix: ", and give --heartbeat-interval, or nothing: members report four times in a \
+                  --session-timeout",
         },
         Replacement {
             settings: &["priority", "rank"],

@@ -9,7 +9,7 @@ use tenure_kafka::{Notice, OwnEvent, Session, UNACKNOWLEDGED};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::time::sleep;
 
-use super::Roles;
+use super::client::OwnRoles;
 use super::explain::Explain;
 use crate::protocol::troubles::Watch;
 
@@ -35,14 +35,14 @@ pub(super) struct Watcher {
     warned: BTreeMap<String, Time>,
     /// Partitions whose records brokers do not acknowledge.
     unwritten: BTreeSet<Partition>,
-    roles: Roles,
+    own: OwnRoles,
 }
 
 impl Watcher {
-    pub(super) fn new(explain: Explain, watch: Watch<String>, roles: Roles) -> Self {
+    pub(super) fn new(explain: Explain, watch: Watch<String>, own: OwnRoles) -> Self {
         let later = BTreeMap::new();
         let warned = BTreeMap::new();
-        Self { explain, watch, later, warned, unwritten: BTreeSet::new(), roles }
+        Self { explain, watch, later, warned, unwritten: BTreeSet::new(), own }
     }
 
     pub(super) async fn watch(mut self, mut notices: Receiver<Notice>) {
@@ -99,10 +99,10 @@ impl Watcher {
     }
 
     /// Warns of unfilled roles, of which `ends` are the first and the last. Roles of this process
-    /// are left out, because the process is leaving. Its roles are consecutive, so if any other
+    /// are left out, because the process is leaving. If its roles are consecutive and any other
     /// role is unfilled, one of the `ends` is such a role.
     fn on_unfilled(&mut self, ends: [Option<Role>; 2], text: &str) {
-        let is_own = |role: &Role| self.roles.each().contains(&role.0);
+        let is_own = |role: &Role| self.own.has(role.0);
         let Some(role) = ends.into_iter().flatten().find(|role| !is_own(role)) else {
             self.later.remove("unfilled");
             return self.watch.forget(|about| about == "unfilled");
@@ -185,7 +185,7 @@ mod tests {
 
     fn watcher() -> Watcher {
         let (watch, _) = Watch::new(false);
-        Watcher::new(Explain::of_nothing(), watch, Roles { first: 0, last: 3 })
+        Watcher::new(Explain::of_nothing(), watch, OwnRoles::new(0..4))
     }
 
     /// A leaving process stops its CMDs in turn, and owns its partitions until all have ended.

@@ -250,7 +250,12 @@ impl Service {
                 }))
             }
             Request::Keys => key_status::of(node).await,
-            Request::Resign | Request::ResignAll | Request::Transfer { .. } => Answer::Refused {
+            Request::Resign
+            | Request::ResignAll
+            | Request::Roles
+            | Request::AddRoles { .. }
+            | Request::RemoveRoles { .. }
+            | Request::Transfer { .. } => Answer::Refused {
                 what: format!(
                     "this socket is that of the member {}, which leads nothing",
                     node.name()

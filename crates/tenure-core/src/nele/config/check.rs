@@ -5,7 +5,7 @@ use core::str::FromStr;
 
 use super::error::{ConfigError, TooShort};
 use super::settings::{Config, Limits, Mode};
-use crate::bounds::{self, Bounds, NANOSECOND};
+use crate::bounds::{self, Bounds};
 
 /// A [`Config`] that [`Config::check`] has let pass.
 pub type Checked = bounds::Checked<Config>;
@@ -47,7 +47,10 @@ fn shape(config: &Config) -> Result<(), ConfigError> {
         .because("each process writes to each partition as often")
         .check(config.publish_interval)?;
     let session = config.session_timeout;
-    Bounds::between("heartbeat-interval", NANOSECOND, session / 3)
+    Bounds::at_least("session-timeout", Config::HEARTBEAT_MIN * 3)
+        .because("a member reports three times in a session")
+        .check(session)?;
+    Bounds::between("heartbeat-interval", Config::HEARTBEAT_MIN, session / 3)
         .of("a third of the session timeout", &["session-timeout"])
         .because("two reports in a row may be lost")
         .check(config.heartbeat_interval)?;

@@ -34,8 +34,14 @@ pub enum ConfigError {
 }
 
 /// The settings on which the smallest allowed T (`takeover`) depends in `at_least_one`.
-const OF_HANDOVER: &[&str] =
-    &["takeover", "mode", "session-timeout", "max-poll-interval", "publish-interval"];
+const OF_HANDOVER: &[&str] = &[
+    "takeover",
+    "mode",
+    "session-timeout",
+    "heartbeat-interval",
+    "max-poll-interval",
+    "publish-interval",
+];
 
 impl SettingsError for ConfigError {
     fn fault(&self) -> Fault<'_> {

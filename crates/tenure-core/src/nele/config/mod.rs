@@ -14,6 +14,7 @@
 mod check;
 mod error;
 mod fence;
+mod proportions;
 mod settings;
 mod sums;
 mod terms;
@@ -22,6 +23,7 @@ mod tests;
 
 pub use check::Checked;
 pub use error::{ConfigError, TooShort};
+pub use proportions::Misfit;
 pub use settings::{Config, Limits, Mode};
 pub use sums::{Part, Sum};
 pub use terms::Terms;

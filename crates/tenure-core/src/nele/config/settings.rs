@@ -58,8 +58,9 @@ pub struct Config {
     /// S, the effective session timeout: when a process has been silent for S, the coordinator
     /// assigns its partitions to others. Default 6 s, the shortest that a broker allows by default.
     pub session_timeout: Duration,
-    /// The interval between a member's reports to its coordinator, at most S/3. The answer to a
-    /// report brings news of a rebalance; a cooperative rebalance takes two reports. Default 1.5 s.
+    /// The interval between a member's reports to its coordinator, from [`Config::HEARTBEAT_MIN`]
+    /// to S/3. The answer to a report brings news of a rebalance; a cooperative rebalance takes two
+    /// reports. Default 1.5 s.
     pub heartbeat_interval: Duration,
     /// R, `max.poll.interval.ms`: the longest time for a member's answer to a rebalance, at least
     /// S. Default: S; with a longer R a partition may have no owner for longer.
@@ -127,6 +128,8 @@ impl Config {
     pub const PARTITIONS_MAX: u32 = 4_096;
     /// The shortest interval between records.
     pub const INTERVAL_MIN: Duration = Duration::from_millis(10);
+    /// The shortest interval of reports: clients count whole milliseconds.
+    pub const HEARTBEAT_MIN: Duration = Duration::from_millis(1);
     pub const TAKEOVER_MAX: Duration = Duration::from_secs(86_400);
     pub const DRIFT_MAX: Drift = match Drift::from_parts_per_billion(100_000_000) {
         Ok(drift) => drift,

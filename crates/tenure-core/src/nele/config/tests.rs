@@ -1,5 +1,6 @@
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use proptest::prelude::*;
@@ -41,7 +42,14 @@ fn bounds_pass_inclusively() {
     check(&|config| config.publish_interval = 9 * MS).unwrap_err();
     check(&|config| config.heartbeat_interval = 2_000 * MS).unwrap();
     check(&|config| config.heartbeat_interval = 2_001 * MS).unwrap_err();
-    check(&|config| config.heartbeat_interval = Duration::ZERO).unwrap_err();
+    check(&|config| config.heartbeat_interval = MS).unwrap();
+    check(&|config| config.heartbeat_interval = MS / 2).unwrap_err();
+    check(&|config| {
+        config.session_timeout = 3 * MS;
+        config.heartbeat_interval = MS;
+    })
+    .unwrap();
+    check(&|config| config.session_timeout = 2 * MS).unwrap_err();
     check(&|config| config.max_poll_interval = 5_999 * MS).unwrap_err();
     check(&|config| config.drift = "0.1".parse().unwrap()).unwrap();
     check(&|config| config.drift = "0.100000001".parse().unwrap()).unwrap_err();
@@ -165,4 +173,51 @@ fn modes_print_as_parsed() {
         assert_eq!(text.parse::<Mode>().unwrap().to_string(), text);
     }
     "exactly-one".parse::<Mode>().unwrap_err();
+}
+
+/// The sessions of the text, 100 ms with reports every 10 ms, work in both modes with a short T.
+#[test]
+fn sessions_of_text_fit() {
+    for (mode, takeover) in [(Mode::AtLeastOne, 1_000), (Mode::AtMostOne, 500)] {
+        let short = |config: &mut Config| {
+            config.session_timeout = 100 * MS;
+            config.max_poll_interval = 100 * MS;
+            config.heartbeat_interval = 10 * MS;
+            config.publish_interval = 50 * MS;
+            config.takeover = takeover * MS;
+            config.delivery_timeout = config.takeover / 4;
+            config.seek = config.takeover / 4;
+            config.fetch_wait = config.takeover / 40;
+            config.grace = 50 * MS;
+            config.kill_margin = 20 * MS;
+        };
+        check(mode, short).unwrap();
+    }
+}
+
+#[test]
+fn misfits_have_numbers() {
+    let of = |partitions, roles, processes| {
+        let config = Config { partitions, ..config(Mode::AtLeastOne) };
+        let misfits = config.misfits(roles, processes);
+        misfits.into_iter().map(|misfit| misfit.to_string()).collect::<Vec<_>>()
+    };
+    for (partitions, roles, processes) in [
+        (16, 16, None),
+        (16, 32, Some(16)),
+        // Standbys of a single role, and a group that is not complete yet.
+        (1, 1, Some(3)),
+        (20, 20, Some(2)),
+    ] {
+        assert_eq!(of(partitions, roles, processes), [""; 0]);
+    }
+    let spare = "16 partitions for 4 roles: 12 partitions without a role, and a process that owns \
+                 no other leads nothing";
+    assert_eq!(of(16, 4, None), [spare]);
+    assert_eq!(of(16, 4, Some(20)), [spare]);
+    let few = "4 partitions for 5 processes and 16 roles: 1 process without a partition, which \
+               leads nothing";
+    assert_eq!(of(4, 16, Some(5)), [few]);
+    let many = "21 partitions for 2 processes: each process writes to all 21 in each interval";
+    assert_eq!(of(21, 21, Some(2)), [many]);
 }

@@ -109,6 +109,14 @@ impl Nele {
         self.peers.all()
     }
 
+    /// The number of processes of this group that run and stand for a role, as far as this process
+    /// hears them, with itself; `None` while it reads no partition.
+    #[must_use]
+    pub fn processes(&self) -> Option<usize> {
+        self.partitions().next()?;
+        Some(self.peers.running(&self.config.group).saturating_add(1))
+    }
+
     /// Whether another process, in any group, stands for this role and could lead it next. The
     /// answer rests on the partitions that this process reads.
     #[must_use]

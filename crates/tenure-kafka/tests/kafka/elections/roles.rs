@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use tenure::AtMostOne;
 use tenure_core::nele::Mode;
-use tenure_kafka::{GroupProtocol, Node, Options};
+use tenure_kafka::{Assignor, GroupProtocol, Node, Options};
 
 use tokio::task::JoinSet;
 
 use crate::common::{cluster, tests, unique};
 use crate::elections::node::{options, patient, short};
 
-tests!(sixteen_roles_are_spread, so_they_are_by_the_newer_protocol,);
+tests!(sixteen_roles_are_spread, round_robin_spreads_roles, so_they_are_by_the_newer_protocol,);
 
 const ROLES: u32 = 16;
 
@@ -26,7 +26,10 @@ const SESSION: Duration = Duration::from_secs(15);
 /// Leaders of roles, by each process's own word.
 type Table = Arc<Mutex<BTreeMap<u32, BTreeSet<String>>>>;
 
-async fn start(name: &str, id: &str, by: GroupProtocol, addresses: &str) -> Node<AtMostOne> {
+/// The protocol of the group, and its strategy.
+type By = (GroupProtocol, Assignor);
+
+async fn start(name: &str, id: &str, by: By, addresses: &str) -> Node<AtMostOne> {
     let election = name.parse().unwrap();
     let group = name.parse().unwrap();
     let mode = Mode::AtMostOne;
@@ -35,7 +38,8 @@ async fn start(name: &str, id: &str, by: GroupProtocol, addresses: &str) -> Node
     config.session_timeout = SESSION;
     config.heartbeat_interval = Duration::from_millis(400);
     config.max_poll_interval = config.session_timeout;
-    let options = Options { group_protocol: by, ..options(addresses, name) };
+    let (group_protocol, assignor) = by;
+    let options = Options { group_protocol, assignor, ..options(addresses, name) };
     let builder = Node::builder(config.check().unwrap(), options.check().unwrap());
     builder.start().await.unwrap()
 }
@@ -94,7 +98,7 @@ async fn until_spread(table: &Table, ids: &[String]) {
     assert!(over.is_ok(), "not spread over {ids:?}: {:?}", table.lock().unwrap());
 }
 
-async fn spread(by: GroupProtocol, name: &str) {
+async fn spread(by: By, name: &str) {
     let long = std::env::var_os("TESTS_LONG").is_some();
     let most = if long { 20 } else { 5 };
     let cluster = cluster();
@@ -122,9 +126,16 @@ async fn spread(by: GroupProtocol, name: &str) {
 }
 
 async fn sixteen_roles_are_spread() {
-    spread(GroupProtocol::Classic, &unique("spread")).await;
+    let by = (GroupProtocol::Classic, Assignor::CooperativeSticky);
+    spread(by, &unique("spread")).await;
+}
+
+async fn round_robin_spreads_roles() {
+    let by = (GroupProtocol::Classic, Assignor::RoundRobin);
+    spread(by, &unique("spread-anew")).await;
 }
 
 async fn so_they_are_by_the_newer_protocol() {
-    spread(GroupProtocol::Consumer, &unique("spread-newer")).await;
+    let by = (GroupProtocol::Consumer, Assignor::CooperativeSticky);
+    spread(by, &unique("spread-newer")).await;
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::nele::{Change, Kind, Membership, Partition, Report, Request, Target};
-use tenure_kafka::{Config, GroupProtocol};
+use tenure_kafka::{Assignor, Config, GroupProtocol, Options, topic};
 use tenure_services::kafka::{ClusterConfig, SHARED_VERSION, Shared, Way};
 use tenure_testkit::handles::{PATIENCE, soon};
 
@@ -21,6 +21,8 @@ tests!(
     isolated_member_loses_its_partitions,
     unanswered_member_leaves_in_time,
     silent_broker_delays_no_leaving,
+    brief_session_is_kept,
+    eager_member_reads_without_gaps,
     short_session_is_explained,
     missing_protocol_is_explained,
 );
@@ -357,7 +359,7 @@ async fn short_session_is_explained() {
     let mut settings = config(name, "one", 1);
     settings.session_timeout = Duration::from_millis(900);
     let options = options(&cluster.addresses(), name).check().unwrap();
-    let said = tenure_kafka::topic::ensure(&options, &settings).await.unwrap_err().to_string();
+    let said = topic::ensure(&options, &settings).await.unwrap_err().to_string();
     let begins = "session timeout is 900ms; brokers allow 1s to 1800s: change --session-timeout";
     assert!(said.starts_with(begins), "{said}");
     // The group has its own error where no user may read the limits.
@@ -373,4 +375,77 @@ async fn missing_protocol_is_explained() {
     let said = fatal(Hand::new(&cluster.addresses(), settings, by).await.ledger).await;
     let told = "the brokers do not have this group protocol: give --group-protocol classic";
     assert!(said.contains(told), "{said}");
+}
+
+/// Twenty sessions pass without a loss. The client library alone reports twice a second, so that a
+/// session of 100 ms would end again and again.
+async fn brief_session_is_kept() {
+    let cluster = quick().setting("group.min.session.timeout.ms=100").start().unwrap();
+    let mut config = config("brief", "one", 1);
+    config.session_timeout = Duration::from_millis(100);
+    config.heartbeat_interval = Duration::from_millis(10);
+    let sessions = config.session_timeout * 20;
+    let one = Hand::join(&cluster.addresses(), config, GroupProtocol::Classic).await;
+    let kept = async {
+        let mut held = false;
+        loop {
+            let change = |report: &Report| match report {
+                Report::Rebalance(one) => Some(one.change == Change::Assigned),
+                _ => None,
+            };
+            match one.within(sessions, change).await {
+                Ok(assigned) => held = assigned,
+                Err(_) if held => return,
+                Err(_) => {}
+            }
+        }
+    };
+    soon(kept).await;
+}
+
+/// Each begun reading goes on from its offset when another one begins, and the owner of everything
+/// loses everything at a join.
+async fn eager_member_reads_without_gaps() {
+    let cluster = cluster();
+    let name = &unique("eager");
+    let join = async |id| {
+        let config = config(name, id, 2);
+        let options = options(&cluster.addresses(), config.group.as_str());
+        let options = Options { assignor: Assignor::RoundRobin, ..options }.check().unwrap();
+        topic::ensure(&options, &config).await.unwrap();
+        let mut hand = Hand::at(&options, config);
+        hand.ledger.request(&Request::Join(Membership(1)));
+        hand
+    };
+    let mut one = join("one").await;
+    let assigned = one.rebalance(Change::Assigned, 2).await;
+    let (first, end) = one.read(Partition(0), assigned.id).await;
+    let beat = one.write(Target::One(Partition(0)), first).await;
+    assert_eq!(beat.offset, end);
+    one.publish(Target::One(Partition(0)), Kind::Beat);
+    let second = one.ask_to_read(Partition(1), assigned.id);
+    let mut offsets = vec![beat.offset];
+    let mut begun = false;
+    while !begun || offsets.len() < 3 {
+        let report = soon(one.ledger.next()).await;
+        offsets.extend(records(&report, first).into_iter().flatten().map(|record| record.offset));
+        if let Report::Position { reading, end, .. } = &report
+            && *reading == second
+        {
+            end.clone().unwrap();
+            begun = true;
+            one.publish(Target::One(Partition(0)), Kind::Beat);
+        }
+    }
+    assert_eq!(offsets, [end, end + 1, end + 2]);
+    one.write(Target::One(Partition(1)), second).await;
+    let two = join("two").await;
+    let revoked = one.rebalance(Change::Revoked, 2).await;
+    one.ledger.request(&Request::GiveBack(revoked.id));
+    let mut owned = Vec::new();
+    for hand in [&one, &two] {
+        owned.extend(hand.rebalance(Change::Assigned, 1).await.partitions);
+    }
+    owned.sort();
+    assert_eq!(owned, [0, 1].map(Partition));
 }

@@ -1,4 +1,4 @@
-//! The roles of a process.
+//! Consecutive roles, as users write them.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -10,12 +10,12 @@ const MOST: u32 = 1_024;
 
 /// Consecutive roles, both ends included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Roles {
+pub struct RoleRange {
     pub first: u32,
     pub last: u32,
 }
 
-impl Roles {
+impl RoleRange {
     #[must_use]
     pub const fn one(role: u32) -> Self {
         Self { first: role, last: role }
@@ -32,21 +32,21 @@ impl Roles {
     }
 }
 
-impl fmt::Display for Roles {
+impl fmt::Display for RoleRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}..{}", self.first, self.last)
     }
 }
 
 /// Reads `0..15`.
-pub(super) fn parse(text: &str) -> Result<Roles, Refusal> {
+pub fn parse(text: &str) -> Result<RoleRange, Refusal> {
     let fix = "write the first and the last, such as 0..15 for sixteen";
     let refuse = |what: String| Err(Refusal::new(what, fix));
     let ends = text.split_once("..").map(|(first, last)| (first.parse(), last.parse()));
     let Some((Ok(first), Ok(last))) = ends else {
         return refuse("it is not a first and a last role with two dots between them".into());
     };
-    let roles = Roles { first, last };
+    let roles = RoleRange { first, last };
     if last < first {
         return refuse(format!("its last role, {last}, comes before its first, {first}"));
     }
@@ -55,6 +55,32 @@ pub(super) fn parse(text: &str) -> Result<Roles, Refusal> {
     } else {
         refuse(format!("a process stands for {MOST} roles at most"))
     }
+}
+
+/// Reads `7`, or `0..15`.
+pub fn parse_one_or_more(text: &str) -> Result<RoleRange, Refusal> {
+    match text.parse() {
+        Ok(role) => Ok(RoleRange::one(role)),
+        Err(_) if text.contains("..") => parse(text),
+        Err(_) => Err(Refusal::new("it is no role", "write 16, or 16..31 for sixteen of them")),
+    }
+}
+
+/// Roles as ranges, for people: `0..3, 7`.
+#[must_use]
+pub fn in_ranges(roles: impl IntoIterator<Item = u32>) -> String {
+    let mut ranges: Vec<RoleRange> = Vec::new();
+    for role in roles {
+        match ranges.last_mut() {
+            Some(range) if range.last.checked_add(1) == Some(role) => range.last = role,
+            _ => ranges.push(RoleRange::one(role)),
+        }
+    }
+    let range = |range: &RoleRange| match range.count() {
+        1 => range.first.to_string(),
+        _ => range.to_string(),
+    };
+    ranges.iter().map(range).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -66,10 +92,20 @@ mod tests {
         let read = |text| parse(text).map(|roles| roles.each().collect::<Vec<_>>());
         assert_eq!(read("0..2"), Ok(vec![0, 1, 2]));
         assert_eq!(read("7..7"), Ok(vec![7]));
-        assert_eq!(parse("3..18").map(Roles::count), Ok(16));
+        assert_eq!(parse("3..18").map(RoleRange::count), Ok(16));
         assert_eq!(parse("0..1023").unwrap().to_string(), "0..1023");
         for wrong in ["", "3", "..", "1..", "2..1", "0..=3", "-1..2", "0..1024", "0..99999999999"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(parse_one_or_more("7"), Ok(RoleRange::one(7)));
+        assert_eq!(parse_one_or_more("7..9"), parse("7..9"));
+        assert!(parse_one_or_more("7,9").is_err());
+    }
+
+    #[test]
+    fn ranges_join_neighbours() {
+        assert_eq!(in_ranges([0, 1, 2, 7, 9, 10]), "0..2, 7, 9..10");
+        assert_eq!(in_ranges([u32::MAX]), "4294967295");
+        assert_eq!(in_ranges([]), "");
     }
 }

@@ -1,0 +1,101 @@
+//! Roles that are added to a running process, and removed from it.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use tenure_testkit::processes::Machine;
+use tenure_testkit::processes::wait::eventually as soon;
+
+use crate::{STRICT, run, shared_broker, words};
+
+/// Prints its role, and that it ends.
+const WORK: &str = "trap 'echo stopped {role}; exit 0' TERM; echo works {role}; \
+                    while :; do sleep 0.05; done";
+
+/// Leaves all CMDs time to write that they end, also on a busy machine.
+const ROOMY: [&str; 6] = ["--mode", "at-most-one", "--takeover", "25s", "--grace", "15s"];
+
+fn answer(host: &Machine, words: &[&str]) -> Value {
+    let answer = host.ask(&[words, &["--json"]].concat());
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    serde_json::from_str(&answer.out).unwrap()
+}
+
+#[test]
+fn running_process_changes_its_roles() {
+    let (_broker, election, host) = shared_broker("changing");
+    let roles = ["--partitions", "2", "--roles", "0..1"];
+    let one = host.start("one", &run("one", &ROOMY, &roles, WORK));
+    for role in 0..2 {
+        one.line(&format!("works {role}"), 1);
+    }
+    let shown = answer(&host, &["roles", "show"]);
+    assert_eq!((&shown["roles"], &shown["id"]), (&json!([0, 1]), &"one".into()), "{shown}");
+    let added = answer(&host, &["roles", "add", "1..3"]);
+    assert_eq!((&added["roles"], &added["added"]), (&json!([0, 1, 2, 3]), &json!([2, 3])));
+    for role in 2..4 {
+        one.line(&format!("[{election}/{role}] works {role}"), 1);
+    }
+    // CMD has ended, and its socket is gone, when the command has its answer.
+    let removed = answer(&host, &["roles", "remove", "1"]);
+    assert_eq!((&removed["roles"], &removed["removed"]), (&json!([0, 2, 3]), &json!([1])));
+    let log = one.log();
+    assert!(log.contains(&format!("[{election}/1] stopped 1\n")), "{log}");
+    assert!(log.contains(&format!("one stands for {election}/1 no more")), "{log}");
+    for role in [0, 2, 3] {
+        assert!(!log.contains(&format!("stopped {role}")), "{log}");
+    }
+    let asks = |role| words("leader", &ROOMY, &["--partitions", "2", "--role", role]);
+    soon("it is vacant", || (host.ask(&asks("1")).code == Some(3)).then_some(()));
+    assert_eq!(host.ask(&asks("3")).code, Some(0));
+    let none = host.ask(&["roles", "remove", "0..9"]);
+    assert_eq!(none.code, Some(6), "{}", none.err);
+    assert!(none.err.contains("none of its 3 roles left"), "{}", none.err);
+    // A removed role may come back, and all roles can be given back as before.
+    assert_eq!(answer(&host, &["roles", "add", "1"])["roles"], json!([0, 1, 2, 3]));
+    one.line(&format!("[{election}/1] works 1"), 2);
+    assert_eq!(answer(&host, &["resign", "--all"])["roles"], json!([0, 1, 2, 3]));
+    one.signal(Signal::TERM);
+    assert_eq!(one.ended(), Some(143), "{}", host.log("one"));
+}
+
+/// A process with one role can get more, each with its own socket.
+#[test]
+fn single_role_gets_company() {
+    let (_broker, election, host) = shared_broker("company");
+    let control = host.path("c.sock");
+    let control = ["--control", control.to_str().unwrap()];
+    let more = [&["--partitions", "1", "--role", "4"][..], &control].concat();
+    let one = host.start("one", &run("one", &STRICT, &more, WORK));
+    one.line("works 4", 1);
+    let more = [&["roles", "add", "5"][..], &control].concat();
+    assert_eq!(answer(&host, &more)["roles"], json!([4, 5]));
+    one.line(&format!("[{election}/5] works 5"), 1);
+    let socket = format!("{}.5", control[1]);
+    let status = answer(&host, &["node", "status", control[0], &socket]);
+    assert_eq!((&status["role"], &status["leading"]), (&5.into(), &true.into()), "{status}");
+    // The process has two roles now, of which none can be given back alone.
+    let alone = host.ask(&[&["resign"][..], &control].concat());
+    assert_eq!(alone.code, Some(6), "{}", alone.err);
+    let less = [&["roles", "remove", "5"][..], &control].concat();
+    assert_eq!(answer(&host, &less)["roles"], json!([4]));
+    assert!(!host.path("c.sock.5").exists());
+    one.signal(Signal::TERM);
+    assert_eq!(one.ended(), Some(143), "{}", host.log("one"));
+}
+
+/// With two processes on the machine a user must name the process.
+#[test]
+fn ambiguous_process_is_refused() {
+    let (_broker, _, host) = shared_broker("both");
+    let roles = ["--partitions", "1", "--roles", "0..1"];
+    let started = ["one", "two"].map(|id| host.start(id, &run(id, &STRICT, &roles, WORK)));
+    started[0].line("works 1", 1);
+    started[1].line("two waits: behind another member", 1);
+    let refused = host.ask(&["roles", "add", "2"]);
+    assert_eq!(refused.code, Some(6), "{}", refused.err);
+    assert!(refused.err.contains("fix: name the process by --control: "), "{}", refused.err);
+    for one in started {
+        one.signal(Signal::TERM);
+        assert_eq!(one.ended(), Some(143));
+    }
+}
