@@ -4,5 +4,6 @@
 
 mod demo;
 mod one_process;
+mod quorums;
 mod recover;
 mod simulate;
