@@ -409,6 +409,7 @@ pub(super) fn on_request<K: Class>(
             return None;
         }
         Request::Keys => runner.reporter.no_keys(),
+        Request::Edict { fence } => runner.edict(leadership, fence),
         _ if only.is_some_and(|only| fence != Some(only)) => {
             refuse("that leadership is over", "ask tenure leader who leads")
         }

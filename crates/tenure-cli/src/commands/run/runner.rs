@@ -272,7 +272,9 @@ impl<K: Class> Runner<K> {
             Request::Status => return self.tell(self.reporter.waiting(waiting), None, reply),
             Request::Keys => self.reporter.no_keys(),
             Request::ResignAll => return self.give_back(reply),
-            Request::Resign | Request::Transfer { .. } => self.reporter.not_leading(waiting),
+            Request::Resign | Request::Transfer { .. } | Request::Edict { .. } => {
+                self.reporter.not_leading(waiting)
+            }
         };
         // The client may have left.
         let _ = reply.send(answer);

@@ -249,7 +249,10 @@ impl Service {
                 }))
             }
             Request::Keys => key_status::of(node).await,
-            Request::Resign | Request::ResignAll | Request::Transfer { .. } => Answer::Refused {
+            Request::Resign
+            | Request::ResignAll
+            | Request::Transfer { .. }
+            | Request::Edict { .. } => Answer::Refused {
                 what: format!(
                     "this socket is that of the member {}, which leads nothing",
                     node.name()
