@@ -15,13 +15,23 @@ pub(crate) struct Selection {
     only: Vec<String>,
 }
 
-/// Reads the head of a patch: the test program of the core, and the test that must fail. `None`
-/// unless the lines above name the rule that the patch breaks, and the source of the rule.
-pub(crate) fn noticed_by(patch: &str) -> Option<(&str, &str)> {
+/// The test that must fail while a patch is applied.
+pub(crate) struct Notice<'a> {
+    /// The crate with the test: the core, unless the patch names another.
+    pub(crate) package: &'a str,
+    pub(crate) program: &'a str,
+    pub(crate) test: &'a str,
+}
+
+/// Reads the head of a patch: `PROGRAM TEST` of the core, or `PACKAGE/PROGRAM TEST`. `None` unless
+/// the lines above name the rule that the patch breaks, and the source of the rule.
+pub(crate) fn noticed_by(patch: &str) -> Option<Notice<'_>> {
     let mut lines = patch.lines();
     lines.next()?.strip_prefix("rule: ")?;
     lines.next()?.strip_prefix("source: ")?;
-    lines.next()?.strip_prefix("noticed by: ")?.split_once(' ')
+    let (program, test) = lines.next()?.strip_prefix("noticed by: ")?.split_once(' ')?;
+    let (package, program) = program.split_once('/').unwrap_or(("tenure-core", program));
+    Some(Notice { package, program, test })
 }
 
 /// Applies one patch after the other, and fails if a patch's test still passes.
@@ -48,13 +58,14 @@ fn apply_each(copy: &str, only: &[String]) -> Result<Vec<String>, Error> {
     let chosen = |path: &str| only.is_empty() || only.iter().any(|part| path.contains(part));
     let mut survivors = Vec::new();
     for (path, text) in tree.patches().filter(|(path, _)| chosen(path)) {
-        let (program, test) = noticed_by(text)
+        let Notice { package, program, test } = noticed_by(text)
             .ok_or_else(|| Error::Said(format!("{path} has no head; see `cargo xtask tidy`")))?;
         let apply = |how| {
             Cmd::new("git", "-C").arg(copy).args(how).arg(root().join(path).display().to_string())
         };
         // Without optimization the core builds in a fourth of the time.
-        let cargo = Cmd::cargo("test --quiet --package tenure-core")
+        let cargo = Cmd::cargo("test --quiet --package")
+            .arg(package)
             .args("--config profile.dev.package.tenure-core.opt-level=0 --manifest-path")
             .arg(format!("{copy}/Cargo.toml"))
             .arg("--target-dir")
@@ -65,7 +76,10 @@ fn apply_each(copy: &str, only: &[String]) -> Result<Vec<String>, Error> {
         cargo.clone().arg("--no-run").run()?;
         let passes = cargo.args("-- --exact").arg(test).ask().is_some();
         apply("apply --reverse").run()?;
-        println!("{} {path}: {program} {test}", if passes { "SURVIVED" } else { "noticed " });
+        println!(
+            "{} {path}: {package} {program} {test}",
+            if passes { "SURVIVED" } else { "noticed " }
+        );
         if passes {
             survivors.push(path.to_owned());
         }

@@ -21,7 +21,7 @@ pub enum Exit {
     /// `run --once`: the leadership was lost before CMD ended.
     Lost,
     /// The process refuses: it does not lead or wait, another process has its name, a permission is
-    /// missing, or the members refuse a change or an election.
+    /// missing, or the members refuse a change or an election. A gate refuses an edict.
     Refused,
     /// `run --once --try`: the candidate was not elected within that span. CMD may end with the
     /// same code.
@@ -105,8 +105,8 @@ Exit codes:
        members was not done in time
     5  leadership lost (run --once)
     6  refused: the process does not lead or does not wait, has no permission, another process
-       has its name, other processes have different timing settings, or the members refuse a
-       change or an election
+       has its name, other processes have different timing settings, the members refuse a change
+       or an election, or a later edict was admitted (edict check)
     7  not elected in time (run --once --try): CMD has not run
    69  the runner or the node does not answer, or the leader still leads after an order over the
        network to step down

@@ -98,6 +98,7 @@ pub mod changes;
 mod counters;
 mod driver;
 mod edict_gate;
+mod edict_text;
 mod edicts;
 mod enough_answers;
 mod error;
@@ -129,6 +130,7 @@ pub use tenure_core::nerio::*;
 
 pub use self::counters::Counters;
 pub use self::edict_gate::{EdictGate, EdictRefused};
+pub use self::edict_text::{EdictText, NoEdict};
 pub use self::edicts::Edicts;
 pub use self::error::{FindError, NotLeading, NotWonHere, RekeyError, StartError, VerifyError};
 pub use self::leader_questions::{Found, Verified};

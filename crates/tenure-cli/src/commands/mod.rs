@@ -40,6 +40,7 @@ use crate::invocation::ask::{
 };
 use crate::invocation::nerio::ask::{CandidatesSettings, VerifySettings, elections};
 use crate::invocation::nerio::demo::DemoSettings;
+use crate::invocation::nerio::edict::{CheckSettings, CreateSettings};
 use crate::invocation::nerio::keys::{IssueKeySettings, NewKeySettings};
 use crate::invocation::nerio::node::{
     HealthSettings, NodeSettings, StatusSettings, WaitSafeSettings,
@@ -67,7 +68,7 @@ const fn row(words: &'static str, read: fn(&mut Layers<'_>) -> Result<Work, Fail
 }
 
 /// All commands but `completions`, which prints a text.
-static ALL: [Command; 27] = [
+static ALL: [Command; 29] = [
     row("run", |layers| work(RunSettings::read(layers)?, run::run, stay)),
     row("node", |layers| {
         let settings = NodeSettings::read(layers)?;
@@ -121,6 +122,10 @@ static ALL: [Command; 27] = [
     row("roles show", |layers| change_roles(layers, RoleCommand::Show)),
     row("roles add", |layers| change_roles(layers, RoleCommand::Add)),
     row("roles remove", |layers| change_roles(layers, RoleCommand::Remove)),
+    row("edict create", |layers| {
+        work(CreateSettings::read(layers)?, nerio::edict::create, block_on)
+    }),
+    row("edict check", |layers| work(CheckSettings::read(layers)?, nerio::edict::check, block_on)),
     row("keys new", |layers| at_once(NewKeySettings::read(layers)?, nerio::keys::new)),
     row("keys issue", |layers| at_once(IssueKeySettings::read(layers)?, nerio::keys::issue)),
     row("keys status", |layers| work(StatusSettings::read(layers)?, nerio::keys::status, block_on)),

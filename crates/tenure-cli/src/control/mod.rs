@@ -56,6 +56,10 @@ pub enum Request {
         #[serde(default)]
         wait_ms: Option<u64>,
     },
+    /// Create an edict of the leadership with this fence.
+    Edict {
+        fence: u64,
+    },
 }
 
 /// An answer: a line of JSON.
@@ -101,6 +105,13 @@ pub fn until_file(control: &Path) -> PathBuf {
     let mut name = control.as_os_str().to_owned();
     name.push(".until");
     name.into()
+}
+
+/// The control socket of the runner whose deadline is in the file at `until`.
+#[must_use]
+pub fn socket_of(until: &Path) -> Option<PathBuf> {
+    let control = until.with_extension("");
+    (until == until_file(&control)).then_some(control)
 }
 
 /// Checks that the file with the deadline can be written beside the control socket: a socket needs
@@ -251,6 +262,7 @@ mod tests {
         let files = ["web.1", "web.2", "web", ".web", "web."].map(|name| {
             let file = until_file(&Path::new("/run/tenure").join(name));
             assert_eq!(file, Path::new("/run/tenure").join(format!("{name}.until")));
+            assert_eq!(socket_of(&file), Some(Path::new("/run/tenure").join(name)));
             file
         });
         assert_eq!(files.iter().collect::<std::collections::BTreeSet<_>>().len(), files.len());

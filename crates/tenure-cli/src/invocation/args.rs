@@ -7,7 +7,7 @@ use clap::builder::OsStringValueParser;
 use clap::{Arg, ArgAction, Command, ValueHint};
 
 use super::flag::{AnyOf, flag, is_of_run, with_settings, with_settings_of};
-use super::nerio::lines;
+use super::nerio::{edict, lines};
 use crate::exit;
 use crate::protocol::{Protocol, Registry};
 use crate::settings::table::*;
@@ -50,6 +50,7 @@ pub fn command(registry: Registry) -> Command {
             resign(registry),
             transfer(registry),
             roles(registry),
+            edict::line(registry),
             lines::keys(),
             lines::demo_command(),
             lines::simulate_command(),
@@ -349,7 +350,7 @@ fn roles(registry: Registry) -> Command {
 /// `command` with the settings that name a runner of an election on this machine. The settings for
 /// reaching members are read only with --remote, but always accepted, so that a line for `tenure
 /// leader` also works here.
-fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Command {
+pub(super) fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Command {
     let mut specs = vec![&ELECTION.spec, &PROTOCOL.spec, &CONTROL.spec];
     let realms = registry.0.iter().map(|protocol| protocol.realm);
     for named in realms.chain(registry.0.iter().filter_map(|protocol| protocol.roster)) {

@@ -183,7 +183,7 @@ impl TellSettings {
         Ok(Self { all, ..Self::of(layers, protocol, election)? })
     }
 
-    fn of(
+    pub(super) fn of(
         layers: &mut Layers<'_>,
         protocol: &Protocol,
         election: ElectionName,

@@ -204,6 +204,11 @@ pub trait Participant {
         None
     }
 
+    /// Creates an edict of this leadership, as text; `None` if the protocol has no edicts.
+    fn edict(&self, _: &Leader<AtMostOne>) -> Option<Result<String, Failure>> {
+        None
+    }
+
     /// Resigns from all leaderships, and waits a moment for the release.
     fn close(self: Box<Self>) -> Later<'static, ()>;
 }
@@ -243,16 +248,29 @@ pub(crate) trait Class: SafetyClass {
     fn fence_of(leader: &Leader<Self>) -> Option<Fence>
     where
         Self: Sized;
+
+    /// The leader itself, if its class has one leader at most.
+    fn sole(leader: &Leader<Self>) -> Option<&Leader<AtMostOne>>
+    where
+        Self: Sized;
 }
 
 impl Class for AtMostOne {
     fn fence_of(leader: &Leader<Self>) -> Option<Fence> {
         Some(leader.fence())
     }
+
+    fn sole(leader: &Leader<Self>) -> Option<&Leader<AtMostOne>> {
+        Some(leader)
+    }
 }
 
 impl Class for MayOverlap {
     fn fence_of(_: &Leader<Self>) -> Option<Fence> {
+        None
+    }
+
+    fn sole(_: &Leader<Self>) -> Option<&Leader<AtMostOne>> {
         None
     }
 }

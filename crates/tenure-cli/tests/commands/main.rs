@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 mod demo;
+mod edicts;
 mod one_process;
+mod quorums;
 mod recover;
 mod simulate;

@@ -266,8 +266,7 @@ impl Election {
         }
         let own = entry.claim.as_ref().filter(|claim| claim.leader == *from);
         if let Some(claim) = &entry.claim {
-            let holds = entry.digest != Digest::default();
-            self.on_claim(claim, ClaimSource { first_hand: own.is_some(), holds }, context);
+            self.on_claim(claim, ClaimSource::of(entry, from), context);
         }
         self.doubt(header, entry, context);
         // After the sender's tombstone, an entry with the ended claim shows no candidate.
@@ -488,11 +487,16 @@ impl Election {
 impl Election {
     /// Handles a live claim of another participant.
     fn on_rival(&mut self, claim: &LeaderClaim, source: ClaimSource, context: &mut Context<'_>) {
-        let ClaimSource { first_hand, holds } = source;
+        let ClaimSource { first_hand, holds, renews } = source;
+        let rank = context.me.rank;
+        let above = |until| ClaimOrder::of(claim).is_above(ClaimOrder { until, rank });
+        let counts = |until| first_hand && (renews || above(until));
+        // A beaten leader repeats its smaller claim, and renews nothing. If that claim counted, two
+        // leaders that call at the same time would both end.
         let before = self.campaign.as_ref().is_some_and(|campaign| match &campaign.phase {
             Phase::Granted { .. } => true,
-            Phase::Leading { renewal, .. } => first_hand && renewal.is_some(),
-            Phase::Waiting => false,
+            Phase::Leading { renewal: Some(next), .. } => counts(next.until),
+            Phase::Waiting | Phase::Leading { .. } => false,
         });
         // The claim that is heard first wins (ruling 8).
         if before {
@@ -502,11 +506,8 @@ impl Election {
         let Some((_, until)) = campaign.claimed() else { return };
         let Phase::Leading { beaten, .. } = &mut campaign.phase else { return };
         // A relayed claim beats no leader (ruling 4), nor does a claim that its own leader has not
-        // heard. When two candidates stand at once, the later one resigns; if the earlier one
-        // yielded as well, neither would lead.
-        let beats = first_hand && holds;
-        let greater = ClaimOrder::of(claim).is_above(ClaimOrder { until, rank: context.me.rank });
-        if *beaten || !beats || !greater {
+        // heard: of two candidates that stand at once the later one resigns, and the earlier leads.
+        if *beaten || !first_hand || !holds || !above(until) {
             return;
         }
         *beaten = true;

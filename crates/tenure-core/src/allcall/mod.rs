@@ -171,9 +171,9 @@
 //!    come back to it. A leader that stands again announces itself first; a candidate that gave up
 //!    before it stood need not, unless it has answered meanwhile that it is not eligible.
 //! 8. A grant or a renewal takes effect when its process hears its own claim, within H/2 and before
-//!    another live claim. After a void round a process that does not lead is held off for L + K. A
-//!    reconnection keeps identity, tie-break and round; an initial wait that was interrupted begins
-//!    anew.
+//!    another live claim. A smaller claim of a leader that is not eligible stops no renewal. After a
+//!    void round a process that does not lead is held off for L + K. A reconnection keeps identity,
+//!    tie-break and round; an initial wait that was interrupted begins anew.
 //! 9. A process has one call and one reply for all its elections, split into parts that each stand
 //!    alone; each election of a process has waits of its own. No reply repeats the content of a
 //!    call. With few callers a participant calls if it leads or stands, or if fewer better ones
@@ -221,6 +221,9 @@
 //!   earlier one yielded as well, neither would lead, heartbeat after heartbeat. Others do not
 //!   relay such a claim. Observers hear neither of the claim nor of a vacancy, as the sender may
 //!   have heard its claim by now.
+//! - *A smaller claim of a beaten leader stops no renewal* (ruling 8): with `serve-out` that leader
+//!   repeats its claim until its lease ends. If the other one calls within a delay of it, each of
+//!   its own claims comes back after that smaller one, and both leaderships would end.
 //! - *A clock is off beyond 2K*, and not beyond 2K + H (ruling 4): the other clock was read between
 //!   the call and its answer, so no margin is needed. If there are only two clocks, and they
 //!   differ, the text lets both processes go on; here the process whose clock has moved notices,

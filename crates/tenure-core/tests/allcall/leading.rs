@@ -78,6 +78,50 @@ fn failed_renewal_leaves_one_leader() {
     }
 }
 
+/// Two leaders that call at the same time: each call of `early` comes just before that of the other
+/// one, whose claim ends later.
+fn two_callers_at_once(early: usize) -> Stage {
+    let serves_out = |node| Config { on_conflict: OnConflict::ServeOut, ..config(node) };
+    let mut stage = Stage::with((0..2).map(serves_out).collect());
+    stage.delay = ms(5);
+    stage.isolate_all();
+    stage.contend(early);
+    stage.pass(ms(1));
+    stage.contend(1 - early);
+    stage.pass(ms(15_000));
+    assert_eq!(stage.leaders(X), [0, 1]);
+    stage
+}
+
+/// One leader hears the call of the other, which is beaten and serves out, before each of its own
+/// calls.
+#[test]
+fn beaten_rival_stops_no_renewal() {
+    for early in [0, 1] {
+        let mut stage = two_callers_at_once(early);
+        stage.heal();
+        for _ in 0..300 {
+            stage.pass(ms(100));
+            assert!(!stage.leaders(X).is_empty(), "{early}: both have ended");
+        }
+        // The beaten one does not campaign again.
+        assert_eq!(stage.leaders(X), [1 - early]);
+        assert_eq!(stage.ended(early, X), Some(&End::Lost(Loss::Superseded)));
+    }
+}
+
+/// A leader that does not hear the other renews for ever. The other hears smaller claims only, each
+/// just before its own, and renews as long as it ignores them.
+#[test]
+fn unaware_rival_stops_renewals() {
+    for early in [0, 1] {
+        let mut stage = two_callers_at_once(early);
+        stage.cut = vec![(1 - early, early)];
+        stage.pass(ms(30_000));
+        assert_eq!(stage.leaders(X), [early]);
+    }
+}
+
 #[test]
 fn serving_out_leader_stops_later() {
     let mut stage = two_sides(OnConflict::ServeOut);

@@ -6,9 +6,11 @@ mod broadcasts;
 mod clocks;
 #[path = "../common/mod.rs"]
 mod common;
+mod few_callers;
 mod handles;
 mod hostile;
 mod late;
+mod serve_out;
 mod servers;
 
 tenure_testkit::handles!(handles::Nats::start(tenure_services::nats::Version::Newest));

@@ -1,6 +1,8 @@
 //! The commands that only Nerio has.
 
 pub(super) mod demo;
+pub(super) mod edict;
+mod gate_file;
 pub(super) mod health;
 pub(super) mod keys;
 pub(super) mod lists;

@@ -413,6 +413,7 @@ pub(super) fn on_request<K: Class>(
             runner.call_roles(request, reply);
             return None;
         }
+        Request::Edict { fence } => runner.edict(leadership, fence),
         _ if only.is_some_and(|only| fence != Some(only)) => {
             refuse("that leadership is over", "ask tenure leader who leads")
         }

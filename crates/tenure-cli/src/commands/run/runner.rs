@@ -305,7 +305,9 @@ impl<K: Class> Runner<K> {
             Request::Roles | Request::AddRoles { .. } | Request::RemoveRoles { .. } => {
                 return self.call_roles(request, reply);
             }
-            Request::Resign | Request::Transfer { .. } => self.reporter.not_leading(waiting),
+            Request::Resign | Request::Transfer { .. } | Request::Edict { .. } => {
+                self.reporter.not_leading(waiting)
+            }
         };
         // The client may have left.
         let _ = reply.send(answer);

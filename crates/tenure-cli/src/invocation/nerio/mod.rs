@@ -2,6 +2,7 @@
 
 pub mod ask;
 pub mod demo;
+pub mod edict;
 pub mod keys;
 pub(super) mod lines;
 pub mod node;

@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure::{ElectionName, LeaderView, NodeName, Waiting};
+use tenure::{AtMostOne, ElectionName, Leader, LeaderView, NodeName, Waiting};
 use tenure_core::nerio::{self, MemberSet};
 use tenure_nerio::keys::{Grant, Keys};
 use tenure_nerio::state::{MemoryError, RecoveryError};
 use tenure_nerio::survey::{NameServers, Survey, Unsafe, survey};
 use tenure_nerio::transport::UdpError;
-use tenure_nerio::{Builder, Node, Notice, StartError, Verified, VerifyError};
+use tenure_nerio::{Builder, EdictText, Node, Notice, StartError, Verified, VerifyError};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -344,6 +344,15 @@ impl Participant for Asker {
         asked: mpsc::Sender<Call>,
     ) -> Option<Later<'static, ()>> {
         Some(Box::pin(orders::hand_in(self.node.notices(), election.clone(), asked)))
+    }
+
+    fn edict(&self, leader: &Leader<AtMostOne>) -> Option<Result<String, Failure>> {
+        let fix = "end this work: ask tenure leader who leads";
+        let refused = |why: String| Failure::new(Exit::Refused, why, fix);
+        let edicts = self.node.edicts(leader).map_err(|why| refused(why.to_string()));
+        let created =
+            edicts.and_then(|edicts| edicts.create().map_err(|why| refused(why.to_string())));
+        Some(created.map(|edict| EdictText(edict).to_string()))
     }
 
     fn close(self: Box<Self>) -> Later<'static, ()> {

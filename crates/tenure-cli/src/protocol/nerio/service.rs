@@ -255,7 +255,8 @@ impl Service {
             | Request::Roles
             | Request::AddRoles { .. }
             | Request::RemoveRoles { .. }
-            | Request::Transfer { .. } => Answer::Refused {
+            | Request::Transfer { .. }
+            | Request::Edict { .. } => Answer::Refused {
                 what: format!(
                     "this socket is that of the member {}, which leads nothing",
                     node.name()

@@ -9,7 +9,7 @@ use siphasher::sip::SipHasher13;
 use crate::allcall::context::Context;
 use crate::allcall::event::Ignored;
 use crate::allcall::identity::{Participant, Rank};
-use crate::allcall::message::{Digest, LeaderClaim, Tombstone};
+use crate::allcall::message::{Digest, Entry, LeaderClaim, Tombstone};
 use crate::time::{Time, WallTime};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -37,6 +37,19 @@ pub(in crate::allcall) struct ClaimSource {
     /// Whether the sender believes in the claim. A candidate that stands believes in its own claim
     /// only once it has heard the claim; until then it may have to resign the claim.
     pub(in crate::allcall) holds: bool,
+    /// Whether the sender could renew the claim now.
+    pub(in crate::allcall) renews: bool,
+}
+
+impl ClaimSource {
+    /// The source of a claim in this entry of `from`.
+    pub(in crate::allcall) fn of(entry: &Entry, from: &Participant) -> Self {
+        Self {
+            first_hand: entry.claim.as_ref().is_some_and(|claim| claim.leader == *from),
+            holds: entry.digest != Digest::default(),
+            renews: entry.eligible,
+        }
+    }
 }
 
 /// The claims of one election: the latest term of each leader, up to the limit.

@@ -1,0 +1,209 @@
+//! A gate for edicts whose state is a file.
+//!
+//! The file holds the newest admitted edict. Each check holds a lock beside the file, and replaces
+//! the whole file: a crash leaves the state before or after an edict. The edict is on the disk
+//! before the check ends, so that a restarted machine admits no earlier edict.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use tenure::clock;
+use tenure_nerio::{EdictGate, EdictRefused, EdictText, EdictTimestamp};
+
+use crate::exit::Exit;
+use crate::failure::{Failure, quoted};
+
+/// The first line of the file, with the version of its form.
+const HEAD: &str = "tenure edict gate 1\n";
+
+/// More than the longest content of the file.
+const CONTENT_MAX: usize = HEAD.len() + EdictText::MAX_BYTES + 2;
+
+/// The longest wait for another check of the same gate.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The interval of attempts to take the lock.
+const AGAIN: Duration = Duration::from_millis(10);
+
+/// Admits `edict` at the gate in the file at `path`, or fails. The edict is durable on success. A
+/// missing file is a lost gate unless the gate `is_new`.
+pub(super) async fn admit(
+    path: &Path,
+    is_new: bool,
+    edict: &EdictTimestamp,
+) -> Result<(), Failure> {
+    let place = Place::of(path)?;
+    let _lock = place.lock().await?;
+    let mut gate = place.read(is_new)?;
+    gate.admit(edict).map_err(|why| refused(&place, &why))?;
+    place.replace(edict).map_err(|error| not_written(&place, &error))
+}
+
+/// The file of a gate, in a directory without symbolic links: a gate has one lock.
+struct Place {
+    directory: PathBuf,
+    file: PathBuf,
+}
+
+impl Place {
+    fn of(path: &Path) -> Result<Self, Failure> {
+        let unusable = |why: &str| {
+            let what = format!("the gate {} cannot be used: {why}", shown(path));
+            Failure::new(Exit::System, what, "name a file in an existing directory of this user")
+        };
+        let Some(name) = path.file_name() else { return Err(unusable("the path names no file")) };
+        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new("."));
+        let directory = directory.canonicalize().map_err(|error| unusable(&error.to_string()))?;
+        Ok(Self { file: directory.join(name), directory })
+    }
+
+    fn beside(&self, end: &str) -> PathBuf {
+        let mut name = self.file.clone().into_os_string();
+        name.push(end);
+        name.into()
+    }
+
+    /// Waits for the lock of the gate. The file of the lock stays: a removed lock would let two
+    /// checks hold one each.
+    async fn lock(&self) -> Result<File, Failure> {
+        let path = self.beside(".lock");
+        let failed = |error: io::Error| {
+            let what = format!("the lock of the gate, {}, cannot be used: {error}", shown(&path));
+            let fix = "let this user write that file and its directory";
+            Failure::new(Exit::System, what, fix)
+        };
+        // Read and write together never wait for the other end of a pipe.
+        let open = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+        let lock = open.map_err(failed)?;
+        let until = clock::now().after(PATIENCE);
+        loop {
+            match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(lock),
+                Err(Errno::WOULDBLOCK | Errno::INTR) if clock::now() < until => {
+                    tokio::time::sleep(AGAIN).await;
+                }
+                Err(Errno::WOULDBLOCK | Errno::INTR) => {
+                    let what = format!(
+                        "another process has held {}, the lock of the gate, for {PATIENCE:?}: the \
+                         edict was not checked",
+                        shown(&path)
+                    );
+                    let fix = "find that process (fuser), let it continue or end it, and check \
+                               the edict again";
+                    return Err(Failure::new(Exit::System, what, fix));
+                }
+                Err(error) => return Err(failed(error.into())),
+            }
+        }
+    }
+
+    /// Reads the state of the gate. Fails unless the file is whole.
+    fn read(&self, is_new: bool) -> Result<EdictGate, Failure> {
+        let kind = match self.file.symlink_metadata() {
+            Ok(about) => about.file_type(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && is_new => {
+                return Ok(EdictGate::new());
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(self.missing()),
+            Err(error) => return Err(self.broken(&error.to_string())),
+        };
+        if is_new {
+            return Err(self.not_new());
+        }
+        if !kind.is_file() {
+            return Err(self.broken("not a regular file"));
+        }
+        let mut text = String::new();
+        let file = File::open(&self.file).map_err(|error| self.broken(&error.to_string()))?;
+        let read = file.take(CONTENT_MAX as u64).read_to_string(&mut text);
+        read.map_err(|error| self.broken(&error.to_string()))?;
+        let newest = text.strip_prefix(HEAD).and_then(|rest| rest.strip_suffix('\n'));
+        let Some(newest) = newest else {
+            return Err(self.broken("not the two lines of a gate"));
+        };
+        let newest: EdictText = newest.parse().map_err(|why| self.broken(&format!("{why}")))?;
+        let mut gate = EdictGate::new();
+        // An empty gate admits every edict.
+        gate.admit(&newest.0).map_err(|why| refused(self, &why))?;
+        Ok(gate)
+    }
+
+    /// Replaces the file by one with `edict`, which is on the disk when this returns.
+    fn replace(&self, edict: &EdictTimestamp) -> io::Result<()> {
+        let path = self.beside(".new");
+        // A crash may have left this file, and no other check writes it now.
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut new = File::create_new(&path)?;
+        if let Ok(old) = self.file.metadata() {
+            new.set_permissions(old.permissions())?;
+        }
+        writeln!(new, "{HEAD}{}", EdictText(edict.clone()))?;
+        new.sync_all()?;
+        fs::rename(&path, &self.file)?;
+        File::open(&self.directory)?.sync_all()
+    }
+
+    fn missing(&self) -> Failure {
+        let what = format!(
+            "the gate {} does not exist: if it was lost, it would admit edicts of earlier leaders",
+            shown(&self.file)
+        );
+        let fix = "correct the path, or bring the file back; give --new-gate only if this \
+                   recipient has never admitted an edict, or after all earlier leaders and their \
+                   work have ended";
+        Failure::new(Exit::System, what, fix)
+    }
+
+    fn not_new(&self) -> Failure {
+        let what = format!("--new-gate is given, and the gate {} exists", shown(&self.file));
+        let fix = "leave --new-gate out, or name another file";
+        Failure::new(Exit::System, what, fix)
+    }
+
+    fn broken(&self, why: &str) -> Failure {
+        let what = format!(
+            "the gate {} cannot be read: {why}; the edict was not checked",
+            shown(&self.file)
+        );
+        let fix = "mend what stands in the way, or bring the newest copy of the file back; if it \
+                   is lost, end all earlier leaders and their work, remove the file, and give \
+                   --new-gate";
+        Failure::new(Exit::System, what, fix)
+    }
+}
+
+fn refused(place: &Place, why: &EdictRefused) -> Failure {
+    let what = format!("the gate {} refuses: {why}", shown(&place.file));
+    let fix = match why {
+        EdictRefused::Older { .. } => {
+            "drop the work of this edict: a later edict was admitted; a leader that still leads \
+             creates another edict for each attempt"
+        }
+        EdictRefused::Incomparable { .. } => {
+            "use one gate for each election; if state directories of members were lost, end all \
+             earlier leaders and their work, and begin another gate with --new-gate"
+        }
+    };
+    Failure::new(Exit::Refused, what, fix)
+}
+
+fn not_written(place: &Place, error: &io::Error) -> Failure {
+    let what = format!(
+        "the gate {} cannot be written: {error}; the edict counts as refused, and may be refused \
+         again later",
+        shown(&place.file)
+    );
+    let fix = "make room, or let this user write the directory; then create another edict";
+    Failure::new(Exit::System, what, fix)
+}
+
+fn shown(path: &Path) -> String {
+    quoted(&path.display().to_string())
+}
