@@ -6,3 +6,4 @@ mod demo;
 mod one_process;
 mod recover;
 mod simulate;
+mod survivors;
