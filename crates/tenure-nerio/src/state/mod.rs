@@ -53,7 +53,7 @@ use tenure_core::{ClusterName, Fence, NodeName};
 pub use self::error::{MemoryError, Tear, WriteError};
 use self::identity::{IDENTITY, Identity, Shared};
 pub use self::recover::{Edited, Recovery, RecoveryError};
-pub use self::survivors::{Survival, Survived, entered_epoch};
+pub use self::survivors::{Survival, Survived, SurvivorsEpoch, entered_epoch};
 
 use self::table::{GRANTS, Table};
 

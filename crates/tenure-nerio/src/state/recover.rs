@@ -81,6 +81,13 @@ pub enum RecoveryError {
     )]
     Later { path: PathBuf, node: NodeName, found: u64, given: u64 },
     #[error(
+        "the members left of epoch {of} have another epoch in state directory {path} of node \
+         {node}, that of {members}; give --lost and --quorums as the first run printed them; if \
+         the directory was recovered otherwise before, move it away, start {node} with an empty \
+         one, and run tenure members replace {node}"
+    )]
+    Differs { path: PathBuf, node: NodeName, of: u64, members: String },
+    #[error(
         "state directory {path} of node {node} is not lost: it is in epoch {epoch}; leave {node} \
          out of --lost, on every member; if {node} must not come back, leave its directory alone"
     )]
@@ -91,8 +98,8 @@ pub enum RecoveryError {
     )]
     NoMember { path: PathBuf, epoch: u64, name: NodeName, members: String },
     #[error(
-        "no recovery is needed: {left} are a quorum of epoch {epoch} without {lost}; start {left}, \
-         and replace each of {lost} by a node with an empty state directory (tenure members \
+        "no recovery is needed: without {lost} a quorum of epoch {epoch} is left, {left}; start \
+         {left}, and replace each of {lost} by a node with an empty state directory (tenure members \
          replace); or name all members that never come back"
     )]
     Quorum { epoch: u64, left: String, lost: String },

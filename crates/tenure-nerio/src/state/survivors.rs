@@ -5,7 +5,10 @@
 //! whose document every one of them makes alike from its own. A repetition only raises the floor of
 //! fences.
 
+use std::fmt;
+use std::num::ParseIntError;
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use tenure::clock;
@@ -26,8 +29,35 @@ pub struct Survival {
     pub quorums: Option<Text>,
     /// Floor above which fences begin; see [`Recovery::floor`](super::Recovery::floor).
     pub floor: Option<Fence>,
-    /// Number of the epoch that is recovered; `None` for that of the directory.
-    pub epoch: Option<u64>,
+    /// The epoch that the first member made; `None` for the first member.
+    pub epoch: Option<SurvivorsEpoch>,
+}
+
+/// The epoch of the members that are left, as the first of them names it to the others: other words
+/// of the operator would make another epoch of the same number, and both would elect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SurvivorsEpoch {
+    /// Number of the epoch that was recovered.
+    pub of: u64,
+    /// Digest of the document of the survivors.
+    pub digest: u64,
+}
+
+impl fmt::Display for SurvivorsEpoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { of, digest } = self;
+        write!(f, "{of}-{digest:016x}")
+    }
+}
+
+impl FromStr for SurvivorsEpoch {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        // Without a digest the second part is empty, and no number.
+        let (of, digest) = text.split_once('-').unwrap_or((text, ""));
+        Ok(Self { of: of.parse()?, digest: u64::from_str_radix(digest, 16)? })
+    }
 }
 
 /// The directory after the recovery of a later epoch.
@@ -35,8 +65,8 @@ pub struct Survival {
 pub struct Survived {
     /// Document of the epoch of the survivors.
     pub document: Arc<Document>,
-    /// Number of the epoch that was recovered.
-    pub of: u64,
+    /// The epoch, as other members need it.
+    pub epoch: SurvivorsEpoch,
     pub floor: Fence,
     /// Reserve before the recovery.
     pub before: Fence,
@@ -52,19 +82,20 @@ impl Survival {
         let nothing = || RecoveryError::Nothing {
             path: path.to_owned(),
             node: node(),
-            epoch: self.epoch.unwrap_or_default(),
+            epoch: self.epoch.map_or(0, |epoch| epoch.of),
         };
         if is_missing(&path.join(IDENTITY.name))? {
             return Err(nothing());
         }
         let directory = Directory::open(path, &LAYOUT).map_err(MemoryError::from)?;
         let identity = Identity::read(&directory).map_err(MemoryError::from)?;
-        let identity = check(&directory, Opening::Existing, grantor, identity.ok_or_else(nothing)?)?;
+        let identity =
+            check(&directory, Opening::Existing, grantor, identity.ok_or_else(nothing)?)?;
         let durable = &identity.durable;
         let Some(document) = durable.standing.document() else {
             // A memory of an earlier version is in epoch 0 without naming that epoch.
             return Err(match (durable.reserve, self.epoch) {
-                (Some(_), Some(given)) => {
+                (Some(_), Some(SurvivorsEpoch { of: given, .. })) => {
                     let (path, found) = (path.to_owned(), 0);
                     RecoveryError::Earlier { path, node: node(), found, given }
                 }
@@ -74,6 +105,11 @@ impl Survival {
         let fits = document.check(&grantor.cluster, document.drift);
         fits.map_err(|why| MemoryError::OtherDocument { path: path.to_owned(), why })?;
         let (next, of) = self.epoch(path, &grantor.node, document)?;
+        let epoch = SurvivorsEpoch { of, digest: next.id().digest };
+        if self.epoch.is_some_and(|given| given != epoch) {
+            let (path, node, members) = (path.to_owned(), node(), list(&next.names()));
+            return Err(RecoveryError::Differs { path, node, of, members });
+        }
         let before = durable.reserve.unwrap_or(Fence::NONE);
         let born = next.seats.iter().filter_map(|seat| seat.instance).map(|one| one.born()).max();
         let floor = Floor { given: self.floor, held: before, born };
@@ -82,7 +118,7 @@ impl Survival {
         let voted = vote.filter(|_| next != *document).map(|(_, successor)| successor.number);
         let survived = durable.survived(Arc::clone(&next), floor);
         write(&directory, &identity, survived)?;
-        Ok(Survived { document: next, of, floor, before, voted })
+        Ok(Survived { document: next, epoch, floor, before, voted })
     }
 
     /// The document of the survivors, and the number of the epoch that they are of.
@@ -96,7 +132,7 @@ impl Survival {
         let is_gone = |name: &NodeName| document.seats.iter().all(|seat| seat.name != *name);
         let is_again = document.origin == Origin::Recovered && self.lost.iter().all(is_gone);
         let found = if is_again { document.before.number } else { document.number };
-        match self.epoch.unwrap_or(found) {
+        match self.epoch.map_or(found, |epoch| epoch.of) {
             given if given > found => {
                 let (path, node) = (path(), node());
                 return Err(RecoveryError::Earlier { path, node, found, given });
@@ -124,7 +160,9 @@ impl Survival {
                 let (left, lost) = (list(&left), list(&self.lost));
                 Err(RecoveryError::Quorum { epoch, left, lost })
             }
-            Err(SurvivorsError::Document(why)) => Err(RecoveryError::Document { epoch: found, why }),
+            Err(SurvivorsError::Document(why)) => {
+                Err(RecoveryError::Document { epoch: found, why })
+            }
         }
     }
 
@@ -171,8 +209,8 @@ mod tests {
 
     use tempfile::TempDir;
     use tenure_core::Time;
-    use tenure_core::nerio::{Boot, Config, Inc, Instance, Record, members};
     use tenure_core::nerio::epoch::{Ballot, Vote};
+    use tenure_core::nerio::{Boot, Config, Inc, Instance, Record, members};
 
     use super::*;
     use crate::state::tests::{grant_record, grantor};
@@ -238,7 +276,7 @@ mod tests {
             assert!(is_kept(grants), "{grants}");
             drop(state);
             let survived = survival(&lost, 5_000).carry_out(&path, &grantor(node)).unwrap();
-            assert_eq!((survived.of, survived.floor), (1, Fence::new(5_000)));
+            assert_eq!((survived.epoch.of, survived.floor), (1, Fence::new(5_000)));
             assert_eq!((survived.before, survived.voted), (Fence::new(1_030), None));
             let (_state, next) = open(&path, node);
             let grants = Grants::OtherEpoch;
@@ -252,7 +290,10 @@ mod tests {
         }
         assert_eq!(documents[0].encode(), documents[1].encode());
         assert_eq!(documents[0].number, 1 + Document::RECOVERY_STEP);
-        assert_eq!(entered_epoch(&parent.path().join("c"), &grantor("c")).unwrap(), Some(1_000_001));
+        assert_eq!(
+            entered_epoch(&parent.path().join("c"), &grantor("c")).unwrap(),
+            Some(1_000_001)
+        );
     }
 
     /// Another member may have promised fences above the floor of the first run.
@@ -264,9 +305,9 @@ mod tests {
         assert!(matches!(low, RecoveryError::TooLow { .. }), "{low}");
         let done = survival(&["a", "b"], 5_000).carry_out(&path, &grantor("c")).unwrap();
         for floor in [5_000, 6_000] {
-            let again = Survival { epoch: Some(1), ..survival(&["a", "b"], floor) };
+            let again = Survival { epoch: Some(done.epoch), ..survival(&["a", "b"], floor) };
             let again = again.carry_out(&path, &grantor("c")).unwrap();
-            assert_eq!((again.of, &again.document), (1, &done.document));
+            assert_eq!((again.epoch, &again.document), (done.epoch, &done.document));
             assert_eq!(open(&path, "c").1.durable.reserve, Some(Fence::new(floor)));
         }
         let other = Some(Text::new("weights:c=1,d=2").unwrap());
@@ -277,7 +318,28 @@ mod tests {
         let both = refused(&survival(&["a", "b", "d"], 7_000), &path, "c");
         assert!(both.to_string().contains("a is no member of epoch 1000001"), "{both}");
         let last = survival(&["d"], 7_000).carry_out(&path, &grantor("c")).unwrap();
-        assert_eq!((last.of, last.document.number), (1_000_001, 2_000_001));
+        assert_eq!((last.epoch.of, last.document.number), (1_000_001, 2_000_001));
+    }
+
+    /// The operator names other members on d than on c.
+    #[test]
+    fn members_make_no_two_epochs() {
+        let parent = tempfile::tempdir().unwrap();
+        let of_c = survival(&["a", "b"], 5_000);
+        let epoch = of_c.carry_out(&member(&parent, "c", 7), &grantor("c")).unwrap().epoch;
+        assert_eq!(epoch.to_string().parse(), Ok(epoch));
+        assert!("1".parse::<SurvivorsEpoch>().is_err());
+        let path = member(&parent, "d", 7);
+        let other = Survival { epoch: Some(epoch), ..survival(&["a", "b", "c"], 5_000) };
+        assert!(matches!(refused(&other, &path, "d"), RecoveryError::Differs { of: 1, .. }));
+        let quorums = Some(Text::new("weights:c=1,d=2").unwrap());
+        let weighted = Survival { epoch: Some(epoch), quorums, ..survival(&["a", "b"], 5_000) };
+        assert!(matches!(refused(&weighted, &path, "d"), RecoveryError::Differs { of: 1, .. }));
+        let alone = Survival { epoch: None, ..other.clone() };
+        alone.carry_out(&path, &grantor("d")).unwrap();
+        assert!(matches!(refused(&other, &path, "d"), RecoveryError::Differs { of: 1, .. }));
+        let same = Survival { epoch: Some(epoch), ..of_c };
+        assert!(matches!(refused(&same, &path, "d"), RecoveryError::Differs { of: 1, .. }));
     }
 
     #[test]
@@ -285,13 +347,14 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let path = member(&parent, "c", 1_030);
         let before = open(&path, "c").1.durable;
-        let of = |epoch| Survival { epoch: Some(epoch), ..survival(&["a", "b"], 5_000) };
+        let named = |of| Some(SurvivorsEpoch { of, digest: 7 });
+        let of = |epoch| Survival { epoch: named(epoch), ..survival(&["a", "b"], 5_000) };
         let earlier = refused(&of(2), &path, "c");
         assert!(matches!(earlier, RecoveryError::Earlier { found: 1, .. }), "{earlier}");
         let later = refused(&of(0), &path, "c");
         assert!(matches!(later, RecoveryError::Later { found: 1, .. }), "{later}");
         assert_eq!(open(&path, "c").1.durable, before);
-        of(1).carry_out(&path, &grantor("c")).unwrap();
+        survival(&["a", "b"], 5_000).carry_out(&path, &grantor("c")).unwrap();
         let earlier = refused(&of(2), &path, "c");
         assert!(matches!(earlier, RecoveryError::Earlier { found: 1, given: 2, .. }), "{earlier}");
     }
@@ -300,7 +363,8 @@ mod tests {
     fn directory_without_epoch_is_refused() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("c");
-        let of = Survival { epoch: Some(1), ..survival(&["a", "b"], 5_000) };
+        let epoch = Some(SurvivorsEpoch { of: 1, digest: 7 });
+        let of = Survival { epoch, ..survival(&["a", "b"], 5_000) };
         assert!(matches!(refused(&of, &path, "c"), RecoveryError::Nothing { epoch: 1, .. }));
         assert!(!path.exists(), "nothing is made where a disk may not be mounted");
         fs::create_dir(&path).unwrap();
@@ -318,7 +382,10 @@ mod tests {
         assert!(matches!(error(&["a", "b", "c"]), RecoveryError::Own { epoch: 1, .. }));
         assert!(error(&["a", "e"]).to_string().starts_with("e is no member of epoch 1, "));
         let quorum = error(&["a"]).to_string();
-        assert!(quorum.starts_with("no recovery is needed: b, c, d are a quorum"), "{quorum}");
+        assert!(
+            quorum.starts_with("no recovery is needed: without a a quorum of epoch 1"),
+            "{quorum}"
+        );
         let quorums = Some(Text::new("weights:c=1").unwrap());
         let quorums = Survival { quorums, ..survival(&["a", "b"], 5_000) };
         assert!(matches!(refused(&quorums, &path, "c"), RecoveryError::Document { .. }));

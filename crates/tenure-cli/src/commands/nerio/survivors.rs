@@ -21,8 +21,8 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let RecoverSettings { cluster, name, state, lost, floor, .. } = settings;
     let grantor = Grantor { cluster: cluster.config.cluster.clone(), node: name.clone() };
-    let LaterEpoch { number, quorums } = later.clone();
-    let survival = Survival { lost: lost.clone(), quorums, floor: *floor, epoch: number };
+    let LaterEpoch { epoch, quorums } = later.clone();
+    let survival = Survival { lost: lost.clone(), quorums, floor: *floor, epoch };
     let survived = survival.carry_out(state, &grantor);
     let survived = survived.map_err(|error| unrecovered(&error, &context.origins))?;
     let now = clock::wall().as_nanos() / 1_000_000;
@@ -32,7 +32,7 @@ pub(super) fn run(
     let others = members.iter().filter(|other| *other != name);
     let command = |other| {
         let command = again(other, settings, survived.floor, context);
-        format!("{command} --epoch {}", survived.of)
+        format!("{command} --epoch {}", survived.epoch)
     };
     let others: Vec<_> = others.map(|other| (other, command(other))).collect();
     output::print(&if context.json {
@@ -45,7 +45,7 @@ pub(super) fn run(
 
 /// A warning about a successor that the lost members may have decided on.
 fn voted(settings: &RecoverSettings, survived: &Survived) -> Option<String> {
-    let (name, of) = (&settings.name, survived.of);
+    let (name, of) = (&settings.name, survived.epoch.of);
     let next = survived.voted?;
     Some(format!(
         "{name} had voted for epoch {next} after epoch {of}, which the lost members may have \
@@ -55,11 +55,14 @@ fn voted(settings: &RecoverSettings, survived: &Survived) -> Option<String> {
     ))
 }
 
-fn object(settings: &RecoverSettings, survived: &Survived, others: &[(&NodeName, String)]) -> String {
+fn object(
+    settings: &RecoverSettings,
+    survived: &Survived,
+    others: &[(&NodeName, String)],
+) -> String {
     let names = |all: &[NodeName]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let other = |(node, command): &(&NodeName, String)| {
-        json!({"node": node.as_str(), "command": command})
-    };
+    let other =
+        |(node, command): &(&NodeName, String)| json!({"node": node.as_str(), "command": command});
     let line = json!({
         "node": settings.name.as_str(),
         "cluster": settings.cluster.config.cluster.as_str(),
@@ -69,7 +72,7 @@ fn object(settings: &RecoverSettings, survived: &Survived, others: &[(&NodeName,
         "fence_floor": survived.floor.number(),
         "fences_before": survived.before.number(),
         "epoch": survived.document.number,
-        "recovered_epoch": survived.of,
+        "recovered_epoch": survived.epoch.of,
         "members": names(&survived.document.names()),
         "others": others.iter().map(other).collect::<Vec<_>>(),
     });
@@ -77,7 +80,8 @@ fn object(settings: &RecoverSettings, survived: &Survived, others: &[(&NodeName,
 }
 
 fn text(settings: &RecoverSettings, survived: &Survived, others: &[(&NodeName, String)]) -> String {
-    let Survived { document, of, floor, before, .. } = survived;
+    let Survived { document, epoch, floor, before, .. } = survived;
+    let of = epoch.of;
     let RecoverSettings { name, state, lost, .. } = settings;
     let (members, lost) = (list(&document.names(), ", "), list(lost, ", "));
     let (state, number) = (state.display(), document.number);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tenure_core::nerio::{Checked, MemberSet};
 use tenure_core::{Fence, NodeName, Text};
-use tenure_nerio::state::{Grantor, entered_epoch};
+use tenure_nerio::state::{Grantor, SurvivorsEpoch, entered_epoch};
 
 use crate::failure::Failure;
 use crate::protocol::Layers;
@@ -27,8 +27,8 @@ pub struct RecoverSettings {
 /// The operator's words that concern an epoch above 0 alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaterEpoch {
-    /// Number of the epoch; `None` for that of the directory.
-    pub number: Option<u64>,
+    /// The epoch that the first member made; `None` for the first member.
+    pub epoch: Option<SurvivorsEpoch>,
     /// Quorum system of the members that are left; `None` for that of the epoch.
     pub quorums: Option<Text>,
 }
@@ -37,12 +37,12 @@ impl RecoverSettings {
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let name = layers.required(&table::NAME)?;
         let state = layers.required(&table::STATE)?;
-        let number = layers.optional(&table::EPOCH)?;
+        let epoch = layers.optional(&table::EPOCH)?;
         let grantor = Grantor { cluster: layers.required(&table::CLUSTER)?, node: name.clone() };
         let found = entered_epoch(&state, &grantor);
         let found = found.map_err(|error| unrecovered(&error.into(), &layers.origins))?;
-        if found.max(number).is_some_and(|epoch| epoch > 0) {
-            return Self::of_later(layers, name, state, number);
+        if found.max(epoch.map(|epoch| epoch.of)).is_some_and(|number| number > 0) {
+            return Self::of_later(layers, name, state, epoch);
         }
         let cluster = Cluster::read(layers, Some(&name))?;
         let given = layers.required(&table::LOST)?;
@@ -60,7 +60,7 @@ impl RecoverSettings {
         layers: &mut Layers<'_>,
         name: NodeName,
         state: PathBuf,
-        number: Option<u64>,
+        epoch: Option<SurvivorsEpoch>,
     ) -> Result<Self, Failure> {
         let (cluster, quorums) = Cluster::with_new_quorums(layers, Some(&name))?;
         let quorums = quorums.as_deref().map(Text::new).transpose().map_err(|error| {
@@ -69,7 +69,7 @@ impl RecoverSettings {
         })?;
         let lost = layers.required(&table::LOST)?;
         let floor = Self::stopped(layers)?;
-        let later = Some(LaterEpoch { number, quorums });
+        let later = Some(LaterEpoch { epoch, quorums });
         Ok(Self { cluster, name, state, lost, floor, later })
     }
 

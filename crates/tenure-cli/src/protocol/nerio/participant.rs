@@ -462,6 +462,7 @@ pub(crate) fn unrecovered(error: &RecoveryError, origins: &Origins) -> Failure {
         RecoveryError::Nothing { .. }
         | RecoveryError::Earlier { .. }
         | RecoveryError::Later { .. } => &["state", "epoch"],
+        RecoveryError::Differs { .. } => &["state", "epoch", "lost", "quorums"],
         RecoveryError::Own { .. } => &["state", "lost"],
         RecoveryError::NoMember { .. } | RecoveryError::Quorum { .. } => {
             return in_two(Exit::Usage, chain(error), origins, &["state", "lost"]);
