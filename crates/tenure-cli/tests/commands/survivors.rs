@@ -20,11 +20,12 @@ fn list(four: &Cluster, names: &[&str]) -> String {
     all.map(|(name, at)| format!("{name}={at}")).collect::<Vec<_>>().join(",")
 }
 
-/// Adds a node that has just started, of which the members may not have heard yet.
-fn add(four: &Cluster, name: &str) -> String {
-    let new = list(four, &[name]);
+/// Adds a node that has just started, of which the members may not have heard yet. A quorum of
+/// `listed` runs.
+fn add(four: &Cluster, name: &str, listed: &[&str]) -> String {
+    let (new, listed) = (list(four, &[name]), list(four, listed));
     let answer = eventually(&format!("{name} is added"), || {
-        let answer = four.ask(&["members", "add", &new, "--timeout", "40s"]);
+        let answer = four.ask(&["members", "add", &new, "--timeout", "40s", "--members", &listed]);
         (!answer.err.contains("asks to be let in")).then_some(answer)
     });
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
@@ -55,7 +56,7 @@ fn runbook_recovers_changed_members() {
     }
     serve(&four, &["a", "b", "c"]);
     nodes(&mut four, &["d"]);
-    assert_eq!(add(&four, "d"), "d added, in epoch 1\n");
+    assert_eq!(add(&four, "d", &["a", "b", "c"]), "d added, in epoch 1\n");
     members_serve(&four, 1, &NAMES, &[]);
     candidate_with(&mut four, "one", &[]);
     let before = works(&four, "one");
@@ -113,7 +114,7 @@ fn runbook_recovers_changed_members() {
     step(6, "Add the lost members again");
     for (name, epoch) in [("a", 1_000_002), ("b", 1_000_003)] {
         nodes(&mut four, &[name]);
-        assert_eq!(add(&four, name), format!("{name} added, in epoch {epoch}\n"));
+        assert_eq!(add(&four, name, &["c", "d"]), format!("{name} added, in epoch {epoch}\n"));
     }
     members_serve(&four, 1_000_003, &NAMES, &[]);
     assert_eq!(works(&four, "two"), after);
@@ -121,34 +122,38 @@ fn runbook_recovers_changed_members() {
     refused(&four, "c", &["--lost", "a,b", WORD, "--epoch", "1-7"], 74, "later than");
 }
 
-/// A member that was down during the change is left, and follows another that is recovered.
+/// A member that was down during a change is left, and follows another that is recovered.
 #[test]
 fn earlier_member_follows_recovered() {
     let settings = "election = \"billing\"\nlease = \"5s\"\nlease-max = \"5s\"\n\
                     round-trip = \"100ms\"\ngrace = \"500ms\"";
-    let mut four = Cluster::new(env!("CARGO_BIN_EXE_tenure"), NAMES, settings);
-    let first = list(&four, &["a", "b", "c"]);
+    let names = ["a", "b", "c", "d", "e"];
+    let mut five = Cluster::new(env!("CARGO_BIN_EXE_tenure"), names, settings);
+    let first = list(&five, &["a", "b", "c"]);
     for name in ["a", "b", "c"] {
-        four.node(name, &["--new", "--members", &first]);
+        five.node(name, &["--new", "--members", &first]);
     }
-    serve(&four, &["a", "b", "c"]);
-    four.stop("c");
-    nodes(&mut four, &["d"]);
-    assert_eq!(add(&four, "d"), "d added, in epoch 1\n");
-    members_serve(&four, 1, &["a", "b", "d"], &[]);
-    ["d", "b", "a"].iter().for_each(|name| four.stop(name));
-    ["a", "d"].iter().for_each(|name| lose(&four, name));
+    serve(&five, &["a", "b", "c"]);
+    nodes(&mut five, &["d"]);
+    assert_eq!(add(&five, "d", &["a", "b", "c"]), "d added, in epoch 1\n");
+    members_serve(&five, 1, &["a", "b", "c", "d"], &["--members", &first]);
+    five.stop("c");
+    nodes(&mut five, &["e"]);
+    assert_eq!(add(&five, "e", &["a", "b", "c"]), "e added, in epoch 2\n");
+    members_serve(&five, 2, &["a", "b", "d", "e"], &["--members", &first]);
+    ["e", "d", "b", "a"].iter().for_each(|name| five.stop(name));
+    ["a", "d", "e"].iter().for_each(|name| lose(&five, name));
 
-    let recovered = recover(&four, "b", &["--lost", "a,d", WORD]);
+    let recovered = recover(&five, "b", &["--lost", "a,d,e", WORD]);
     assert_eq!(recovered.code, Some(0), "{}", recovered.err);
-    let early = as_printed(&four, &recovered.out, "c");
-    let told = "is in epoch 0, which is earlier than the recovered epoch 1";
+    let early = as_printed(&five, &recovered.out, "c");
+    let told = "is in epoch 1, which is earlier than the recovered epoch 2";
     assert!(early.code == Some(74) && early.err.contains(told), "{}", early.err);
-    let left = list(&four, &["b", "c"]);
+    let left = list(&five, &["b", "c"]);
     for name in ["b", "c"] {
-        four.node(name, &["--members", &left]);
+        five.node(name, &["--members", &left]);
     }
-    candidate_with(&mut four, "two", &["--members", &left]);
-    works(&four, "two");
-    members_serve(&four, 1_000_001, &["b", "c"], &["--members", &left]);
+    candidate_with(&mut five, "two", &["--members", &left]);
+    works(&five, "two");
+    members_serve(&five, 1_000_002, &["b", "c"], &["--members", &left]);
 }

@@ -56,8 +56,8 @@ pub enum RecoveryError {
     Lost { path: PathBuf, node: NodeName },
     /// [`Recovery`] is for epoch 0; see [`Survival`](super::Survival).
     #[error(
-        "state directory {path} of node {node} is in epoch {epoch}, as the members were changed; \
-         name the members that never come back in --lost"
+        "state directory {path} of node {node} is in epoch {epoch}, as the members were changed \
+         meanwhile; run the command again"
     )]
     Changed { path: PathBuf, node: NodeName, epoch: u64 },
     #[error(
