@@ -35,8 +35,7 @@ use crate::exit::Exit;
 use crate::failure::{self, Failure, quoted};
 use crate::invocation::ask::{
     AskSettings, ChangeCommand, ChangeMembersSettings, RoleCommand, RolesSettings,
-    StartElectionSettings, TellSettings,
-    TransferSettings,
+    StartElectionSettings, TellSettings, TransferSettings,
 };
 use crate::invocation::nerio::ask::{CandidatesSettings, VerifySettings, elections};
 use crate::invocation::nerio::demo::DemoSettings;

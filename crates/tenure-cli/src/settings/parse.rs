@@ -10,7 +10,7 @@ use tenure::settings::DurationError;
 use tenure_core::nerio::{HostPort, HostPortError, Member, MemberError};
 use tenure_core::{ClusterName, Drift, ElectionName, Fence, NameError, NodeName, Value};
 use tenure_nerio::keys::{Elections, ElectionsError, Rights, RightsError};
-use tenure_nerio::state::Recovery;
+use tenure_nerio::state::{Recovery, SurvivorsEpoch};
 use tracing::level_filters::LevelFilter;
 
 use crate::near::nearest;
@@ -98,6 +98,13 @@ pub fn fence_floor(text: &str) -> Result<Fence, Refusal> {
         return Err(Refusal::new(format!("it is not {range}"), format!("write a number {range}")));
     }
     Ok(floor)
+}
+
+pub fn survivors_epoch(text: &str) -> Result<SurvivorsEpoch, Refusal> {
+    text.parse().map_err(|_| {
+        let fix = "give the value that tenure node recover prints for the other members";
+        Refusal::new("it is no number and digest, such as 1-00f3a55c2d9e8b17", fix)
+    })
 }
 
 pub fn cluster(text: &str) -> Result<ClusterName, Refusal> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tenure_core::{ClusterName, Drift, ElectionName, Fence, NodeName, Value};
 use tenure_nerio::keys::{Elections, Rights};
+use tenure_nerio::state::SurvivorsEpoch;
 use tracing::level_filters::LevelFilter;
 
 use super::{Default, Reach, Spec, parse};
@@ -87,6 +88,10 @@ crate::settings! {
         parse::fence_floor, plain,
         "The number above which fences continue: no lost member may have issued a higher fence. \
          The same for all members";
+    EPOCH: SurvivorsEpoch = "epoch" "N-DIGEST" Text, ONE_CALL,
+        Follows("that of the state directory"), GENERAL,
+        parse::survivors_epoch, plain,
+        "The recovered epoch, as the first run prints it for the other members";
     EVERY_ROLE: bool = "all" "" Switch, ONE_CALL, Text("false"), GENERAL,
         parse::switch, plain,
         "For an election with roles: stop every CMD of the process, release all its roles, and \

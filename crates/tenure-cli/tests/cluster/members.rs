@@ -79,24 +79,6 @@ fn replaced_member_may_be_elsewhere() {
     stage.renews();
 }
 
-/// A lost member would begin again in epoch 0, without those that have entered a later one.
-#[test]
-fn changed_cluster_is_not_recovered() {
-    let mut stage = Stage::new(["a", "b", "c", "d"]);
-    stage.node("d", &[]);
-    stage.change(&["add", &stage.with_address("d")]);
-    stage.serve(1, &["a", "b", "c", "d"]);
-    stage.stop("a");
-    let lost = ["--state", "state-a", "--lost", "b,c,d", "--all-leaders-stopped"];
-    let answer = stage.ask(&[&["node", "recover", "--name", "a"], &lost[..]].concat());
-    assert_eq!((answer.code, &*answer.out), (Some(74), ""), "{}", answer.err);
-    let told = "the members have been changed, and it is in epoch 1";
-    assert!(answer.err.contains(told), "{}", answer.err);
-    stage.node("a", &[]);
-    stage.serve(1, &["a", "b", "c", "d"]);
-    stage.leads_on();
-}
-
 /// A node that is down during a change follows when it comes back with its directory.
 #[test]
 fn absent_member_follows() {

@@ -8,3 +8,4 @@ mod one_process;
 mod quorums;
 mod recover;
 mod simulate;
+mod survivors;

@@ -19,31 +19,35 @@ fn three() -> Cluster {
 }
 
 /// Starts nodes, each with the same words at every start.
-fn nodes(three: &mut Cluster, names: &[&str]) {
+pub(crate) fn nodes(three: &mut Cluster, names: &[&str]) {
     names.iter().for_each(|name| three.node(name, &[]));
 }
 
 fn candidate(three: &mut Cluster, id: &str) {
-    three.candidate(id, &[], &["sh", "-c", "echo works with $TENURE_FENCE; exec sleep 600"]);
+    candidate_with(three, id, &[]);
 }
 
-fn lose(three: &Cluster, name: &str) {
+pub(crate) fn candidate_with(three: &mut Cluster, id: &str, more: &[&str]) {
+    three.candidate(id, more, &["sh", "-c", "echo works with $TENURE_FENCE; exec sleep 600"]);
+}
+
+pub(crate) fn lose(three: &Cluster, name: &str) {
     fs::remove_dir_all(three.path(&format!("state-{name}"))).unwrap();
 }
 
 /// The fence of the running CMD of `id`.
-fn works(three: &Cluster, id: &str) -> u64 {
+pub(crate) fn works(three: &Cluster, id: &str) -> u64 {
     let line = three[id].line("works with ", 1);
     line.rsplit(' ').next().unwrap().parse().unwrap()
 }
 
-fn recover(three: &Cluster, name: &str, words: &[&str]) -> Answer {
+pub(crate) fn recover(three: &Cluster, name: &str, words: &[&str]) -> Answer {
     let state = format!("state-{name}");
     three.ask(&[&["node", "recover", "--name", name, "--state", &state], words].concat())
 }
 
 /// Checks that such a recovery is refused.
-fn refused(three: &Cluster, name: &str, words: &[&str], code: i32, part: &str) {
+pub(crate) fn refused(three: &Cluster, name: &str, words: &[&str], code: i32, part: &str) {
     let answer = recover(three, name, words);
     assert_eq!(answer.code, Some(code), "{}{}", answer.out, answer.err);
     assert!(answer.err.contains(part), "{part}: {}", answer.err);
@@ -51,26 +55,31 @@ fn refused(three: &Cluster, name: &str, words: &[&str], code: i32, part: &str) {
 }
 
 /// Runs the printed command line for the member `name`, with its directory in place of DIR.
-fn as_printed(three: &Cluster, printed: &str, name: &str) -> Answer {
+pub(crate) fn as_printed(three: &Cluster, printed: &str, name: &str) -> Answer {
     let start = format!("  tenure node recover --name {name} ");
     let line = printed.lines().find(|line| line.starts_with(&start)).expect(printed);
     let line = line.replace(" DIR", &format!(" state-{name}"));
     three.machine.ask(&line.split_whitespace().skip(1).collect::<Vec<_>>())
 }
 
-fn serve(three: &Cluster, names: &[&str]) {
+pub(crate) fn serve(three: &Cluster, names: &[&str]) {
     names.iter().for_each(|name| three.says(name, "granting leases"));
 }
 
 /// Checks that the runbook has this step.
 fn step(number: u32, text: &str) {
-    let (_, section) = OPERATIONS.split_once("\n## Too many lost directories\n").unwrap();
+    step_of("Too many lost directories", number, text);
+}
+
+/// Checks that the runbook with this title has this step.
+pub(crate) fn step_of(title: &str, number: u32, text: &str) {
+    let (_, section) = OPERATIONS.split_once(&format!("\n## {title}\n")).unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
     let line = format!("\n{number}. {text}");
     assert!(section.contains(&line), "docs/operations.md does not have {line:?}");
 }
 
-const WORD: &str = "--all-leaders-stopped";
+pub(crate) const WORD: &str = "--all-leaders-stopped";
 
 #[test]
 fn runbook_recovers_lost_directories() {

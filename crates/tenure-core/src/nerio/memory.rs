@@ -237,6 +237,16 @@ impl Durable {
         next
     }
 
+    /// This memory in the epoch of the [survivors](Document::survivors) of its own, with a reserve
+    /// above `floor`. Its grants and its vote are void, and leases of epochs before its own may last
+    /// as long as before. In the epoch already, the memory only gets its reserve above `floor`.
+    #[must_use]
+    pub fn survived(&self, document: Arc<Document>, floor: Fence) -> Self {
+        let inherited = self.inherited;
+        let entered = Record::Entered { document, floor, inherited, votes: true };
+        self.with(&entered).unwrap_or_else(|| self.clone())
+    }
+
     /// Whether the memory was [`recovered`](Self::recovered), and no grantor has started on it
     /// since.
     #[must_use]
@@ -409,6 +419,12 @@ impl Remembered {
         }
         self.durable = self.durable.recovered(begun, delta_max, floor);
         (self.written, self.first) = (true, false);
+    }
+
+    /// Makes this the memory of a member that is left after an operator's recovery: see
+    /// [`Durable::survived`].
+    pub fn survive(&mut self, document: Arc<Document>, floor: Fence) {
+        self.durable = self.durable.survived(document, floor);
     }
 
     /// Notes that this boot of the machine has granted, even if the grant is forgotten. The first

@@ -363,7 +363,7 @@ pub use epoch::{
     Accept, Accepted, Acceptor, AcceptorState, Change, ChangeError, ChangePhase, ChangeState,
     Changed, Current, Decided, Document, DocumentError, DocumentPart, DocumentRead, DocumentReader,
     EpochId, Membership, Missing, NoVote, Origin, Prepare, Promise, PromiseOutcome, ReadOutcome,
-    Ready, ReadyRead, Rests, RestsRead, Seat, SeatChange, Unready, Where,
+    Ready, ReadyRead, Rests, RestsRead, Seat, SeatChange, SurvivorsError, Unready, Where,
 };
 pub use event::{Event, Ignored, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};

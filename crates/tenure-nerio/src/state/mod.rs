@@ -24,7 +24,7 @@
 //!   the wait waits again.
 //!
 //! Where more directories are lost than the others can make up for, an operator writes a
-//! [`Recovery`].
+//! [`Recovery`], or a [`Survival`] after a change of members.
 //!
 //! The [assumptions](tenure::state#what-it-relies-on) are those of every state directory. A
 //! directory restored from a copy brings back superseded grants and fences. If a file system lost
@@ -37,6 +37,7 @@ mod error;
 pub(crate) mod identity;
 mod recover;
 mod slot;
+mod survivors;
 mod table;
 #[cfg(test)]
 pub(super) mod tests;
@@ -52,6 +53,7 @@ use tenure_core::{ClusterName, Fence, NodeName};
 pub use self::error::{MemoryError, Tear, WriteError};
 use self::identity::{IDENTITY, Identity, Shared};
 pub use self::recover::{Edited, Recovery, RecoveryError};
+pub use self::survivors::{Survival, Survived, SurvivorsEpoch, entered_epoch};
 
 use self::table::{GRANTS, Table};
 

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use tenure::clock;
 use tenure::state::{Directory, Opening, StateError};
-use tenure_core::nerio::{Boot, Durable, Instance};
-use tenure_core::{Fence, NodeName, WallTime};
+use tenure_core::nerio::{Boot, DocumentError, Durable, Instance};
+use tenure_core::{Fence, NodeName, Text, WallTime};
 
 use super::identity::{IDENTITY, Identity, new_instance};
 use super::{Grantor, LAYOUT, MemoryError, WriteError, check};
@@ -54,14 +54,65 @@ pub enum RecoveryError {
          {node} to --lost, on every member"
     )]
     Lost { path: PathBuf, node: NodeName },
-    /// A memory that is made anew enters the epoch of the settings, and no later one.
+    /// [`Recovery`] is for epoch 0; see [`Survival`](super::Survival).
     #[error(
-        "state directory {path} of node {node} cannot be recovered: the members have been changed, \
-         and it is in epoch {epoch}; if a quorum of the present members has its directories, start \
-         those nodes and run tenure members replace for each lost one; if not, stop all nodes, \
-         move all state directories away, and start all nodes: they found the cluster anew"
+        "state directory {path} of node {node} is in epoch {epoch}, as the members were changed \
+         meanwhile; run the command again"
     )]
     Changed { path: PathBuf, node: NodeName, epoch: u64 },
+    #[error(
+        "state directory {path} of node {node} holds no memory of epoch {epoch}, which is \
+         recovered; if only the disk of {node} is not mounted, mount it; if the directory is lost, \
+         run the command on the others once more, with --lost {node} and without --epoch"
+    )]
+    Nothing { path: PathBuf, node: NodeName, epoch: u64 },
+    #[error(
+        "state directory {path} of node {node} is in epoch {found}, which is earlier than the \
+         recovered epoch {given}; leave the directory as it is, and start {node} with the others: \
+         {node} follows them if epoch {found} has one of them. If it does not, stop all, run the \
+         command on the others once more, with --lost {node} and without --epoch, move this \
+         directory away, and add {node} with an empty one"
+    )]
+    Earlier { path: PathBuf, node: NodeName, found: u64, given: u64 },
+    #[error(
+        "state directory {path} of node {node} is in epoch {found}, which is later than the \
+         recovered epoch {given}; run the command here without --epoch, and then what it prints for \
+         the others"
+    )]
+    Later { path: PathBuf, node: NodeName, found: u64, given: u64 },
+    #[error(
+        "the members left of epoch {of} have another epoch in state directory {path} of node \
+         {node}, that of {members}; give --lost and --quorums as the first run printed them; if \
+         the directory was recovered otherwise before, move it away, start {node} with an empty \
+         one, and run tenure members replace {node}"
+    )]
+    Differs { path: PathBuf, node: NodeName, of: u64, members: String },
+    #[error(
+        "state directory {path} of node {node} is not lost: it is in epoch {epoch}; leave {node} \
+         out of --lost, on every member; if {node} must not come back, leave its directory alone"
+    )]
+    Own { path: PathBuf, node: NodeName, epoch: u64 },
+    #[error(
+        "{name} is no member of epoch {epoch}, in which state directory {path} is: its members are \
+         {members}; name in --lost the members of this epoch that never come back"
+    )]
+    NoMember { path: PathBuf, epoch: u64, name: NodeName, members: String },
+    #[error(
+        "no recovery is needed: without {lost} a quorum of epoch {epoch} is left, {left}; start \
+         {left}, and replace each of {lost} by a node with an empty state directory (tenure members \
+         replace); or name all members that never come back"
+    )]
+    Quorum { epoch: u64, left: String, lost: String },
+    #[error(
+        "the epoch of the members that are left is made already, with the quorums {has}; leave out \
+         --quorums, and change them with the next change of members (tenure members add --quorums)"
+    )]
+    Quorums { has: Text },
+    #[error(
+        "the members of epoch {epoch} that are left make no epoch: {why}; give their quorum system \
+         with --quorums, the same on every member"
+    )]
+    Document { epoch: u64, why: DocumentError },
     #[error(
         "a fence floor of {floor} is too low: state directory {path} of node {node} has promised \
          fences up to {held} already; give --fence-floor {held} or more, the same on every member"
@@ -146,27 +197,48 @@ impl Recovery {
         wall: WallTime,
     ) -> Result<Fence, RecoveryError> {
         let held = known.and_then(|durable| durable.reserve).unwrap_or(Fence::NONE);
-        let floor = match self.floor {
+        let roster = known.into_iter().flat_map(|durable| &durable.roster);
+        let born = roster.map(|(_, entry)| entry.instance.born()).max();
+        Floor { given: self.floor, held, born }.find(path, &grantor.node, wall)
+    }
+}
+
+/// The sources of a floor.
+pub(super) struct Floor {
+    pub(super) given: Option<Fence>,
+    /// Reserve of the directory.
+    pub(super) held: Fence,
+    /// Start of the latest known memory of any member, in milliseconds since 1970: clocks of other
+    /// machines may have been ahead of this one.
+    pub(super) born: Option<u64>,
+}
+
+impl Floor {
+    /// The floor for the directory of `node`, at the time `wall`.
+    pub(super) fn find(
+        self,
+        path: &Path,
+        node: &NodeName,
+        wall: WallTime,
+    ) -> Result<Fence, RecoveryError> {
+        let Self { given, held, born } = self;
+        let floor = match given {
             Some(floor) if floor < held => {
-                let path = path.to_owned();
-                let node = grantor.node.clone();
+                let (path, node) = (path.to_owned(), node.clone());
                 return Err(RecoveryError::TooLow { path, node, floor, held });
             }
             Some(floor) => floor,
             None => {
-                // Other machines' clocks may have been ahead of this one.
-                let roster = known.into_iter().flat_map(|durable| &durable.roster);
-                let born = roster.map(|(_, entry)| entry.instance.born()).max();
                 let now = new_instance(wall)?.born();
                 held.max(Fence::new(now.max(born.unwrap_or_default())))
             }
         };
-        let max = if floor > held { Self::FLOOR_MAX } else { Self::HELD_MAX };
+        let max = if floor > held { Recovery::FLOOR_MAX } else { Recovery::HELD_MAX };
         if floor > max { Err(RecoveryError::TooHigh { floor, max }) } else { Ok(floor) }
     }
 }
 
-fn is_missing(path: &Path) -> Result<bool, MemoryError> {
+pub(super) fn is_missing(path: &Path) -> Result<bool, MemoryError> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(false),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),

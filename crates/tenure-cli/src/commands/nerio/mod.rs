@@ -10,5 +10,6 @@ pub(super) mod node;
 pub(super) mod order;
 pub(super) mod recover;
 pub(super) mod simulate;
+mod survivors;
 pub(super) mod verify;
 pub(super) mod wait_safe;

@@ -17,6 +17,9 @@ pub(in crate::commands) fn run(
     settings: &RecoverSettings,
     context: &Context,
 ) -> Result<Exit, Failure> {
+    if let Some(later) = &settings.later {
+        return super::survivors::run(settings, later, context);
+    }
     let config = &settings.cluster.config;
     if settings.all_lost() {
         failure::warn(
@@ -38,7 +41,7 @@ pub(in crate::commands) fn run(
         early(settings).iter().for_each(|warning| failure::warn(warning));
     }
     let others: Vec<_> = config.names().into_iter().filter(|name| *name != settings.name).collect();
-    let others = others.iter().map(|other| (other, again(other, settings, &edited, context)));
+    let others = others.iter().map(|other| (other, again(other, settings, edited.floor, context)));
     output::print(&if context.json {
         object(settings, &edited, others)
     } else {
@@ -62,7 +65,7 @@ fn early(settings: &RecoverSettings) -> Option<String> {
 
 /// A warning about a floor below the first fences of some clusters; `now` is in milliseconds since
 /// 1970.
-fn low(floor: Fence, now: u64) -> Option<String> {
+pub(super) fn low(floor: Fence, now: u64) -> Option<String> {
     const DAY: u64 = 86_400_000;
     (floor.number().saturating_add(DAY) < now).then(|| {
         format!(
@@ -89,10 +92,10 @@ fn high(floor: Fence, now: u64) -> Option<String> {
 }
 
 /// The command line for another member, with the same confirmation and floor.
-fn again(
+pub(super) fn again(
     other: &NodeName,
     settings: &RecoverSettings,
-    edited: &Edited,
+    floor: Fence,
     context: &Context,
 ) -> String {
     let mut line = format!("tenure node recover --name {other} --state DIR");
@@ -106,11 +109,10 @@ fn again(
         };
     }
     let lost = list(&settings.lost, ",");
-    let floor = edited.floor;
     line + &format!(" --lost {lost} --all-leaders-stopped --fence-floor {floor}")
 }
 
-fn list(names: &[NodeName], between: &str) -> String {
+pub(super) fn list(names: &[NodeName], between: &str) -> String {
     let names: Vec<_> = names.iter().map(NodeName::as_str).collect();
     names.join(between)
 }

@@ -10,7 +10,7 @@ use crate::protocol::nerio::{
 use crate::protocol::{ALL, Registry};
 use crate::settings::Spec;
 use crate::settings::table::{
-    self, ALL_LEADERS_STOPPED, APP, CLUSTER, CONTROL, DRIFT, ELECTIONS, FENCE_FLOOR, GRACE,
+    self, ALL_LEADERS_STOPPED, APP, CLUSTER, CONTROL, DRIFT, ELECTIONS, EPOCH, FENCE_FLOOR, GRACE,
     KEY_FILE, KILL_MARGIN, LEASE, LOST, MEMORY, NAME, NEW, OUT, REMOTE, RIGHTS, STATE, WAIT,
 };
 
@@ -54,7 +54,7 @@ pub(in crate::invocation) fn node() -> Command {
             ),
             &[
                 &[&NAME.spec, &STATE.spec, &LOST.spec, &ALL_LEADERS_STOPPED.spec],
-                &[&FENCE_FLOOR.spec],
+                &[&FENCE_FLOOR.spec, &EPOCH.spec],
                 &of_nodes,
             ],
         )
@@ -86,10 +86,16 @@ whose directories are intact; these keep their content. A lost directory is made
 start at --fence-floor. The command prints the command line for the other members, with the floor \
 that all of them need.
 
+If the members were ever changed, name in --lost the members that never come back; the others must \
+be too few for a quorum. Run this command for each of those, and never start a lost member with \
+its old directory again. The others become the members of a later epoch, with --quorums if that is \
+given. A lost member comes back with an empty directory, by tenure members add.
+
 The command refuses if starting the nodes is enough, if a node uses the directory, if --lost names \
 this member although its directory is intact, if --lost leaves this member out although its \
-directory is lost, if the directory holds a fence above --fence-floor, and if the members of its \
-cluster were ever changed. All steps are in docs/operations.md under \"Too many lost directories\".
+directory is lost, if the directory holds a fence above --fence-floor, and if the directory is in \
+another epoch than --epoch. All steps are in docs/operations.md under \"Too many lost \
+directories\".
 
 Example:
   tenure node recover --name c --state /var/lib/tenure/c --config tenure.toml \\

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use tenure_core::nerio::{Checked, MemberSet};
-use tenure_core::{Fence, NodeName};
+use tenure_core::{Fence, NodeName, Text};
+use tenure_nerio::state::{Grantor, SurvivorsEpoch, entered_epoch};
 
 use crate::failure::Failure;
 use crate::protocol::Layers;
-use crate::protocol::nerio::Cluster;
+use crate::protocol::nerio::{Cluster, QUORUMS, unrecovered};
 use crate::settings::table;
 
 /// The checked settings of `tenure node recover`.
@@ -16,27 +17,68 @@ pub struct RecoverSettings {
     pub cluster: Cluster,
     pub name: NodeName,
     pub state: PathBuf,
-    /// The members with lost directories, in the order of the members list.
+    /// The members with lost directories; in epoch 0 in the order of the members list.
     pub lost: Vec<NodeName>,
     pub floor: Option<Fence>,
+    /// The declaration about an epoch above 0; `None` about epoch 0.
+    pub later: Option<LaterEpoch>,
+}
+
+/// The operator's words that concern an epoch above 0 alone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LaterEpoch {
+    /// The epoch that the first member made; `None` for the first member.
+    pub epoch: Option<SurvivorsEpoch>,
+    /// Quorum system of the members that are left; `None` for that of the epoch.
+    pub quorums: Option<Text>,
 }
 
 impl RecoverSettings {
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let name = layers.required(&table::NAME)?;
         let state = layers.required(&table::STATE)?;
+        let epoch = layers.optional(&table::EPOCH)?;
+        let grantor = Grantor { cluster: layers.required(&table::CLUSTER)?, node: name.clone() };
+        let found = entered_epoch(&state, &grantor);
+        let found = found.map_err(|error| unrecovered(&error.into(), &layers.origins))?;
+        if found.max(epoch.map(|epoch| epoch.of)).is_some_and(|number| number > 0) {
+            return Self::of_later(layers, name, state, epoch);
+        }
         let cluster = Cluster::read(layers, Some(&name))?;
         let given = layers.required(&table::LOST)?;
         let lost = positions(&given, &cluster, layers)?;
         if !cluster.config.membership().quorums().is_quorum(lost) {
             return Err(too_few(lost, &cluster, layers));
         }
+        let floor = Self::stopped(layers)?;
+        let lost = listed(lost, &cluster.config);
+        Ok(Self { cluster, name, state, lost, floor, later: None })
+    }
+
+    /// Reads the settings for an epoch above 0, whose members the directory has.
+    fn of_later(
+        layers: &mut Layers<'_>,
+        name: NodeName,
+        state: PathBuf,
+        epoch: Option<SurvivorsEpoch>,
+    ) -> Result<Self, Failure> {
+        let (cluster, quorums) = Cluster::with_new_quorums(layers, Some(&name))?;
+        let quorums = quorums.as_deref().map(Text::new).transpose().map_err(|error| {
+            let fix = "write a quorum system of the members that are left";
+            layers.origins.usage(error.to_string(), fix, &[QUORUMS.spec.name])
+        })?;
+        let lost = layers.required(&table::LOST)?;
+        let floor = Self::stopped(layers)?;
+        let later = Some(LaterEpoch { epoch, quorums });
+        Ok(Self { cluster, name, state, lost, floor, later })
+    }
+
+    /// Checks the word that all leaders are stopped, and reads the floor.
+    fn stopped(layers: &mut Layers<'_>) -> Result<Option<Fence>, Failure> {
         if !layers.required(&table::ALL_LEADERS_STOPPED)? {
             return Err(unsaid(layers));
         }
-        let floor = layers.optional(&table::FENCE_FLOOR)?;
-        let lost = listed(lost, &cluster.config);
-        Ok(Self { cluster, name, state, lost, floor })
+        layers.optional(&table::FENCE_FLOOR)
     }
 
     /// Whether the directory of this member is lost.

@@ -41,9 +41,12 @@ impl Cluster {
         Self::with(config, layers, node)
     }
 
-    /// Reads the cluster for a change of its members, and the quorum system of the new members, if
-    /// the command line has the flag for quorums.
-    pub fn with_new_quorums(layers: &mut Layers<'_>) -> Result<(Self, Option<String>), Failure> {
+    /// Reads the cluster for other members, and their quorum system, if the command line has the
+    /// flag for quorums. The address of a node is as in [`read`](Self::read).
+    pub fn with_new_quorums(
+        layers: &mut Layers<'_>,
+        node: Option<&NodeName>,
+    ) -> Result<(Self, Option<String>), Failure> {
         let mut new = None;
         let config = config(layers, |layers| {
             let text = layers.required(&QUORUMS)?;
@@ -53,7 +56,7 @@ impl Cluster {
             new = Some(text);
             Ok(MAJORITY.to_owned())
         })?;
-        Ok((Self::with(config, layers, None)?, new))
+        Ok((Self::with(config, layers, node)?, new))
     }
 
     fn with(

@@ -150,7 +150,7 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
             (cluster, Some(seat), None)
         }
         (None, Purpose::ChangeMembers(_)) => {
-            let (cluster, quorums) = Cluster::with_new_quorums(layers)?;
+            let (cluster, quorums) = Cluster::with_new_quorums(layers, None)?;
             (cluster, None, quorums)
         }
         (None, _) => (Cluster::read(layers, None)?, None, None),

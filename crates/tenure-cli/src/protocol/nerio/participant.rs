@@ -469,17 +469,33 @@ pub(crate) fn unrecovered(error: &RecoveryError, origins: &Origins) -> Failure {
         RecoveryError::Whole { .. } | RecoveryError::Lost { .. } => &["state", "lost"],
         RecoveryError::TooLow { .. } | RecoveryError::TooHigh { .. } => &["state", "fence-floor"],
         RecoveryError::Changed { .. } | RecoveryError::Write(_) => &["state"],
+        RecoveryError::Nothing { .. }
+        | RecoveryError::Earlier { .. }
+        | RecoveryError::Later { .. } => &["state", "epoch"],
+        RecoveryError::Differs { .. } => &["state", "epoch", "lost", "quorums"],
+        RecoveryError::Own { .. } => &["state", "lost"],
+        RecoveryError::NoMember { .. } | RecoveryError::Quorum { .. } => {
+            return in_two(Exit::Usage, chain(error), origins, &["state", "lost"]);
+        }
+        RecoveryError::Quorums { .. } | RecoveryError::Document { .. } => {
+            return in_two(Exit::Usage, chain(error), origins, &["state", "lost", "quorums"]);
+        }
     };
     of_directory(chain(error), origins, names)
 }
 
-/// Splits an error of a state directory, which ends with the remedy.
+/// The failure of a state directory.
 fn of_directory(text: String, origins: &Origins, names: &[&str]) -> Failure {
+    in_two(Exit::System, text, origins, names)
+}
+
+/// Splits an error that ends with the remedy.
+fn in_two(exit: Exit, text: String, origins: &Origins, names: &[&str]) -> Failure {
     let (what, fix) = match text.split_once("; ") {
         Some((what, fix)) => (what.to_owned(), fix.to_owned()),
         None => (text, "check the state directory".to_owned()),
     };
-    origins.explain(Failure::new(Exit::System, what, fix), names)
+    origins.explain(Failure::new(exit, what, fix), names)
 }
 
 fn chain(error: &dyn std::error::Error) -> String {

@@ -69,7 +69,8 @@ pub enum Origin {
     Founded,
     /// A quorum of the previous epoch decided on other members.
     Changed,
-    /// An operator replaced members after too many were lost.
+    /// An operator declared so many members lost that the [others](Document::survivors) were no
+    /// quorum.
     Recovered,
     /// The cluster ran before there were documents, and has the members of its settings.
     Upgraded,
@@ -139,7 +140,7 @@ impl Seat {
 impl Document {
     /// Maximum number of bytes of a document on the wire and on the disk.
     pub const BYTES_MAX: usize = 8_192;
-    /// The highest number: a recovery skips a thousand numbers.
+    /// The highest number: a recovery skips [many](Self::RECOVERY_STEP) numbers.
     pub const NUMBER_MAX: u64 = 1 << 52;
     /// The highest floor: the last number that is exact in JSON.
     pub const FLOOR_MAX: Fence = Fence::new((1 << 53) - 1);

@@ -9,6 +9,7 @@ mod candidates;
 mod entering;
 mod grants;
 mod requests;
+mod survivors;
 mod votes;
 
 use tenure_core::Fence;

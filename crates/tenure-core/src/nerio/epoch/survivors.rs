@@ -1,0 +1,87 @@
+//! The epoch that an operator begins where the members of an epoch that are left are no quorum.
+//!
+//! A quorum of the epoch decides on its successor, so without one the members never change again.
+//! The operator names the members that never come back, and declares that no process leads any
+//! more. From the document of the epoch each member that is left makes the same document, of
+//! [recovered](Origin::Recovered) origin, and enters its epoch without an answer of others.
+//!
+//! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
+//! one:
+//!
+//! - 2.12.1: *Members that are a quorum begin no such epoch*, as they change without the word of an
+//!   operator. a of a, b, c is lost, and b begins the epoch of b and c. c starts before it hears of
+//!   that, and elects with a process of a that was only cut off.
+//! - 2.12.2: *The number is far above that of the epoch.* a, b and c of four decided on a successor
+//!   without d, and are lost. d begins the epoch with the same number. The machine of a comes back:
+//!   neither follows the other, nor does a candidate.
+//! - 2.12.3: *A member keeps its memory.* Each member makes the document from that of the epoch
+//!   alone. If c began another memory, the seat of c in the document of d would have no memory.
+//! - 2.12.4: *Grants are void, and the start waits.* p leads by a and b, which are lost, and c has
+//!   granted nothing. Without a wait c elects q.
+//! - 2.12.5: *The floor is in the directories, not in the document.* c has promised fences above the
+//!   floor that d was given, so the operator gives a higher one to both. With the floor in the
+//!   document, c and d would be in two epochs of one number.
+
+use alloc::vec::Vec;
+
+use super::super::quorum::{MemberSet, Quorums};
+use super::{Document, DocumentError, Origin};
+use crate::fence::Fence;
+use crate::name::{NodeName, Text};
+
+/// The reason why members that are left begin no epoch.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SurvivorsError {
+    #[error("{name} is no member of epoch {number}")]
+    NoMember { name: NodeName, number: u64 },
+    /// The members that are left are a quorum, and change the members as always.
+    #[error("the members of epoch {number} that are not lost are a quorum")]
+    Quorum { number: u64, left: Vec<NodeName> },
+    /// The members that are left, or their quorum system, make no document.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+}
+
+impl Document {
+    /// The distance between the number of an epoch and that of its survivors. Members that are lost
+    /// may have decided on later epochs, at most some tens an hour.
+    pub const RECOVERY_STEP: u64 = 1_000_000;
+
+    /// The document of the epoch in which the members of this one go on without those that are
+    /// `lost`, with these quorums, or the same system. Each survivor makes the same document.
+    pub fn survivors(
+        &self,
+        lost: &[NodeName],
+        quorums: Option<&Text>,
+    ) -> Result<Self, SurvivorsError> {
+        let (names, number) = (self.names(), self.number);
+        let position = |name: &NodeName| {
+            let of = names.iter().position(|member| member == name);
+            of.ok_or_else(|| SurvivorsError::NoMember { name: name.clone(), number })
+        };
+        let lost = lost.iter().map(position).collect::<Result<MemberSet, _>>()?;
+        let left = MemberSet::first(names.len()).minus(lost);
+        let of_epoch = Quorums::of_document(self.quorums.as_str(), &names);
+        if of_epoch.map_err(DocumentError::from)?.is_quorum(left) {
+            let left = left.iter().map(|member| names[member].clone()).collect();
+            return Err(SurvivorsError::Quorum { number, left });
+        }
+        let seats: Vec<_> = left.iter().map(|member| self.seats[member].clone()).collect();
+        let text = quorums.unwrap_or(&self.quorums);
+        let names: Vec<_> = seats.iter().map(|seat| seat.name.clone()).collect();
+        let quorums = Quorums::of_document(text.as_str(), &names).map_err(DocumentError::from)?;
+        let next = Self {
+            number: number.saturating_add(Self::RECOVERY_STEP),
+            before: self.id(),
+            founding: if number == 0 { self.id().digest } else { self.founding },
+            origin: Origin::Recovered,
+            seats,
+            // Cannot fail: the text names fewer members than the one before.
+            quorums: Text::new(&quorums.canonical(&names)).unwrap_or_default(),
+            floor: Fence::NONE,
+            ..self.clone()
+        };
+        next.check(&self.cluster, self.drift)?;
+        Ok(next)
+    }
+}
