@@ -45,12 +45,44 @@ fn lost_directories_are_replaced() {
         stage.kill(lost);
         fs::remove_dir_all(stage.path(&format!("state-{lost}"))).unwrap();
         stage.node(lost, &[]);
+        let waits = format!("its setting replace is manual. Run `tenure members replace {lost}`");
+        stage.says(lost, &waits);
+        let warning = stage.status(lost)["warning"].to_string();
+        assert!(warning.contains(&waits), "{warning}");
         let said = stage.change(&["replace", lost, "--json"]);
         let told: Value = serde_json::from_str(&said).unwrap();
         assert_eq!(told, json!({"name": lost, "change": "replaced", "epoch": epoch}));
         stage.serve(epoch, &["a", "b", "c", "d"]);
         stage.leads_on();
     }
+    stage.renews();
+}
+
+/// The members replace a lost directory without an operator, while the leader leads on.
+#[test]
+fn lost_directory_is_replaced_alone() {
+    let more = "replace = \"auto\"\nlease-max = \"12s\"";
+    let mut stage = Stage::with(["a", "b", "c", "d"], more);
+    stage.node("d", &[]);
+    stage.change(&["add", &stage.with_address("d")]);
+    stage.change(&["remove", "d"]);
+    stage.serve(2, &["a", "b", "c"]);
+    stage.stop("d");
+    stage.kill("c");
+    fs::remove_dir_all(stage.path("state-c")).unwrap();
+    stage.node("c", &[]);
+    let waits = "c has an empty directory, and waits to be let in";
+    for node in ["c", "a"] {
+        eventually(&format!("{node} says what c waits for"), || {
+            let status = stage.status(node);
+            let warning = status["warning"].as_str()?;
+            (warning.contains(waits) && warning.contains("silent for")).then_some(())
+        });
+    }
+    stage.serve(3, &["a", "b", "c"]);
+    stage.leads_on();
+    // Without b each quorum has c.
+    stage.stop("b");
     stage.renews();
 }
 

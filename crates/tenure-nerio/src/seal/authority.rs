@@ -50,7 +50,8 @@ impl Authority {
                 | ToGrantor::Accept(_)
                 | ToGrantor::RestsRead(_)
                 | ToGrantor::Decided(_)
-                | ToGrantor::ReadyRead(_),
+                | ToGrantor::ReadyRead(_)
+                | ToGrantor::Admit(_),
             )
             | Message::Candidate(
                 ToCandidate::Granted(_)
@@ -71,7 +72,8 @@ impl Authority {
                 | ToAsker::Accepted(_)
                 | ToAsker::Rests(_)
                 | ToAsker::Ready(_)
-                | ToAsker::Changed(_),
+                | ToAsker::Changed(_)
+                | ToAsker::Admission(_),
             ) => false,
         }
     }
