@@ -17,10 +17,10 @@
 //!   and heard nothing.* A second process with an empty directory is started under the name of a
 //!   member that serves.
 //! - 4.3: *A quorum agrees.* c is cut off from a alone, and serves with b.
-//! - 4.4: *One objection is enough.* b hears c, and a quorum of the five others does not.
+//! - 4.4: *A single objection is enough.* b hears c, and a quorum of the five others does not.
 //! - 4.5: *A member is replaced at most once a pause.* A disk that loses everything at each start
 //!   would wedge the members again and again.
-//! - 4.6: *Of two blanks with one name none is let in.* Only an operator knows which one is meant.
+//! - 4.6: *Two blanks with one name wait.* Only an operator knows which one is meant.
 //! - 4.7: *A replacement that fails is tried again.* The round of a ends, as b starts: without
 //!   another round c stays outside for ever.
 

@@ -322,3 +322,17 @@ fn members_of_settings_let_nobody_in() {
 fn one_replaces_among(s: &Story, members: &[&str]) -> bool {
     members.iter().any(|who| replaces(s, who))
 }
+
+/// A blank with the setting asks members without it.
+#[test]
+fn manual_members_replace_nobody() {
+    let mut s = grown();
+    for _ in 0..40 {
+        for member in ["a", "b", "d"] {
+            assert_eq!(second_asks(&mut s, member), Some(Hindrance::Manual));
+        }
+        s.actors.remove("c");
+        s.run(ms(500));
+    }
+    assert!(!one_replaces(&s));
+}
