@@ -155,7 +155,11 @@ impl fmt::Display for Hindrance {
             ),
             Self::Busy => f.write_str("another change of members runs, or the member starts"),
             Self::Few { without } => {
-                write!(f, "a quorum of members must agree, and {} do not", List(without, ", "))
+                write!(
+                    f,
+                    "a quorum of members must agree, without {} there is none",
+                    List(without, ", ")
+                )
             }
         }
     }

@@ -502,7 +502,11 @@ impl Grantor {
             return self.ask_to_be_let_in(now, out);
         }
         let is_former = self.votes.vote.is_barred();
-        let why = if is_former { Hindrance::Former } else { Hindrance::Manual };
+        let why = match into.position(&self.who.name) {
+            _ if is_former => Hindrance::Former,
+            Some(_) => Hindrance::Manual,
+            None => Hindrance::NotMember,
+        };
         self.tell_outside(now, alloc::vec![(self.who.name.clone(), why)], out);
     }
 
