@@ -115,7 +115,7 @@ fn lost_member_is_replaced_alone() {
     s.lose_disk("c");
     s.run(SILENCE - ms(100));
     assert!(!one_replaces(&s) && is_told(&s, "c", |why| matches!(why, Hindrance::Silent { .. })));
-    s.run(ms(2_000));
+    s.run(ms(4_000));
     assert!(has_entered(&s, "c", 2), "{:?}", s.events("c"));
     assert_eq!(s.fence("p"), fence);
     let replacing = ["a", "b", "d"].iter().filter(|who| replaces(&s, who)).count();
@@ -166,7 +166,7 @@ fn replaced_memory_finds_objections() {
     let mut s = healing();
     let former = instance(&mut s, "c");
     s.lose_disk("c");
-    s.run(ms(4_000));
+    s.run(ms(6_000));
     assert!(has_entered(&s, "c", 2));
     let host = HostPort::from(address("c"));
     let admit = Admit { start: at(1), name: name("c"), instance: former, host };
@@ -225,7 +225,7 @@ fn single_objection_is_enough() {
 fn replacements_have_a_pause() {
     let mut s = healing();
     s.lose_disk("c");
-    s.run(ms(4_000));
+    s.run(ms(6_000));
     assert!(has_entered(&s, "c", 2));
     s.lose_disk("c");
     s.run(PAUSE / 2);
