@@ -14,9 +14,9 @@ use tenure::driver::{Backend, Machine, Repeats};
 use tenure::{AtMostOne, clock};
 use tenure_core::nerio::wire::{Dropped, Envelope, open, recipient};
 use tenure_core::nerio::{
-    ChangeError, ChangeState, Changed, Checked, Command, Extra, Inc, List, Membership, Message,
-    Nerio, Order, Ordered, OwnEvent, Passed, Question, QuorumTimestamp, Record, Sender, Start, To,
-    ToAsker, ToGrantor, Who,
+    Admission, Admit, ChangeError, ChangeState, Changed, Checked, Command, Extra, Hindrance, Inc,
+    List, Membership, Message, Nerio, Order, Ordered, OwnEvent, Passed, Question, QuorumTimestamp,
+    Record, Sender, Start, To, ToAsker, ToGrantor, Who,
 };
 use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
 use tokio::sync::broadcast;
@@ -30,7 +30,7 @@ use crate::key_trouble::KeyTroubles;
 use crate::lasting_troubles::LastingTroubles;
 use crate::log;
 use crate::notice::Notice;
-use crate::orders::{is_order, obeys_unsealed};
+use crate::orders::{is_loopback, is_order, obeys_unsealed};
 use crate::outbox::Outbox;
 use crate::places::{LookUpResult, Places, receives};
 use crate::request::Ask;
@@ -255,6 +255,7 @@ impl<T: Transport> Wire<T> {
             Message::Grantor(ToGrantor::Change(change)) => {
                 !(has_near_hosts(&change.what) && obeys())
             }
+            Message::Grantor(ToGrantor::Admit(admit)) => !(is_loopback(&admit.host) && obeys()),
             // The core ignores orders for other epochs.
             order => is_order(order) && self.number(from.epoch).is_some() && !obeys(),
         }
@@ -272,6 +273,11 @@ impl<T: Transport> Wire<T> {
                 let state = ChangeState::Refused(ChangeError::Unsealed);
                 let (start, number) = (change.start, change.number);
                 Message::from(Changed { asker, start, number, state })
+            }
+            Message::Grantor(ToGrantor::Admit(Admit { start, name, instance, .. })) => {
+                self.counters.drop_for("unsealed_change");
+                let hindrance = Some(Hindrance::Unsealed);
+                Message::from(Admission { asker, start, name, instance, hindrance })
             }
             _ => return self.counters.drop_for("unsealed_order"),
         };

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::Time;
 use tenure_core::nerio::OwnEvent;
+use tenure_core::{NodeName, Time};
 
 use crate::notice::{KeyTrouble, Notice};
 
@@ -26,6 +26,8 @@ pub(crate) struct LastingTroubles {
     elsewhere: Option<Notice>,
     /// Notice that the leaders of this node have no spare member.
     no_spare: Option<Notice>,
+    /// Notices about nodes with empty directories that wait to be let in, by their names.
+    awaited: BTreeMap<NodeName, Notice>,
 }
 
 #[derive(Debug)]
@@ -55,6 +57,7 @@ impl LastingTroubles {
             heard: BTreeMap::new(),
             elsewhere: None,
             no_spare: None,
+            awaited: BTreeMap::new(),
         }
     }
 
@@ -65,6 +68,15 @@ impl LastingTroubles {
                 return self.no_spare = Some(notice.clone());
             }
             Notice::Protocol { event: OwnEvent::SpareAgain, .. } => return self.no_spare = None,
+            Notice::Protocol { event: OwnEvent::Awaited { name, .. }, .. } => {
+                return drop(self.awaited.insert(name.clone(), notice.clone()));
+            }
+            Notice::Protocol { event: OwnEvent::AwaitedNoMore { name }, .. } => {
+                return drop(self.awaited.remove(name));
+            }
+            Notice::Protocol { event: OwnEvent::Entered { .. }, .. } => {
+                return self.awaited.clear();
+            }
             Notice::Mismatch { address, is_member, .. } => {
                 (Kind::Configuration, *address, *is_member)
             }
@@ -110,7 +122,8 @@ impl LastingTroubles {
         self.heard.retain(|_, heard| now.since(heard.at) <= lately);
         let heard = self.heard.values().map(|heard| heard.notice.clone());
         let no_spare = self.no_spare.clone().filter(|_| leads);
-        self.elsewhere.clone().into_iter().chain(heard).chain(no_spare)
+        let awaited = self.awaited.values().cloned();
+        self.elsewhere.clone().into_iter().chain(heard).chain(no_spare).chain(awaited)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Log lines of a node: each change of state once, never a line for each datagram.
 
 use tenure::driver::{NOTICES, Repeats};
-use tenure_core::nerio::OwnEvent;
+use tenure_core::nerio::{Hindrance, OwnEvent};
 use tenure_core::{ElectionName, NodeName, Time};
 
 use crate::notice::Notice;
@@ -18,7 +18,11 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
         repeats.forget(UNRESOLVED, member.as_str());
     }
     if let Some((kind, about)) = lasting(notice) {
-        let compared = if same { String::new() } else { notice.to_string() };
+        let compared = match notice {
+            _ if same => String::new(),
+            Notice::Protocol { event: OwnEvent::Awaited { why, .. }, .. } => reasons(why),
+            _ => notice.to_string(),
+        };
         if !repeats.is_new(now, kind, &about, &compared) {
             return false;
         }
@@ -33,6 +37,8 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
                 | OwnEvent::DiskMended
                 | OwnEvent::SpareAgain
                 | OwnEvent::Changing { .. }
+                | OwnEvent::AwaitedNoMore { .. }
+                | OwnEvent::Replacing { .. }
                 | OwnEvent::Wedged { .. }
                 | OwnEvent::Decided { .. }
                 | OwnEvent::Entered { .. },
@@ -48,6 +54,12 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
         _ => tracing::warn!(target: NOTICES, "{notice}"),
     }
     true
+}
+
+/// The reasons without their numbers, which differ each time.
+fn reasons(why: &[(NodeName, Hindrance)]) -> String {
+    let digits = |text: String| text.replace(|letter: char| letter.is_ascii_digit(), "");
+    why.iter().map(|(by, why)| format!("{by}: {};", digits(why.to_string()))).collect()
 }
 
 const UNRESOLVED: &str = "unresolved";
@@ -108,6 +120,8 @@ fn lasting_event(
         OwnEvent::OldMemory { member, by } => Some(("old memory", format!("{member} {by}"))),
         OwnEvent::OtherDocument { by, .. } => Some(("other document", by.to_string())),
         OwnEvent::UnreadableDocument { by, .. } => Some(("unreadable document", by.to_string())),
+        OwnEvent::Awaited { name, .. } => Some(("awaited", name.to_string())),
+        OwnEvent::ReplacementFailed { name, .. } => Some(("replacement", name.to_string())),
         // The core emits each of these once.
         OwnEvent::Stamped { .. }
         | OwnEvent::Held { .. }
@@ -131,6 +145,8 @@ fn lasting_event(
         | OwnEvent::DiskMended
         | OwnEvent::Epochs(_)
         | OwnEvent::Changing { .. }
+        | OwnEvent::AwaitedNoMore { .. }
+        | OwnEvent::Replacing { .. }
         | OwnEvent::Wedged { .. }
         | OwnEvent::Decided { .. }
         | OwnEvent::JoinWaits { .. }

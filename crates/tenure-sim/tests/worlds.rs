@@ -53,6 +53,23 @@ fn changing_members_violate_nothing() {
     assert!(lost > 0, "no directory lost");
 }
 
+/// The members of these worlds replace lost directories by themselves. `TESTS_LONG` plays more.
+#[test]
+fn lost_members_return_without_operators() {
+    let long = std::env::var_os("TESTS_LONG").is_some();
+    let number = if long { 2_000 } else { 8 };
+    let heals = |seed: &u64| Worlds::default().plan(*seed).config().replace.is_some();
+    let seeds = (1..1_000_000).filter(heals).take(number);
+    let (mut begun, mut events) = (0, 0);
+    for seed in seeds {
+        let found = suite::assert_none(&suite::worlds(Worlds::default(), seed, 1));
+        begun += found.counts.own.replacing;
+        events += found.events;
+    }
+    assert!(begun > number as u64 / 4, "members began {begun} replacements in {number} worlds");
+    eprintln!("{number} worlds, {events} events, {begun} replacements begun");
+}
+
 /// Clocks beyond the bound are outside the model: leaders may overlap, and fences hold.
 #[test]
 fn fences_hold_beyond_the_bound() {

@@ -45,12 +45,40 @@ fn lost_directories_are_replaced() {
         stage.kill(lost);
         fs::remove_dir_all(stage.path(&format!("state-{lost}"))).unwrap();
         stage.node(lost, &[]);
+        let waits = format!("its setting replace is manual. Run `tenure members replace {lost}`");
+        stage.says(lost, &waits);
+        let warning = stage.status(lost)["warning"].to_string();
+        assert!(warning.contains(&waits), "{warning}");
         let said = stage.change(&["replace", lost, "--json"]);
         let told: Value = serde_json::from_str(&said).unwrap();
         assert_eq!(told, json!({"name": lost, "change": "replaced", "epoch": epoch}));
         stage.serve(epoch, &["a", "b", "c", "d"]);
         stage.leads_on();
     }
+    stage.renews();
+}
+
+/// The members replace a lost directory without an operator, while the leader leads on.
+#[test]
+fn lost_directory_is_replaced_alone() {
+    let more = "replace = \"auto\"\nlease-max = \"12s\"";
+    let mut stage = Stage::with(["a", "b", "c", "d"], more);
+    stage.node("d", &[]);
+    stage.change(&["add", &stage.with_address("d")]);
+    stage.change(&["remove", "d"]);
+    stage.serve(2, &["a", "b", "c"]);
+    stage.stop("d");
+    stage.kill("c");
+    fs::remove_dir_all(stage.path("state-c")).unwrap();
+    stage.node("c", &[]);
+    for node in ["c", "a"] {
+        stage.says(node, "c has an empty directory, and waits to be let in");
+        stage.says(node, "the process with the earlier directory has been silent for");
+    }
+    stage.serve(3, &["a", "b", "c"]);
+    stage.leads_on();
+    // Without b each quorum has c.
+    stage.stop("b");
     stage.renews();
 }
 

@@ -35,9 +35,14 @@ impl Stage {
     /// The members a, b and c, and the leader `one`. The settings list all `names`, because a node
     /// that is added must find itself in its list.
     pub(crate) fn new<const N: usize>(names: [&'static str; N]) -> Self {
+        Self::with(names, "")
+    }
+
+    /// The same, with more lines in the settings.
+    pub(crate) fn with<const N: usize>(names: [&'static str; N], more: &str) -> Self {
         let lease = LEASE.as_secs();
         let settings =
-            format!("election = \"billing\"\nlease = \"{lease}s\"\nround-trip = \"100ms\"");
+            format!("election = \"billing\"\nlease = \"{lease}s\"\nround-trip = \"100ms\"\n{more}");
         let cluster = Cluster::new(env!("CARGO_BIN_EXE_tenure"), names, &settings);
         let mut stage = Self { cluster, fence: 0 };
         let first = stage.first_members();

@@ -8,7 +8,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::body::{Refusal, fmt_fence};
-use super::epoch::{DocumentError, Membership, SeatChange};
+use super::epoch::{ChangeError, DocumentError, Hindrance, Membership, SeatChange};
 use super::identity::Who;
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
@@ -168,6 +168,30 @@ pub enum OwnEvent {
         what: SeatChange,
         by: NodeName,
         from: SocketAddr,
+    },
+    /// A node with an empty directory, maybe this one, asks for the place of the member with its
+    /// name, and the members do not let it in, or not yet. Emitted when the reasons change.
+    Awaited {
+        name: NodeName,
+        /// Members that do not agree, with their reasons.
+        why: Vec<(NodeName, Hindrance)>,
+        /// Time of the spans in these reasons, on this node's clock.
+        at: Time,
+    },
+    /// No node asks for the place of this member any more.
+    AwaitedNoMore {
+        name: NodeName,
+    },
+    /// This grantor begins by itself to replace the memory of a member, which a quorum of members
+    /// has not heard, by that of the node at `address`.
+    Replacing {
+        name: NodeName,
+        address: SocketAddr,
+    },
+    /// The members refused this grantor's replacement of a member.
+    ReplacementFailed {
+        name: NodeName,
+        error: ChangeError,
     },
     /// This grantor has accepted the members of the next epoch. The grantor, and each later process
     /// on its memory, grants nothing until it has entered that epoch.
@@ -342,6 +366,7 @@ impl OwnEvent {
                 if silent.len() == 1 { "does" } else { "do" },
                 if silent.len() == 1 { "it" } else { "them" }
             ),
+            (Self::Awaited { name, why, at }, _) => awaited(name, why, now.since(*at), f),
             (Self::Granted { to }, Some(election)) => write!(f, "{election} granted to {to}"),
             (Self::Freed { by }, Some(election)) => write!(f, "{election} given up by {by}"),
             _ => write!(f, "{self}"),
@@ -436,6 +461,10 @@ impl fmt::Display for OwnEvent {
             }
             Self::Epochs(_)
             | Self::Changing { .. }
+            | Self::Awaited { .. }
+            | Self::AwaitedNoMore { .. }
+            | Self::Replacing { .. }
+            | Self::ReplacementFailed { .. }
             | Self::Wedged { .. }
             | Self::Decided { .. }
             | Self::JoinWaits { .. }
@@ -459,6 +488,18 @@ impl OwnEvent {
             Self::Changing { what, by, from } => {
                 write!(f, "begins a change of members: {what}, for {by} at {from}")
             }
+            Self::Awaited { name, why, .. } => awaited(name, why, Duration::ZERO, f),
+            Self::AwaitedNoMore { name } => {
+                write!(f, "no node asks for the place of {name} any more")
+            }
+            Self::Replacing { name, address } => write!(
+                f,
+                "replaces the directory of {name}, which a quorum of members has not heard, by \
+                 that of the node at {address}"
+            ),
+            Self::ReplacementFailed { name, error } => {
+                write!(f, "cannot replace the directory of {name}: {error}")
+            }
             Self::Wedged { next } => {
                 write!(f, "grants nothing until it has entered epoch {next}")
             }
@@ -481,6 +522,25 @@ impl OwnEvent {
             Self::UnreadableDocument { by, .. } => write!(f, "cannot read the document of {by}"),
             _ => Ok(()),
         }
+    }
+}
+
+/// Writes the sentence of [`OwnEvent::Awaited`], `passed` after the event.
+fn awaited(
+    name: &NodeName,
+    why: &[(NodeName, Hindrance)],
+    passed: Duration,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    write!(f, "{name} has an empty directory, and waits to be let in")?;
+    let mut separator = ": ";
+    for (by, why) in why {
+        write!(f, "{separator}{by}: {}", why.after(passed))?;
+        separator = "; ";
+    }
+    match why.iter().all(|(_, why)| *why == Hindrance::Manual) {
+        true => write!(f, ". Run `tenure members replace {name}`"),
+        false => Ok(()),
     }
 }
 

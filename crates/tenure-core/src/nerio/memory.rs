@@ -188,12 +188,13 @@ impl EpochStanding {
         Ok(Vote { promised, accepted })
     }
 
-    /// Merges a vote in this epoch, if the memory is in it.
+    /// Merges a vote in this epoch, if the memory is in it. A blank that was named in an epoch, and
+    /// replaced before it entered, is barred.
     fn add(&mut self, epoch: EpochId, record: &Vote<Document>) {
-        if let Self::Member { document, vote, .. } = self
-            && document.id() == epoch
-        {
-            vote.merge(record);
+        match self {
+            Self::Member { document, vote, .. } if document.id() == epoch => vote.merge(record),
+            Self::Blank { vote, .. } if record.is_barred() => vote.merge(record),
+            Self::Blank { .. } | Self::Member { .. } => {}
         }
     }
 }

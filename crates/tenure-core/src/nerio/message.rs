@@ -8,8 +8,8 @@ use super::body::{
     Remainder, Request, State, Verify, WordAndName, fmt_fence,
 };
 use super::epoch::{
-    Accept, Accepted, Change, Changed, Current, Decided, DocumentPart, DocumentRead, EpochId,
-    Prepare, Promise, Ready, ReadyRead, Rests, RestsRead, Where,
+    Accept, Accepted, Admission, Admit, Change, Changed, Current, Decided, DocumentPart,
+    DocumentRead, EpochId, Prepare, Promise, Ready, ReadyRead, Rests, RestsRead, Where,
 };
 use super::identity::Who;
 use super::inventory::{Candidates, CandidatesHere, Elections, ElectionsHere};
@@ -79,6 +79,8 @@ pub enum ToGrantor {
     ReadyRead(ReadyRead),
     /// Operator to grantor: change the members.
     Change(Change),
+    /// Grantor without memory, or member for it, to grantor: let this memory in.
+    Admit(Admit),
 }
 
 /// A message for a candidate.
@@ -127,6 +129,8 @@ pub enum ToAsker {
     Ready(Ready),
     /// Grantor to operator: the state of the change of members.
     Changed(Changed),
+    /// Grantor to grantor: whether the memory may be let in.
+    Admission(Admission),
 }
 
 /// Each body becomes the message that carries it.
@@ -142,10 +146,10 @@ macro_rules! carried {
 
 carried! {
     Grantor(ToGrantor): Request Release Leaving Query List Elections Candidates Order FenceRead
-        Where DocumentRead Prepare Accept RestsRead Decided ReadyRead Change;
+        Where DocumentRead Prepare Accept RestsRead Decided ReadyRead Change Admit;
     Candidate(ToCandidate): Granted Refused Released StepDown Verify;
     Asker(ToAsker): Remainder State FenceSeen Listed ElectionsHere CandidatesHere Ordered
-        Current DocumentPart Promise Accepted Rests Ready Changed;
+        Current DocumentPart Promise Accepted Rests Ready Changed Admission;
 }
 
 impl Message {
@@ -165,7 +169,8 @@ impl Message {
                 | ToGrantor::RestsRead(_)
                 | ToGrantor::Decided(_)
                 | ToGrantor::ReadyRead(_)
-                | ToGrantor::Change(_),
+                | ToGrantor::Change(_)
+                | ToGrantor::Admit(_),
             )
             | Self::Asker(
                 ToAsker::Current(_)
@@ -174,7 +179,8 @@ impl Message {
                 | ToAsker::Accepted(_)
                 | ToAsker::Rests(_)
                 | ToAsker::Ready(_)
-                | ToAsker::Changed(_),
+                | ToAsker::Changed(_)
+                | ToAsker::Admission(_),
             ) => false,
             Self::Grantor(_) | Self::Candidate(_) | Self::Asker(_) => true,
         }
@@ -197,6 +203,7 @@ impl ToGrantor {
             Self::Where(m) => m.start,
             Self::DocumentRead(m) => m.start,
             Self::Change(m) => m.start,
+            Self::Admit(m) => m.start,
             Self::Prepare(_)
             | Self::Accept(_)
             | Self::RestsRead(_)
@@ -247,6 +254,7 @@ impl fmt::Display for ToGrantor {
             Self::Decided(m) => write!(f, "{m}"),
             Self::ReadyRead(m) => write!(f, "{m}"),
             Self::Change(m) => write!(f, "{m}"),
+            Self::Admit(m) => write!(f, "{m}"),
         }
     }
 }
@@ -312,6 +320,7 @@ impl fmt::Display for ToAsker {
             Self::Rests(m) => write!(f, "{m}"),
             Self::Ready(m) => write!(f, "{m}"),
             Self::Changed(m) => write!(f, "{m}"),
+            Self::Admission(m) => write!(f, "{m}"),
         }
     }
 }

@@ -132,6 +132,7 @@
 //! | [`Decided`] | grantor, grantors and holders | 10.6 | the epoch that follows |
 //! | [`RestsRead`], [`Rests`] | grantor that enters an epoch, grantor | 10.6 | a page of the leases that may last |
 //! | [`Change`], [`Changed`] | operator, grantor | 10.6 | the change of one member, and its state |
+//! | [`Admit`], [`Admission`] | grantor without memory, member | | its memory, and why it is not let in |
 //!
 //! A message has the type of its recipient: [`ToGrantor`], [`ToCandidate`], or [`ToAsker`] for the
 //! answer to a question. [`wire`] has the format.
@@ -154,6 +155,8 @@
 //! | a lost part of a document | as a lost renewal, five times | later messages of members name the epoch again |
 //! | a question for the next epoch | R + [0, R), doubling with each refused ballot, ≤ 30 s | two proposers at once bar each other |
 //! | a wedged grantor's own proposal | 4R, R more for each position, + [0, R) | the proposer may have died |
+//! | a round for a lost member | R, 4R more for each position, + [0, R) | the members take turns |
+//! | another such round | 4R, R more for each position, + [0, R), doubling, ≤ 30 s | two members meet |
 //! | a question for the rests of leases | 20, 50, 100 ms, then R | a leader waits to renew |
 //! | a failed write | 1 s | the record is written again, with or without requests |
 //!
@@ -249,6 +252,9 @@
 //!   grantor names the rest of each grant to the members of the next epoch, which keep other
 //!   candidates out for that time. So a leader keeps leading, with its fence, while the members
 //!   change. A change adds, removes or replaces one member.
+//! - *Lost directories*: if its [settings](Config::replace) say so, a member begins the change that
+//!   replaces a member with a lost directory by itself, once a quorum has heard nothing of the lost
+//!   memory. Safety rests on the wedge alone: the replaced memory may be alive.
 //!
 //! # Not built yet
 //!
@@ -357,13 +363,15 @@ mod words;
 pub use body::*;
 pub use command::{Command, Extra};
 pub use config::{
-    Checked, Config, ConfigError, HostPort, HostPortError, Limits, Member, MemberError, members,
+    AutoReplace, Checked, Config, ConfigError, HostPort, HostPortError, Limits, Member,
+    MemberError, members,
 };
 pub use epoch::{
-    Accept, Accepted, Acceptor, AcceptorState, Change, ChangeError, ChangePhase, ChangeState,
-    Changed, Current, Decided, Document, DocumentError, DocumentPart, DocumentRead, DocumentReader,
-    EpochId, Membership, Missing, NoVote, Origin, Prepare, Promise, PromiseOutcome, ReadOutcome,
-    Ready, ReadyRead, Rests, RestsRead, Seat, SeatChange, SurvivorsError, Unready, Where,
+    Accept, Accepted, Acceptor, AcceptorState, Admission, Admit, Change, ChangeError, ChangePhase,
+    ChangeState, Changed, Current, Decided, Document, DocumentError, DocumentPart, DocumentRead,
+    DocumentReader, EpochId, Hindrance, Membership, Missing, NoVote, Origin, Prepare, Promise,
+    PromiseOutcome, ReadOutcome, Ready, ReadyRead, Rests, RestsRead, Seat, SeatChange,
+    SurvivorsError, Unready, Where,
 };
 pub use event::{Event, Ignored, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};

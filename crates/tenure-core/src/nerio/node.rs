@@ -271,6 +271,9 @@ impl Nerio {
                 grantor.on_ready(now, from, &m, out);
             }),
             ToAsker::Changed(_) => ignore(out, None, Ignored::Unasked),
+            ToAsker::Admission(m) => self.with_asker(m.asker, out, |grantor, out| {
+                grantor.on_admission(now, from, &m, out);
+            }),
         }
     }
 

@@ -16,7 +16,7 @@
 //! Any sender can ask in any name, so questions must not be much shorter than their answers. The
 //! datagram must have [`QUESTION_BYTES`] for each verification, query, fence read, question for a
 //! list (kinds 9, 17, 19), order (21), question for the epoch or its document (25, 27) and question
-//! about the next epoch (29, 31, 33, 36, 38), and [`REQUEST_BYTES`] for each request and each
+//! about the next epoch (29, 31, 33, 36, 38, 40), and [`REQUEST_BYTES`] for each request and each
 //! decision (35). Zeros of kind 255 fill it up; a reader ignores a question without its bytes.
 
 use alloc::vec::Vec;
@@ -243,7 +243,9 @@ const fn least(kind: u8) -> usize {
         // A decision causes a question for its document.
         REQUEST | DECIDED => REQUEST_BYTES,
         VERIFY | QUERY | LIST | FENCE_READ | ELECTIONS | CANDIDATES | ORDER | WHERE
-        | DOCUMENT_READ | PREPARE | ACCEPT | RESTS_READ | READY_READ | CHANGE => QUESTION_BYTES,
+        | DOCUMENT_READ | PREPARE | ACCEPT | RESTS_READ | READY_READ | CHANGE | ADMIT => {
+            QUESTION_BYTES
+        }
         _ => 0,
     }
 }
@@ -312,6 +314,7 @@ const RESTS_READ: u8 = 33;
 const DECIDED: u8 = 35;
 const READY_READ: u8 = 36;
 const CHANGE: u8 = 38;
+const ADMIT: u8 = 40;
 
 kinds! {
     REQUEST => Grantor(ToGrantor::Request),
@@ -350,6 +353,8 @@ kinds! {
     37 => Asker(ToAsker::Ready),
     CHANGE => Grantor(ToGrantor::Change),
     39 => Asker(ToAsker::Changed),
+    ADMIT => Grantor(ToGrantor::Admit),
+    41 => Asker(ToAsker::Admission),
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notic
 
 /// Whether the sender of the message is a grantor with an empty or a lost directory.
 fn is_of_blank(message: Message) -> bool {
-    matches!(message, Message::Grantor(ToGrantor::FenceRead(_)))
+    matches!(message, Message::Grantor(ToGrantor::FenceRead(_) | ToGrantor::Admit(_)))
 }
 
 impl<T: Transport> Wire<T> {

@@ -50,7 +50,8 @@ impl Authority {
                 | ToGrantor::Accept(_)
                 | ToGrantor::RestsRead(_)
                 | ToGrantor::Decided(_)
-                | ToGrantor::ReadyRead(_),
+                | ToGrantor::ReadyRead(_)
+                | ToGrantor::Admit(_),
             )
             | Message::Candidate(
                 ToCandidate::Granted(_)
@@ -71,7 +72,8 @@ impl Authority {
                 | ToAsker::Accepted(_)
                 | ToAsker::Rests(_)
                 | ToAsker::Ready(_)
-                | ToAsker::Changed(_),
+                | ToAsker::Changed(_)
+                | ToAsker::Admission(_),
             ) => false,
         }
     }
@@ -81,9 +83,9 @@ impl Authority {
 mod tests {
     use tenure_core::nerio::epoch::Ballot;
     use tenure_core::nerio::{
-        Accept, Candidates, Change, ChangeState, Changed, Decided, DocumentPart, DocumentRead,
-        Elections, EpochId, FenceRead, Instance, List, Order, Query, ReadyRead, Release, Released,
-        RestsRead, SeatChange, StepDown, Verify, Where, Which,
+        Accept, Admit, Candidates, Change, ChangeState, Changed, Decided, DocumentPart,
+        DocumentRead, Elections, EpochId, FenceRead, HostPort, Instance, List, Order, Query,
+        ReadyRead, Release, Released, RestsRead, SeatChange, StepDown, Verify, Where, Which,
     };
     use tenure_core::{ElectionName, Fence, Time};
 
@@ -221,7 +223,9 @@ mod tests {
         ] {
             assert_eq!(with(rights).may_say(&change), may, "{rights}");
         }
+        let (name, host) = ("c".parse().unwrap(), HostPort::from(([10, 0, 0, 1], 1).into()));
         let of_members = [
+            Message::from(Admit { start, name, instance: Instance(0), host }),
             Message::from(Accept { epoch, ballot, successor: epoch }),
             Message::from(RestsRead { into: epoch, after: None }),
             Message::from(Decided { ballot: None, before: epoch, successor: epoch }),

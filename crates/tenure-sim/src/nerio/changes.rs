@@ -75,10 +75,13 @@ fn add(
 }
 
 /// Time after the storm until the last change has ended. Two members may have barred each other
-/// during the storm, so that both still wait for a long pause.
+/// during the storm, so that both still wait for a long pause. The last lost directory may wait for
+/// its replacement after that.
 fn settles(config: &Checked) -> u64 {
     let pause = config.refresh.saturating_mul(PAUSE).min(PAUSE_MAX);
-    twice(config, pause * 2 + config.refresh * QUESTIONS)
+    let once = twice(config, pause * 2 + config.refresh * QUESTIONS);
+    let waits = config.replace.map(|rule| twice(config, rule.silence * 2 + rule.pause));
+    once + waits.map_or(0, |waits| waits + once)
 }
 
 /// The operator of this node, which asks until the storm ends.

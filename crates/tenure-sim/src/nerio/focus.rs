@@ -1,7 +1,7 @@
 //! The fault on which a world concentrates: with even draws, four unlikely events in a row never
 //! happen.
 
-use tenure_core::nerio::{Config, MemberSet, Quorums};
+use tenure_core::nerio::{AutoReplace, Config, MemberSet, Quorums};
 
 use super::node::NodePlan;
 use super::plan::rates;
@@ -45,6 +45,8 @@ const COPIES: u64 = 0x636f_7079;
 const CHANGE: u64 = 0x6368_616e;
 /// Salt of the draw that makes worlds in which clocks are set back.
 const SET_BACK: u64 = 0x6261_636b;
+/// Salt of the draw that makes worlds whose members replace lost memories by themselves.
+const REPLACES: u64 = 0x6175_746f;
 /// Stream of draws for other events of two memories of one member.
 const ENCOUNTERS: u64 = 4;
 /// Stream of draws for members with missing directories.
@@ -300,6 +302,15 @@ impl Focus {
     /// Whether the members change.
     pub(super) fn changes(self) -> bool {
         self == Self::Change
+    }
+
+    /// The spans of replacements in half of the worlds whose members change: short ones, so that
+    /// members are replaced again and again while other faults happen.
+    pub(super) fn replaces(self, seed: u64, config: &Config) -> Option<AutoReplace> {
+        let draw = mix(seed ^ REPLACES);
+        let silence = if draw.is_multiple_of(4) { config.lease } else { config.lease / 2 };
+        let pause = if draw.is_multiple_of(3) { config.lease * 6 } else { config.lease };
+        (self.changes() && draw.is_multiple_of(2)).then_some(AutoReplace { silence, pause })
     }
 
     /// Whether the members begin with empty directories, and no user confirms a new cluster.

@@ -56,6 +56,7 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     let (members, candidates) = focus.people(&mut rng, members, candidates);
     let mut settings = Draft::draw(&mut rng, members);
     focus.settings(&mut rng, &mut settings.config);
+    settings.config.replace = focus.replaces(seed, &settings.config);
     settings.shortened = focus.shortens(&mut rng);
     let config = &settings.config;
     let unit = nanos(config.lease);

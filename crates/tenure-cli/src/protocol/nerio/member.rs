@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use tenure_core::NodeName;
+use tenure_core::nerio::Config;
 use tenure_nerio::Opening;
 
-use super::{Cluster, EXIT_ON_MISMATCH};
+use super::{AUTO, Cluster, EXIT_ON_MISMATCH, REPLACE};
 use crate::control;
 use crate::failure::{Failure, shell_word};
 use crate::protocol::Layers;
@@ -29,7 +30,14 @@ impl Seat {
         name: NodeName,
     ) -> Result<(Cluster, Self), Failure> {
         let storage = storage(layers)?;
-        let cluster = Cluster::read(layers, Some(&name))?;
+        let mut cluster = Cluster::read(layers, Some(&name))?;
+        let mut config = Config::clone(&cluster.config);
+        let is_auto = layers.required(&REPLACE)? == AUTO;
+        config.replace = is_auto.then(|| config.auto_replace());
+        // Cannot fail: the rest is checked, and every such rule fits.
+        if let Ok(checked) = config.check() {
+            cluster.config = checked;
+        }
         let file = control::node(&cluster.config.cluster, &name);
         let control = control::directory(layers.environment().runtime_directory()).join(file);
         Ok((cluster, Self { name, storage, control }))
@@ -51,7 +59,8 @@ impl Seat {
             }
             return Ok(Some((cluster, seat)));
         }
-        for spec in [&table::STATE.spec, &table::NEW.spec, &table::MEMORY.spec] {
+        let of_members = [&table::STATE.spec, &table::NEW.spec, &table::MEMORY.spec, &REPLACE.spec];
+        for spec in of_members {
             if layers.flags().value_source(spec.name) == Some(ValueSource::CommandLine) {
                 let what = format!("--{} is for a member, and there is no --name", spec.name);
                 let fix = format!("add --name to contend as a member, or remove --{}", spec.name);

@@ -32,7 +32,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Default::{Follows, Nothing, Text};
 use crate::settings::Reach::Everywhere;
-use crate::settings::table::{self, CLUSTER_WIDE, NETWORK, TIMING, plain, span};
+use crate::settings::table::{self, CLUSTER_WIDE, GENERAL, NETWORK, TIMING, plain, span};
 use crate::settings::{Spec, parse};
 
 crate::settings! {
@@ -60,6 +60,11 @@ crate::settings! {
         Follows("a tenth of the lease"), TIMING, parse::duration, span,
         "The longest time for which a leader promises to lead when it answers `tenure verify`; a \
          resignation waits until the promise ends";
+    REPLACE: String = "replace" "HOW" Text, Everywhere, Text("manual"), GENERAL,
+        replace, plain,
+        "manual or auto. After the first change of members, what happens to a member with a lost \
+         state directory: an operator replaces the member, or the other members do once a quorum \
+         has not heard the old process for lease-max, at least 10s. The same on every node";
     EXIT_ON_MISMATCH: bool = "exit-on-mismatch" "" Switch, Everywhere, Text("false"), NETWORK,
         parse::switch, plain,
         "End with 2 when no quorum of nodes has this configuration; a command that keeps asking \
@@ -107,6 +112,7 @@ pub static PROTOCOL: Protocol = Protocol {
         &table::STATE.spec,
         &table::NEW.spec,
         &table::MEMORY.spec,
+        &REPLACE.spec,
     ],
     secrets: &[],
     says: &[
@@ -194,6 +200,18 @@ fn too_long(cluster: &Cluster) -> Option<String> {
 fn check_seal(cluster: &Cluster, election: &ElectionName) -> Result<(), Failure> {
     let checked = tenure_nerio::orders::check(&cluster.config, cluster.key(), election);
     checked.map_err(|why| Failure::new(Exit::Refused, why.to_string(), orders::UNSEALED))
+}
+
+/// The two values of the setting `replace`.
+const REPLACES: [&str; 2] = ["manual", AUTO];
+/// Members replace lost directories by themselves.
+const AUTO: &str = "auto";
+
+fn replace(text: &str) -> Result<String, parse::Refusal> {
+    match REPLACES.contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err(parse::not_one_of(text, "a way to replace members", &REPLACES)),
+    }
 }
 
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]

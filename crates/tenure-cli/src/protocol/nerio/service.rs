@@ -181,7 +181,9 @@ impl Service {
                 self.waits = Some(notice.to_string());
                 return Reaction::Warned;
             }
-            OwnEvent::OldMemory { .. }
+            OwnEvent::Awaited { .. }
+            | OwnEvent::ReplacementFailed { .. }
+            | OwnEvent::OldMemory { .. }
             | OwnEvent::NameContested { .. }
             | OwnEvent::AddressContested { .. } => {
                 failure::warn(&notice.to_string());

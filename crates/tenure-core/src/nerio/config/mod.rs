@@ -14,6 +14,7 @@
 //! | `round_trip`, `refresh` | pauses between questions: a grantor with a shorter `refresh` than |
 //! | | a candidate's forgets the candidate early, which costs time and never safety |
 //! | `verify_max`, `grace`, `kill_margin` | only the leader itself uses them |
+//! | `replace` | a member with it begins a replacement, and counts for one; no safety rests on it |
 //! | `limits` | they bound what this node keeps |
 
 mod check;
@@ -111,7 +112,26 @@ pub struct Config {
     /// work outlives the lease. With a span equal to `grace` the work is killed without being asked
     /// first. Default 100 ms.
     pub kill_margin: Duration,
+    /// Whether the members replace a member whose directory was lost by themselves, in epochs after
+    /// the first change of members. The same on all nodes: a member counts for a replacement only
+    /// with this setting, and a node with an empty directory asks only with it. Default `None`: an
+    /// operator replaces the member. [`Config::auto_replace`] has spans for these settings. (Our
+    /// extension: lost directories.)
+    pub replace: Option<AutoReplace>,
     pub limits: Limits,
+}
+
+/// The spans of replacements without an operator. No safety rests on them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AutoReplace {
+    /// Span for which a quorum of members hears nothing of the lost memory, each on its own clock.
+    /// Short: a node that is started by mistake under the name of a member that is busy, or cut off
+    /// for a moment, takes its place. Long: the cluster is without a spare for longer.
+    pub silence: Duration,
+    /// Least span between two replacements of one member, on the clock of each other member since
+    /// its start. Short: a node that forgets everything at each start, and starts again and again,
+    /// makes the members change again and again.
+    pub pause: Duration,
 }
 
 /// Bounds on what a node keeps, whatever messages arrive. Each bound is at least 1.
@@ -158,6 +178,10 @@ impl Config {
     /// The shortest first lease, unless the lease itself is shorter: a new leader's work has time
     /// to begin before the first renewal.
     const FIRST_MIN: Duration = Duration::from_secs(1);
+    /// The shortest silence before a replacement without an operator.
+    const SILENCE_MIN: Duration = Duration::from_secs(10);
+    /// The pause between two such replacements of one member.
+    const REPLACED_EVERY: Duration = Duration::from_secs(60 * 60);
     /// The shortest pause before a lost renewal is repeated, unless the lease is too short for it.
     const RETRY_MIN: Duration = Duration::from_millis(50);
 
@@ -177,6 +201,7 @@ impl Config {
             verify_max: lease / 10,
             grace: Duration::from_secs(1),
             kill_margin: Duration::from_millis(100),
+            replace: None,
             limits: Limits::default(),
         }
     }
@@ -186,6 +211,16 @@ impl Config {
     #[must_use]
     pub fn with_lease(self, lease: Duration) -> Self {
         Self { lease, delta_max: lease.saturating_mul(2), verify_max: lease / 10, ..self }
+    }
+
+    /// Spans for [`replace`](Self::replace): a silence of `(1 + ρ)·delta_max`, at least 10 s, and a
+    /// pause of an hour. No lease that the lost memory has granted lasts longer than that silence,
+    /// so no leader needs the lost memory any more; and a machine that only stood still for some
+    /// seconds answers within it.
+    #[must_use]
+    pub fn auto_replace(&self) -> AutoReplace {
+        let silence = self.quarantine().max(Self::SILENCE_MIN);
+        AutoReplace { silence, pause: Self::REPLACED_EVERY }
     }
 
     /// δ_first: `max(3R + 2d, 1 s)`, at most the lease. The length of the first lease of a

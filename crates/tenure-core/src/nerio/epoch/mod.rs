@@ -14,6 +14,7 @@
 //! A number such as 2.1.3 names a rule, and T10 names a trace that a simpler rule allows. Comments,
 //! tests and the patches in `mutants/nerio` cite both.
 
+mod admission;
 mod ballots;
 mod change;
 mod confirmation;
@@ -30,6 +31,7 @@ mod vote;
 mod whereabouts;
 mod witnesses;
 
+pub use admission::{Admission, Admit, Hindrance};
 pub use ballots::{
     Accept, Accepted, Acceptor, Decided, Prepare, Promise, PromiseOutcome, Ready, ReadyRead,
     Unready,

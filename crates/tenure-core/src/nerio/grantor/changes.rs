@@ -1,4 +1,5 @@
-//! Changes of members, for which operators ask a grantor.
+//! Changes of members, for which operators ask a grantor, or which it begins by itself
+//! (`admissions.rs`).
 //!
 //! ```text
 //!             memories of the new            a document of the
@@ -38,7 +39,7 @@ const COUNT_AFTER: u32 = 2;
 /// Refresh intervals after which a change is refused, unless a member may have accepted it.
 const PATIENCE: u32 = 16;
 /// Refresh intervals for which the address of a node is remembered.
-const HEARD_FOR: u32 = 8;
+pub(super) const HEARD_FOR: u32 = 8;
 /// Maximum number of addresses that are remembered.
 const HEARD_MAX: usize = 32;
 /// Maximum number of changes whose end is remembered, for repeated questions.
@@ -59,8 +60,9 @@ pub(super) struct Changes {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Running {
     change: Change,
-    /// Sender of the operator's last question.
-    by: Sender,
+    /// Sender of the operator's last question; `None` if the grantor has begun the change by
+    /// itself.
+    by: Option<Sender>,
     since: Time,
     /// `None` once the successor is proposed.
     finding: Option<Finding>,
@@ -98,6 +100,10 @@ impl Changes {
         self.ended.iter().find(|(ended, _)| *ended == number).map(|(_, state)| state)
     }
 
+    pub(super) const fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
     pub(super) fn due(&self) -> Option<Time> {
         Some(self.running.as_ref()?.finding.as_ref()?.again)
     }
@@ -127,7 +133,7 @@ impl Grantor {
         let state = match self.known_change(from, change) {
             Some(known) => known,
             None if change.what == SeatChange::Cancel => self.cancel_change(change.number, out),
-            None => self.begin_change(now, from, change, out).unwrap_or_else(|error| {
+            None => self.begin_change(now, Some(from), change, out).unwrap_or_else(|error| {
                 let state = ChangeState::Refused(error);
                 self.changes.end(change.number, state.clone());
                 state
@@ -145,7 +151,7 @@ impl Grantor {
         if running.change.number != change.number {
             return None;
         }
-        running.by = from.clone();
+        running.by = Some(from.clone());
         running.change.start = change.start;
         Some(self.state_of_change())
     }
@@ -183,19 +189,22 @@ impl Grantor {
         is_withdrawn
     }
 
-    /// Begins a change, and returns its state: a single member may decide at once.
-    fn begin_change(
+    /// Begins a change of an operator, or of this grantor itself, and returns its state: a single
+    /// member may decide at once.
+    pub(super) fn begin_change(
         &mut self,
         now: Time,
-        from: &Sender,
+        operator: Option<&Sender>,
         change: &Change,
         out: &mut Out,
     ) -> Result<ChangeState, ChangeError> {
         self.check_change(change)?;
-        let (what, by, address) = (change.what.brief(), from.who.name.clone(), from.address);
-        emit(out, None, OwnEvent::Changing { what, by, from: address });
+        if let Some(from) = operator {
+            let (what, by, address) = (change.what.brief(), from.who.name.clone(), from.address);
+            emit(out, None, OwnEvent::Changing { what, by, from: address });
+        }
         let finding = Finding { members: BTreeMap::new(), blanks: Vec::new(), again: now };
-        let (number, change, by) = (change.number, change.clone(), from.clone());
+        let (number, change, by) = (change.number, change.clone(), operator.cloned());
         self.changes.running = Some(Running { change, by, since: now, finding: Some(finding) });
         self.on_changes_due(now, out);
         let ended = self.changes.end_of(number).cloned();
@@ -210,8 +219,8 @@ impl Grantor {
             return Err(ChangeError::NoVote { why });
         }
         if let Some(Running { change, by, .. }) = &self.changes.running {
-            let (by, what) = (by.who.name.clone(), change.what.brief());
-            return Err(ChangeError::Running { by, what });
+            let by = by.as_ref().map_or(&self.who.name, |by| &by.who.name).clone();
+            return Err(ChangeError::Running { by, what: change.what.brief() });
         }
         if let Some((_, next)) = &self.votes.vote.accepted {
             let (before, next) = (self.membership.id().number, next.id().number);
@@ -498,19 +507,23 @@ impl Grantor {
     pub(super) fn end_change(&mut self, state: ChangeState, out: &mut Out) {
         let Some(Running { change, by, .. }) = self.changes.running.take() else { return };
         self.changes.end(change.number, state.clone());
-        self.tell_change(&by, &change, state, out);
+        match (by, state) {
+            (Some(by), state) => self.tell_change(&by, &change, state, out),
+            (None, ChangeState::Refused(why)) => self.replacement_failed(&change, why, out),
+            (None, _) => {}
+        }
     }
 }
 
 /// Whether a node that sends from `address` may be at one of these hosts: a name may resolve to it.
-fn may_be_at(hosts: &[HostPort], address: SocketAddr) -> bool {
+pub(super) fn may_be_at(hosts: &[HostPort], address: SocketAddr) -> bool {
     let place = |at: SocketAddr| (at.ip().to_canonical(), at.port());
     let is_it = |host: &HostPort| host.literal().is_none_or(|at| place(at) == place(address));
     hosts.is_empty() || hosts.iter().any(is_it)
 }
 
 /// The first names, as many as an answer has room for.
-fn short(mut names: Vec<NodeName>) -> Vec<NodeName> {
+pub(super) fn short(mut names: Vec<NodeName>) -> Vec<NodeName> {
     names.truncate(Changed::NAMES_MAX);
     names
 }

@@ -120,6 +120,7 @@ impl Grantor {
         out: &mut Out,
     ) {
         self.find(now, from, current, out);
+        self.hear_seat(now, from, current);
         if !from.proved || !current.entered {
             return;
         }
@@ -193,8 +194,9 @@ impl Grantor {
         let seat = into.position(&self.who.name);
         let is_named = seat.is_some_and(|seat| into.instance(seat) == Some(self.instance));
         if self.blank && !is_named {
-            // An operator has to let this memory in.
-            return self.keep(&into);
+            // An operator, or the members, have to let this memory in.
+            self.keep(&into);
+            return self.stay_outside(now, &into, out);
         }
         let (epoch, members) = (id.number, into.names().to_vec());
         emit(out, None, OwnEvent::Decided { epoch, members });
@@ -230,7 +232,7 @@ impl Grantor {
     }
 
     /// Stops granting: the decided epoch does not name this memory.
-    fn leave(&mut self, into: Arc<Membership>, out: &mut Out) {
+    pub(super) fn leave(&mut self, into: Arc<Membership>, out: &mut Out) {
         let (epoch, members) = (into.id().number, into.names().to_vec());
         let replaced = members.contains(&self.who.name);
         self.joining = None;
@@ -366,6 +368,10 @@ impl Grantor {
         };
         let (was_member, served) = (!self.blank, self.phase == Phase::Serving);
         let left = core::mem::replace(&mut self.membership, Arc::clone(&heritage.into));
+        if was_member {
+            self.note_replaced(now, &left);
+        }
+        self.forget_admissions();
         self.before = heritage.inheritance.before().cloned().or(was_member.then_some(left));
         self.forget_epoch(&heritage);
         heritage.again = now;

@@ -43,14 +43,16 @@ impl Grantor {
             }
             _ => (now, BTreeMap::new(), false, None),
         };
-        // While the grantor waits for its own disk, no member is to blame.
-        if now > since && self.memories.is_written() {
+        // While the grantor waits for its own disk, no member is to blame. In a later epoch no
+        // member answers.
+        if now > since && self.memories.is_written() && self.outside().is_none() {
             told = Some(self.tell_missing(&answers, told, out));
         }
         for member in self.others().iter() {
             let read = FenceRead { start: since, instance: self.instance, record: self.records };
             send(out, self.membership.to(member), read);
         }
+        self.ask_to_be_let_in(now, out);
         let again = now.after(self.config.refresh);
         self.phase = Phase::Reading { since, again, answers, news, told };
         // In a cluster of one there is no other member to wait for.

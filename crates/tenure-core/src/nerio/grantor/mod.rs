@@ -4,6 +4,7 @@
 //! arrival and after waiting, and the bounds on elections and waiting requests. `ARCHITECTURE.md`
 //! lists the other files by their decisions.
 
+mod admissions;
 mod changes;
 mod disk;
 mod documents;
@@ -35,6 +36,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
+use self::admissions::Admissions;
 use self::changes::Changes;
 use self::documents::Documents;
 pub(super) use self::election::{ElectionState, Grant, ParkedRequest, holder_rank};
@@ -105,6 +107,7 @@ pub(super) struct Grantor {
     votes: Votes,
     proposals: Proposals,
     changes: Changes,
+    admissions: Admissions,
     joining: Option<Joining>,
     pub(super) inherited: Inherited,
     documents: Documents,
@@ -162,6 +165,7 @@ impl Grantor {
             votes: Votes::new(Vote::NONE),
             proposals: Proposals::default(),
             changes: Changes::default(),
+            admissions: Admissions::default(),
             joining: None,
             inherited: Inherited::default(),
             documents: Documents::default(),
@@ -211,6 +215,7 @@ impl Grantor {
             ToGrantor::Decided(decided) => self.on_decided(now, from, &decided, out),
             ToGrantor::ReadyRead(read) => self.on_ready_read(now, from, &read, out),
             ToGrantor::Change(change) => self.on_change(now, from, &change, out),
+            ToGrantor::Admit(asked) => self.on_admit(now, from, &asked, out),
         }
     }
 
@@ -222,6 +227,7 @@ impl Grantor {
         self.on_hang_due(now, out);
         self.on_vote_due(now, out);
         self.on_documents_due(now, out);
+        self.on_admissions_due(now, out);
         self.on_changes_due(now, out);
         self.on_proposals_due(now, out);
         self.on_joining_due(now, out);
@@ -246,10 +252,12 @@ impl Grantor {
         all.filter(|due| due.at < Time::MAX).min_by_key(|due| due.at)
     }
 
-    /// The deadlines of questions for documents, and for the memories of new members.
-    fn asking_due(&self) -> [Option<Deadline>; 2] {
+    /// The deadlines of questions for documents, for the memories of new members, and for lost
+    /// members.
+    fn asking_due(&self) -> [Option<Deadline>; 3] {
         let document = self.documents.due().map(|at| Timer::ReadDocument.at(at));
-        [document, self.changes.due().map(|at| Timer::Propose.at(at))]
+        let admission = self.admissions_due().map(|at| Timer::Admit.at(at));
+        [document, self.changes.due().map(|at| Timer::Propose.at(at)), admission]
     }
 
     /// The latest epoch that this grantor knows to be decided, or its own.
@@ -258,14 +266,14 @@ impl Grantor {
         joining.or(self.removed.as_ref()).unwrap_or(&self.membership)
     }
 
-    /// The epochs from whose members messages may come: the grantor's own, the next one, and the
-    /// previous one while its leases may last.
+    /// The epochs from whose members messages may come: the grantor's own, the next one, the
+    /// previous one while its leases may last, and for a blank the one to which it wants.
     pub(super) fn epochs(&self) -> impl Iterator<Item = &Arc<Membership>> {
         let proposed = self.proposals.running.as_ref().map(|proposal| &proposal.own);
         let accepted = self.votes.vote.accepted.as_ref().map(|(_, next)| next);
         let latest = Some(self.latest()).filter(|latest| latest.id() != self.membership.id());
         let next = latest.or(proposed).or(accepted);
-        [Some(&self.membership), next, self.before.as_ref()].into_iter().flatten()
+        [Some(&self.membership), next, self.before.as_ref(), self.outside()].into_iter().flatten()
     }
 
     /// Whether the epochs have changed since the last call.

@@ -32,7 +32,7 @@ use crate::name::NodeName;
 use crate::time::{Deadline, Time};
 
 /// The longest pause between two questions, or before a wedged grantor proposes.
-const PAUSE_MAX: Duration = Duration::from_secs(30);
+pub(super) const PAUSE_MAX: Duration = Duration::from_secs(30);
 
 /// A proposal under way.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -121,7 +121,7 @@ impl Grantor {
         }
     }
 
-    fn lot(&mut self, bound: Duration) -> Duration {
+    pub(super) fn lot(&mut self, bound: Duration) -> Duration {
         self.proposals.draws += 1;
         self.draw.span(bound, self.who.name.as_str(), "propose", self.proposals.draws)
     }

@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use super::super::config::Config;
+use super::super::config::{Config, HostPort};
 use super::super::epoch::{
-    Accept, Accepted, Acceptor, AcceptorState, Ballot, Change, ChangeError, ChangeState, Changed,
-    Decided, EpochId, HeldRest, Missing, Prepare, Promise, PromiseOutcome, Ready, ReadyRead,
-    RestBounds, Rests, RestsRead, SeatChange, Unready,
+    Accept, Accepted, Acceptor, AcceptorState, Admission, Admit, Ballot, Change, ChangeError,
+    ChangeState, Changed, Decided, EpochId, HeldRest, Hindrance, Missing, Prepare, Promise,
+    PromiseOutcome, Ready, ReadyRead, RestBounds, Rests, RestsRead, SeatChange, Unready,
 };
 use super::super::identity::{Inc, Instance, Mark, Who};
 use super::super::message::Message;
@@ -109,6 +109,20 @@ fn change() -> Message {
     Message::from(change)
 }
 
+/// The question of a blank at a host with this name.
+fn admit(host: &str, name: NodeName) -> Message {
+    let (start, instance) = (Time::MAX, Instance(u128::MAX));
+    let host: HostPort = alloc::format!("{host}:65535").parse().unwrap();
+    Message::from(Admit { start, name, instance, host })
+}
+
+fn admission() -> Message {
+    let without = alloc::vec![name(); Changed::NAMES_MAX];
+    let hindrance = Some(Hindrance::Few { without });
+    let (start, instance) = (Time::MAX, Instance(u128::MAX));
+    Message::from(Admission { asker: ASKER, start, name: name(), instance, hindrance })
+}
+
 /// Each kind, with the longest names.
 pub(super) fn largest() -> Vec<Message> {
     alloc::vec![
@@ -122,6 +136,8 @@ pub(super) fn largest() -> Vec<Message> {
         ready(),
         change(),
         changed(),
+        admit(&full("h.", 126), name()),
+        admission(),
     ]
 }
 
@@ -139,5 +155,6 @@ pub(super) fn asks() -> Vec<(Message, Vec<Message>)> {
         (Message::from(RestsRead { into, after: None }), alloc::vec![rests(), decided()]),
         (Message::from(ReadyRead { successor }), alloc::vec![ready()]),
         (Message::from(change), alloc::vec![changed()]),
+        (admit("h", NodeName::new("n").unwrap()), alloc::vec![admission()]),
     ]
 }

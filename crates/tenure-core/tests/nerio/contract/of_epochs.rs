@@ -2,9 +2,9 @@
 
 use tenure_core::nerio::epoch::{Ballot, HeldRest, RestBounds};
 use tenure_core::nerio::{
-    Accept, Accepted, Acceptor, AcceptorState, Change, ChangeError, ChangePhase, ChangeState,
-    Changed, Decided, EpochId, HostPort, Instance, Message, Prepare, Promise, PromiseOutcome,
-    Ready, ReadyRead, Rests, RestsRead, SeatChange, Unready,
+    Accept, Accepted, Acceptor, AcceptorState, Admission, Admit, Change, ChangeError, ChangePhase,
+    ChangeState, Changed, Decided, EpochId, Hindrance, HostPort, Instance, Message, Prepare,
+    Promise, PromiseOutcome, Ready, ReadyRead, Rests, RestsRead, SeatChange, Unready,
 };
 use tenure_testkit::Rng;
 
@@ -74,11 +74,23 @@ fn rests(rng: &mut Rng) -> Rests {
     }
 }
 
+fn hindrance(rng: &mut Rng) -> Hindrance {
+    let (span, needed, address) = (span(rng), span(rng), any_address(rng));
+    match rng.within(0..6) {
+        0 => Hindrance::Manual,
+        1 => Hindrance::Two { addresses: [address, any_address(rng)] },
+        2 => Hindrance::Lately { rest: span },
+        3 => Hindrance::Heard { ago: span, needed },
+        4 => Hindrance::Few { without: vec![any_name(rng)] },
+        _ => Hindrance::Elsewhere { address },
+    }
+}
+
 /// A message about the next epoch.
 pub(super) fn anything(rng: &mut Rng) -> Message {
     let (asker, epoch, successor) = (asker(rng), some_epoch(rng), some_epoch(rng));
     let ballot = ballot(rng);
-    match rng.within(0..11) {
+    match rng.within(0..13) {
         0 => Message::from(Prepare { epoch, ballot }),
         1 => {
             let outcome = match flag(rng) {
@@ -104,9 +116,18 @@ pub(super) fn anything(rng: &mut Rng) -> Message {
             let (start, number, what) = (time(rng), number(rng), seat_change(rng));
             Message::from(Change { start, number, what, quorums: None })
         }
-        _ => {
+        10 => {
             let (start, number, state) = (time(rng), number(rng), change_state(rng));
             Message::from(Changed { asker, start, number, state })
+        }
+        11 => {
+            let (start, name, instance) = (time(rng), any_name(rng), instance(rng));
+            Message::from(Admit { start, name, instance, host: any_address(rng).into() })
+        }
+        _ => {
+            let (start, name, instance) = (time(rng), any_name(rng), instance(rng));
+            let hindrance = flag(rng).then(|| hindrance(rng));
+            Message::from(Admission { asker, start, name, instance, hindrance })
         }
     }
 }

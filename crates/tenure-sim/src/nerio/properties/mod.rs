@@ -12,6 +12,7 @@ mod foundings_are_by_all;
 mod grantors_serve;
 mod grants_last;
 mod leaders_are_announced;
+mod lost_members_return;
 mod lost_memories_are_read;
 mod observers_see_what_is;
 mod one_bound_at_a_time;
@@ -89,6 +90,7 @@ crate::checks! {
         LeaderInTheEnd,
         grantors_serve::GrantorsServe,
         changes_end::ChangesEnd,
+        lost_members_return::LostMembersReturn,
         prompt_succession::PromptSuccession,
         DeadlinesPass,
         BoundedMemory,

@@ -47,6 +47,7 @@ crate::tally! {
         edicts,
         /// State directories lost.
         lost_disks,
+        replacing,
         /// State directories of another node.
         foreign_disks,
         /// State directories that were missing.

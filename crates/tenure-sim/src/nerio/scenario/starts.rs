@@ -26,6 +26,10 @@ impl Run<QuorumLeases> {
                 self.spans.add_bare(grantor, SpanKind::Quarantine, context.now, until);
                 Ok(())
             }
+            OwnEvent::Replacing { .. } => {
+                self.counts.own.replacing += 1;
+                Ok(())
+            }
             OwnEvent::Serving => self.tell_own(context, Own::Serves { grantor }),
             OwnEvent::Ignored(_) => self.tell_own(context, Own::Unread { grantor }),
             OwnEvent::Entered { .. } => match disk.kept.durable().standing.document() {

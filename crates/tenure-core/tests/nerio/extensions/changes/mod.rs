@@ -4,6 +4,7 @@
 //! The cluster is a, b, c in epoch 0, whose document is that of the settings. The node d is a
 //! blank: it has an empty directory, and a list of all four.
 
+mod admissions;
 mod answers;
 mod candidates;
 mod entering;

@@ -1,0 +1,182 @@
+//! The question of a node with an empty directory to be let in, in the place of a lost memory, and
+//! the answers of members.
+//!
+//! ```text
+//! blank  ── Admit ──> members            <── Admission ── whether this member agrees
+//! member ── Admit ──> the other members  <── Admission ── a quorum agrees, none objects: change
+//! ```
+//!
+//! A member agrees once it has asked for the lost memory for some time and heard nothing of it. The
+//! answers decide only whether a member begins a change of members. The change itself is voted on
+//! like every other one.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::config::HostPort;
+use super::super::identity::{Inc, Instance};
+use crate::name::NodeName;
+use crate::time::Time;
+use crate::waiting::List;
+
+/// A blank asks a member to be let in; or a member that has heard the blank asks another member
+/// whether it agrees.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Admit {
+    /// Time of the question on the asker's clock.
+    pub start: Time,
+    /// Name of the blank, and of the member whose memory is lost.
+    pub name: NodeName,
+    /// Memory of the blank.
+    pub instance: Instance,
+    /// From the blank: its host in its own settings. From a member: the address of the blank.
+    pub host: HostPort,
+}
+
+/// The answer to [`Admit`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Admission {
+    /// Incarnation that asked.
+    pub asker: Inc,
+    /// Start of the question.
+    pub start: Time,
+    pub name: NodeName,
+    pub instance: Instance,
+    /// The reason why the member does not agree; `None` if it does.
+    pub hindrance: Option<Hindrance>,
+}
+
+/// The reason why the members do not let a blank in by themselves, or not yet.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Hindrance {
+    /// The answering node leaves replacements to operators.
+    Manual,
+    /// No member has the name.
+    NotMember,
+    /// The memory of the blank was that of a member before.
+    Former,
+    /// Two blanks have this name.
+    Two { addresses: [SocketAddr; 2] },
+    /// The blank sends from an address that is neither one of the member nor that of the host that
+    /// the blank names, or the address proves nothing.
+    Elsewhere { address: SocketAddr },
+    /// The cluster has no keys, and other machines could send such a question.
+    Unsealed,
+    /// The member was replaced less than a pause ago.
+    Lately { rest: Duration },
+    /// The lost memory answered within the span for which it must be silent.
+    Heard { ago: Duration, needed: Duration },
+    /// The lost memory has been silent for less than the needed span.
+    Silent { span: Duration, needed: Duration },
+    /// Another change of members is under way, or the answering member has no vote now.
+    Busy,
+    /// Fewer members than a quorum agree; these do not, or have not answered.
+    Few { without: Vec<NodeName> },
+}
+
+impl Hindrance {
+    /// Whether one such answer keeps a member from a replacement. With another reason the member
+    /// only does not count among those that agree.
+    #[must_use]
+    pub const fn is_objection(&self) -> bool {
+        match self {
+            Self::Former
+            | Self::Two { .. }
+            | Self::Lately { .. }
+            | Self::Heard { .. }
+            | Self::Busy => true,
+            Self::Manual
+            | Self::NotMember
+            | Self::Elsewhere { .. }
+            | Self::Unsealed
+            | Self::Silent { .. }
+            | Self::Few { .. } => false,
+        }
+    }
+
+    /// Whether both are the same reason, with different numbers.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        core::mem::discriminant(self) == core::mem::discriminant(other)
+    }
+
+    /// The hindrance `passed` after it was told: silences are longer then, and rests shorter.
+    #[must_use]
+    pub fn after(&self, passed: Duration) -> Self {
+        match self.clone() {
+            Self::Lately { rest } => Self::Lately { rest: rest.saturating_sub(passed) },
+            Self::Heard { ago, needed } => Self::Heard { ago: ago.saturating_add(passed), needed },
+            Self::Silent { span, needed } => {
+                Self::Silent { span: span.saturating_add(passed).min(needed), needed }
+            }
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for Hindrance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Manual => f.write_str("its setting replace is manual"),
+            Self::NotMember => f.write_str("no member has this name: run `tenure members add`"),
+            Self::Former => f.write_str(
+                "the directory is that of a former member: start the node with an empty one",
+            ),
+            Self::Two { addresses: [one, other] } => write!(
+                f,
+                "two nodes of this name have empty directories, at {one} and {other}: stop one of \
+                 them"
+            ),
+            Self::Elsewhere { address } => write!(
+                f,
+                "the node sends from {address}, which is no address of the member, and nothing \
+                 proves another host: run `tenure members replace NAME=HOST:PORT`"
+            ),
+            Self::Unsealed => f.write_str(
+                "the cluster has no keys, and without keys the members can change only if all of \
+                 them are on loopback: give the cluster keys (`tenure keys new`)",
+            ),
+            Self::Lately { rest } => {
+                write!(f, "the member was replaced lately, and can be again in {rest:.1?}")
+            }
+            Self::Heard { ago, needed } => write!(
+                f,
+                "the process with the earlier directory was heard {ago:.1?} ago, and must be \
+                 silent for {needed:.1?}: stop that process, or this node"
+            ),
+            Self::Silent { span, needed } => write!(
+                f,
+                "the process with the earlier directory has been silent for {span:.1?} of \
+                 {needed:.1?}"
+            ),
+            Self::Busy => f.write_str("another change of members runs, or the member starts"),
+            Self::Few { without } => {
+                write!(
+                    f,
+                    "a quorum of members must agree, without {} there is none",
+                    List(without, ", ")
+                )
+            }
+        }
+    }
+}
+
+impl fmt::Display for Admit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "admit {} {} start {}", self.name, self.instance, self.start)
+    }
+}
+
+impl fmt::Display for Admission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, instance, start, .. } = self;
+        match &self.hindrance {
+            None => write!(f, "admission of {name} {instance} start {start}"),
+            Some(why) => write!(f, "no admission of {name} {instance} start {start}: {why}"),
+        }
+    }
+}

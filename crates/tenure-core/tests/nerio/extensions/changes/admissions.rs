@@ -1,0 +1,338 @@
+//! 4: members that replace lost memories by themselves.
+
+use std::time::Duration;
+
+use tenure_core::nerio::{Admission, Admit, AutoReplace, Current, Hindrance, Service, ToGrantor};
+
+use super::*;
+
+const SILENCE: Duration = Duration::from_millis(2_000);
+const PAUSE: Duration = Duration::from_millis(20_000);
+
+/// Members and blanks replace lost memories by themselves from now on.
+fn automatic(config: &mut tenure_core::nerio::Config) {
+    config.replace = Some(AutoReplace { silence: SILENCE, pause: PAUSE });
+}
+
+/// Starts a node with an empty directory, and adds it to the members.
+fn join(s: &mut Story, who: &'static str, number: u64) {
+    let mut whole = config(&["a", "b", "c", who]);
+    automatic(&mut whole);
+    let line = std::mem::replace(&mut s.config, whole.check().unwrap());
+    s.start_empty(who);
+    s.config = line;
+    s.run(ms(300));
+    change_by(s, "a", number, add(who));
+}
+
+/// A cluster of a, b, c and d in epoch 1, whose members replace lost memories; p leads.
+fn healing() -> Story {
+    let mut config = config(&GRANTORS);
+    automatic(&mut config);
+    let mut s = Story::with(config);
+    s.elect("p");
+    join(&mut s, "d", 7);
+    s
+}
+
+/// Lets time pass in slices. Letters from the first to the second node of a pair are lost.
+fn run_without(s: &mut Story, span: Duration, lost: &[(&str, &str)]) {
+    let is_lost = |l: &Letter| lost.iter().any(|(from, to)| l.by == *from && l.to == address(to));
+    for _ in 0..span.as_millis() / 10 {
+        s.pass(ms(10));
+        for _ in 0..10_000 {
+            s.letters.retain(|letter| !is_lost(letter));
+            if s.letters.is_empty() {
+                break;
+            }
+            let letter = s.letters.remove(0);
+            s.put(&letter);
+        }
+    }
+}
+
+/// A second node with the name of c at the address of z, which the members recognize by its key.
+fn second_c(s: &Story) -> Sender {
+    let who = Who { name: name("c"), inc: Inc(5) };
+    Sender { who, address: address("z"), proved: true, epoch: zero(s) }
+}
+
+/// The question of that node, to a member.
+fn second_asks(s: &mut Story, to: &'static str) -> Option<Hindrance> {
+    let (from, start) = (second_c(s), s.now(to));
+    let host = HostPort::from(address("z"));
+    let admit = Admit { start, name: name("c"), instance: Instance(5), host };
+    hindrance(&s.tell_as(&from, to, admit.into()))
+}
+
+/// The answer of that node to a member that asks for its memory.
+fn second_answers(s: &mut Story, to: &'static str) {
+    let answer = Current {
+        asker: s.who(to).inc,
+        start: at(1),
+        epoch: EpochId { number: 0, digest: 7 },
+        founding: 7,
+        before: EpochId::NONE,
+        instance: Instance(5),
+        entered: false,
+        service: Service::Starting,
+        length: 0,
+    };
+    let from = second_c(s);
+    s.tell_as(&from, to, answer.into());
+}
+
+/// The hindrance in an answer.
+fn hindrance(effects: &[Effect]) -> Option<Hindrance> {
+    let admission = sent(effects).find_map(|message| match message {
+        Message::Asker(ToAsker::Admission(admission)) => Some(admission.clone()),
+        _ => None,
+    });
+    let Admission { hindrance, .. } = admission.expect("an answer");
+    hindrance
+}
+
+fn replaces(s: &Story, who: &str) -> bool {
+    emitted_by(s, who, |event| matches!(event, OwnEvent::Replacing { .. }))
+}
+
+fn one_replaces(s: &Story) -> bool {
+    ["a", "b", "d"].iter().any(|who| replaces(s, who))
+}
+
+fn is_told(s: &Story, who: &str, is_it: impl Fn(&Hindrance) -> bool) -> bool {
+    emitted_by(s, who, |event| match event {
+        OwnEvent::Awaited { why, .. } => why.iter().any(|(_, why)| is_it(why)),
+        _ => false,
+    })
+}
+
+/// c loses its directory, and is a member again without an operator, while p leads on.
+#[test]
+fn lost_member_is_replaced_alone() {
+    let mut s = healing();
+    let fence = s.fence("p");
+    s.lose_disk("c");
+    s.run(SILENCE - ms(100));
+    assert!(!one_replaces(&s) && is_told(&s, "c", |why| matches!(why, Hindrance::Silent { .. })));
+    s.run(ms(4_000));
+    assert!(has_entered(&s, "c", 2), "{:?}", s.events("c"));
+    assert_eq!(s.fence("p"), fence);
+    let replacing = ["a", "b", "d"].iter().filter(|who| replaces(&s, who)).count();
+    assert_eq!(replacing, 1, "members take turns");
+    s.run(ms(30_000));
+    assert!(!has_entered(&s, "a", 3), "nothing else is awaited");
+}
+
+/// Without the setting an operator replaces the member, and the waiting node says so.
+#[test]
+fn manual_member_waits() {
+    let mut s = grown();
+    s.lose_disk("c");
+    s.run(ms(60_000));
+    assert!(!emitted_by(&s, "a", |event| matches!(event, OwnEvent::Awaited { .. })));
+    assert!(!has_entered(&s, "a", 2) && is_told(&s, "c", |why| *why == Hindrance::Manual));
+    change_by(&mut s, "b", 8, replace("c"));
+    assert!(has_entered(&s, "c", 2));
+}
+
+/// 4.1: d is named in epoch 1, and replaced in epoch 2 before it has entered.
+#[test]
+fn named_memory_asks_no_more() {
+    let mut s = Story::new();
+    let mut whole = config(&["a", "b", "c", "d"]);
+    automatic(&mut whole);
+    s.config = whole.check().unwrap();
+    s.start_empty("d");
+    s.drop_all();
+    let one = successor(&mut s, &["a", "b", "c", "d"]);
+    decide(&mut s, "a", "d", Some(ballot(1)), &one);
+    let mut two = Document { number: 2, before: one.id(), ..one };
+    two.seats[3].instance = Some(Instance(5));
+    decide(&mut s, "a", "d", Some(ballot(1)), &two);
+    assert!(emitted_by(&s, "d", |event| matches!(event, OwnEvent::Removed { epoch: 2, .. })));
+    s.restart("d");
+    s.drop_all();
+    decide(&mut s, "a", "d", Some(ballot(1)), &two);
+    s.pass(ms(1_000));
+    let is_admit = |l: &Letter| matches!(l.message, Message::Grantor(ToGrantor::Admit(_)));
+    assert!(!s.letters.iter().any(is_admit));
+    assert!(is_told(&s, "d", |why| *why == Hindrance::Former));
+}
+
+/// 4.1: members remember the memory that they have replaced.
+#[test]
+fn replaced_memory_finds_objections() {
+    let mut s = healing();
+    let former = instance(&mut s, "c");
+    s.lose_disk("c");
+    s.run(ms(6_000));
+    assert!(has_entered(&s, "c", 2));
+    let host = HostPort::from(address("c"));
+    let admit = Admit { start: at(1), name: name("c"), instance: former, host };
+    let from = Sender { epoch: zero(&s), ..s.sender("c") };
+    assert_eq!(hindrance(&s.tell_as(&from, "a", admit.into())), Some(Hindrance::Former));
+}
+
+/// 4.2: a second node with the name of c has an empty directory, and c serves.
+#[test]
+fn heard_member_is_not_replaced() {
+    let mut s = healing();
+    for _ in 0..20 {
+        for member in ["a", "b", "d"] {
+            second_asks(&mut s, member);
+        }
+        s.run(ms(500));
+    }
+    assert!(!one_replaces(&s));
+    assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Heard { .. })));
+    let own = second_asks(&mut s, "c");
+    assert_eq!(own, Some(Hindrance::Heard { ago: ms(0), needed: SILENCE }), "c is alive");
+}
+
+/// 4.3: only a has heard of the blank, so only a has asked for the lost memory.
+#[test]
+fn silence_of_one_is_too_little() {
+    let mut s = healing();
+    s.lose_disk("c");
+    let lost = [("c", "b"), ("c", "d")];
+    run_without(&mut s, SILENCE + ms(1_000), &lost);
+    assert!(!one_replaces(&s), "b and d begin to ask");
+    assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Few { .. })));
+    run_without(&mut s, SILENCE * 2, &lost);
+    assert!(replaces(&s, "a"), "{:?}", s.events("a"));
+}
+
+/// 4.4: of five members only b hears c, which serves.
+#[test]
+fn single_objection_is_enough() {
+    let mut s = healing();
+    join(&mut s, "e", 8);
+    let others = ["a", "d", "e"];
+    let lost: Vec<_> = others.iter().flat_map(|who| [("c", *who), (*who, "c")]).collect();
+    for _ in 0..40 {
+        for member in ["a", "b", "d", "e"] {
+            second_asks(&mut s, member);
+        }
+        run_without(&mut s, ms(500), &lost);
+    }
+    assert!(!one_replaces(&s) && !replaces(&s, "e"));
+    assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Heard { .. })), "b says so");
+}
+
+/// 4.5: c loses its directory again at once.
+#[test]
+fn replacements_have_a_pause() {
+    let mut s = healing();
+    s.lose_disk("c");
+    s.run(ms(6_000));
+    assert!(has_entered(&s, "c", 2));
+    s.lose_disk("c");
+    s.run(PAUSE / 2);
+    assert!(!has_entered(&s, "a", 3));
+    assert!(is_told(&s, "c", |why| matches!(why, Hindrance::Lately { .. })));
+    s.run(PAUSE);
+    assert!(has_entered(&s, "c", 3), "{:?}", s.events("c"));
+}
+
+/// 4.6: two nodes with the name of c have empty directories.
+#[test]
+fn two_blanks_wait_for_operators() {
+    let mut s = healing();
+    s.lose_disk("c");
+    for _ in 0..20 {
+        second_asks(&mut s, "a");
+        s.run(ms(500));
+    }
+    assert!(!one_replaces(&s));
+    let mut addresses = [address("c"), address("z")];
+    addresses.sort_unstable();
+    let both = |why: &Hindrance| match why {
+        Hindrance::Two { addresses: found } => {
+            let mut found = *found;
+            found.sort_unstable();
+            found == addresses
+        }
+        _ => false,
+    };
+    assert!(is_told(&s, "a", both));
+    // The second one has ended.
+    s.run(ms(5_000));
+    assert!(has_entered(&s, "c", 2), "{:?}", s.events("a"));
+}
+
+/// The machine of c is lost. A node with its name and key starts elsewhere, and names its host.
+#[test]
+fn moved_member_names_its_host() {
+    let mut s = healing();
+    s.actors.remove("c");
+    for _ in 0..80 {
+        for member in ["a", "b", "d"] {
+            second_asks(&mut s, member);
+            second_answers(&mut s, member);
+        }
+        s.run(ms(100));
+    }
+    assert!(has_entered(&s, "a", 2), "{:?}", s.events("a"));
+    let seats = document(&s, "a").seats;
+    let seat = seats.into_iter().find(|seat| seat.name == name("c")).unwrap();
+    let hosts = vec![HostPort::from(address("z"))];
+    assert_eq!((seat.hosts, seat.instance), (hosts, Some(Instance(5))));
+}
+
+/// Without keys an address shows which member a node is.
+#[test]
+fn unproved_blank_is_refused() {
+    let mut s = healing();
+    let from = Sender { proved: false, ..second_c(&s) };
+    let host = HostPort::from(address("z"));
+    let admit = Admit { start: at(1), name: name("c"), instance: Instance(5), host };
+    let refused = hindrance(&s.tell_as(&from, "a", admit.clone().into()));
+    assert_eq!(refused, Some(Hindrance::Elsewhere { address: address("z") }));
+    // Members ask for others only under their own proof.
+    let stranger = Sender { who: s.who("q"), ..from };
+    assert!(sent(&s.tell_as(&stranger, "a", admit.into())).next().is_none());
+}
+
+/// The name is that of no member, and the question changes nothing.
+#[test]
+fn other_names_are_added_by_operators() {
+    let mut s = healing();
+    let from = Sender { proved: true, ..sender_in(&s, "e", zero(&s)) };
+    let host = HostPort::from(address("e"));
+    let admit = Admit { start: at(1), name: name("e"), instance: Instance(5), host };
+    let refused = hindrance(&s.tell_as(&from, "a", admit.into()));
+    assert_eq!(refused, Some(Hindrance::NotMember));
+    s.run(ms(10_000));
+    assert!(!one_replaces(&s));
+}
+
+/// Epoch 0 names no memories: there a lost memory comes back by itself.
+#[test]
+fn members_of_settings_let_nobody_in() {
+    let mut config = config(&GRANTORS);
+    automatic(&mut config);
+    let mut s = Story::with(config);
+    s.lose_disk("c");
+    s.run(ms(6_000));
+    assert!(!one_replaces_among(&s, &["a", "b"]) && !has_entered(&s, "a", 1));
+    assert!(emitted_by(&s, "c", |event| *event == OwnEvent::Serving));
+}
+
+fn one_replaces_among(s: &Story, members: &[&str]) -> bool {
+    members.iter().any(|who| replaces(s, who))
+}
+
+/// A blank with the setting asks members without it.
+#[test]
+fn manual_members_replace_nobody() {
+    let mut s = grown();
+    for _ in 0..40 {
+        for member in ["a", "b", "d"] {
+            assert_eq!(second_asks(&mut s, member), Some(Hindrance::Manual));
+        }
+        s.actors.remove("c");
+        s.run(ms(500));
+    }
+    assert!(!one_replaces(&s));
+}
