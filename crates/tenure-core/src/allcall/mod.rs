@@ -171,7 +171,7 @@
 //!    come back to it. A leader that stands again announces itself first; a candidate that gave up
 //!    before it stood need not, unless it has answered meanwhile that it is not eligible.
 //! 8. A grant or a renewal takes effect when its process hears its own claim, within H/2 and before
-//!    another live claim. A smaller claim of a leader that is not eligible stops no renewal. After a
+//!    another live claim. A smaller claim of an ineligible leader stops no renewal. After a
 //!    void round a process that does not lead is held off for L + K. A reconnection keeps identity,
 //!    tie-break and round; an initial wait that was interrupted begins anew.
 //! 9. A process has one call and one reply for all its elections, split into parts that each stand

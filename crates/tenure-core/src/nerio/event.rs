@@ -124,8 +124,7 @@ pub enum OwnEvent {
         /// so do not write down its memory.
         strange: Vec<NodeName>,
     },
-    /// No member had a memory, so this grantor wrote the present memories down as those of a
-    /// founding.
+    /// No member had a memory, so this grantor wrote the present ones down as founders.
     Founded,
     /// Others know a later memory of this grantor: its state directory is an old one, or another
     /// process has its name. The grantor no longer grants.

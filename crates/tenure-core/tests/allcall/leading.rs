@@ -93,8 +93,8 @@ fn two_callers_at_once(early: usize) -> Stage {
     stage
 }
 
-/// One leader hears the call of the other, which is beaten and serves out, before each of its own
-/// calls.
+/// A leader hears the call of the other leader, which is beaten and serves out, before each of its
+/// own calls.
 #[test]
 fn beaten_rival_stops_no_renewal() {
     for early in [0, 1] {

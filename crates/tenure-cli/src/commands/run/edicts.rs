@@ -16,7 +16,7 @@ impl<K: Class> Runner<K> {
         if let Some(now) = fence.filter(|now| *now != of) {
             return Answer::Refused {
                 what: format!(
-                    "the leadership of {} with fence {of} is over: it leads {} with fence {now} now",
+                    "the leadership of {} with fence {of} is over: it leads {} with fence {now}",
                     self.settings.id, self.role.part.election
                 ),
                 fix: "end the work that has this fence; CMD of the present leadership has its own \

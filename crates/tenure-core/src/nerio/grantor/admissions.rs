@@ -124,7 +124,7 @@ impl Awaited {
         self.blanks.iter().filter(move |blank| now.since(blank.heard) < span)
     }
 
-    /// Notes a question of a blank. Of two at one address the earlier one is over.
+    /// Notes a question of a blank. The earlier of two at one address is over.
     fn note(&mut self, blank: Blank) {
         let is_same = |known: &&mut Blank| known.instance == blank.instance;
         match self.blanks.iter_mut().find(is_same) {
