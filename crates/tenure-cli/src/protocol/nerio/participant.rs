@@ -200,7 +200,9 @@ fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
     }
     let what = "fewer members serve than an election needs";
     if let Some(why @ (Unsafe::Lost { .. } | Unsafe::OldList(_))) = seen.obstacle(None) {
-        return Failure::new(Exit::Unknown, format!("{what}: {why}"), why.fix());
+        let names: &[_] = if matches!(why, Unsafe::OldList(_)) { &["members"] } else { &[] };
+        let failure = Failure::new(Exit::Unknown, format!("{what}: {why}"), why.fix());
+        return origins.explain(failure, names);
     }
     let silent = seen.members.iter().any(|(name, service)| {
         service.is_none_or(|service| service != nerio::Service::Serving)
