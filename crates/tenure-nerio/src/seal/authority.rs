@@ -84,8 +84,8 @@ mod tests {
     use tenure_core::nerio::epoch::Ballot;
     use tenure_core::nerio::{
         Accept, Admit, Candidates, Change, ChangeState, Changed, Decided, DocumentPart,
-        DocumentRead, Elections, EpochId, FenceRead, HostPort, Instance, List, Order, Query,
-        ReadyRead, Release, Released, RestsRead, SeatChange, StepDown, Verify, Where, Which,
+        DocumentRead, Elections, EpochId, FenceRead, Instance, List, Order, Query, ReadyRead,
+        Release, Released, RestsRead, SeatChange, StepDown, Verify, Where, Which,
     };
     use tenure_core::{ElectionName, Fence, Time};
 
@@ -223,7 +223,7 @@ mod tests {
         ] {
             assert_eq!(with(rights).may_say(&change), may, "{rights}");
         }
-        let (name, host) = ("c".parse().unwrap(), HostPort::from(([10, 0, 0, 1], 1).into()));
+        let (name, host) = ("c".parse().unwrap(), "10.0.0.1:1".parse().unwrap());
         let of_members = [
             Message::from(Admit { start, name, instance: Instance(0), host }),
             Message::from(Accept { epoch, ballot, successor: epoch }),
