@@ -57,7 +57,7 @@ fn changing_members_violate_nothing() {
 #[test]
 fn lost_members_return_without_operators() {
     let long = std::env::var_os("TESTS_LONG").is_some();
-    let number = if long { 2_000 } else { 8 };
+    let number = if long { 400 } else { 8 };
     let heals = |seed: &u64| Worlds::default().plan(*seed).config().replace.is_some();
     let seeds = (1..1_000_000).filter(heals).take(number);
     let (mut begun, mut events) = (0, 0);
