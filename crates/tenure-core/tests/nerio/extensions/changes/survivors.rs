@@ -76,7 +76,7 @@ fn survivors_lead_above_floor() {
     start(&mut s, "c");
     s.run(ms(2_000));
     blank(&mut s, "e");
-    change_by(&mut s, "d", 9, add("e"));
+    change_by(&mut s, "c", 9, add("e"));
     assert!(has_entered(&s, "e", NUMBER + 1) && s.fence("q") == fence);
 }
 
