@@ -114,6 +114,9 @@ fn two_clusters_share_a_table() {
     let one = host.start("one", &run("one", &STRICT, &roles, WORK));
     let more = [&roles[..], &["--brokers", &there]].concat();
     let two = host.start("two", &run("two", &STRICT, &more, WORK));
+    // The topics exist once both lead.
+    one.line("works ", 2);
+    two.line("works ", 2);
     let asks = [&roles[..], &["--other-brokers", &there, "--json"]].concat();
     let observer = host.start("observer", &words("observe", &STRICT, &asks));
     let shows = |observer: &RunningCommand, leaders: [&str; 2], states: [&str; 2]| {

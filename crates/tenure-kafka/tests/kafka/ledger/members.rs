@@ -377,14 +377,14 @@ async fn missing_protocol_is_explained() {
     assert!(said.contains(told), "{said}");
 }
 
-/// Twenty sessions pass without a loss. The client library alone reports twice a second, so that a
+/// Ten sessions pass without a loss. The client library alone reports twice a second, so that a
 /// session of 100 ms would end again and again.
 async fn brief_session_is_kept() {
     let cluster = quick().setting("group.min.session.timeout.ms=100").start().unwrap();
     let mut config = config("brief", "one", 1);
     config.session_timeout = Duration::from_millis(100);
     config.heartbeat_interval = Duration::from_millis(10);
-    let sessions = config.session_timeout * 20;
+    let sessions = config.session_timeout * 10;
     let one = Hand::join(&cluster.addresses(), config, GroupProtocol::Classic).await;
     let kept = async {
         let mut held = false;
