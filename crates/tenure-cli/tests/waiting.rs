@@ -279,7 +279,7 @@ fn unconfirmed_resignation_names_its_wait() {
     );
     let why = "no quorum has confirmed that this candidate gave up: at most for ";
     let told = said.contains(&format!(" yet: {why}"))
-        && said.contains("; nothing heard of b, c; this waits");
+        && said.contains("; nothing heard of b, c; this command waits");
     // On a busy machine CMD may not have ended at that query, or a moment before.
     let early = [" yet: CMD, process ", " yet: the other nodes have not confirmed the resignation"];
     assert!(told || early.iter().any(|early| said.contains(early)), "{said}");

@@ -37,7 +37,7 @@ fn large_answer_breaks_no_link() {
             let reply = line.reply(then(vec![read_all("s/theirs", Pick::First)])).await;
             let Reply::Unknown { why } = &reply else { panic!("{reply}") };
             let limit = "decoded message length too large: found 52";
-            assert!(why.contains("cannot be taken") && why.contains(limit), "{why}");
+            assert!(why.contains("cannot be used") && why.contains(limit), "{why}");
         }
         theirs.ask(create("s/mine", "small", lease)).await;
         let told = line.answer(watch).await;

@@ -84,7 +84,9 @@ fn shorter_lease_is_served_out() {
                 loss = winner.leadership.lost() => panic!("{longer} has the longer lease: {loss}"),
             }
         });
-        assert_eq!(loss.await, Loss::Superseded);
+        // A process that stands still until its lease ends reports the end of the lease.
+        let loss = loss.await;
+        assert!(matches!(loss, Loss::Superseded | Loss::Expired), "{loss}");
         renewed(&winner.leadership, 2).await;
         for node in [&winner.node, &loser.node, &other] {
             until_alone(node, &longer).await;
