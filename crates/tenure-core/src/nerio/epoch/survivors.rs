@@ -18,8 +18,8 @@
 //!   alone. If c began another memory, the seat of c in the document of d would have no memory.
 //! - 2.12.4: *Grants are void, and the start waits.* p leads by a and b, which are lost, and c has
 //!   granted nothing. Without a wait c elects q.
-//! - 2.12.5: *The floor is in the directories, not in the document.* c has promised fences above the
-//!   floor that d was given, so the operator gives a higher one to both. With the floor in the
+//! - 2.12.5: *The floor is in the directories, not in the document.* c has promised fences above
+//!   the floor that d was given, so the operator gives a higher one to both. With the floor in the
 //!   document, c and d would be in two epochs of one number.
 
 use alloc::vec::Vec;
