@@ -238,8 +238,9 @@ impl Durable {
     }
 
     /// This memory in the epoch of the [survivors](Document::survivors) of its own, with a reserve
-    /// above `floor`. Its grants and its vote are void, and leases of epochs before its own may last
-    /// as long as before. In the epoch already, the memory only gets its reserve above `floor`.
+    /// above `floor`. Its grants and its vote are void, and leases of epochs before its own may
+    /// last as long as before. In the epoch already, the memory only gets its reserve above
+    /// `floor`.
     #[must_use]
     pub fn survived(&self, document: Arc<Document>, floor: Fence) -> Self {
         let inherited = self.inherited;

@@ -76,8 +76,8 @@ pub enum RecoveryError {
     Earlier { path: PathBuf, node: NodeName, found: u64, given: u64 },
     #[error(
         "state directory {path} of node {node} is in epoch {found}, which is later than the \
-         recovered epoch {given}; run the command here without --epoch, and then what it prints for \
-         the others"
+         recovered epoch {given}; run the command here without --epoch, and then what it prints \
+         for the others"
     )]
     Later { path: PathBuf, node: NodeName, found: u64, given: u64 },
     #[error(
@@ -99,8 +99,8 @@ pub enum RecoveryError {
     NoMember { path: PathBuf, epoch: u64, name: NodeName, members: String },
     #[error(
         "no recovery is needed: without {lost} a quorum of epoch {epoch} is left, {left}; start \
-         {left}, and replace each of {lost} by a node with an empty state directory (tenure members \
-         replace); or name all members that never come back"
+         {left}, and replace each of {lost} by a node with an empty state directory (tenure \
+         members replace); or name all members that never come back"
     )]
     Quorum { epoch: u64, left: String, lost: String },
     #[error(
