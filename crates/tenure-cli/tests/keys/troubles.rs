@@ -101,7 +101,8 @@ fn both_sides_report_exchanged_members() {
         told.iter().all(|told| fleet.log("web").contains(told))
     });
     for (own, meant, at) in [("a", "b", &b), ("b", "a", &a)] {
-        let told = format!(" sends to {own} a message for {meant}, and members here has {meant} at {at}");
+        let told =
+            format!(" sends to {own} a message for {meant}, and members here has {meant} at {at}");
         until("a member says what is not for it", || {
             fleet.log(own).contains(&told) && warned(&fleet, own).contains(&told)
         });
