@@ -48,8 +48,8 @@ impl Document {
     /// may have decided on later epochs, at most some tens an hour.
     pub const RECOVERY_STEP: u64 = 1_000_000;
 
-    /// The document of a new epoch, in which the members go on without the `lost` members, with these
-    /// quorums, or with the present quorum system. Each survivor makes the same document.
+    /// The document of a new epoch, in which the members go on without the `lost` members, with
+    /// these quorums, or with the present quorum system. Each survivor makes the same document.
     pub fn survivors(
         &self,
         lost: &[NodeName],
