@@ -33,8 +33,8 @@ pub struct Survival {
     pub epoch: Option<SurvivorsEpoch>,
 }
 
-/// The epoch of the survivors, as the first survivor names it to the others. A different declaration
-/// of the operator would make another epoch of the same number, and both epochs would elect.
+/// The epoch of the survivors, as the first survivor names it to the others. Another declaration of
+/// the operator would make another epoch of the same number, and both epochs would elect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SurvivorsEpoch {
     /// Number of the epoch that was recovered.

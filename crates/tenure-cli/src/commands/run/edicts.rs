@@ -10,13 +10,13 @@ use crate::protocol::Class;
 
 impl<K: Class> Runner<K> {
     /// Creates an edict of the leadership with the fence `of`. A runner may lead again while work
-    /// of an earlier leadership still runs, and that work must get no edict of the later leadership.
+    /// of an earlier leadership still runs; that work must get no edict of the later leadership.
     pub(super) fn edict(&self, leadership: &Leadership<K>, of: u64) -> Answer {
         let fence = K::fence_of(leadership).map(Fence::number);
         if let Some(now) = fence.filter(|now| *now != of) {
             return Answer::Refused {
                 what: format!(
-                    "the leadership of {} with fence {of} is over: it now leads {} with fence {now}",
+                    "the leadership of {} with fence {of} is over: it leads {} with fence {now}",
                     self.settings.id, self.role.part.election
                 ),
                 fix: "end the work that has this fence; CMD of the present leadership has its own \
