@@ -154,7 +154,7 @@ fn elections(registry: Registry) -> Command {
 
 fn election(registry: Registry) -> Command {
     let able = |protocol: &Protocol| protocol.can.start_election;
-    let about = "Ask for an election: the leader gives way, or one begins at once";
+    let about = "Ask for an election: the leader gives way, or an election begins at once";
     let example = "Example:\n  tenure election start --config tenure.toml --election billing";
     let specs = [&ELECTION.spec, &PROTOCOL.spec];
     let start = with_settings_of(registry, able, Command::new("start"), &specs)

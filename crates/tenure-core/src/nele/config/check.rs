@@ -56,7 +56,7 @@ fn shape(config: &Config) -> Result<(), ConfigError> {
         .check(config.heartbeat_interval)?;
     Bounds::at_least("max-poll-interval", session)
         .of("the session timeout", &["session-timeout"])
-        .because("clients refuse a shorter one")
+        .because("clients refuse a shorter interval")
         .check(config.max_poll_interval)?;
     bounds::drift(Config::DRIFT_MAX).check(config.drift)?;
     Bounds::at_most("fence-base", Config::FENCE_BASE_MAX)

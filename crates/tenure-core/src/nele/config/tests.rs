@@ -211,8 +211,8 @@ fn misfits_have_numbers() {
     ] {
         assert_eq!(of(partitions, roles, processes), [""; 0]);
     }
-    let spare = "16 partitions for 4 roles: 12 partitions without a role; a process that owns \
-                 only such ones leads nothing";
+    let spare = "16 partitions for 4 roles: 12 partitions without a role; a process with these \
+                 partitions alone leads nothing";
     assert_eq!(of(16, 4, None), [spare]);
     assert_eq!(of(16, 4, Some(20)), [spare]);
     let few = "4 partitions for 5 processes and 16 roles: 1 process without a partition and \

@@ -141,7 +141,7 @@ impl fmt::Display for Refusal {
         match self {
             Self::OtherNetwork => f.write_str("this network has another election or mode"),
             Self::OtherFounding { ours } => {
-                write!(f, "the voter was founded with others; the founding here is {ours}")
+                write!(f, "the voter was founded with other voters; the founding here is {ours}")
             }
             Self::NotAllowed => f.write_str("only members and operators may do this"),
             Self::Malformed(what) => write!(f, "malformed: {what}"),

@@ -334,7 +334,7 @@ impl Voter {
             Entry::Contradiction => {
                 let (id, ballot) = (who.id.clone(), vote.ballot);
                 self.breach(Breach::Equivocation { id, ballot }, out);
-                return Err(Refusal::Malformed("the voter has cast another number in it"));
+                return Err(Refusal::Malformed("the voter has cast another number in this ballot"));
             }
         }
         Ok(())
@@ -451,7 +451,7 @@ impl Voter {
             Entry::Known => return Ok(Answer::Counted { open: true }),
             Entry::Contradiction => {
                 self.breach(Breach::Equivocation { id: who.id.clone(), ballot }, out);
-                return Err(Refusal::Malformed("the voter has sent another result of it"));
+                return Err(Refusal::Malformed("the voter has sent another result of this ballot"));
             }
         }
         if differs {
