@@ -52,7 +52,7 @@ pub struct Rights {
     pub write: bool,
 }
 
-/// The id of the topic called `name`: a topic that is made anew has another.
+/// The id of the topic called `name`: a topic that is made anew has another id.
 /// Blocks until the cluster has answered, or `within` has passed.
 pub fn topic_id<C: ClientContext>(
     client: &Client<C>,
@@ -98,7 +98,7 @@ fn topic<C: ClientContext>(
             return Err(failed(UNKNOWN));
         }
         let topic = *topics;
-        // No error is a null pointer, whose code is 0.
+        // A null pointer stands for no error; the code of a null pointer is 0.
         let error = c::rd_kafka_error_code(c::rd_kafka_TopicDescription_error(topic));
         if error != NONE {
             return Err(failed(error));

@@ -86,7 +86,7 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(flag) => write!(f, "use {flag}"),
-            Self::Needs(value, reason) => write!(f, "it is always {value}, as {reason}"),
+            Self::Needs(value, reason) => write!(f, "it is always {value}, because {reason}"),
             Self::Lacks(what, instead) => write!(f, "this client has no {what}: {instead}"),
         }
     }
@@ -216,8 +216,8 @@ mod tests {
     fn reserved_properties_are_refused() {
         assert_eq!(
             told("acks=1"),
-            "acks is not for --kafka-property: it is always all, as an acknowledged record must be \
-             in every copy, once and in order"
+            "acks is not for --kafka-property: it is always all, because an acknowledged record \
+             must be in every copy, once and in order"
         );
         assert_eq!(told(" group.id = x"), "group.id is not for --kafka-property: use --group");
         assert_eq!(

@@ -125,9 +125,9 @@ impl Agreement {
     }
 
     /// Notes a datagram from `address` that is for another epoch 0, or shows another epoch 0. True
-    /// if such datagrams have come for some time. Before, they mean little: a stranger with another
-    /// list soon learns this node's epoch, and a node with another list soon learns the epoch of
-    /// its members.
+    /// if such datagrams have come for some time. A shorter series means little: a stranger with
+    /// another list soon learns this node's epoch, and a node with another list soon learns the
+    /// epoch of its members.
     pub(crate) fn stays_elsewhere(&mut self, now: Time, address: SocketAddr) -> bool {
         if self.elsewhere.len() == ELSEWHERE_MAX && !self.elsewhere.contains_key(&address) {
             let oldest = self.elsewhere.iter().min_by_key(|(_, period)| period.last);

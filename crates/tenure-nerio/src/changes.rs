@@ -84,10 +84,10 @@ pub enum ChangeFailure {
     ElseOnly { members: Vec<NodeName> },
     #[error("{} run with another configuration", list(.members))]
     Differ { members: Vec<NodeName> },
-    /// No member was asked.
+    /// The process asked no member for the change.
     #[error(transparent)]
     OldList(#[from] OldList),
-    /// No member was asked for the change, as each was silent before.
+    /// The process asked no member for the change, because each member was silent before.
     #[error("{} have not answered, and were not asked for the change", list(.members))]
     Unheard { members: Vec<NodeName> },
     #[error("the time is over, and the outcome is unknown")]

@@ -50,8 +50,8 @@ impl FromStr for EdictText {
             return Err(NoEdict::TooLong { bytes: text.len() });
         }
         let edict = edict(text).map(Self).ok_or(NoEdict::Malformed)?;
-        // Signs, leading zeros, repeated grantors and other orders are refused: the text of an
-        // edict never depends on its way.
+        // Refuse signs, leading zeros, repeated grantors and other orders, so that each edict has
+        // exactly one text.
         if edict.to_string() == text { Ok(edict) } else { Err(NoEdict::Malformed) }
     }
 }

@@ -47,7 +47,7 @@ impl fmt::Display for KeyTrouble {
                 f.write_str("uses a key, and this node has none: give this node one, too")
             }
             Self::Rights { grant } => {
-                write!(f, "asked for more than its key allows, the key of the application {grant}")
+                write!(f, "asked for more than its key, of the application {grant}, allows")
             }
         }
     }

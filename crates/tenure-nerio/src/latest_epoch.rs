@@ -3,11 +3,11 @@
 //! The settings of such a process may lack members, or name old ones. So the process asks the
 //! members that its settings name for their epoch, and puts its questions to the members of the
 //! latest epoch. The settings count if they have that epoch, or if no quorum of their members names
-//! another cluster: a single member may be a stray one, which would speak for all.
+//! another cluster: a single stray member must not speak for all.
 //!
-//! A list may be so old that no quorum of it is left in the cluster. No answer tells such a list
-//! from one with a stray member, so the process goes by its list, and learns what its members name
-//! beside it ([`OldList`]).
+//! A list may be so old that no quorum of it is left in the cluster. No answer distinguishes
+//! such a list from a list with a stray member. So the process keeps to its list, and learns which
+//! other members its own members name ([`OldList`]).
 
 use std::io;
 use std::net::SocketAddr;

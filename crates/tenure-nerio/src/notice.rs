@@ -243,7 +243,7 @@ impl fmt::Display for Notice {
             ),
             Self::DiskHangs { error } => write!(
                 f,
-                "{error}; answers that must be on the disk first wait for it: check the disk, and \
+                "{error}; answers that must be on the disk first wait for the disk: check it, and \
                  which other programs write there"
             ),
             Self::Protocol { election, event } => {

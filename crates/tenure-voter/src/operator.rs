@@ -18,9 +18,10 @@ use crate::wire::Head;
 
 /// A client that is no voter, with the secret or a certificate where voters need it.
 ///
-/// Only voters send heartbeats, votes and results to each other; voters refuse them of an operator.
-/// Behind an address that several voters share, any of them gives its [`status`](Self::status).
-/// With a secret, each other request must go to the voter's own URL, which its header names.
+/// Voters accept heartbeats, votes and results only from voters, not from an operator. Behind an
+/// address that several voters share, any of these voters gives its [`status`](Self::status). With
+/// a secret, each other request must go to the voter's own URL, which a header of the request
+/// names.
 pub struct Operator {
     http: Http,
     secrets: Option<Secrets>,
@@ -85,12 +86,12 @@ impl Operator {
     /// Asks the voter at `url` for an election.
     ///
     /// Without a leader the voter polls the others, and all draw once a majority is free. A leader
-    /// in mode `majority` obeys: it leads to the end of its lease, which it renews no more, and
-    /// then all draw; whoever campaigns may win. In `available` all draw at once.
+    /// in mode `majority` obeys: it renews its lease no more, leads to the end of the lease, and
+    /// then all draw; any campaigning voter may win. In `available` all draw at once.
     ///
     /// # Errors
     ///
-    /// When the voter refuses: [`Refusal::Leads`] names another voter that leads, which alone
+    /// When the voter refuses: [`Refusal::Leads`] names the voter that leads, and only that voter
     /// obeys.
     pub async fn start(&self, url: &VoterUrl) -> Result<(), OperatorError> {
         match self.ask(url, Ask::Start).await? {
@@ -99,8 +100,9 @@ impl Operator {
         }
     }
 
-    /// Names a running voter to the voter at `url`, which knows it as soon as it answers. A known
-    /// voter has no vote until a [change](Self::change) adds it. Returns the status before that.
+    /// Names a running voter to the voter at `url`, which knows the named voter as soon as that
+    /// voter answers. A known voter has no vote until a [change](Self::change) adds it. Returns the
+    /// status before that.
     ///
     /// # Errors
     ///
@@ -118,12 +120,13 @@ impl Operator {
         }
     }
 
-    /// Tells the voter at `url` that a known voter is gone. The addressed voter drops the other
-    /// one if it cannot reach it either. The vote stays until a [change](Self::change) removes it.
+    /// Reports to the voter at `url` that a known voter is gone. The voter at `url` drops the known
+    /// voter if it cannot reach that voter either. The vote stays until a [change](Self::change)
+    /// removes it.
     ///
     /// # Errors
     ///
-    /// When the voter at `url` refuses: it does not know that voter, or is that voter.
+    /// When the voter at `url` refuses: it does not know the other voter, or is that voter.
     pub async fn remove(
         &self,
         url: &VoterUrl,
@@ -158,7 +161,7 @@ fn unfit(url: &VoterUrl, answer: Answer) -> OperatorError {
         Answer::Refused(refusal) => OperatorError::Refused { url: url.clone(), refusal },
         _ => OperatorError::Unreachable {
             url: url.clone(),
-            why: "the answer is one to another request".into(),
+            why: "the answer belongs to another request".into(),
         },
     }
 }

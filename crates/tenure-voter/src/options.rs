@@ -45,7 +45,7 @@ pub struct Options {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tls {
     /// The certificates of the authority that signs the voters' certificates. `None`: the system's
-    /// authorities; these need secrets, too, because any host has a certificate of theirs.
+    /// authorities; these need secrets, too, because they sign certificates for any host.
     pub authority: Option<Pem>,
     /// Certificate and key of this voter, as a server and as a client. Without secrets other voters
     /// must show a certificate of the authority, too. `None`: other voters reach this voter without
@@ -86,7 +86,7 @@ impl Options {
     }
 }
 
-/// [`Options`] that [`Options::check`] has let pass.
+/// [`Options`] that have passed [`Options::check`].
 #[derive(Clone, Debug)]
 pub struct CheckedOptions(Arc<Options>);
 

@@ -41,7 +41,7 @@ impl<T: Send + Sync + 'static> Reread<T> {
         lock(&self.made).clone()
     }
 
-    /// Makes the value again if a file has changed. Fails once for each change that does not work.
+    /// Makes the value again if a file has changed. Fails once for each change that makes no value.
     fn refresh(&self) -> Result<(), Arc<str>> {
         let mut digests = lock(&self.digests);
         let now = contents(&self.files);

@@ -154,16 +154,16 @@ fn elections(registry: Registry) -> Command {
 
 fn election(registry: Registry) -> Command {
     let able = |protocol: &Protocol| protocol.can.start_election;
-    let about = "Ask for an election: the leader gives way, or one begins at once";
+    let about = "Ask for an election: the leader gives way, or an election begins at once";
     let example = "Example:\n  tenure election start --config tenure.toml --election billing";
     let specs = [&ELECTION.spec, &PROTOCOL.spec];
     let start = with_settings_of(registry, able, Command::new("start"), &specs)
         .about(about)
         .after_help(format!(
-            "A leader obeys: it leads to the end of its lease, renews that no more, and then all \
-             draw. Its own runner may win again: for another leader, stop that runner. Without a \
-             leader all draw as soon as a majority is free; ask tenure leader for the result. In \
-             the mode available all draw at once.\n\n\
+            "A leader obeys: it renews its lease no more, leads to the end of that lease, and \
+             then all draw. Its own runner may win again: for another leader, stop that runner. \
+             Without a leader all draw as soon as a majority is free; ask tenure leader for the \
+             result. In the mode available all draw at once.\n\n\
              Ends with 0 when a node has accepted, 4 when none answers, 6 when all refuse: each \
              has promised its vote for a while, or has just restarted.\n\n\
              {example}"

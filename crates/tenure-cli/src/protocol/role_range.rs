@@ -62,7 +62,7 @@ pub fn parse_one_or_more(text: &str) -> Result<RoleRange, Refusal> {
     match text.parse() {
         Ok(role) => Ok(RoleRange::one(role)),
         Err(_) if text.contains("..") => parse(text),
-        Err(_) => Err(Refusal::new("it is no role", "write 16, or 16..31 for sixteen of them")),
+        Err(_) => Err(Refusal::new("it is no role", "write 16, or 16..31 for sixteen roles")),
     }
 }
 

@@ -222,8 +222,9 @@
 //!   relay such a claim. Observers hear neither of the claim nor of a vacancy, as the sender may
 //!   have heard its claim by now.
 //! - *A smaller claim of a beaten leader stops no renewal* (ruling 8): with `serve-out` that leader
-//!   repeats its claim until its lease ends. If the other one calls within a delay of it, each of
-//!   its own claims comes back after that smaller one, and both leaderships would end.
+//!   repeats its claim until its lease ends. If the other leader calls within a delay of
+//!   that call, each of its claims comes back after the smaller claim, and both leaderships would
+//!   end.
 //! - *A clock is off beyond 2K*, and not beyond 2K + H (ruling 4): the other clock was read between
 //!   the call and its answer, so no margin is needed. If there are only two clocks, and they
 //!   differ, the text lets both processes go on; here the process whose clock has moved notices,

@@ -45,8 +45,8 @@ pub(super) struct Clock {
     /// another clock.
     agreed: Option<BothClocks>,
     /// The number of rounds since the last answer whose call came back to this process, but was not
-    /// answered. A span of time is no substitute: a process that was stopped or cut off has not
-    /// asked.
+    /// answered. A span of time is no substitute: a process that was stopped or cut off asks no
+    /// question meanwhile.
     silent: Option<u32>,
     /// The end of the last round that could compare the clock.
     compared: Option<Time>,

@@ -77,8 +77,9 @@ impl Nele {
         }
     }
 
-    /// Ends a campaign or a leadership. The end of the last leadership is reported as known to
-    /// others after the process has left the group; any other end at once, as the partition stays.
+    /// Ends a campaign or a leadership. The process reports the end of its last leadership as known
+    /// to others once it has left the group, and any other end at once, because the partition
+    /// stays.
     pub(super) fn finish(&mut self, role: Role, end: Option<End>, out: &mut Out) {
         let partition = self.config.partition_of(role);
         let mut led = false;
@@ -289,7 +290,7 @@ impl Slot {
     /// Runs expired timers, wins and loses roles, and publishes a due claim.
     pub(super) fn run_due(&mut self, context: &mut Context<'_>) {
         if self.reads_anew_at(context).is_some_and(|since| since <= context.now) {
-            self.on_stuck("nothing of it was read", context);
+            self.on_stuck("no record of it was read", context);
         }
         if let Some(reads) = &mut self.reads {
             reads.run_due(context);

@@ -159,7 +159,7 @@ impl fmt::Display for OwnEvent {
             Self::SameHost { role, who, group } => {
                 write!(f, "{who} in {group} is on the same host and leads {role}, too")
             }
-            Self::SameName { who } => write!(f, "{who} has the same name"),
+            Self::SameName { who } => write!(f, "{who} has the name of this process, too"),
             Self::Unlike { who, terms, ours } => {
                 write!(f, "{who} of this group has {terms}, and this process has {ours}")
             }
@@ -174,8 +174,8 @@ impl fmt::Display for Void {
         match self {
             Self::Claimed { by: Some(by) } => write!(f, "{by} has claimed it"),
             Self::Claimed { by: None } => f.write_str("a record after it cannot be read"),
-            Self::Jump { next, came } => write!(f, "offset {came} came where {next} had to"),
-            Self::Broken { why } => write!(f, "it cannot be read on: {why}"),
+            Self::Jump { next, came } => write!(f, "offset {came} came instead of {next}"),
+            Self::Broken { why } => write!(f, "its reading was interrupted: {why}"),
         }
     }
 }

@@ -295,14 +295,14 @@ impl fmt::Display for Report {
                 write!(f, "{partition} ends at {end}, {reading}")
             }
             Self::Position { partition, reading, end: Err(why) } => {
-                write!(f, "{partition} has no end that is known, {reading}: {why}")
+                write!(f, "{partition} has no known end, {reading}: {why}")
             }
             Self::Records { partition, reading, records } => {
                 write!(f, "{partition}, {reading}:")?;
                 records.iter().try_for_each(|record| write!(f, " {record};"))
             }
             Self::Broken { partition, reading, why } => {
-                write!(f, "{partition} cannot be read on, {reading}: {why}")
+                write!(f, "{partition}: {reading} was interrupted: {why}")
             }
             Self::Published { number, partition, outcome: Ok(offset) } => {
                 write!(f, "{number} is at {offset} of {partition}")
@@ -345,7 +345,7 @@ impl fmt::Display for Record {
             write!(f, " of epoch {epoch}")?;
         }
         match said {
-            Said::Nothing => f.write_str(" of somebody else"),
+            Said::Nothing => f.write_str(" of another program"),
             Said::Unreadable => f.write_str(" unreadable"),
             Said::Entry(entry) => write!(f, " {entry}"),
         }

@@ -33,7 +33,7 @@
 //!   replica) forgets a claim, and two processes may then lead for up to T in `at_most_one`. Their
 //!   fences are in order all the same.
 //! - **Safety against participants that lie.** Each client that may write to the topic takes part.
-//! - **A role whose owner cannot read its partition, or not write to it.** The process stays the
+//! - **A role whose owner cannot read its partition, or cannot write to it.** The process stays the
 //!   owner as long as it reports to its coordinator, and reports the obstacle.
 //! - **A role for which its owner does not stand.** A partition cannot be given back alone. The
 //!   owner reports [which roles are unfilled](OwnEvent::Unfilled).
@@ -193,8 +193,8 @@
 //! 4. Leading is computed from the clock at every question.
 //! 5. M is part of the group's id, and so is the election. A process that sees another M, at the
 //!    topic or in a record of its election and group, ends all leaderships for good.
-//! 6. The driver checks the topic ([`Config::retention`]),
-//! 7. and the session timeout against what the broker allows.
+//! 6. The driver checks the topic ([`Config::retention`]).
+//! 7. The driver checks the session timeout against the limits of the broker.
 //! 8. An assignment adds partitions, and a revocation takes only those that it names: an owner that
 //!    keeps a partition is not disturbed. The driver sets the assignment strategy for that. By
 //!    request the strategy is an eager one: a join then revokes all partitions of all members,
@@ -211,11 +211,11 @@
 //! ## Why there is at most one
 //!
 //! Let N claim at offset c, read back at time b, and lead from b + G on. Let O lead, too. If O's
-//! evidence lies above c, O has read on to it without a jump, so it has read c, and its claim is
-//! void. If it lies below, it was appended before c, so it was sent before c was appended, and so
-//! before b. By O's clock O ends T after that: at the latest T/(1 − ρ) after b, in true time. N
-//! begins at the earliest G/(1 + ρ) ≥ T/(1 − ρ) after b. The proof uses neither S, nor the
-//! assignments that N and O know of, nor any clock but theirs.
+//! evidence lies above c, O has read every record up to this evidence, so O has read c, and O's
+//! claim is void. If O's evidence lies below c, the ledger has appended the evidence before c, so O
+//! sent the evidence before c was appended, and so before b. By O's clock O ends T after that: at
+//! the latest T/(1 − ρ) after b, in true time. N begins at the earliest G/(1 + ρ) ≥ T/(1 − ρ) after
+//! b. The proof uses neither S, nor the assignments that N and O know of, nor any clock but theirs.
 //!
 //! Fences: let c < c' be claims of N and N' with leaderships. N's evidence lies below c', or N's
 //! claim is void. N took office within T of its evidence, and by the same sum N' took office later.

@@ -55,9 +55,9 @@ impl Context {
         self.before.as_ref().filter(|(_, until)| now < *until).map(|(before, _)| before)
     }
 
-    /// Whether a question of this Start may have been sent: no question was sent after the latest
-    /// one. A member may make an earlier Start up, but could as well name the Start of a real
-    /// question.
+    /// Whether a question of this Start may have been sent: no question has a later Start than the
+    /// latest question. A member may invent an earlier Start, but could as well name the Start of a
+    /// real question.
     pub(super) fn has_asked(&self, start: Time) -> bool {
         self.asked.is_some_and(|asked| start <= asked)
     }

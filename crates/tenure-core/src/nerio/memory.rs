@@ -238,9 +238,10 @@ impl Durable {
         next
     }
 
-    /// This memory in the epoch of the [survivors](Document::survivors) of its own, with a reserve
-    /// above `floor`. Its grants and its vote are void, and leases of earlier epochs may last as
-    /// long as before. In the epoch already, the memory only gets its reserve above `floor`.
+    /// This memory in the epoch of the [survivors](Document::survivors) of its present epoch, with
+    /// a reserve above `floor`. The memory's grants and vote are void, and leases of earlier epochs
+    /// may last as long as before. A memory that is in that epoch already only gets its reserve
+    /// above `floor`.
     #[must_use]
     pub fn survived(&self, document: Arc<Document>, floor: Fence) -> Self {
         let inherited = self.inherited;

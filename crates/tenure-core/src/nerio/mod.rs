@@ -252,9 +252,9 @@
 //!   grantor names the rest of each grant to the members of the next epoch, which keep other
 //!   candidates out for that time. So a leader keeps leading, with its fence, while the members
 //!   change. A change adds, removes or replaces one member.
-//! - *Lost directories*: if its [settings](Config::replace) say so, a member begins the change that
-//!   replaces a member with a lost directory by itself, once a quorum has heard nothing of the lost
-//!   memory. Safety rests on the wedge alone: the replaced memory may be alive.
+//! - *Lost directories*: if its [settings](Config::replace) say so, a member begins by itself the
+//!   change that replaces a member with a lost directory, once a quorum has heard nothing of the
+//!   lost memory. Safety rests on the wedge alone: the replaced memory may be alive.
 //!
 //! # Not built yet
 //!

@@ -40,8 +40,8 @@ impl Foundation {
         memory.electorate.as_ref().filter(|_| open)
     }
 
-    /// Notes the set that could be accepted now. Returns whether the same set could be a heartbeat
-    /// ago.
+    /// Notes the set that could be accepted now. Returns whether this voter could have accepted the
+    /// same set one heartbeat ago.
     pub(super) fn consider(&mut self, set: Option<&Electorate>) -> bool {
         let set = set.map(|set| set.founding);
         core::mem::replace(&mut self.considered, set) == set && set.is_some()

@@ -1,10 +1,10 @@
-//! An asker, which is no voter itself. Once per heartbeat the asker asks all voters that it knows
-//! for their status, and reports what is certain about the leader.
+//! An asker is no voter. Once per heartbeat the asker requests the status of every voter that it
+//! knows, and reports the leaders that are certain.
 //!
-//! In mode `majority` a leader is certain until its lease ends, according to a voter's answer. The
-//! rest of the lease is measured from the send of the question, and is shortened by the drift of
-//! clocks. The leadership is vacant once a quorum of the electorate has answered that it is free.
-//! In mode `available` there are as many leaders as the answering voters name.
+//! In mode `majority` a leader is certain until the end of its lease, which a voter's answer names.
+//! The asker measures the rest of the lease from the send of its question, and shortens the rest by
+//! the drift of clocks. The leadership is vacant once a quorum of the electorate has answered that
+//! it is free. In mode `available` each leader that an answering voter names is certain.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -27,7 +27,7 @@ use crate::standing::Standing;
 use crate::time::{Deadline, Time};
 use crate::view::{LeaderView, View};
 
-/// The settings of an [`Asker`]. No promise depends on them.
+/// The settings of an [`Asker`]. No promise of a voter depends on them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct AskerConfig {
     pub election: ElectionName,
@@ -43,10 +43,10 @@ pub struct AskerConfig {
 }
 
 /// An asker forgets an address that voters have named after this many questions in a row without an
-/// answer. If a voter names the address again, the asker asks there again.
+/// answer. The asker asks there again once a voter names the address again.
 const MISSES_MAX: u32 = 4;
 
-/// A client of voters that only asks who leads.
+/// A client of voters, which asks for the leader and takes part in no ballot.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Asker {
     config: AskerConfig,
@@ -76,7 +76,7 @@ struct LastAnswer {
     who: Participant,
     at: Time,
     leader: Option<LeaderDto>,
-    /// The time until which that answer's leader certainly leads.
+    /// The time until which the leader in that answer certainly leads.
     until: Option<Time>,
     free: Option<FreeSpan>,
     electorate: Option<Electorate>,
@@ -195,8 +195,8 @@ impl Asker {
         }
     }
 
-    /// Handles a question without an answer: of the voter's last answer only a running lease is
-    /// still used.
+    /// Handles a question without an answer. The asker goes on to use a running lease of the
+    /// voter's last answer, and nothing else of that answer.
     fn miss(&mut self, url: &VoterUrl) {
         if let Some(misses) = self.learned.get_mut(url) {
             *misses = misses.saturating_add(1);
@@ -246,8 +246,8 @@ impl Asker {
         emit(Some(&self.config.election), Event::View(view.into()), out);
     }
 
-    /// The leaders that are certain. In mode `majority`, if several voters have named one, the
-    /// latest whose lease runs.
+    /// The leaders that are certain. If voters in mode `majority` have named several leaders, only
+    /// the latest leader whose lease runs.
     fn leaders(&self) -> Option<View> {
         let mut all: Vec<(&LeaderDto, Option<Time>, Time)> = Vec::new();
         for heard in self.heard.values() {
@@ -308,7 +308,7 @@ impl Asker {
             }
             Command::Unobserve if *election == self.config.election => self.observed = None,
             Command::Campaign { .. } => {
-                let why = "this one only asks".into();
+                let why = "this process only asks for leaders: campaign at a voter".into();
                 emit(Some(election), Event::Ended(End::Refused { why }), out);
                 emit(Some(election), Event::Released, out);
             }
@@ -349,7 +349,7 @@ impl Protocol for Asker {
         let ends = shown.and_then(|_| self.heard.values().filter_map(|heard| heard.until).max());
         let overdue = self.open.values().map(|question| question.due).min();
         let dues = [
-            (Some(self.next), "it is asked again"),
+            (Some(self.next), "the next questions are due"),
             (overdue, "an answer is overdue"),
             (ends.filter(|ends| self.now < *ends), "the lease of the leader ends"),
         ];

@@ -1,5 +1,4 @@
-//! A ballot: the votes, the results, and the winner; and what is kept of earlier ballots (V3, V4,
-//! V5).
+//! A ballot (its votes, its results, its winner), and the memory of earlier ballots (V3, V4, V5).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -54,7 +53,7 @@ pub(super) struct Round {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
     Nobody,
-    /// At least two votes are the highest.
+    /// At least two voters share the highest vote.
     Tie,
     Winner(Cast),
 }
@@ -69,12 +68,12 @@ pub(super) enum Entry {
 }
 
 impl Ballots {
-    /// Notes a counter in a message: new ballots take a higher one.
+    /// Notes a counter in a message: this voter's next ballot takes a higher counter.
     pub(super) fn hear_counter(&mut self, counter: u64) {
         self.highest = self.highest.max(counter.min(Ballot::COUNTER_MAX));
     }
 
-    /// Takes the counter of a new ballot, which exceeds the endorsed one, too.
+    /// Takes the counter of a new ballot, which also exceeds the endorsed counter.
     pub(super) fn next_counter(&self, endorsed: u64) -> u64 {
         let joined = self.joined.as_ref().map_or(0, |joined| joined.counter);
         endorsed.max(joined).max(self.highest) + 1
@@ -137,12 +136,13 @@ impl Round {
         if self.counted { self.ends } else { self.counts }
     }
 
-    /// Adds the vote of a member. Votes that were counted do not change.
+    /// Adds the vote of a member. A counted vote does not change.
     pub(super) fn add_vote(&mut self, by: &Participant, vote: &VoteDto) -> Result<Entry, Refusal> {
         self.must_have(by)?;
-        // A ballot has one electorate; only two runs of its initiator can have used two.
+        // All messages of a ballot have the same electorate, unless two runs of its initiator
+        // differ.
         if self.electorate != vote.electorate {
-            return Err(Refusal::Malformed("another electorate than that of this ballot"));
+            return Err(Refusal::Malformed("the electorate differs from that of this ballot"));
         }
         let cast = Cast { who: by.clone(), vote: vote.vote, lease: vote.lease };
         Ok(match self.votes.get(&by.id) {
@@ -180,8 +180,8 @@ impl Round {
         }
     }
 
-    /// Whether no more votes can come: each member has voted, or was not reached by this voter's
-    /// vote.
+    /// Whether no more votes can come: each member has voted, or this voter's vote did not reach
+    /// the member.
     pub(super) fn is_complete(&self) -> bool {
         let mut members = self.electorate.members.iter();
         members

@@ -1,4 +1,4 @@
-//! The electorate: the voters with a vote, and the number of them that decides (V1, V2, V9).
+//! The electorate: the voters with a vote, and their quorum (V1, V2, V9).
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -45,7 +45,7 @@ pub struct Electorate {
     pub members: Vec<Member>,
 }
 
-/// An electorate as it is written.
+/// The JSON form of an electorate.
 #[derive(Serialize, Deserialize)]
 struct Document {
     #[serde(deserialize_with = "json::counter")]

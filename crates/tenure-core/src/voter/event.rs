@@ -40,8 +40,8 @@ pub enum OwnEvent {
         ballot: Ballot,
         by: NodeName,
     },
-    /// This leader was asked for another draw: it no longer renews, and leads to the end of its
-    /// lease.
+    /// Another voter or an operator has asked this leader for another draw: the leader no longer
+    /// renews, and leads to the end of its lease.
     GivesWay,
     /// A leader asks for another lease than this voter's settings give.
     OtherTimes {
@@ -77,7 +77,7 @@ pub enum Ignored {
     Late,
     /// An answer that contradicts itself, or does not fit its request.
     Malformed,
-    /// A promise for another leadership, heartbeat or voter than was asked.
+    /// A promise for a leadership, heartbeat or voter that this leader did not ask about.
     NotAsked,
     OtherNetwork,
     /// A refused request. The answer has the reason.
@@ -116,8 +116,8 @@ impl fmt::Display for OwnEvent {
             Self::Drawing { ballot } => write!(f, "draws in {ballot}"),
             Self::Tie { ballot } => write!(f, "tie in {ballot}"),
             Self::Certified { ballot, leader } => write!(f, "{leader} certified by {ballot}"),
-            Self::VotesDiffer { ballot, by } => write!(f, "{by} has other votes of {ballot}"),
-            Self::GivesWay => f.write_str("gives way at the end of its lease"),
+            Self::VotesDiffer { ballot, by } => write!(f, "{by} counts other votes in {ballot}"),
+            Self::GivesWay => f.write_str("lets others draw at the end of its lease"),
             Self::OtherTimes { leader, theirs, ours } => {
                 write!(f, "the lease of {leader} is {theirs:?}, and here it would be {ours:?}")
             }
@@ -134,7 +134,9 @@ impl fmt::Display for Breach {
             Self::OtherIdentity { id } => write!(f, "{id} has another identity"),
             Self::LostDirectory => f.write_str("the directory of this voter was lost"),
             Self::NoCounterLeft { highest } => write!(f, "no counter is left after {highest}"),
-            Self::Equivocation { id, ballot } => write!(f, "{id} says two things in {ballot}"),
+            Self::Equivocation { id, ballot } => {
+                write!(f, "{id} has sent two votes or results in {ballot}")
+            }
         }
     }
 }

@@ -24,8 +24,8 @@ impl FreeSpan {
     }
 }
 
-/// Whether a quorum of voters were free at one instant: only then no voter could lead. Spans must
-/// overlap, because a voter may be bound again before the next one answers.
+/// Whether a quorum of voters was free at one instant: then no voter could lead at that instant.
+/// Spans must overlap, because a voter may be bound again before the next voter answers.
 pub(super) fn at_once(free: &[FreeSpan], quorum: usize) -> bool {
     let at = |at: Time| free.iter().filter(|free| free.since <= at && at <= free.until).count();
     free.iter().any(|free| at(free.until) >= quorum)

@@ -32,7 +32,7 @@ pub struct Ballot {
     /// The election counter, from one to [`Ballot::COUNTER_MAX`]: the fence of the winner.
     #[serde(deserialize_with = "json::ballot_counter")]
     pub counter: u64,
-    /// The voter that has started the ballot. If two ballots have one counter, the ballot with the
+    /// The voter that has started the ballot. If two ballots share a counter, the ballot with the
     /// higher initiator goes on.
     pub initiator: NodeName,
     /// The number of recasts after ties, from zero.
@@ -66,7 +66,7 @@ pub struct UrlError {
 }
 
 impl Ballot {
-    /// The highest counter, which every JSON reader represents exactly.
+    /// The highest counter, which every JSON reader can represent exactly.
     pub const COUNTER_MAX: u64 = (1 << 53) - 1;
     /// The maximum number of recasts in one counter.
     pub const ATTEMPTS_MAX: u32 = 64;
@@ -83,8 +83,8 @@ impl Leadership {
         self.ballot.counter
     }
 
-    /// Whether a promise to one of these leaderships is a promise to the other, too: both have the
-    /// same voter, in the same run, and the same counter.
+    /// Whether a promise to one of these leaderships is also a promise to the other: both have the
+    /// same voter, the same run and the same counter.
     pub(super) fn is_as(&self, other: &Self) -> bool {
         self.leader == other.leader && self.counter() == other.counter()
     }

@@ -47,7 +47,7 @@ pub fn parse_hex(text: &str) -> Option<u128> {
     u128::from_str_radix(text, 16).ok().filter(|_| digits)
 }
 
-/// A span in nanoseconds, rounded down: a promise is never read as a longer one.
+/// A span in nanoseconds, rounded down, so that no reader takes a promise for a longer one.
 pub(super) mod nanos {
     use core::time::Duration;
 
@@ -87,8 +87,8 @@ pub(super) mod nanos_if_any {
     }
 }
 
-/// Reads a drawn number of 64 bits, or `null`. A string is read, too, because many readers of JSON
-/// lose digits beyond 2⁵³.
+/// Reads a drawn number of 64 bits, or `null`. The number may be a string, because many readers of
+/// JSON lose digits beyond 2⁵³.
 pub(super) fn vote<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
     from.deserialize_any(VoteVisitor)
 }

@@ -60,7 +60,7 @@ pub(super) struct KnownVoters {
 }
 
 impl KnownVoters {
-    /// Replaces the addresses of seeds. Voters that answered at earlier ones stay known.
+    /// Replaces the addresses of seeds. Voters that answered at earlier addresses stay known.
     pub(super) fn seek(&mut self, seeds: impl Iterator<Item = VoterUrl>) {
         let before = core::mem::take(&mut self.seeds);
         let found = |url: &VoterUrl| before.get(url).cloned().flatten();
@@ -73,11 +73,12 @@ impl KnownVoters {
         }
     }
 
-    /// The seeds at which neither this voter nor another voter with recent answers is known.
+    /// The open seeds: this voter has found neither itself nor another voter with recent answers
+    /// there.
     ///
-    /// Several voters may share an address that no voter calls its own, and each request may reach
-    /// another of them: until this voter is `settled`, such a seed stays open. The result says
-    /// whether a voter has answered there.
+    /// Several voters may share an address that is no voter's URL, and each request may reach
+    /// another of these voters: such a seed stays open until this voter is `settled`. The result
+    /// says whether a voter has answered there.
     pub(super) fn open_seeds(
         &self,
         (me, own): (&NodeName, &VoterUrl),

@@ -125,9 +125,9 @@
 //!   longer binds its voters.
 //! - **V3. Casting.** A voter casts once in a ballot, joins ballots in increasing order, and never
 //!   joins again a ballot that it has left. A cast promises nothing. In mode `available` a voter
-//!   may refuse a number because it draws in another ballot: the sender then waits for that voter's
-//!   number, and a leader that is heard ends ballots of its counter. Otherwise both ballots would
-//!   have a winner.
+//!   may refuse a number because it draws in another ballot. The sender then waits for that voter's
+//!   number, and a leader that the sender hears ends ballots of the leader's counter. Otherwise
+//!   both ballots would have a winner.
 //! - **V4. Endorsing.** A voter endorses by sending its result. The voter must have no quarantine
 //!   and no running promise; the counter must be above `endorsed`, and the electorate not below the
 //!   voter's. The endorsement is durable before the result leaves, and happens once for each
@@ -140,27 +140,27 @@
 //!   The leader counts the promise to s + D(p), where s is read before its request; for an
 //!   endorsement, before its own cast. E is the q-th largest of these times. E moves later only
 //!   while now < E, and ends the lease.
-//! - **V7. Acknowledging.** A voter acknowledges the leadership that it has endorsed, or one of a
-//!   higher counter when no promise runs, durably first.
+//! - **V7. Acknowledging.** A voter acknowledges the leadership that it has endorsed, or, while no
+//!   promise runs, a leadership of a higher counter. The voter stores the leadership durably first.
 //! - **V8. Restart, release, giving way.** After a restart a voter casts, endorses and acknowledges
 //!   nothing for its longest promise ever. A release names one leadership exactly, follows the end
 //!   of the work, and is remembered. On `election/start` a leader lets its lease run out and
 //!   releases; then the draw follows. A voter starts a ballot only once ≥ q members are free.
 //! - **V9. Changes.** The leader writes the document anew as (n, 0) when it has won. The leader
-//!   changes the document by one identity, never its own, when ≥ q of its members have stored it
+//!   changes the document by one identity, never its own, once ≥ q members have stored the document
 //!   and acknowledged n. The promises of a removed member no longer count. By itself the leader
 //!   adds only a voter that it can spare.
 //! - **V10. Two pods of one id.** A message of another identity, or of an ended run, does not
 //!   count, and is a breach. A run that answers has not ended.
-//! - **V11. Authentication.** The driver authenticates. A core takes an answer only from the voter
-//!   that it has asked, and no heartbeat twice. [`Caller`] says whether the sender has
+//! - **V11. Authentication.** The driver authenticates. A core accepts an answer only from the
+//!   voter that it has asked, and each heartbeat only once. [`Caller`] says whether the sender has
 //!   authenticated.
 //! - **V12. Bounds.** A voter suspects its leader after max(m misses, the end of the promise) +
-//!   spread. The poll permits nothing by itself. A voter drops another that it has failed to reach
-//!   when a third one agrees. A voter that cannot write its directory reports that, is not free,
-//!   draws no number and tries again every second; it still acknowledges the leadership that is
-//!   written. A voter that no quorum answers draws no number: it would lead for one lease without
-//!   acknowledgements.
+//!   spread. The poll alone permits nothing. A voter drops another voter that it cannot reach once
+//!   a third voter cannot reach it either. A voter that cannot write its directory reports the
+//!   failure, is not free, draws no number and tries again every second; this voter still
+//!   acknowledges the leadership that is written. A voter that no quorum answers draws no number:
+//!   it would lead for one lease without acknowledgements.
 //!
 //! # The sentences of the text
 //!

@@ -42,7 +42,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         };
-        tokio::time::timeout(SETTLING, settled).await.map_err(|_| "not every role is led")?;
+        tokio::time::timeout(SETTLING, settled).await.map_err(|_| "a role has no leader")?;
         tokio::time::sleep(Duration::from_secs(5)).await;
         let broker = cluster.broker(0).pid().ok_or("the broker is gone")?;
         let read = async || -> Result<[f64; 5]> {

@@ -120,9 +120,9 @@ async fn without_gap(cluster: &Cluster, rounds: u32, targets: &mut Targets) -> R
         all.push(round.await?);
     }
     let each: Vec<_> = all.iter().map(|taken| seconds(taken.after)).collect();
-    println!("  Left, at-least-one: the next one leads after {}", each.join(", "));
+    println!("  Left, at-least-one: the next leader leads after {}", each.join(", "));
     let led = all.iter().filter(|taken| taken.without_gap).count();
-    targets.all("led when the next one began", led, all.len());
+    targets.all("led when the next leader began", led, all.len());
     Ok(())
 }
 

@@ -176,7 +176,7 @@ fn is_unknown(code: RDKafkaErrorCode) -> bool {
     matches!(code, RDKafkaErrorCode::UnknownPartition | RDKafkaErrorCode::UnknownTopic)
 }
 
-/// After this number of partitions in a row without an answer, the remaining ones are not asked.
+/// The number of partitions in a row without an answer after which the thread skips the rest.
 const MISSES: usize = 3;
 
 /// Asks about each partition alone: one silent broker fails a question about all partitions.

@@ -207,7 +207,7 @@ impl MemberLoop {
                 }
                 if let Some((partition, reading)) = self.readings.take(&message, &self.begin.queue)
                 {
-                    self.broken(partition, reading, "more came in than was read");
+                    self.broken(partition, reading, "more records came in than were read");
                 }
             }
             Some(Err(error)) => self.failed(&error),

@@ -142,7 +142,7 @@ fn poll(consumer: &BaseConsumer<Context>, readings: &mut Readings, queue: &Queue
         None => {}
         Some(Ok(message)) => {
             if let Some(ended) = readings.take(&message, queue) {
-                broken(ended, "more came in than was read".into());
+                broken(ended, "more records came in than were read".into());
             }
         }
         Some(Err(error)) => {

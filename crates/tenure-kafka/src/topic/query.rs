@@ -216,7 +216,8 @@ impl<'a> TopicQuery<'a> {
         aside(move || shape(&client, &topic, ANSWER)).await
     }
 
-    /// Does the same for the first question; calls `tell` with the reason while no broker answers.
+    /// Queries the topic as the first question of a start; calls `tell` with the reason while no
+    /// broker answers.
     async fn first(&self, tell: &Tell) -> Result<Option<(u32, u32)>, TopicError> {
         let mut shape = pin!(self.query_shape());
         let mut reason = None;

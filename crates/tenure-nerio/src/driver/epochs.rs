@@ -25,7 +25,7 @@ pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notic
     };
     let (missing, more): (Vec<_>, Vec<_>) = (without(entered, line), without(line, entered));
     let quorums = line.document().quorums != entered.document().quorums;
-    // Digests say less: epochs of the same names also differ by their state directories.
+    // Compare no digests: epochs of the same names also differ by their state directories.
     let differs = quorums || !missing.is_empty() || !more.is_empty();
     differs.then_some(Notice::OtherLine { missing, more, quorums })
 }

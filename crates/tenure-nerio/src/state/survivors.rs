@@ -1,9 +1,9 @@
 //! Recovery of the members that are left of a later epoch, where they are no quorum: see
 //! `docs/decisions/recover.md`.
 //!
-//! Each directory is edited while no node has it. Its memory enters the epoch of the survivors,
-//! whose document every one of them makes alike from its own. A repetition only raises the floor of
-//! fences.
+//! An operator edits each directory while no node holds it. The memory of the directory enters the
+//! epoch of the survivors. Each survivor makes the same document of that epoch from the document
+//! of its present epoch. A repetition only raises the floor of fences.
 
 use std::fmt;
 use std::num::ParseIntError;
@@ -33,8 +33,8 @@ pub struct Survival {
     pub epoch: Option<SurvivorsEpoch>,
 }
 
-/// The epoch of the members that are left, as the first of them names it to the others: other words
-/// of the operator would make another epoch of the same number, and both would elect.
+/// The epoch of the survivors, as the first survivor names it to the others. Another declaration of
+/// the operator would make another epoch of the same number, and both epochs would elect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SurvivorsEpoch {
     /// Number of the epoch that was recovered.
@@ -54,7 +54,7 @@ impl FromStr for SurvivorsEpoch {
     type Err = ParseIntError;
 
     fn from_str(text: &str) -> Result<Self, ParseIntError> {
-        // Without a digest the second part is empty, and no number.
+        // Without a digest the second part is empty, which is no number.
         let (of, digest) = text.split_once('-').unwrap_or((text, ""));
         Ok(Self { of: of.parse()?, digest: u64::from_str_radix(digest, 16)? })
     }

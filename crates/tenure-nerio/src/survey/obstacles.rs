@@ -87,7 +87,7 @@ impl Unsafe {
                  whose key it does not accept"
             ),
             Self::Blank { member } => format!(
-                "replace {member}, as its state directory is empty; if the earlier directory of \
+                "replace {member}: its state directory is empty; if the earlier directory of \
                  {member} is there, start {member} with that one instead"
             ),
             Self::Unresolved { host, .. } => {
@@ -100,7 +100,7 @@ impl Unsafe {
             Self::NotServing { member, service } => Activity(*service).fix(member),
             Self::NotRenewed { leader, member, .. } => format!(
                 "wait: {leader} renews after a third of its lease at the latest; if this lasts, \
-                 look at the log of {leader} for what {member} refuses"
+                 look in the log of {leader} for the reason why {member} refuses"
             ),
             Self::TooLong { leader, member, lease, .. } => format!(
                 "start {member} again with a lease-max of {} or more, or {leader} with a shorter \
@@ -169,7 +169,7 @@ impl Activity {
                  directory"
             ),
             Service::Removed => format!(
-                "stop {member} where it runs with an old state directory: another one has its \
+                "stop {member} where it runs with an old state directory: another node has its \
                  place; or, to give it the place again, move its directory away, start the \
                  node with the present members in its list, and run tenure members replace \
                  {member}"

@@ -101,7 +101,7 @@ impl Company {
     /// the request was repeated.
     pub(crate) async fn elect(&mut self, number: usize) -> Result<(Win, Election)> {
         if self.won.try_recv().is_ok() {
-            return Err("one was elected that nobody has asked for".into());
+            return Err("a voter was elected without a request for an election".into());
         }
         let began = clock::now();
         let mut asked = 0;
@@ -114,8 +114,8 @@ impl Company {
                     let took = win.at.since(began);
                     return Ok((win, Election { took, asked }));
                 }
-                (_, Ok(None)) => return Err("nobody campaigns any more".into()),
-                (_, Err(_)) if asked == 5 => return Err("nobody is elected".into()),
+                (_, Ok(None)) => return Err("no voter campaigns any more".into()),
+                (_, Err(_)) if asked == 5 => return Err("no voter is elected".into()),
                 (_, Err(_)) => {}
             }
         }

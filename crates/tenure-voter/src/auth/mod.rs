@@ -24,9 +24,8 @@
 //!
 //! A voter refuses a request whose date is further than [`WINDOW`] from the voter's clock, or
 //! earlier than the voter's start. A voter also refuses a request that it has carried out before:
-//! it remembers each nonce for twice the window. A request that changes the voter's state is
-//! refused by every voter but the one in `Tenure-To`; a request to a seed may name the seed's URL
-//! instead.
+//! it remembers each nonce for twice the window. Only the voter in `Tenure-To` accepts a request
+//! that changes the voter's state; a request to a seed may name the seed's URL instead.
 //!
 //! # What authentication does not do
 //!
@@ -127,7 +126,7 @@ impl Guard {
         })?;
         let number = secrets.verify_request(said, &stamp).ok_or_else(|| {
             refuse(
-                "the MAC is by none of this voter's secrets: the secrets differ, or the request \
+                "the MAC fits none of this voter's secrets: the secrets differ, or the request \
                     was changed on its way",
             )
         })?;
@@ -151,7 +150,7 @@ impl Guard {
             );
             return Err(Problem::new(401, "clock", detail));
         }
-        // The start in terms of the present wall clock, which may have been set in the meantime.
+        // The start by the present wall clock, which may have been set since the start.
         let started = self::seconds(wall.before(now.since(self.started)));
         if stamp.date < started {
             let detail = format!(

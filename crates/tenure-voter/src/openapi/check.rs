@@ -73,7 +73,7 @@ fn fits(document: &Value, schema: &Value, value: &Value, at: &str) -> Result<(),
         return wrong(&format!("no {}", schema["type"]));
     }
     if schema["enum"].as_array().is_some_and(|all| !all.contains(value)) {
-        return wrong("none of those that can be");
+        return wrong("not an allowed value");
     }
     let beyond = |bound: &str, number: f64| match bound {
         "minimum" => schema[bound].as_f64().is_some_and(|min| number < min),

@@ -48,10 +48,11 @@ fn voted(settings: &RecoverSettings, survived: &Survived) -> Option<String> {
     let (name, of) = (&settings.name, survived.epoch.of);
     let next = survived.voted?;
     Some(format!(
-        "{name} had voted for epoch {next} after epoch {of}, which the lost members may have \
-         decided. The members of epoch {of} go on, and the vote is void. If a state directory of \
-         epoch {next} or later is left, run the command there as well, without --epoch, before any \
-         node starts, and then what it prints; {name} follows it"
+        "{name} had voted for epoch {next}, the successor of epoch {of}; the lost members may have \
+         decided on it. The members of epoch {of} go on, and the vote is void. If a state \
+         directory of epoch {next} or later is left, run the command there as well, without \
+         --epoch, before any node starts, and then run the commands that it prints; {name} \
+         follows that epoch"
     ))
 }
 

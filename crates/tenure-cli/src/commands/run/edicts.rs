@@ -10,7 +10,7 @@ use crate::protocol::Class;
 
 impl<K: Class> Runner<K> {
     /// Creates an edict of the leadership with the fence `of`. A runner may lead again while work
-    /// of an earlier leadership still runs, and that work must get no edict of the later one.
+    /// of an earlier leadership still runs; that work must get no edict of the later leadership.
     pub(super) fn edict(&self, leadership: &Leadership<K>, of: u64) -> Answer {
         let fence = K::fence_of(leadership).map(Fence::number);
         if let Some(now) = fence.filter(|now| *now != of) {

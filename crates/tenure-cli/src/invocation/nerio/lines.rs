@@ -87,8 +87,8 @@ start at --fence-floor. The command prints the command line for the other member
 that all of them need.
 
 If the members were ever changed, name in --lost the members that never come back; the others must \
-be too few for a quorum. Run this command for each of those, and never start a lost member with \
-its old directory again. The others become the members of a later epoch, with --quorums if that is \
+be too few for a quorum. Run this command for each of the others, and never start a lost member \
+with its old directory again. The others become the members of a later epoch, with --quorums if \
 given. A lost member comes back with an empty directory, by tenure members add.
 
 The command refuses if starting the nodes is enough, if a node uses the directory, if --lost names \

@@ -16,7 +16,7 @@ pub(super) fn list(text: &str) -> Result<Vec<String>, Refusal> {
     let mut list: Vec<String> = Vec::new();
     for one in text.split(',').map(str::trim) {
         if let Some((scheme, _)) = one.split_once("://") {
-            let what = format!("a broker has no scheme, and {scheme}:// stands before one");
+            let what = format!("a broker has no scheme, but an address begins with {scheme}://");
             let fix = format!("{RULE}; --cacert is for TLS and --user for a login");
             return Err(Refusal::new(what, fix));
         }

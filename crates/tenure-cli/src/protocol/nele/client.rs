@@ -49,8 +49,8 @@ impl Backend for Settings {
         self.config.grace + self.config.max_poll_interval + on + OTHERS_KNOW
     }
 
-    /// An asker that hears of no leader for as long as a leadership can last knows that nobody
-    /// leads. Users who want to listen for longer than a minute must ask for it.
+    /// An asker that hears of no leader for as long as a leadership can last reports that nobody
+    /// leads. Users must ask for a listening of more than a minute.
     fn patience(&self) -> Duration {
         CONNECTING + self.config.silence() + self.config.heard_leads().min(LISTENING_MAX)
     }

@@ -49,8 +49,8 @@ impl Explain {
         self.origins.failure(Exit::Usage, error.to_string(), fix, names)
     }
 
-    /// Explains a property that the client library does not take. A text after a property that may
-    /// be a secret may be the rest of that secret, and is not repeated.
+    /// Explains a property that the client library does not take. Hides a text after a property
+    /// that may be a secret, because the text may be the rest of that secret.
     fn property(&self, nth: usize, unknown: bool, what: &str) -> Failure {
         let names = ["kafka-property"];
         if let Some(secret) = self.given.may_belong_to(nth) {

@@ -137,7 +137,7 @@ fn check_assignor(options: &Options, origins: &Origins) -> Result<(), Failure> {
 fn roles(layers: &mut Layers<'_>, role: Option<u32>) -> Result<RoleRange, Failure> {
     match (role, layers.optional(&ROLES)?) {
         (Some(_), Some(_)) => {
-            let what = "--role and --roles are set, and each says which roles are meant";
+            let what = "--role and --roles are set, and each names roles";
             Err(layers.origins.usage(what, "set either --role or --roles", &["role", "roles"]))
         }
         (Some(role), None) => Ok(RoleRange::one(role)),

@@ -98,7 +98,7 @@ crate::settings! {
     HOST: NodeName = "host" "NAME" Text, Everywhere, Nothing, KAFKA,
         parse::node, plain,
         "The machine of this process, or the rack that fails with it, as others see it; its own \
-         name unless given. Leaders of two groups with one name here are warned of. In a \
+         name unless given. A process warns of leaders of two groups with one name here. In a \
          container, give the name of the machine around it";
     CREATE_TOPIC: bool = "create-topic" "" Switch, Everywhere, Text("false"), KAFKA,
         parse::switch, plain,

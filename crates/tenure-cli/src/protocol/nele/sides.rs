@@ -25,8 +25,8 @@ const AGAIN: Duration = Duration::from_secs(5);
 /// The time for which a table waits for an asker that starts.
 const MOMENT: Duration = Duration::from_millis(20);
 
-/// Starts an asker of both clusters, as soon as one of them answers. Fails when none does, or when
-/// one of them cannot be used with these settings.
+/// Starts an asker of both clusters, as soon as one of them answers. Fails when neither cluster
+/// answers, or when a cluster cannot be used with these settings.
 pub(super) async fn begin(
     settings: &Settings,
     origins: &Origins,

@@ -62,9 +62,9 @@ crate::settings! {
          resignation waits until the promise ends";
     REPLACE: String = "replace" "HOW" Text, Everywhere, Text("manual"), GENERAL,
         replace, plain,
-        "manual or auto. After the first change of members, what happens to a member with a lost \
-         state directory: an operator replaces the member, or the other members do once a quorum \
-         has not heard the old process for lease-max, at least 10s. The same on every node";
+        "The replacement of a member with a lost state directory, after the first change of \
+         members: manual (an operator does it) or auto (the other members do it, once a quorum \
+         has not heard the old process for lease-max, at least 10s). The same on every node";
     EXIT_ON_MISMATCH: bool = "exit-on-mismatch" "" Switch, Everywhere, Text("false"), NETWORK,
         parse::switch, plain,
         "End with 2 when no quorum of nodes has this configuration; a command that keeps asking \

@@ -152,18 +152,14 @@ fn note_what_follows(config: &Config, origins: &mut Origins) {
     };
     if config.mode == Mode::Majority {
         let lease = config.lease();
-        note(
-            "(lease)",
-            lease,
-            "(tolerance + 1) heartbeat intervals, and what clocks may differ by",
-        );
+        note("(lease)", lease, "(tolerance + 1) heartbeat intervals, and the drift of clocks");
         note("(lease counted)", config.counted(lease), "the part that a leader can use");
     }
     note("(failover)", config.failover(), "the bound after a heal, without loss and ties");
 }
 
-/// Reads a setting, with the variable that the source names as a fallback: its name has no
-/// `TENURE_`, and it ranks below the settings file.
+/// Reads a setting. Its fallback is a variable that the source names: the variable has no `TENURE_`
+/// in its name, and ranks below the settings file.
 fn as_in_the_text<T>(
     layers: &mut Layers<'_>,
     setting: &Setting<T>,

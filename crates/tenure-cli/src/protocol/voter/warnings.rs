@@ -95,17 +95,17 @@ fn advice(breach: &Breach) -> (&'static str, &'static str) {
         ),
         Breach::LostDirectory => (
             "directory",
-            ", or another process has its --voter-id: put it back, or, where no other one has the \
-             id, let the others go on with a new one: tenure members remove, then tenure members \
-             add",
+            ", or another process has its --voter-id: put the directory back; or, if no other \
+             process has the id, give this voter its vote anew: tenure members remove, then tenure \
+             members add",
         ),
         Breach::NoCounterLeft { .. } => (
             "counters",
-            ": a voter that lies, or a state directory that was damaged; found the network anew \
-             with empty state directories, and mind that its fences begin anew",
+            ": a voter lies, or a state directory was damaged; found the network anew with empty \
+             state directories, and remember that its fences begin anew",
         ),
         Breach::Equivocation { .. } => {
-            ("equivocation", ": a state directory that was copied, or a voter that lies")
+            ("equivocation", ": a state directory was copied, or a voter lies")
         }
     }
 }

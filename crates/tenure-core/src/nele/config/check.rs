@@ -7,11 +7,11 @@ use super::error::{ConfigError, TooShort};
 use super::settings::{Config, Limits, Mode};
 use crate::bounds::{self, Bounds};
 
-/// A [`Config`] that [`Config::check`] has let pass.
+/// A [`Config`] that has passed [`Config::check`].
 pub type Checked = bounds::Checked<Config>;
 
 impl Config {
-    /// Checks the settings together. The error names those that conflict, with the numbers.
+    /// Checks the settings together. The error names the conflicting settings and their numbers.
     pub fn check(self) -> Result<Checked, ConfigError> {
         check(&self)?;
         Ok(Checked::new(self))
@@ -44,7 +44,7 @@ fn shape(config: &Config) -> Result<(), ConfigError> {
         .because("each process writes to all partitions each interval")
         .check(config.partitions)?;
     Bounds::at_least("publish-interval", Config::INTERVAL_MIN)
-        .because("each process writes to each partition as often")
+        .because("each process writes to each partition at this interval")
         .check(config.publish_interval)?;
     let session = config.session_timeout;
     Bounds::at_least("session-timeout", Config::HEARTBEAT_MIN * 3)
@@ -56,11 +56,11 @@ fn shape(config: &Config) -> Result<(), ConfigError> {
         .check(config.heartbeat_interval)?;
     Bounds::at_least("max-poll-interval", session)
         .of("the session timeout", &["session-timeout"])
-        .because("clients refuse less")
+        .because("clients refuse a shorter interval")
         .check(config.max_poll_interval)?;
     bounds::drift(Config::DRIFT_MAX).check(config.drift)?;
     Bounds::at_most("fence-base", Config::FENCE_BASE_MAX)
-        .because("leader epochs come on top of it")
+        .because("each fence adds a leader epoch to it")
         .check(config.fence_base)?;
     let Limits { roles, processes } = config.limits;
     Bounds::between("limit on roles", 1, Limits::ROLES_MAX).check(roles)?;

@@ -1,5 +1,5 @@
 //! Numbers of partitions (M), roles (R) and processes (P) that do not fit together. Elections work
-//! all the same, so these are no errors.
+//! with such numbers, too, so they are no errors.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -17,7 +17,7 @@ pub enum Misfit {
     TooMany { partitions: usize, processes: usize },
 }
 
-/// The number of partitions for each process from which there are too many.
+/// The fewest partitions for each process that are too many.
 const MANY: usize = 10;
 
 impl Config {
@@ -51,14 +51,14 @@ impl fmt::Display for Misfit {
         match *self {
             Self::Spare { partitions: m, roles: r } => write!(
                 f,
-                "{} for {}: {} without a role, and a process that owns no other leads nothing",
+                "{} for {}: {} without a role; a process with these partitions alone leads nothing",
                 partitions(m),
                 roles(r),
                 partitions(m.saturating_sub(r)),
             ),
             Self::TooFew { partitions: m, roles: r, processes: p } => write!(
                 f,
-                "{} for {} and {}: {} without a partition, which leads nothing",
+                "{} for {} and {}: {} without a partition and without a role",
                 partitions(m),
                 processes(p),
                 roles(r),

@@ -211,12 +211,12 @@ fn misfits_have_numbers() {
     ] {
         assert_eq!(of(partitions, roles, processes), [""; 0]);
     }
-    let spare = "16 partitions for 4 roles: 12 partitions without a role, and a process that owns \
-                 no other leads nothing";
+    let spare = "16 partitions for 4 roles: 12 partitions without a role; a process with these \
+                 partitions alone leads nothing";
     assert_eq!(of(16, 4, None), [spare]);
     assert_eq!(of(16, 4, Some(20)), [spare]);
-    let few = "4 partitions for 5 processes and 16 roles: 1 process without a partition, which \
-               leads nothing";
+    let few = "4 partitions for 5 processes and 16 roles: 1 process without a partition and \
+               without a role";
     assert_eq!(of(4, 16, Some(5)), [few]);
     let many = "21 partitions for 2 processes: each process writes to all 21 in each interval";
     assert_eq!(of(21, 21, Some(2)), [many]);

@@ -50,7 +50,7 @@ impl Nele {
         let step = self.config.partitions;
         for (partition, slot) in self.slots.all.iter().filter(|(_, slot)| slot.is_assigned()) {
             for (first, last) in &ranges {
-                // The range's first role on this partition; M further on comes the next.
+                // First role of the range on this partition; the next role is M further on.
                 let ahead = (partition.0 + step - first.0 % step) % step;
                 let begin = u64::from(first.0) + u64::from(ahead);
                 let of_it = (begin..=u64::from(last.0)).step_by(usize::try_from(step).unwrap_or(1));

@@ -12,7 +12,7 @@ pub(in crate::nele) struct Group {
     pub(in crate::nele) leaves: bool,
     /// Whether the application has resigned its last role: the process then leaves at once.
     pub(in crate::nele) quits: bool,
-    /// The time at which the process leaves for want of a campaign.
+    /// The time at which the process leaves unless a campaign begins.
     pub(in crate::nele) idle: Option<Time>,
 }
 
@@ -22,7 +22,7 @@ pub(in crate::nele) enum GroupPhase {
     Out,
     /// The process has joined; `heard` once its first rebalance was reported.
     In { heard: bool },
-    /// The process leaves. At `until` it counts as gone without an answer.
+    /// The process leaves. At `until` the process counts as gone even without an answer.
     Leaving { until: Time },
 }
 

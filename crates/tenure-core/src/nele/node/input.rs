@@ -135,8 +135,8 @@ impl Protocol for Nele {
         let dues = [
             (self.slots.first_due(), "a partition is read, claimed or lost"),
             (self.log.beat, "a record is published"),
-            (self.group.due(), "the group is as good as left"),
-            (self.peers.due(), "somebody is silent"),
+            (self.group.due(), "the wait to leave or to linger ends"),
+            (self.peers.due(), "a process is silent"),
             (self.sight.due(&self.config), "the ledger is silent"),
         ];
         let first = dues.into_iter().filter_map(|(due, why)| Some(Deadline { at: due?, why }));

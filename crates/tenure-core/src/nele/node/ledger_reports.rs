@@ -73,7 +73,7 @@ impl Nele {
                 }
                 Mode::AtMostOne => format!(
                     "the topic is {id}, and was {}: fences begin again there. Start again with a \
-                     fence base of {} or more, above every fence that was seen here, or with \
+                     fence base of {} or more, above all fences so far, or with \
                      another election",
                     self.topic,
                     self.next_fence_base(),
@@ -84,7 +84,7 @@ impl Nele {
             let fences = match self.config.mode {
                 Mode::AtLeastOne => String::new(),
                 Mode::AtMostOne => format!(
-                    " and with a fence base of {} or more, above every fence that was seen here",
+                    " and with a fence base of {} or more, above all fences so far",
                     self.next_fence_base()
                 ),
             };

@@ -143,7 +143,8 @@ impl Nele {
         }
     }
 
-    /// Asks the ledger whether any record was written: no process is silent for so long.
+    /// Asks the ledger whether any record was written: a running process is never silent for so
+    /// long.
     fn ask_again(&mut self, out: &mut Out) {
         self.sight.asked_at = self.now;
         let Some(mut plain) = self.sight.reads.take() else { return };

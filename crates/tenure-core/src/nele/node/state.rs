@@ -136,7 +136,7 @@ impl Nele {
         }
         if role.is_none() {
             let ours = &self.config.election;
-            let why = format!("{name} is none of these elections: they are {ours}/0, {ours}/1, …");
+            let why = format!("{name} is no role: the roles are {ours}/0, {ours}/1, …");
             return Some(why.into());
         }
         let most = self.config.limits.roles;

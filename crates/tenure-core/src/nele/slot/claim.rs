@@ -88,7 +88,7 @@ impl HeldClaim {
         (waited && context.now < until).then_some(until)
     }
 
-    /// Whether the claim can win no role now, for want of recent evidence.
+    /// Whether the claim cannot win a role now, because recent evidence is missing.
     pub(in crate::nele) fn is_barren(&self, context: &Context<'_>) -> bool {
         let over = self.until(context).is_none_or(|until| until <= context.now);
         over && self.begins <= context.now

@@ -48,7 +48,7 @@ impl Slot {
             let epoch = epoch.map_or("unknown".to_string(), |epoch| epoch.to_string());
             let why = format!(
                 "no fence fits the claim at offset {offset} of leader epoch {epoch}: use a client \
-                 that tells epochs, or another topic"
+                 that reports leader epochs, or another topic"
             );
             let obstacles = [self.obstacle("no-fence", why.into())].into();
             return Waiting::Refused { obstacles, missing: Vec::new() };
@@ -56,8 +56,8 @@ impl Slot {
         let read = self.reads.as_ref().is_some_and(|reads| reads.is_open());
         let begins = self.claim.held.map(|held| held.begins);
         let (label, why) = match (context.config.mode, begins) {
-            _ if !read => ("position", "its end is looked for"),
-            (Mode::AtLeastOne, _) => ("silent", "nothing was read of it yet"),
+            _ if !read => ("position", "its end is not found yet"),
+            (Mode::AtLeastOne, _) => ("silent", "no record of it was read yet"),
             (Mode::AtMostOne, Some(until)) if until > context.now => {
                 return match context.peers.without_claims() {
                     Some((who, terms)) => unlike(who, terms),
@@ -65,7 +65,7 @@ impl Slot {
                 };
             }
             (Mode::AtMostOne, None) if !matches!(self.claim.bid, Bid::UnderWay { .. }) => {
-                ("claim", "it is to be claimed")
+                ("claim", "its claim is not sent yet")
             }
             (Mode::AtMostOne, None) => ("claim", "its claim is not read back yet"),
             (Mode::AtMostOne, Some(_)) => {

@@ -14,7 +14,7 @@
 //! | `round_trip`, `refresh` | pauses between questions: a grantor with a shorter `refresh` than |
 //! | | a candidate's forgets the candidate early, which costs time and never safety |
 //! | `verify_max`, `grace`, `kill_margin` | only the leader itself uses them |
-//! | `replace` | a member with it begins a replacement, and counts for one; no safety rests on it |
+//! | `replace` | a member begins or supports replacements only with it; no safety rests on it |
 //! | `limits` | they bound what this node keeps |
 
 mod check;
@@ -112,11 +112,11 @@ pub struct Config {
     /// work outlives the lease. With a span equal to `grace` the work is killed without being asked
     /// first. Default 100 ms.
     pub kill_margin: Duration,
-    /// Whether the members replace a member whose directory was lost by themselves, in epochs after
-    /// the first change of members. The same on all nodes: a member counts for a replacement only
-    /// with this setting, and a node with an empty directory asks only with it. Default `None`: an
-    /// operator replaces the member. [`Config::auto_replace`] has spans for these settings. (Our
-    /// extension: lost directories.)
+    /// Whether the members by themselves replace a member whose directory was lost, in epochs after
+    /// the first change of members. Give all nodes the same setting: a member counts for a
+    /// replacement only with this setting, and a node with an empty directory asks only with it.
+    /// Default `None`: an operator replaces the member. [`Config::auto_replace`] has spans for
+    /// these settings. (Our extension: lost directories.)
     pub replace: Option<AutoReplace>,
     pub limits: Limits,
 }
@@ -124,13 +124,14 @@ pub struct Config {
 /// The spans of replacements without an operator. No safety rests on them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AutoReplace {
-    /// Span for which a quorum of members hears nothing of the lost memory, each on its own clock.
-    /// Short: a node that is started by mistake under the name of a member that is busy, or cut off
-    /// for a moment, takes its place. Long: the cluster is without a spare for longer.
+    /// Span for which a quorum of members, each on its own clock, hears nothing of the lost memory.
+    /// With a short span, a node that is started by mistake under the name of a member takes the
+    /// place of that member while it is busy or cut off for a moment. With a long span, the cluster
+    /// is without a spare node for longer.
     pub silence: Duration,
     /// Least span between two replacements of one member, on the clock of each other member since
-    /// its start. Short: a node that forgets everything at each start, and starts again and again,
-    /// makes the members change again and again.
+    /// the start of the other member. With a short span, a node that starts again and again, and
+    /// forgets everything at each start, makes the members change again and again.
     pub pause: Duration,
 }
 

@@ -1,14 +1,14 @@
-//! The question of a node with an empty directory to be let in, in the place of a lost memory, and
-//! the answers of members.
+//! A blank (a node with an empty directory) asks the members for the seat of a lost memory, and the
+//! members answer.
 //!
 //! ```text
 //! blank  ── Admit ──> members            <── Admission ── whether this member agrees
 //! member ── Admit ──> the other members  <── Admission ── a quorum agrees, none objects: change
 //! ```
 //!
-//! A member agrees once it has asked for the lost memory for some time and heard nothing of it. The
-//! answers decide only whether a member begins a change of members. The change itself is voted on
-//! like every other one.
+//! A member agrees once it has asked the lost memory for some time without an answer. The answers
+//! decide only whether a member begins a change of members. The members vote on the change itself
+//! as on every other change.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -23,8 +23,8 @@ use crate::name::NodeName;
 use crate::time::Time;
 use crate::waiting::List;
 
-/// A blank asks a member to be let in; or a member that has heard the blank asks another member
-/// whether it agrees.
+/// A blank asks a member to let it in; or a member that has heard the blank asks another member
+/// whether that member agrees.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Admit {
     /// Time of the question on the asker's clock.
@@ -33,7 +33,7 @@ pub struct Admit {
     pub name: NodeName,
     /// Memory of the blank.
     pub instance: Instance,
-    /// From the blank: its host in its own settings. From a member: the address of the blank.
+    /// From the blank: the host in the blank's settings. From a member: the address of the blank.
     pub host: HostPort,
 }
 
@@ -61,8 +61,8 @@ pub enum Hindrance {
     Former,
     /// Two blanks have this name.
     Two { addresses: [SocketAddr; 2] },
-    /// The blank sends from an address that is neither one of the member nor that of the host that
-    /// the blank names, or the address proves nothing.
+    /// The blank's address is neither an address of the member nor that of the host that the blank
+    /// names, or the address proves nothing.
     Elsewhere { address: SocketAddr },
     /// The cluster has no keys, and other machines could send such a question.
     Unsealed,
@@ -79,8 +79,8 @@ pub enum Hindrance {
 }
 
 impl Hindrance {
-    /// Whether one such answer keeps a member from a replacement. With another reason the member
-    /// only does not count among those that agree.
+    /// Whether a single answer with this reason prevents a replacement. With any other reason the
+    /// answering member only does not count among the members that agree.
     #[must_use]
     pub const fn is_objection(&self) -> bool {
         match self {
@@ -104,7 +104,7 @@ impl Hindrance {
         core::mem::discriminant(self) == core::mem::discriminant(other)
     }
 
-    /// The hindrance `passed` after it was told: silences are longer then, and rests shorter.
+    /// The hindrance `passed` after its report: silences are longer then, and rests shorter.
     #[must_use]
     pub fn after(&self, passed: Duration) -> Self {
         match self.clone() {
@@ -141,7 +141,7 @@ impl fmt::Display for Hindrance {
                  them are on loopback: give the cluster keys (`tenure keys new`)",
             ),
             Self::Lately { rest } => {
-                write!(f, "the member was replaced lately, and can be again in {rest:.1?}")
+                write!(f, "the member was replaced lately; it can be replaced again in {rest:.1?}")
             }
             Self::Heard { ago, needed } => write!(
                 f,
@@ -157,7 +157,7 @@ impl fmt::Display for Hindrance {
             Self::Few { without } => {
                 write!(
                     f,
-                    "a quorum of members must agree, without {} there is none",
+                    "a quorum of members must agree; without {} there is no quorum",
                     List(without, ", ")
                 )
             }

@@ -1,25 +1,26 @@
 //! The epoch that an operator begins where the members of an epoch that are left are no quorum.
 //!
-//! A quorum of the epoch decides on its successor, so without one the members never change again.
-//! The operator names the members that never come back, and declares that no process leads any
-//! more. From the document of the epoch each member that is left makes the same document, of
-//! [recovered](Origin::Recovered) origin, and enters its epoch without an answer of others.
+//! A quorum of the epoch decides on its successor, so without a quorum the members never change
+//! again. The operator names the members that never come back, and declares that no process leads
+//! any more. Each member that is left makes the same document, of [recovered](Origin::Recovered)
+//! origin, from the document of its epoch, and enters the new epoch without an answer of other
+//! members.
 //!
 //! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
 //! one:
 //!
-//! - 2.12.1: *Members that are a quorum begin no such epoch*, as they change without the word of an
+//! - 2.12.1: *Members that are a quorum begin no such epoch*, because they can change without an
 //!   operator. a of a, b, c is lost, and b begins the epoch of b and c. c starts before it hears of
-//!   that, and elects with a process of a that was only cut off.
+//!   that epoch, and elects with a process of a that was only cut off.
 //! - 2.12.2: *The number is far above that of the epoch.* a, b and c of four decided on a successor
 //!   without d, and are lost. d begins the epoch with the same number. The machine of a comes back:
-//!   neither follows the other, nor does a candidate.
+//!   neither follows the other, and no candidate moves to the other.
 //! - 2.12.3: *A member keeps its memory.* Each member makes the document from that of the epoch
 //!   alone. If c began another memory, the seat of c in the document of d would have no memory.
 //! - 2.12.4: *Grants are void, and the start waits.* p leads by a and b, which are lost, and c has
 //!   granted nothing. Without a wait c elects q.
 //! - 2.12.5: *The floor is in the directories, not in the document.* c has promised fences above
-//!   the floor that d was given, so the operator gives a higher one to both. With the floor in the
+//!   the floor that d was given, so the operator gives both a higher floor. With the floor in the
 //!   document, c and d would be in two epochs of one number.
 
 use alloc::vec::Vec;
@@ -47,8 +48,8 @@ impl Document {
     /// may have decided on later epochs, at most some tens an hour.
     pub const RECOVERY_STEP: u64 = 1_000_000;
 
-    /// The document of the epoch in which the members of this one go on without those that are
-    /// `lost`, with these quorums, or the same system. Each survivor makes the same document.
+    /// The document of a new epoch, in which the members go on without the `lost` members, with
+    /// these quorums, or with the present quorum system. Each survivor makes the same document.
     pub fn survivors(
         &self,
         lost: &[NodeName],
@@ -76,7 +77,7 @@ impl Document {
             founding: if number == 0 { self.id().digest } else { self.founding },
             origin: Origin::Recovered,
             seats,
-            // Cannot fail: the text names fewer members than the one before.
+            // Cannot fail: the text names fewer members than before.
             quorums: Text::new(&quorums.canonical(&names)).unwrap_or_default(),
             floor: Fence::NONE,
             ..self.clone()

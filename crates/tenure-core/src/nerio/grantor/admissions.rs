@@ -21,7 +21,7 @@
 //! - 4.5: *A member is replaced at most once a pause.* A disk that loses everything at each start
 //!   would wedge the members again and again.
 //! - 4.6: *Two blanks with one name wait.* Only an operator knows which one is meant.
-//! - 4.7: *A replacement that fails is tried again.* The round of a ends, as b starts: without
+//! - 4.7: *A replacement that fails is tried again.* The round of a ends, because b starts: without
 //!   another round c stays outside for ever.
 
 use alloc::collections::BTreeMap;
@@ -139,7 +139,7 @@ impl Awaited {
         }
     }
 
-    /// Begins the watch anew, as the present memory was heard.
+    /// Begins the watch anew, because the present memory was heard.
     fn heard(&mut self, now: Time) {
         (self.silent_since, self.was_heard) = (now, true);
         (self.turn, self.round, self.rounds) = (None, None, 0);

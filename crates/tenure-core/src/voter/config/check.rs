@@ -9,11 +9,11 @@ use super::settings::{Config, Founding, Mode};
 use crate::bounds::{self, Bounds};
 use crate::voter::electorate::MEMBERS_MAX;
 
-/// A [`Config`] that [`Config::check`] has let pass.
+/// A [`Config`] that has passed [`Config::check`].
 pub type Checked = bounds::Checked<Config>;
 
 impl Config {
-    /// Checks the settings together. The error names those that conflict, with the numbers.
+    /// Checks the settings together. The error names the conflicting settings and their numbers.
     pub fn check(self) -> Result<Checked, ConfigError> {
         check(&self)?;
         Ok(Checked::new(self))

@@ -18,7 +18,7 @@ pub enum ConfigError {
     OutOfRange(#[from] Box<OutOfRange>),
     #[error(
         "request timeout is {timeout:?}; it must be more than 0 and less than the heartbeat \
-         interval, {heartbeat:?}: one region that hangs would delay the next heartbeat"
+         interval, {heartbeat:?}: otherwise a region that hangs delays the next heartbeat"
     )]
     Timeout { timeout: Duration, heartbeat: Duration },
     #[error(
@@ -33,9 +33,9 @@ pub enum ConfigError {
          expected voters; mode available needs none of these"
     )]
     NoFounding,
-    #[error("{voters} voters are expected, with this voter; there must be from 1 to {MEMBERS_MAX}")]
+    #[error("{voters} voters are expected, with this voter; the number must be 1 to {MEMBERS_MAX}")]
     Voters { voters: usize },
-    #[error("the voter list has {id} twice: each voter needs an id of its own")]
+    #[error("the voter list has {id} twice: give each voter an id of its own")]
     Twice { id: NodeName },
     #[error("admission is one of: operator (an operator gives votes), auto (the leader does)")]
     Admission,

@@ -2,7 +2,7 @@
 //!
 //! | must be the same everywhere | because |
 //! |---|---|
-//! | `election`, `mode` | requests of other networks are refused |
+//! | `election`, `mode` | voters refuse requests of other networks |
 //! | `founding` | another set of voters is another network (V2) |
 //!
 //! The rest may differ from voter to voter: each answer contains its sender's promise and ρ.

@@ -103,6 +103,6 @@ fn majority_needs_to_know_whom_it_begins_with() {
         check(|config| config.founding = Founding::List([listed("two"), listed("two")].into()));
     assert_eq!(
         refused.unwrap_err(),
-        "the voter list has two twice: each voter needs an id of its own"
+        "the voter list has two twice: give each voter an id of its own"
     );
 }

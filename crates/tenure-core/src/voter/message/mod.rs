@@ -88,8 +88,8 @@ pub struct Header {
 /// A request. Each kind has its path.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Ask {
-    /// `POST /register`: the caller is a voter. If an operator calls, the body names a voter, which
-    /// the recipient asks itself before it counts.
+    /// `POST /register`: the caller is a voter. If an operator calls, the body names a voter; that
+    /// voter counts once it has answered a question of the recipient.
     Register(VoterDto),
     /// `POST /remove`: the caller could not reach this voter.
     Remove {
@@ -128,7 +128,8 @@ pub enum Answer {
     Heartbeat(BeatenDto),
     /// To `remove`, `reconcile`, `release` and `electorate`: done.
     Done,
-    /// To `election/start`: a ballot begins. Named if it has begun already.
+    /// To `election/start`: a ballot begins, or has begun; the answer names a ballot that has
+    /// begun.
     Started(Option<Ballot>),
     /// To `election/cast`: the recipient counted the vote; this is its own vote in that ballot.
     Cast(VoteDto),
@@ -142,7 +143,7 @@ pub enum Answer {
     Refused(Refusal),
 }
 
-/// A voter as the text represents it.
+/// A voter in the text's form.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VoterDto {
@@ -310,7 +311,7 @@ pub struct BeatenDto {
     pub promise: Option<AckDto>,
     /// The reason why the sender does not promise.
     pub refused: Option<Refusal>,
-    /// `None` if the answer holds no whole status, as from an earlier version.
+    /// `None` if the answer of an earlier version holds no complete status.
     #[serde(flatten)]
     pub status: Option<Box<StatusDto>>,
 }

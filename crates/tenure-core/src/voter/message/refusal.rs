@@ -90,7 +90,7 @@ pub enum Unchanged {
     HasVote,
     HasNone,
     Leads,
-    /// The voter to be removed answers, and the leader would give its vote back at once.
+    /// The voter to be removed answers, and the leader would give the vote back at once.
     Returns,
 }
 
@@ -139,9 +139,9 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OtherNetwork => f.write_str("another election or mode is elected here"),
+            Self::OtherNetwork => f.write_str("this network has another election or mode"),
             Self::OtherFounding { ours } => {
-                write!(f, "founded with other voters; the founding here is {ours}")
+                write!(f, "the voter was founded with other voters; the founding here is {ours}")
             }
             Self::NotAllowed => f.write_str("only members and operators may do this"),
             Self::Malformed(what) => write!(f, "malformed: {what}"),
@@ -149,7 +149,7 @@ impl fmt::Display for Refusal {
             Self::NotFounded => f.write_str("no electorate has been founded yet"),
             Self::NotAMember { who } => write!(f, "{who} has no vote with this identity"),
             Self::EarlierRun { who } => {
-                write!(f, "a later run of {who} was heard: this one is over, or two run at once")
+                write!(f, "a later run of {who} was heard: this run is over, or two run at once")
             }
             Self::Leads(leader) => write!(f, "{leader} leads"),
             Self::Promised { to, remaining } => {
@@ -176,8 +176,8 @@ impl fmt::Display for Refusal {
             }
             Self::TooFewAble { able, needed } => write!(
                 f,
-                "of those that would have a vote {able} are there and can write, and a quorum of \
-                 them is {needed}"
+                "after the change only {able} members would answer and could write, and a quorum \
+                 is {needed}"
             ),
             Self::NotWritten => f.write_str("the leader cannot write its state directory"),
             Self::NoChange { because } => because.fmt(f),
@@ -189,12 +189,12 @@ impl fmt::Display for Unchanged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::HasVote => {
-                "it has a vote already: where its state directory was lost, remove it first"
+                "it has a vote already: if its state directory was lost, remove it first"
             }
             Self::HasNone => "it has no vote",
             Self::Leads => "it leads, and is not removed",
             Self::Returns => {
-                "it is there, and by the admission of this leader it would be added again at once"
+                "it answers, and with admission auto this leader would add it again at once"
             }
         })
     }

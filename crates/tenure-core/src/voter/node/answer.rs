@@ -144,7 +144,7 @@ impl Voter {
         }
     }
 
-    /// Handles a request without a proper answer. The other voter may have carried it out.
+    /// Handles a request without a usable answer. The other voter may have carried out the request.
     pub(super) fn on_no_answer(&mut self, open: &Open, out: &mut Out) {
         let id = open.who.clone();
         match (&open.purpose, id) {

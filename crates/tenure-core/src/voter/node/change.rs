@@ -108,8 +108,8 @@ impl Voter {
         self.send_heartbeats(&others, out);
     }
 
-    /// Whether a quorum of one more member would answer without the newcomer, which may fail again.
-    /// A leader without other members passes, as it could never spare a newcomer.
+    /// Whether a quorum of the larger electorate would answer even if the newcomer failed again. A
+    /// leader without other members passes, because it could never spare a newcomer.
     fn can_spare(&self, electorate: &Electorate) -> bool {
         let all = electorate.members.len();
         all == 1 || self.able(electorate) > all.div_ceil(2)

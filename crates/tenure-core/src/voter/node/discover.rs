@@ -26,10 +26,10 @@ impl Voter {
         self.known.seek(others.map(|listed| listed.url.clone()).chain(urls));
     }
 
-    /// Registers with each seed at which no answering voter is known (S3). An answer of this voter
-    /// itself is ignored, and this voter does not ask there again (S4). An address that is neither
-    /// its own nor the answering voter's may be shared by others: this voter asks there until the
-    /// network is founded, and without a founding always.
+    /// Registers with each seed at which no answering voter is known (S3). This voter ignores an
+    /// answer of its own, and does not ask there again (S4). Several voters may share an address
+    /// that is neither this voter's URL nor the answering voter's. This voter asks at such an
+    /// address until the network is founded, and in a network without a founding always.
     pub(super) fn register(&mut self, out: &mut Out) {
         let waits = |url: &VoterUrl| {
             self.calls.any(|open| open.to == *url && open.purpose == Purpose::Register)
@@ -40,8 +40,8 @@ impl Voter {
         let seeds: Vec<_> = seeds.map(|(url, is_found)| (url.clone(), is_found)).collect();
         let heartbeat = self.config.heartbeat;
         for (url, is_found) in seeds {
-            // Voters that all asked at each heartbeat would meet the same voters each time behind a
-            // balancer that takes turns.
+            // Behind a balancer that takes turns, voters that all asked at each heartbeat would
+            // meet the same voters each time.
             if is_found && self.random(heartbeat) < heartbeat / 2 {
                 continue;
             }
@@ -77,7 +77,7 @@ impl Voter {
         }
     }
 
-    /// Asks an earlier run that counted as ended, and has sent a request, for its status.
+    /// Asks for the status of an earlier run that counted as ended and has sent a request.
     pub(super) fn look_again(&mut self, header: &Header, out: &mut Out) {
         let (voter_id, voter_url) = (header.sender.id.clone(), header.url.clone());
         let role = Role::None;
@@ -129,7 +129,7 @@ impl Voter {
 
     pub(super) fn on_remove(&mut self, id: &NodeName, out: &mut Out) -> Result<Answer, Refusal> {
         if *id == self.me.id {
-            return Err(Refusal::Malformed("a voter that answers is not removed"));
+            return Err(Refusal::Malformed("the voter to remove answers"));
         }
         if !self.known.doubt(id, self.now) {
             return Err(Refusal::UnknownVoter);

@@ -68,7 +68,7 @@ impl Voter {
             (Some(self.beat.due), "a heartbeat is due"),
             (self.release_due(), "a release is over"),
             (self.starter.at, "an election may be started"),
-            (self.view_due(), "what is known of the leader is over"),
+            (self.view_due(), "the view of the leader expires"),
             (self.writes.due, "the state is written again"),
         ]
     }

@@ -15,8 +15,8 @@ use crate::voter::message::{Answer, Ask, ElectionDto, Header, Refusal};
 use crate::voter::words::{Effect, Out};
 
 impl Voter {
-    /// Leaves the ballot. This voter will never lead by it, and tells that to the voters that have
-    /// endorsed it.
+    /// Leaves the ballot. This voter can no longer win the ballot, and reports that to the voters
+    /// that have endorsed this voter.
     pub(super) fn leave_round(&mut self, out: &mut Out) {
         let Some(round) = self.ballots.round.take() else { return };
         let leadership = round.leadership(&self.me);
@@ -36,8 +36,8 @@ impl Voter {
         self.give_up(&lease.leadership, endorsed.collect(), out);
     }
 
-    /// Tells voters that the leadership which they have endorsed will never begin. This voter is
-    /// not known to itself, so it gets no request.
+    /// Tells voters that the leadership that they have endorsed will never begin. This voter does
+    /// not list itself, so it sends itself no request.
     fn give_up(&mut self, leadership: &Leadership, endorsed: Vec<NodeName>, out: &mut Out) {
         for id in endorsed {
             let ask = Ask::Release(leadership.clone());

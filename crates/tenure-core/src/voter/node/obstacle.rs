@@ -124,7 +124,7 @@ impl Voter {
             (None, Founding::Expected(expected)) => {
                 let there = self.known.shown().count() + 1;
                 let why =
-                    format!("{there} voters are there, and {expected} are expected to begin with");
+                    format!("{there} voters are there, and the founding needs exactly {expected}");
                 let obstacle = founding(&self.me.id, &why);
                 return Waiting::Connecting { obstacles: [obstacle].into() };
             }
@@ -256,9 +256,9 @@ impl Voter {
         }
         if self.founding.lost && !self.is_member() {
             let why = format!(
-                "{by} stands in the electorate with another identity: its state directory was \
-                 lost, or another process has its id. If no other process has the id, and a \
-                 majority has its directories, remove {by} from the members, and add it again"
+                "the electorate lists {by} with another identity: its state directory was lost, or \
+                 another process has its id. If no other process has the id, and a majority has \
+                 its directories, remove {by} from the members, and add it again"
             );
             return Some(("lost-directory", why));
         }

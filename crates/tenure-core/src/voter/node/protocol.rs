@@ -229,7 +229,8 @@ impl Voter {
         }
         if over {
             self.starter.poll = None;
-            // Others that are not free are no failed ballot, so the pause stays short.
+            // A poll that finds other voters not free is no failed ballot, so the pause stays
+            // short.
             self.starter.failures = 0;
             self.starter.forced &= !self.is_majority();
             self.start_again(self.config.poll_pause());
@@ -307,7 +308,7 @@ impl Voter {
         out: &mut Out,
     ) -> Result<Answer, Refusal> {
         if vote.voter_id != header.sender.id {
-            return Err(Refusal::Malformed("a vote of another one than its sender"));
+            return Err(Refusal::Malformed("the vote names another voter than its sender"));
         }
         if self.ballots.of(&vote.ballot).is_none() {
             self.may_join(header, &vote, out)?;
@@ -333,7 +334,7 @@ impl Voter {
             Entry::Contradiction => {
                 let (id, ballot) = (who.id.clone(), vote.ballot);
                 self.breach(Breach::Equivocation { id, ballot }, out);
-                return Err(Refusal::Malformed("another number was cast in this ballot before"));
+                return Err(Refusal::Malformed("the voter has cast another number in this ballot"));
             }
         }
         Ok(())
@@ -450,7 +451,7 @@ impl Voter {
             Entry::Known => return Ok(Answer::Counted { open: true }),
             Entry::Contradiction => {
                 self.breach(Breach::Equivocation { id: who.id.clone(), ballot }, out);
-                return Err(Refusal::Malformed("another result was sent for this ballot before"));
+                return Err(Refusal::Malformed("the voter has sent another result of this ballot"));
             }
         }
         if differs {
@@ -533,7 +534,7 @@ impl Voter {
         out: &mut Out,
     ) -> Result<Option<AckDto>, Refusal> {
         if lease.leadership.leader != header.sender {
-            return Err(Refusal::Malformed("a leadership of another one than its sender"));
+            return Err(Refusal::Malformed("the leadership names another voter than its sender"));
         }
         if !self.is_majority() {
             self.hear_leader(header, lease, out)?;

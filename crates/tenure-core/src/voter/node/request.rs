@@ -153,7 +153,7 @@ impl Voter {
 fn formed(ask: &Ask) -> Result<(), Refusal> {
     let fits = |voters: &Vec<VoterDto>| match voters.len() <= KNOWN_MAX {
         true => Ok(()),
-        false => Err(Refusal::Malformed("more known voters than there can be")),
+        false => Err(Refusal::Malformed("knownVoters has too many entries")),
     };
     match ask {
         Ask::Reconcile(known) => fits(known),

@@ -135,7 +135,7 @@ impl Voter {
         self.writes.due.is_none()
     }
 
-    /// A time in the future, while the directory cannot be written: no ballot starts before.
+    /// A time in the future before which no ballot starts, while the directory cannot be written.
     pub(super) fn writes_later(&self) -> Option<Time> {
         (!self.can_write()).then(|| self.now.after(self.config.heartbeat))
     }
@@ -208,8 +208,8 @@ impl Voter {
         self.watch.follows_until(&self.promise, self.now, self.config.silence())
     }
 
-    /// Notes the counter that another voter reports as endorsed. Only members are believed: after
-    /// the highest counter no ballot is possible.
+    /// Notes the counter that another voter reports as endorsed. This voter believes only members,
+    /// because no ballot is possible after the highest counter.
     pub(super) fn hear_endorsed(&mut self, by: &Header, counter: u64) {
         let electorate = self.memory.electorate.as_ref().filter(|_| self.is_majority());
         let votes = electorate.is_none_or(|electorate| electorate.has(&by.sender));
