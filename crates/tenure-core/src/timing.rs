@@ -104,7 +104,7 @@ impl SettingsError for TimingError {
 }
 
 /// A lease that leaves too little time between its first due renewal and the stop of the work.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 #[error(
     "lease {lease:?} is too short: when its first renewal is due, after a third, {usable:?} \
      are left (drift {drift}); that must exceed grace {grace:?} + kill margin \
@@ -124,7 +124,7 @@ pub struct TooShort {
     pub enough: Option<Duration>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RoundTrips {
     pub count: u32,
     pub round_trip: Duration,

@@ -26,6 +26,8 @@ pub(crate) struct LastingTroubles {
     elsewhere: Option<Notice>,
     /// Notice that the leaders of this node have no spare member.
     no_spare: Option<Notice>,
+    /// Notice that the network has outgrown the lease of this node.
+    outgrown: Option<Notice>,
     /// Notices about nodes with empty directories that wait to be let in, by their names.
     awaited: BTreeMap<NodeName, Notice>,
 }
@@ -57,6 +59,7 @@ impl LastingTroubles {
             heard: BTreeMap::new(),
             elsewhere: None,
             no_spare: None,
+            outgrown: None,
             awaited: BTreeMap::new(),
         }
     }
@@ -68,6 +71,12 @@ impl LastingTroubles {
                 return self.no_spare = Some(notice.clone());
             }
             Notice::Protocol { event: OwnEvent::SpareAgain, .. } => return self.no_spare = None,
+            Notice::Protocol { event: OwnEvent::LeaseOutgrown { .. }, .. } => {
+                return self.outgrown = Some(notice.clone());
+            }
+            Notice::Protocol { event: OwnEvent::LeaseSuffices { .. }, .. } => {
+                return self.outgrown = None;
+            }
             Notice::Protocol { event: OwnEvent::Awaited { name, .. }, .. } => {
                 return drop(self.awaited.insert(name.clone(), notice.clone()));
             }
@@ -116,19 +125,23 @@ impl LastingTroubles {
         self.heard.retain(|(kind, _), _| !matches!(kind, Kind::Key | Kind::Rights));
     }
 
-    /// The troubles at `now`; a missing spare member is a trouble only for a node that `leads`.
+    /// The troubles at `now`; a missing spare member and a lease that is too short for the network
+    /// are troubles only for a node that `leads`.
     pub(crate) fn now(&mut self, now: Time, leads: bool) -> impl Iterator<Item = Notice> {
         let lately = self.lately;
         self.heard.retain(|_, heard| now.since(heard.at) <= lately);
         let heard = self.heard.values().map(|heard| heard.notice.clone());
-        let no_spare = self.no_spare.clone().filter(|_| leads);
+        let of_leaders = [&self.no_spare, &self.outgrown].map(|notice| notice.clone());
+        let of_leaders = of_leaders.into_iter().flatten().filter(move |_| leads);
         let awaited = self.awaited.values().cloned();
-        self.elsewhere.clone().into_iter().chain(heard).chain(no_spare).chain(awaited)
+        self.elsewhere.clone().into_iter().chain(heard).chain(of_leaders).chain(awaited)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::{Drift, RoundTrips, TooShort};
+
     use super::*;
 
     fn at(seconds: u64) -> Time {
@@ -154,6 +167,24 @@ mod tests {
         lasting.take(at(91), &unsealed(2, true));
         lasting.keys_changed();
         assert_eq!(lasting.now(at(91), false).count(), 0);
+    }
+
+    #[test]
+    fn leaders_alone_lack_lease() {
+        let mut lasting = LastingTroubles::new(Duration::ZERO);
+        let of_node = |event| Notice::Protocol { election: None, event };
+        let (lease, usable, needed) = (Duration::from_secs(5), Duration::from_secs(3), LATELY);
+        let (drift, grace, kill_margin) = (Drift::DEFAULT, Duration::ZERO, Duration::ZERO);
+        let beside = RoundTrips { count: 4, round_trip: Duration::from_secs(15) };
+        let enough = Some(2 * LATELY);
+        let short = TooShort { lease, usable, drift, grace, kill_margin, beside, needed, enough };
+        let outgrown = of_node(OwnEvent::LeaseOutgrown { samples: 100, short: Box::new(short) });
+        lasting.take(at(0), &outgrown);
+        assert_eq!(lasting.now(at(900), false).count(), 0);
+        assert_eq!(lasting.now(at(900), true).collect::<Vec<_>>(), [outgrown]);
+        let round_trip = Duration::ZERO;
+        lasting.take(at(900), &of_node(OwnEvent::LeaseSuffices { samples: 100, round_trip }));
+        assert_eq!(lasting.now(at(900), true).count(), 0);
     }
 
     #[test]

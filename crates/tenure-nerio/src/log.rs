@@ -36,6 +36,7 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
                 | OwnEvent::Raised { .. }
                 | OwnEvent::DiskMended
                 | OwnEvent::SpareAgain
+                | OwnEvent::LeaseSuffices { .. }
                 | OwnEvent::Changing { .. }
                 | OwnEvent::AwaitedNoMore { .. }
                 | OwnEvent::Replacing { .. }
@@ -127,6 +128,8 @@ fn lasting_event(
         | OwnEvent::Held { .. }
         | OwnEvent::NoSpare { .. }
         | OwnEvent::SpareAgain
+        | OwnEvent::LeaseOutgrown { .. }
+        | OwnEvent::LeaseSuffices { .. }
         | OwnEvent::Verified { .. }
         | OwnEvent::NotVerified { .. }
         | OwnEvent::Ordered { .. }

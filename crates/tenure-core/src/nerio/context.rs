@@ -7,6 +7,7 @@ use super::candidate::LeaderSilence;
 use super::config::Checked;
 use super::epoch::{Confirmation, Membership};
 use super::identity::{Inc, Who};
+use super::quorum_trips::QuorumTrips;
 use super::round_trips::RoundTrips;
 use crate::draw::Draw;
 use crate::name::NodeName;
@@ -27,6 +28,7 @@ pub(super) struct Context {
     pub(super) who: Who,
     pub(super) draw: Draw,
     pub(super) trips: RoundTrips,
+    pub(super) quorum_trips: QuorumTrips,
     pub(super) silence: LeaderSilence,
 }
 
@@ -46,6 +48,7 @@ impl Context {
             who,
             draw,
             trips,
+            quorum_trips: QuorumTrips::default(),
             silence,
         }
     }

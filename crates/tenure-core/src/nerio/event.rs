@@ -10,10 +10,12 @@ use core::time::Duration;
 use super::body::{Refusal, fmt_fence};
 use super::epoch::{ChangeError, DocumentError, Hindrance, Membership, SeatChange};
 use super::identity::Who;
+use super::ignored::Ignored;
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};
 use crate::time::Time;
+use crate::timing::TooShort;
 use crate::waiting::List;
 
 /// An event of a node.
@@ -51,6 +53,22 @@ pub enum OwnEvent {
     },
     /// The quorums of this node's leaders can miss one more member again.
     SpareAgain,
+    /// Quorums answer this node's leaders so slowly that its lease is too short: settings with the
+    /// measured round trip would be refused. The event concerns the node, not an election, and is
+    /// emitted once, until [`LeaseSuffices`](Self::LeaseSuffices).
+    LeaseOutgrown {
+        /// Number of renewals that were measured, of which 99 % took at most the round trip of
+        /// `short`.
+        samples: usize,
+        /// The measured round trip, the lease, and the least lease that would do.
+        short: Box<TooShort>,
+    },
+    /// The lease of this node suffices again, and with a quarter more than the measured round trip.
+    LeaseSuffices {
+        /// Number of renewals that were measured, of which 99 % took at most `round_trip`.
+        samples: usize,
+        round_trip: Duration,
+    },
     /// Another incarnation uses this candidate's name at the same time.
     NameShared {
         grantor: NodeName,
@@ -248,67 +266,6 @@ pub struct Question {
     pub start: Time,
 }
 
-/// The reason why a message had no effect.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Ignored {
-    /// Start not above one that this candidate has released.
-    Released,
-    /// Start below the granted one, or granted before and lapsed.
-    Stale,
-    Duplicate,
-    /// Answer to a question that was not asked, or no longer matters.
-    Unasked,
-    /// Message in the name of a grantor, from another address.
-    NotAMember,
-    /// Message for a grantor at a node that is none.
-    NotAGrantor,
-    /// This grantor has not begun to serve and cannot carry the message out; the sender will repeat
-    /// it.
-    NotServing,
-    /// Release by another sender than the holder, or with a Start below the granted one, where no
-    /// request of the sender waited.
-    NotTheHolder,
-    /// Request for a lease of no length.
-    Empty,
-    Full,
-    /// Verification for another incarnation of this node.
-    OtherIncarnation,
-    /// Command that does not fit the state: a second campaign, or a command without the campaign
-    /// that it needs.
-    Command,
-    /// Message that is meant for another epoch.
-    OtherEpoch,
-    /// Answer from a memory other than that of the member's seat.
-    OtherMemory,
-    /// Message about the next epoch. The grantor has no vote, or the ballot is far above all
-    /// others.
-    NoVote,
-}
-
-impl Ignored {
-    /// The reason as a label for a counter.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Released => "released",
-            Self::Stale => "stale",
-            Self::Duplicate => "duplicate",
-            Self::Unasked => "unasked",
-            Self::NotAMember => "not_a_member",
-            Self::NotAGrantor => "not_a_grantor",
-            Self::NotServing => "not_serving",
-            Self::NotTheHolder => "not_the_holder",
-            Self::Empty => "empty",
-            Self::Full => "full",
-            Self::OtherIncarnation => "other_incarnation",
-            Self::Command => "command",
-            Self::OtherEpoch => "epoch",
-            Self::OtherMemory => "other_memory",
-            Self::NoVote => "no_vote",
-        }
-    }
-}
-
 impl OwnEvent {
     /// The event for operators at `now`, with its election and a remedy. `Display` prints some
     /// events shorter, for traces.
@@ -343,6 +300,17 @@ impl OwnEvent {
                 if silent.len() == 1 { "it" } else { "them" }
             ),
             (Self::SpareAgain, _) => f.write_str("a spare node answers again"),
+            (Self::LeaseOutgrown { samples, short }, _) => write!(
+                f,
+                "the network has outgrown the lease: 99 % of the last {samples} renewals waited \
+                 up to {:?} for a quorum, and {short}",
+                short.beside.round_trip
+            ),
+            (Self::LeaseSuffices { samples, round_trip }, _) => write!(
+                f,
+                "the lease suffices for the network again: 99 % of the last {samples} renewals \
+                 waited up to {round_trip:?} for a quorum"
+            ),
             (Self::NameShared { grantor, other }, Some(election)) => write!(
                 f,
                 "{grantor} says that another process, at {other}, uses this candidate's name for \
@@ -411,6 +379,10 @@ impl fmt::Display for OwnEvent {
                 write!(f, "no spare: nothing heard of {} since {since}", List(silent, ", "))
             }
             Self::SpareAgain => f.write_str("a spare again"),
+            Self::LeaseOutgrown { short, .. } => write!(f, "lease outgrown: {short}"),
+            Self::LeaseSuffices { round_trip, .. } => {
+                write!(f, "lease suffices for round trips of {round_trip:?}")
+            }
             Self::NameShared { grantor, other } => {
                 write!(f, "name shared with {other}, says {grantor}")
             }

@@ -342,6 +342,7 @@ pub mod epoch;
 mod event;
 mod grantor;
 mod identity;
+mod ignored;
 mod inventory;
 mod memory;
 mod message;
@@ -351,6 +352,7 @@ mod observer;
 mod oqwbd;
 mod order;
 pub mod quorum;
+mod quorum_trips;
 mod rank;
 mod record;
 mod roster;
@@ -373,8 +375,9 @@ pub use epoch::{
     PromiseOutcome, ReadOutcome, Ready, ReadyRead, Rests, RestsRead, Seat, SeatChange,
     SurvivorsError, Unready, Where,
 };
-pub use event::{Event, Ignored, OwnEvent, Question};
+pub use event::{Event, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};
+pub use ignored::Ignored;
 pub use inventory::{
     CandidateHere, Candidates, CandidatesHere, ElectionHere, Elections, ElectionsHere, HolderHere,
     Which,

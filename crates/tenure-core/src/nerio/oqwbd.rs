@@ -41,8 +41,6 @@ use crate::event::{End, Loss, TransferFailure};
 use crate::name::{ElectionName, NodeName};
 use crate::time::Time;
 
-const SENT_MAX: usize = 64;
-
 // Steps 1 to 3: a candidate asks.
 impl Candidate {
     /// Steps 1 to 3: samples Start, chooses δ, asks every grantor.
@@ -66,12 +64,7 @@ impl Candidate {
             // While this candidate waits, others lead: propose a fence for the next leader.
             campaign.fence = self.best.next().unwrap_or(self.best);
         }
-        if campaign.sent.len() == SENT_MAX {
-            campaign.sent.remove(0);
-        }
-        // A leader usually has one request under way: room for four would be three quarters empty.
-        campaign.sent.reserve_exact(1);
-        campaign.sent.push(SentRequest { start: now, delta, fence: campaign.fence });
+        campaign.note_sent(SentRequest { start: now, delta, fence: campaign.fence });
         campaign.answers.held_off.retain(|(_, until)| now < *until);
         let transfer = campaign.transfer.as_ref().map(|transfer| transfer.to.clone());
         let request = Request {
@@ -333,7 +326,7 @@ impl Candidate {
         if granted.waited {
             campaign.on_left(now, member);
         } else {
-            context.trips.observe(now.since(sent.start));
+            campaign.observe_trip(now, member, sent.start, context);
         }
         // A grantor counts once, however often its ok arrives.
         if campaign.answers.oks.get(member).is_some_and(|known| known.start >= granted.start) {
@@ -421,6 +414,7 @@ impl Candidate {
         if now < lease.until {
             return;
         }
+        campaign.observe_silence(now, lease.until, context);
         if lease.office.is_some() {
             self.end(now, End::Lost(Loss::Expired), None, context, out);
         } else {

@@ -1,4 +1,5 @@
-//! d: a high percentile of measured round trips (sections 8 and 10.1).
+//! d of single members: the longest of the latest round trips, by which repetitions are spaced.
+//! [`QuorumTrips`](super::quorum_trips::QuorumTrips) measures d of quorums.
 
 use core::time::Duration;
 

@@ -87,7 +87,11 @@ impl NoticeReporter {
                     tracing::info!("{notice}")
                 };
             }
-            Notice::Resolved { .. } | Notice::Protocol { event: OwnEvent::SpareAgain, .. } => {
+            Notice::Resolved { .. }
+            | Notice::Protocol {
+                event: OwnEvent::SpareAgain | OwnEvent::LeaseSuffices { .. },
+                ..
+            } => {
                 return tracing::info!("{notice}");
             }
             // `hand_in` reports the order.
@@ -111,6 +115,8 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
                 OwnEvent::Obstacle { .. }
                 | OwnEvent::NoSpare { .. }
                 | OwnEvent::SpareAgain
+                | OwnEvent::LeaseOutgrown { .. }
+                | OwnEvent::LeaseSuffices { .. }
                 | OwnEvent::NameShared { .. }
                 | OwnEvent::AddressContested { .. }
                 | OwnEvent::UnreadableDocument { .. }

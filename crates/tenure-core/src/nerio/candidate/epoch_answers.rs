@@ -9,6 +9,7 @@ use super::super::quorum::MemberSet;
 use super::Rival;
 use super::oks::Answer;
 use super::reach::Reach;
+use super::trips::Prompt;
 use super::waits::Hindrances;
 use crate::time::Time;
 
@@ -25,6 +26,8 @@ pub(in crate::nerio) struct EpochAnswers {
     pub(in crate::nerio) held_off: ByMember<(Who, Time)>,
     /// Reachability of members, while the candidate does not lead.
     pub(in crate::nerio) reach: Reach,
+    /// Members that have answered since the last completion.
+    pub(super) prompt: Prompt,
     /// Reasons why the campaign waits, or the lease is not renewed.
     pub(in crate::nerio) hindrances: Hindrances,
     /// Members whose last answer refused a lease of this candidate's length.
@@ -42,6 +45,7 @@ impl EpochAnswers {
             refusals: ByMember::default(),
             held_off: ByMember::default(),
             reach: Reach::default(),
+            prompt: Prompt::default(),
             hindrances: Hindrances::default(),
             too_long: MemberSet::EMPTY,
             successor_waits: MemberSet::EMPTY,
@@ -51,6 +55,7 @@ impl EpochAnswers {
     /// Drops answers to all requests so far for ever.
     pub(super) fn abort(&mut self, last_start: Time) {
         self.reach.forget();
+        self.prompt = Prompt::default();
         self.oks.clear();
         self.floors.fill(last_start);
     }

@@ -14,6 +14,7 @@ mod release;
 mod renewal;
 mod silence;
 mod transfer;
+mod trips;
 mod waits;
 
 use alloc::vec::Vec;
@@ -267,8 +268,12 @@ impl Candidate {
         send(out, from, remainder);
     }
 
-    /// Reports why the campaign waits, or why the lease is not renewed.
+    /// Reports why the campaign waits, or why the lease is not renewed, and whether the lease is
+    /// too short for the network.
     pub(super) fn say_reasons(&mut self, now: Time, context: &mut Context, out: &mut Out) {
+        if let Some(event) = context.quorum_trips.news(now, &context.config) {
+            emit(out, None, event);
+        }
         if self.campaign.as_ref().is_some_and(|campaign| campaign.lease.is_some()) {
             self.say_what_is_missing(now, context, out);
         } else {

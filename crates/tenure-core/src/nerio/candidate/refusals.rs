@@ -34,7 +34,7 @@ impl Candidate {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         }
         if campaign.sent.iter().any(|sent| sent.start == refused.start) {
-            context.trips.observe(now.since(refused.start));
+            campaign.observe_trip(now, member, refused.start, context);
         }
         let is_too_long = matches!(refused.refusal, Refusal::TooLong { .. });
         if is_too_long && !campaign.answers.reach.is_news(member, refused.start) {

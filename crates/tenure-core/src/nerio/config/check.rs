@@ -8,7 +8,7 @@ use super::super::epoch::{Document, Membership};
 use super::super::quorum::Quorums;
 use super::{Config, ConfigError, Limits};
 use crate::bounds::{Bounds, NANOSECOND};
-use crate::timing::{LeaseBounds, LeaseTiming};
+use crate::timing::{LeaseBounds, LeaseTiming, TimingError};
 
 /// A [`Config`] that [`Config::check`] has accepted, and from which a machine is built. Cheap to
 /// clone; reads like the `Config` and cannot be changed any more.
@@ -100,20 +100,25 @@ impl Config {
     }
 
     fn check_leases(&self) -> Result<(), ConfigError> {
+        self.check_lease(self.round_trip)?;
+        let delta_max = Bounds::between("lease-max", Self::LEASE_MIN, Self::DELTA_MAX_MAX);
+        delta_max.check(self.delta_max)?;
+        Bounds::at_most("verify-max", Self::DELTA_MAX_MAX).check(self.verify_max)?;
+        Ok(())
+    }
+
+    /// Checks whether the lease leaves room for four round trips of this length.
+    pub(in crate::nerio) fn check_lease(&self, round_trip: Duration) -> Result<(), TimingError> {
         let Self { lease, drift, grace, kill_margin, .. } = *self;
         let bounds = LeaseBounds {
             shortest: Self::LEASE_MIN,
             longest: Self::DELTA_MAX_MAX,
             step: Duration::from_millis(1),
             drift: Self::DRIFT_MAX,
-            round_trips: (4, self.round_trip),
+            round_trips: (4, round_trip),
         };
         let timing = LeaseTiming { lease, drift, grace, kill_margin };
-        timing.check(&bounds, |lease| self.usable_of(lease))?;
-        let delta_max = Bounds::between("lease-max", Self::LEASE_MIN, Self::DELTA_MAX_MAX);
-        delta_max.check(self.delta_max)?;
-        Bounds::at_most("verify-max", Self::DELTA_MAX_MAX).check(self.verify_max)?;
-        Ok(())
+        timing.check(&bounds, |lease| self.usable_of(lease))
     }
 
     fn check_timers(&self) -> Result<(), ConfigError> {

@@ -270,8 +270,9 @@ impl Config {
     /// with `remaining` (E − C) left, when round trips take `round_trip` (d) and renewals are
     /// spaced by `interval` (i).
     ///
-    /// A checked lease is at least this for its own settings, whenever a renewal is due. A running
-    /// node never compares its lease with measured round trips.
+    /// A checked lease is at least this for its own settings, whenever a renewal is due. A leader
+    /// checks the lease again with measured round trips, and warns where they have outgrown the
+    /// lease ([`OwnEvent::LeaseOutgrown`](crate::nerio::OwnEvent::LeaseOutgrown)).
     #[must_use]
     pub fn lease_needed(
         &self,

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use tenure_core::nerio::Event;
+use tenure_core::Time;
+use tenure_core::nerio::{Checked, Config, Event, OwnEvent};
 
 use crate::story::*;
 
@@ -76,4 +77,175 @@ fn section_10_1_bounds_checked_leases() {
     let remaining = config.drift.shrink(config.lease) - config.renew_after();
     let needed = config.lease_needed(config.round_trip, config.renew_after(), remaining);
     assert!(needed <= config.lease, "{needed:?}");
+}
+
+/// Letters on their way, with the times of their arrival on the clock of p.
+#[derive(Default)]
+struct Road(Vec<(Time, Letter)>);
+
+impl Road {
+    /// Time passes; each letter travels for the span that `way` gives, or is lost.
+    fn run(
+        &mut self,
+        s: &mut Story,
+        span: Duration,
+        way: impl Fn(Time, &Letter) -> Option<Duration>,
+    ) {
+        let end = s.now("p").after(span);
+        while s.now("p") < end {
+            s.pass(ms(5));
+            let now = s.now("p");
+            self.send(s, &way);
+            while let Some(at) = self.0.iter().position(|(at, _)| *at <= now) {
+                let (_, letter) = self.0.remove(at);
+                s.put(&letter);
+                self.send(s, &way);
+            }
+        }
+    }
+
+    fn send(&mut self, s: &mut Story, way: &impl Fn(Time, &Letter) -> Option<Duration>) {
+        let now = s.now("p");
+        for letter in std::mem::take(&mut s.letters) {
+            if let Some(span) = way(now, &letter) {
+                self.0.push((now.after(span), letter));
+            }
+        }
+    }
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "a road may lose letters")]
+fn at_once(_: Time, _: &Letter) -> Option<Duration> {
+    Some(ms(0))
+}
+
+fn slow(_: Time, _: &Letter) -> Option<Duration> {
+    Some(ms(70))
+}
+
+/// The events of p about its lease.
+fn of_lease(s: &Story) -> Vec<OwnEvent> {
+    let own = s.events("p").iter().filter_map(|event| match event {
+        Event::Own(own @ (OwnEvent::LeaseOutgrown { .. } | OwnEvent::LeaseSuffices { .. })) => {
+            Some(own.clone())
+        }
+        _ => None,
+    });
+    own.collect()
+}
+
+/// The measured round trip, the lease, and the least lease that would do, of the only event.
+fn outgrown(s: &Story) -> (Duration, Duration, Duration) {
+    match &of_lease(s)[..] {
+        [OwnEvent::LeaseOutgrown { samples: 100, short }] => {
+            (short.beside.round_trip, short.lease, short.enough.unwrap())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn with_times(s: &Story, lease: Duration, round_trip: Duration) -> Option<Checked> {
+    let config = Config::clone(&s.config).with_lease(lease);
+    Config { round_trip, refresh: round_trip * 2, ..config }.check().ok()
+}
+
+/// d is measured: a leader of 1 s warns of round trips that settings would be refused for, names
+/// the least lease, and says when the network is quick again.
+#[test]
+fn outgrown_lease_is_reported() {
+    let (mut s, mut road) = (Story::new(), Road::default());
+    s.elect("p");
+    road.run(&mut s, ms(40_000), at_once);
+    assert_eq!(of_lease(&s), [], "quick");
+    road.run(&mut s, ms(10_000), slow);
+    let (round_trip, lease, enough) = outgrown(&s);
+    assert!(round_trip >= ms(140) && round_trip < ms(160), "{round_trip:?}");
+    assert_eq!(lease, ms(1_000));
+    assert!(with_times(&s, enough, round_trip).is_some(), "{enough:?}");
+    assert!(with_times(&s, enough - ms(1), round_trip).is_none(), "{enough:?}");
+    road.run(&mut s, ms(100_000), at_once);
+    let [_, OwnEvent::LeaseSuffices { samples: 100, round_trip }] = of_lease(&s)[..] else {
+        panic!("{:?}", of_lease(&s))
+    };
+    assert!(round_trip < ms(20), "{round_trip:?}");
+    assert!(s.leads("p"), "the lease was never lost");
+}
+
+#[test]
+fn young_leader_judges_no_network() {
+    let (mut s, mut road) = (Story::new(), Road::default());
+    s.elect("p");
+    road.run(&mut s, ms(20_000), slow);
+    assert_eq!(of_lease(&s), [], "fewer than a hundred renewals");
+    road.run(&mut s, ms(40_000), slow);
+    outgrown(&s);
+}
+
+/// d is the time until a quorum has answered.
+#[test]
+fn slow_minority_outgrows_no_lease() {
+    let (mut s, mut road) = (Story::new(), Road::default());
+    s.elect("p");
+    let c_is_slow = |_, letter: &Letter| {
+        let is_of_c = letter.by == "c" || letter.to == address("c");
+        Some(if is_of_c { ms(200) } else { ms(0) })
+    };
+    road.run(&mut s, ms(60_000), c_is_slow);
+    assert_eq!(of_lease(&s), []);
+    let b_is_slow_too = |now, letter: &Letter| match letter.by {
+        "b" => Some(ms(150)),
+        _ => c_is_slow(now, letter),
+    };
+    road.run(&mut s, ms(60_000), b_is_slow_too);
+    assert!(outgrown(&s).0 >= ms(150));
+}
+
+/// Letters that arrive are quick; the percentile counts the pauses after those that do not.
+#[test]
+fn lost_answers_outgrow_lease() {
+    let (mut s, mut road) = (Story::new(), Road::default());
+    s.elect("p");
+    let with_gaps = |now: Time, letter: &Letter| {
+        let gap = now.as_nanos() / 1_000_000 % 1_000 < 250;
+        (!gap || letter.by == "p").then_some(ms(0))
+    };
+    road.run(&mut s, ms(60_000), with_gaps);
+    assert!(outgrown(&s).0 >= ms(115));
+    assert!(s.leads("p"));
+}
+
+/// A renewal that no quorum answers before the lease ends counts with the rest of the lease; a
+/// single one is no percentile.
+#[test]
+fn lost_leases_outgrow_lease() {
+    let (mut s, mut road) = (Story::new(), Road::default());
+    s.elect("p");
+    road.run(&mut s, ms(40_000), at_once);
+    for lost in 1..=2 {
+        assert_eq!(of_lease(&s), []);
+        road.run(&mut s, ms(1_500), |_, _| None);
+        road.run(&mut s, ms(3_000), at_once);
+        let ends = s.events("p").iter().filter(|event| matches!(event, Event::Ended(_)));
+        assert_eq!(ends.count(), lost);
+        s.elect("p");
+    }
+    road.run(&mut s, ms(3_000), at_once);
+    assert!(outgrown(&s).0 > ms(500), "{:?}", outgrown(&s));
+}
+
+/// Grantors that refuse at once are not slow.
+#[test]
+fn refused_renewals_outgrow_no_lease() {
+    let (mut s, mut road) = (Story::new(), Road::default());
+    s.elect("p");
+    road.run(&mut s, ms(40_000), at_once);
+    for _ in 0..3 {
+        s.reboot("b");
+        s.reboot("c");
+        s.letters.clear();
+        road.run(&mut s, ms(5_000), at_once);
+        assert!(!s.leads("p"), "b and c wait for the end of all leases");
+        s.elect("p");
+    }
+    assert_eq!(of_lease(&s), []);
 }

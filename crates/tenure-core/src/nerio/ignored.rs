@@ -1,0 +1,62 @@
+//! Reasons why messages have no effect.
+
+/// The reason why a message had no effect.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Ignored {
+    /// Start not above one that this candidate has released.
+    Released,
+    /// Start below the granted one, or granted before and lapsed.
+    Stale,
+    Duplicate,
+    /// Answer to a question that was not asked, or no longer matters.
+    Unasked,
+    /// Message in the name of a grantor, from another address.
+    NotAMember,
+    /// Message for a grantor at a node that is none.
+    NotAGrantor,
+    /// This grantor has not begun to serve and cannot carry the message out; the sender will repeat
+    /// it.
+    NotServing,
+    /// Release by another sender than the holder, or with a Start below the granted one, where no
+    /// request of the sender waited.
+    NotTheHolder,
+    /// Request for a lease of no length.
+    Empty,
+    Full,
+    /// Verification for another incarnation of this node.
+    OtherIncarnation,
+    /// Command that does not fit the state: a second campaign, or a command without the campaign
+    /// that it needs.
+    Command,
+    /// Message that is meant for another epoch.
+    OtherEpoch,
+    /// Answer from a memory other than that of the member's seat.
+    OtherMemory,
+    /// Message about the next epoch. The grantor has no vote, or the ballot is far above all
+    /// others.
+    NoVote,
+}
+
+impl Ignored {
+    /// The reason as a label for a counter.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Released => "released",
+            Self::Stale => "stale",
+            Self::Duplicate => "duplicate",
+            Self::Unasked => "unasked",
+            Self::NotAMember => "not_a_member",
+            Self::NotAGrantor => "not_a_grantor",
+            Self::NotServing => "not_serving",
+            Self::NotTheHolder => "not_the_holder",
+            Self::Empty => "empty",
+            Self::Full => "full",
+            Self::OtherIncarnation => "other_incarnation",
+            Self::Command => "command",
+            Self::OtherEpoch => "epoch",
+            Self::OtherMemory => "other_memory",
+            Self::NoVote => "no_vote",
+        }
+    }
+}
