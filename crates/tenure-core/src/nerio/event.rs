@@ -10,7 +10,7 @@ use core::time::Duration;
 use super::body::{Refusal, fmt_fence};
 use super::epoch::{ChangeError, DocumentError, Hindrance, Membership, SeatChange};
 use super::identity::Who;
-use super::ignored::Ignored;
+pub(super) use super::ignored::Ignored;
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};
