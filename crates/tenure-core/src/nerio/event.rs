@@ -10,7 +10,7 @@ use core::time::Duration;
 use super::body::{Refusal, fmt_fence};
 use super::epoch::{ChangeError, DocumentError, Hindrance, Membership, SeatChange};
 use super::identity::Who;
-use super::ignored::Ignored;
+pub use super::ignored::Ignored;
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};
@@ -414,13 +414,7 @@ impl fmt::Display for OwnEvent {
             }
             Self::Founded => f.write_str(FOUNDED),
             Self::Replaced => f.write_str(REPLACED),
-            Self::OldMemory { member, by } => write!(
-                f,
-                "the grants of {member} do not count: {by} knows a later state directory of \
-                 {member}. If an old directory was put back: stop {member}, and start {member} \
-                 with the later directory, or, if that is gone, with an empty one. If two \
-                 processes have the name {member}: stop the process that was there first"
-            ),
+            Self::OldMemory { member, by } => old_memory(member, by, f),
             Self::DiskFailed => f.write_str("cannot write"),
             Self::DiskHangs { since } => write!(f, "has written nothing since {since}"),
             Self::DiskMended => f.write_str("can write again"),
@@ -557,6 +551,17 @@ fn recovery_waits(
             List(whole, ", ")
         )
     }
+}
+
+/// Writes the sentence of [`OwnEvent::OldMemory`].
+fn old_memory(member: &NodeName, by: &NodeName, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        f,
+        "the grants of {member} do not count: {by} knows a later state directory of {member}. If \
+         an old directory was put back: stop {member}, and start {member} with the later \
+         directory, or, if that is gone, with an empty one. If two processes have the name \
+         {member}: stop the process that was there first"
+    )
 }
 
 /// The remedy at a grantor that refuses for this reason.
