@@ -10,7 +10,7 @@ use core::time::Duration;
 use super::body::{Refusal, fmt_fence};
 use super::epoch::{ChangeError, DocumentError, Hindrance, Membership, SeatChange};
 use super::identity::Who;
-pub(super) use super::ignored::Ignored;
+pub use super::ignored::Ignored;
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};
@@ -186,7 +186,7 @@ pub enum OwnEvent {
         by: NodeName,
         from: SocketAddr,
     },
-    /// A node with an empty directory, maybe this node, asks for the place of the member with its
+    /// A node with an empty directory, maybe this one, asks for the place of the member with its
     /// name, and the members do not let it in, or not yet. Emitted when the reasons change.
     Awaited {
         name: NodeName,
@@ -199,8 +199,8 @@ pub enum OwnEvent {
     AwaitedNoMore {
         name: NodeName,
     },
-    /// This grantor begins a replacement by itself: a quorum of members has heard nothing of the
-    /// memory of a member, and the memory of the node at `address` takes its place.
+    /// This grantor begins by itself to replace the memory of a member, which a quorum of members
+    /// has not heard, by that of the node at `address`.
     Replacing {
         name: NodeName,
         address: SocketAddr,
@@ -357,7 +357,7 @@ fn removed(
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     let (beside, first, change) = match replaced {
-        true => (", and another node has this name now", "stop the other node, ", "replace"),
+        true => (", and this name is that of another node now", "stop the other one, ", "replace"),
         false => ("", "", "add"),
     };
     write!(
@@ -414,13 +414,7 @@ impl fmt::Display for OwnEvent {
             }
             Self::Founded => f.write_str(FOUNDED),
             Self::Replaced => f.write_str(REPLACED),
-            Self::OldMemory { member, by } => write!(
-                f,
-                "the grants of {member} do not count: {by} knows a later state directory of \
-                 {member}. If an old directory was put back: stop {member}, and start {member} \
-                 with the later directory, or, if that is gone, with an empty one. If two \
-                 processes have the name {member}: stop the process that was there first"
-            ),
+            Self::OldMemory { member, by } => old_memory(member, by, f),
             Self::DiskFailed => f.write_str("cannot write"),
             Self::DiskHangs { since } => write!(f, "has written nothing since {since}"),
             Self::DiskMended => f.write_str("can write again"),
@@ -465,8 +459,8 @@ impl OwnEvent {
             }
             Self::Replacing { name, address } => write!(
                 f,
-                "replaces the directory of {name} by that of the node at {address}: a quorum of \
-                 members has heard nothing of {name}"
+                "replaces the directory of {name}, which a quorum of members has not heard, by \
+                 that of the node at {address}"
             ),
             Self::ReplacementFailed { name, error } => {
                 write!(f, "cannot replace the directory of {name}: {error}")
@@ -557,6 +551,17 @@ fn recovery_waits(
             List(whole, ", ")
         )
     }
+}
+
+/// Writes the sentence of [`OwnEvent::OldMemory`].
+fn old_memory(member: &NodeName, by: &NodeName, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        f,
+        "the grants of {member} do not count: {by} knows a later state directory of {member}. If \
+         an old directory was put back: stop {member}, and start {member} with the later \
+         directory, or, if that is gone, with an empty one. If two processes have the name \
+         {member}: stop the process that was there first"
+    )
 }
 
 /// The remedy at a grantor that refuses for this reason.

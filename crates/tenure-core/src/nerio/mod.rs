@@ -375,9 +375,8 @@ pub use epoch::{
     PromiseOutcome, ReadOutcome, Ready, ReadyRead, Rests, RestsRead, Seat, SeatChange,
     SurvivorsError, Unready, Where,
 };
-pub use event::{Event, OwnEvent, Question};
+pub use event::{Event, Ignored, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};
-pub use ignored::Ignored;
 pub use inventory::{
     CandidateHere, Candidates, CandidatesHere, ElectionHere, Elections, ElectionsHere, HolderHere,
     Which,

@@ -1,5 +1,6 @@
 //! Sections 8 and 10.1: Leader Stability and the choice of δ.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use tenure_core::Time;
@@ -205,12 +206,18 @@ fn slow_minority_outgrows_no_lease() {
 fn lost_answers_outgrow_lease() {
     let (mut s, mut road) = (Story::new(), Road::default());
     s.elect("p");
+    let gap = Cell::new(s.now("p"));
+    // A renewal each three seconds loses its answers for 200 ms.
     let with_gaps = |now: Time, letter: &Letter| {
-        let gap = now.as_nanos() / 1_000_000 % 1_000 < 250;
-        (!gap || letter.by == "p").then_some(ms(0))
+        if letter.by == "p" && now.since(gap.get()) >= ms(3_000) {
+            gap.set(now);
+        }
+        let lost = letter.by != "p" && now.since(gap.get()) < ms(200);
+        (!lost).then_some(ms(0))
     };
     road.run(&mut s, ms(60_000), with_gaps);
-    assert!(outgrown(&s).0 >= ms(115));
+    let (round_trip, ..) = outgrown(&s);
+    assert!(round_trip >= ms(200) && round_trip < ms(300), "{round_trip:?}");
     assert!(s.leads("p"));
 }
 
