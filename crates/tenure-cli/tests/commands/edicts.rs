@@ -112,6 +112,7 @@ fn lost_gate_admits_nothing() {
     // Each check is a process of its own: the file alone remembers.
     refuses(&machine, &edict(2, 4), 6, "is not later than edict");
     admits(&machine, &[], &edict(2, 6));
+    refuses(&machine, &edict(2, 6), 6, "is not later than edict");
     fs::remove_file(machine.path("gate")).unwrap();
     refuses(&machine, &edict(9, 0), 74, "does not exist: if it was lost");
 }
