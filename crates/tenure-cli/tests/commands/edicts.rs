@@ -1,10 +1,14 @@
 //! Edicts of real leaders, and gates that recipients keep in files.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
-use tenure_testkit::processes::{Answer, Cluster, Machine};
+use tenure_testkit::processes::wait::eventually;
+use tenure_testkit::processes::{Answer, Cluster, Machine, RunningCommand};
 
 const TENURE: &str = env!("CARGO_BIN_EXE_tenure");
 
@@ -180,6 +184,47 @@ fn repeated_edict_is_admitted_once() {
         codes.sort_unstable();
         assert_eq!(codes, [[Some(0)].as_slice(), &[Some(6); 7]].concat());
     }
+}
+
+/// A check waits for the lock of another one, and for the lock that is there when that one ends.
+#[test]
+fn checks_hold_the_present_lock() {
+    let machine = Machine::new(TENURE);
+    admits(&machine, &["--new-gate"], &edict(2, 0));
+    let path = machine.path("gate.lock").canonicalize().unwrap();
+    let hold = |lock: File| {
+        // Two shared locks would not keep each other out.
+        flock(&lock, FlockOperation::LockShared).unwrap();
+        lock
+    };
+    let old = hold(File::open(&path).unwrap());
+    let mut check = machine.start("check", &["edict", "check", "--gate", "gate", &edict(2, 1)]);
+    waits_for(&mut check, &path);
+    fs::remove_file(&path).unwrap();
+    let new = hold(File::create(&path).unwrap());
+    drop(old);
+    waits_for(&mut check, &path);
+    // The holder of the lock admits another edict.
+    fs::write(machine.path("gate"), format!("tenure edict gate 1\n{}\n", edict(2, 5))).unwrap();
+    drop(new);
+    assert_eq!(check.ended(), Some(6), "{}", machine.log("check"));
+    File::open(&path).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    admits(&machine, &[], &edict(2, 6));
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    assert!(modified > SystemTime::UNIX_EPOCH, "no cleaner finds it old");
+}
+
+/// Waits until this process has the file at `path` open.
+#[track_caller]
+fn waits_for(check: &mut RunningCommand, path: &Path) {
+    let opened = PathBuf::from(format!("/proc/{}/fd", check.pid().as_raw_nonzero()));
+    eventually("it has the lock open", || {
+        assert!(!check.has_ended(), "it does not wait: {}", check.log());
+        // A file may be closed meanwhile.
+        let files = opened.read_dir().into_iter().flatten().flatten();
+        let mut names = files.filter_map(|file| fs::read_link(file.path()).ok());
+        names.any(|name| name == path).then_some(())
+    });
 }
 
 #[test]
