@@ -1,11 +1,12 @@
 //! Edicts of real leaders, and gates that recipients keep in files.
 
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::process::geteuid;
 use serde_json::Value;
 use tenure_testkit::processes::wait::eventually;
 use tenure_testkit::processes::{Answer, Cluster, Machine, RunningCommand};
@@ -156,9 +157,19 @@ fn unfinished_check_admits_nothing() {
     admits(&machine, &["--new-gate"], &edict(2, 0));
     let gate = machine.path("gate");
     fs::set_permissions(&gate, fs::Permissions::from_mode(0o640)).unwrap();
+    // A service's gate, of which root checks an edict.
+    if geteuid().is_root() {
+        chown(&gate, Some(7), Some(7)).unwrap();
+    }
+    let rights = || {
+        let about = fs::metadata(&gate).unwrap();
+        (about.permissions().mode() & 0o777, about.uid(), about.gid())
+    };
+    let before = rights();
     fs::write(machine.path("gate.new"), "tenure edict gate 1\n").unwrap();
     admits(&machine, &[], &edict(2, 1));
-    assert_eq!(fs::metadata(&gate).unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(rights(), before);
+    assert_eq!(before.0, 0o640);
     let files = fs::read_dir(gate.parent().unwrap()).unwrap();
     let mut names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
     names.sort();

@@ -6,7 +6,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -158,6 +158,8 @@ impl Place {
         }
         let mut new = File::create_new(&path)?;
         if let Ok(old) = self.file.metadata() {
+            // Fails for most users. The file of a service stays its own when root checks an edict.
+            let _ = fchown(&new, Some(old.uid()), Some(old.gid()));
             new.set_permissions(old.permissions())?;
         }
         writeln!(new, "{HEAD}{}", EdictText(edict.clone()))?;
