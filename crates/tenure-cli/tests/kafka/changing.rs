@@ -123,14 +123,15 @@ fn refused_request_adds_no_role() {
 fn ambiguous_process_is_refused() {
     let (_broker, _, host) = shared_broker("both");
     let roles = ["--partitions", "1", "--roles", "0..1"];
-    let started = ["one", "two"].map(|id| host.start(id, &run(id, &STRICT, &roles, WORK)));
-    started[0].line("works 1", 1);
-    started[1].line("two waits: behind another member", 1);
+    let one = host.start("one", &run("one", &STRICT, &roles, WORK));
+    one.line("works 1", 1);
+    let two = host.start("two", &run("two", &STRICT, &roles, WORK));
+    two.line("two waits: behind another member", 1);
     let refused = host.ask(&["roles", "add", "2"]);
     assert_eq!(refused.code, Some(6), "{}", refused.err);
     assert!(refused.err.contains("fix: name the process by --control: "), "{}", refused.err);
-    for one in started {
-        one.signal(Signal::TERM);
-        assert_eq!(one.ended(), Some(143));
+    for process in [one, two] {
+        process.signal(Signal::TERM);
+        assert_eq!(process.ended(), Some(143));
     }
 }
