@@ -64,7 +64,7 @@ fn apply_each(copy: &str, only: &[String]) -> Result<Vec<String>, Error> {
             Cmd::new("git", "-C").arg(copy).args(how).arg(root().join(path).display().to_string())
         };
         // Without optimization the core builds in a fourth of the time.
-        let cargo = Cmd::cargo("test --quiet --package")
+        let cargo = Cmd::cargo("test --quiet --all-features --package")
             .arg(package)
             .args("--config profile.dev.package.tenure-core.opt-level=0 --manifest-path")
             .arg(format!("{copy}/Cargo.toml"))

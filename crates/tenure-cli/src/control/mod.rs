@@ -74,6 +74,9 @@ pub enum Answer {
     },
 }
 
+/// The begin of the refusal of a request that the process does not know.
+pub(crate) const UNKNOWN_REQUEST: &str = "not a request: ";
+
 impl Answer {
     /// Adds a warning for the operator to the status.
     #[must_use]

@@ -11,7 +11,7 @@ use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::socket_file::SocketFile;
-use super::{Answer, Request};
+use super::{Answer, Request, UNKNOWN_REQUEST};
 use crate::failure::{Failure, warn};
 
 /// The longest line that is read.
@@ -160,7 +160,7 @@ async fn answer(mut stream: UnixStream, requests: mpsc::Sender<Call>) -> io::Res
                 _ => refused("it is ending", "try again if it should still run"),
             }
         }
-        Err(error) => refused(&format!("not a request: {error}"), "use the command tenure"),
+        Err(error) => refused(&format!("{UNKNOWN_REQUEST}{error}"), "use the command tenure"),
     };
     let mut line = serde_json::to_vec(&answer).map_err(io::Error::other)?;
     line.push(b'\n');

@@ -31,8 +31,11 @@ pub trait RoleHolder {
     /// The part of the election that this role is.
     fn part(&self, role: u32) -> Part;
 
-    /// Takes these for the roles of this process from now on, unless it cannot stand for them all.
-    fn stand_for(&self, roles: BTreeSet<u32>) -> Result<(), Failure>;
+    /// Checks that this process can stand for so many roles.
+    fn fits(&self, roles: usize) -> Result<(), Failure>;
+
+    /// Takes these for the roles of this process from now on. They [fit](Self::fits).
+    fn stand_for(&self, roles: BTreeSet<u32>);
 
     /// All parts of the election as they are now; `None` if unknown.
     fn table(&self) -> Later<'_, Option<Table>>;

@@ -1,10 +1,15 @@
 //! Edicts of real leaders, and gates that recipients keep in files.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::geteuid;
 use serde_json::Value;
-use tenure_testkit::processes::{Answer, Cluster, Machine};
+use tenure_testkit::processes::wait::eventually;
+use tenure_testkit::processes::{Answer, Cluster, Machine, RunningCommand};
 
 const TENURE: &str = env!("CARGO_BIN_EXE_tenure");
 
@@ -112,6 +117,7 @@ fn lost_gate_admits_nothing() {
     // Each check is a process of its own: the file alone remembers.
     refuses(&machine, &edict(2, 4), 6, "is not later than edict");
     admits(&machine, &[], &edict(2, 6));
+    refuses(&machine, &edict(2, 6), 6, "is not later than edict");
     fs::remove_file(machine.path("gate")).unwrap();
     refuses(&machine, &edict(9, 0), 74, "does not exist: if it was lost");
 }
@@ -151,9 +157,19 @@ fn unfinished_check_admits_nothing() {
     admits(&machine, &["--new-gate"], &edict(2, 0));
     let gate = machine.path("gate");
     fs::set_permissions(&gate, fs::Permissions::from_mode(0o640)).unwrap();
+    // A service's gate, of which root checks an edict.
+    if geteuid().is_root() {
+        chown(&gate, Some(7), Some(7)).unwrap();
+    }
+    let rights = || {
+        let about = fs::metadata(&gate).unwrap();
+        (about.permissions().mode() & 0o777, about.uid(), about.gid())
+    };
+    let before = rights();
     fs::write(machine.path("gate.new"), "tenure edict gate 1\n").unwrap();
     admits(&machine, &[], &edict(2, 1));
-    assert_eq!(fs::metadata(&gate).unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(rights(), before);
+    assert_eq!(before.0, 0o640);
     let files = fs::read_dir(gate.parent().unwrap()).unwrap();
     let mut names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
     names.sort();
@@ -179,6 +195,47 @@ fn repeated_edict_is_admitted_once() {
         codes.sort_unstable();
         assert_eq!(codes, [[Some(0)].as_slice(), &[Some(6); 7]].concat());
     }
+}
+
+/// A check waits for the lock of another one, and for the lock that is there when that one ends.
+#[test]
+fn checks_hold_the_present_lock() {
+    let machine = Machine::new(TENURE);
+    admits(&machine, &["--new-gate"], &edict(2, 0));
+    let path = machine.path("gate.lock").canonicalize().unwrap();
+    let hold = |lock: File| {
+        // Two shared locks would not keep each other out.
+        flock(&lock, FlockOperation::LockShared).unwrap();
+        lock
+    };
+    let old = hold(File::open(&path).unwrap());
+    let mut check = machine.start("check", &["edict", "check", "--gate", "gate", &edict(2, 1)]);
+    waits_for(&mut check, &path);
+    fs::remove_file(&path).unwrap();
+    let new = hold(File::create(&path).unwrap());
+    drop(old);
+    waits_for(&mut check, &path);
+    // The holder of the lock admits another edict.
+    fs::write(machine.path("gate"), format!("tenure edict gate 1\n{}\n", edict(2, 5))).unwrap();
+    drop(new);
+    assert_eq!(check.ended(), Some(6), "{}", machine.log("check"));
+    File::open(&path).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    admits(&machine, &[], &edict(2, 6));
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    assert!(modified > SystemTime::UNIX_EPOCH, "no cleaner finds it old");
+}
+
+/// Waits until this process has the file at `path` open.
+#[track_caller]
+fn waits_for(check: &mut RunningCommand, path: &Path) {
+    let opened = PathBuf::from(format!("/proc/{}/fd", check.pid().as_raw_nonzero()));
+    eventually("it has the lock open", || {
+        assert!(!check.has_ended(), "it does not wait: {}", check.log());
+        // A file may be closed meanwhile.
+        let files = opened.read_dir().into_iter().flatten().flatten();
+        let mut names = files.filter_map(|file| fs::read_link(file.path()).ok());
+        names.any(|name| name == path).then_some(())
+    });
 }
 
 #[test]

@@ -1,5 +1,9 @@
 //! Roles that are added to a running process, and removed from it.
 
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tenure_testkit::processes::Machine;
@@ -24,7 +28,9 @@ fn answer(host: &Machine, words: &[&str]) -> Value {
 fn running_process_changes_its_roles() {
     let (_broker, election, host) = shared_broker("changing");
     let roles = ["--partitions", "2", "--roles", "0..1"];
-    let one = host.start("one", &run("one", &ROOMY, &roles, WORK));
+    // CMD ends some time after it was asked to: an earlier answer would be seen.
+    let work = WORK.replace("'echo", "'sleep 0.5; echo");
+    let one = host.start("one", &run("one", &ROOMY, &roles, &work));
     for role in 0..2 {
         one.line(&format!("works {role}"), 1);
     }
@@ -83,19 +89,49 @@ fn single_role_gets_company() {
     assert_eq!(one.ended(), Some(143), "{}", host.log("one"));
 }
 
+/// A request whose roles cannot all be added adds none, however many it names.
+#[test]
+fn refused_request_adds_no_role() {
+    let (_broker, _, host) = shared_broker("refused");
+    let path = host.path("c.sock");
+    let control = ["--control", path.to_str().unwrap()];
+    let more = [&["--partitions", "1", "--role", "4"][..], &control].concat();
+    let one = host.start("one", &run("one", &STRICT, &more, WORK));
+    one.line("works 4", 1);
+    let mut stream = UnixStream::connect(&path).unwrap();
+    let every = json!({"do": "add-roles", "first": 0, "last": u32::MAX});
+    writeln!(stream, "{every}").unwrap();
+    let mut told = String::new();
+    stream.read_to_string(&mut told).unwrap();
+    assert!(told.contains("4294967296 roles are too many: a process stands for "), "{told}");
+    // A directory in the place of the second socket.
+    fs::create_dir(host.path("c.sock.6")).unwrap();
+    let two = [&["roles", "add", "5..6"][..], &control].concat();
+    let refused = host.ask(&two);
+    assert_eq!(refused.code, Some(6), "{}", refused.err);
+    let shown = [&["roles", "show"][..], &control].concat();
+    assert_eq!(answer(&host, &shown)["roles"], json!([4]));
+    assert!(!host.path("c.sock.5").exists());
+    fs::remove_dir(host.path("c.sock.6")).unwrap();
+    assert_eq!(answer(&host, &two)["roles"], json!([4, 5, 6]));
+    one.signal(Signal::TERM);
+    assert_eq!(one.ended(), Some(143), "{}", host.log("one"));
+}
+
 /// With two processes on the machine a user must name the process.
 #[test]
 fn ambiguous_process_is_refused() {
     let (_broker, _, host) = shared_broker("both");
     let roles = ["--partitions", "1", "--roles", "0..1"];
-    let started = ["one", "two"].map(|id| host.start(id, &run(id, &STRICT, &roles, WORK)));
-    started[0].line("works 1", 1);
-    started[1].line("two waits: behind another member", 1);
+    let one = host.start("one", &run("one", &STRICT, &roles, WORK));
+    one.line("works 1", 1);
+    let two = host.start("two", &run("two", &STRICT, &roles, WORK));
+    two.line("two waits: behind another member", 1);
     let refused = host.ask(&["roles", "add", "2"]);
     assert_eq!(refused.code, Some(6), "{}", refused.err);
     assert!(refused.err.contains("fix: name the process by --control: "), "{}", refused.err);
-    for one in started {
-        one.signal(Signal::TERM);
-        assert_eq!(one.ended(), Some(143));
+    for process in [one, two] {
+        process.signal(Signal::TERM);
+        assert_eq!(process.ended(), Some(143));
     }
 }

@@ -38,10 +38,9 @@ pub(super) struct Context<'a> {
     pub(super) config: &'a Checked,
     pub(super) me: &'a Me,
     pub(super) connected: bool,
-    /// Whether the wall clock of this process was compared with no other clock for the length of a
-    /// lease.
+    /// Whether the wall clock of this process is wrong (ruling 4).
     pub(super) clock_off: bool,
-    /// Whether that clock was compared with no other for a lease.
+    /// Whether that clock was compared with no other for the length of a lease.
     pub(super) clock_due: bool,
     /// Whether this process is a newcomer that has heard of other times, and may refuse to start
     /// (ruling 6).

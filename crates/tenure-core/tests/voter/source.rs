@@ -93,24 +93,43 @@ fn s4_own_answer_does_not_count() {
 /// first, and then in pairs.
 #[test]
 fn s4_shared_address_finds_all_voters() {
-    let mut stage = strangers(4);
-    stage.nodes.iter_mut().for_each(|node| node.config.founding = Founding::Expected(4));
-    (0..4).for_each(|node| stage.start(node));
-    for turns in [[0, 1, 2, 3], [1, 0, 3, 2]] {
-        stage.own.balanced = turns.into();
-        if registered(&stage) == 0 {
-            for node in 0..4 {
-                let message = Message::Seeds(vec![shared()]);
-                stage.hand(node, Input::Message { from: Peer::At(url(node)), message });
-            }
-        }
-        stage.pass(H);
-    }
-    stage.until(ms(20_000), |stage| (0..4).all(|node| stage.memory(node).founded));
+    let mut stage = founded_behind_one_address();
     let before = registered(&stage);
     stage.pass(10 * H);
     assert_eq!(registered(&stage), before, "all are known");
     stage.elect(3, ms(20_000));
+}
+
+/// A power cut: the founding is in the directories, and no address is.
+#[test]
+fn s4_killed_network_finds_itself() {
+    let mut stage = founded_behind_one_address();
+    (0..4).for_each(|node| stage.kill(node));
+    (0..4).for_each(|node| stage.start(node));
+    ask_at_shared_address(&mut stage);
+    stage.elect(3, ms(20_000));
+    stage.pass(10 * H);
+    assert!((0..4).all(|node| stage.status(node).known_voters.len() == 4));
+}
+
+fn founded_behind_one_address() -> Stage {
+    let mut stage = strangers(4);
+    (0..4).for_each(|node| stage.start(node));
+    ask_at_shared_address(&mut stage);
+    stage.until(ms(20_000), |stage| (0..4).all(|node| stage.memory(node).founded));
+    stage
+}
+
+/// Lets each of four voters be answered by itself first, and then in pairs.
+fn ask_at_shared_address(stage: &mut Stage) {
+    stage.own.balanced = [0, 1, 2, 3].into();
+    for node in 0..4 {
+        let message = Message::Seeds(vec![shared()]);
+        stage.hand(node, Input::Message { from: Peer::At(url(node)), message });
+    }
+    stage.pass(H);
+    stage.own.balanced = [1, 0, 3, 2].into();
+    stage.pass(H);
 }
 
 fn registered(stage: &Stage) -> usize {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tenure::clock;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
-use crate::control::{Answer, Request, SOCKET, socket_file, until_file};
+use crate::control::{Answer, Request, SOCKET, UNKNOWN_REQUEST, socket_file, until_file};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::invocation::ask::{Runner, TellSettings};
@@ -114,10 +114,20 @@ async fn exchange(
     let answer = tokio::time::timeout(patience, exchange).await.ok()?;
     Some(match answer {
         Ok(Ok(Answer::Done(value))) => Ok(value),
+        Ok(Ok(Answer::Refused { what, .. })) if what.starts_with(UNKNOWN_REQUEST) => {
+            Err(unknown(path, &what))
+        }
         Ok(Ok(Answer::Refused { what, fix })) => Err(Failure::new(Exit::Refused, what, fix)),
         Ok(Err(refused)) => Err(refused),
         Err(error) => Err(unreachable(error)),
     })
+}
+
+/// The failure for a process that does not know the request: it may lead, and goes on.
+fn unknown(path: &Path, what: &str) -> Failure {
+    let what = format!("the process at the control socket {} says: {what}", path.display());
+    let fix = "start that process again: it runs an earlier version of tenure";
+    Failure::new(Exit::Unreachable, what, fix)
 }
 
 /// The failure for a runner that was killed while it led: its socket has no listener, and the
@@ -511,5 +521,25 @@ mod tests {
         );
         assert!(none.fix.ends_with(": a.0, b.0"), "{}", none.fix);
         assert!(both.fix.ends_with(": a.0, b.1"), "{}", both.fix);
+    }
+
+    /// The answer of a process that was started before its package was replaced.
+    #[tokio::test]
+    async fn earlier_version_does_not_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.sock");
+        let listener = tokio::net::UnixListener::bind(&path).unwrap();
+        let refuses = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            BufReader::new(&mut stream).read_line(&mut String::new()).await.unwrap();
+            let what = "not a request: unknown variant `edict`".to_owned();
+            let refused = Answer::Refused { what, fix: String::new() };
+            let line = format!("{}\n", serde_json::to_string(&refused).unwrap());
+            stream.write_all(line.as_bytes()).await.unwrap();
+        };
+        let (failed, ()) = tokio::join!(ask(&path, &Request::Edict { fence: 7 }), refuses);
+        let failed = failed.unwrap_err();
+        assert_eq!(failed.exit, Exit::Unreachable, "{}", failed.what);
+        assert!(failed.what.contains("not a request: unknown variant"), "{}", failed.what);
     }
 }

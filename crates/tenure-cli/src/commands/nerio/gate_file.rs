@@ -6,10 +6,11 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, Timespec, Timestamps, UTIME_NOW, flock, futimens};
 use rustix::io::Errno;
 use tenure::clock;
 use tenure_nerio::{EdictGate, EdictRefused, EdictText, EdictTimestamp};
@@ -27,6 +28,12 @@ const CONTENT_MAX: usize = HEAD.len() + EdictText::MAX_BYTES + 2;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The interval of attempts to take the lock.
 const AGAIN: Duration = Duration::from_millis(10);
+
+/// The present time, as both times of a file.
+const NOW: Timestamps = Timestamps {
+    last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+    last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+};
 
 /// Admits `edict` at the gate in the file at `path`, or fails. The edict is durable on success. A
 /// missing file is a lost gate unless the gate `is_new`.
@@ -68,7 +75,7 @@ impl Place {
     }
 
     /// Waits for the lock of the gate. The file of the lock stays: a removed lock would let two
-    /// checks hold one each.
+    /// checks hold one each. Each check renews its times, as cleaners remove files that are old.
     async fn lock(&self) -> Result<File, Failure> {
         let path = self.beside(".lock");
         let failed = |error: io::Error| {
@@ -76,20 +83,29 @@ impl Place {
             let fix = "let this user write that file and its directory";
             Failure::new(Exit::System, what, fix)
         };
-        // Read and write together never wait for the other end of a pipe.
-        let open = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-        let lock = open.map_err(failed)?;
+        let open = || {
+            let mut options = File::options();
+            // Read and write together never wait for the other end of a pipe.
+            options.read(true).write(true).create(true).truncate(false);
+            options.open(&path).map_err(failed)
+        };
+        let mut lock = open()?;
         let until = clock::now().after(PATIENCE);
         loop {
             match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(lock),
+                Ok(()) if is_at(&lock, &path) => {
+                    futimens(&lock, &NOW).map_err(|error| failed(error.into()))?;
+                    return Ok(lock);
+                }
+                // Another check may hold the file that is there now.
+                Ok(()) if clock::now() < until => lock = open()?,
                 Err(Errno::WOULDBLOCK | Errno::INTR) if clock::now() < until => {
                     tokio::time::sleep(AGAIN).await;
                 }
-                Err(Errno::WOULDBLOCK | Errno::INTR) => {
+                Ok(()) | Err(Errno::WOULDBLOCK | Errno::INTR) => {
                     let what = format!(
-                        "another process has held {}, the lock of the gate, for {PATIENCE:?}: the \
-                         edict was not checked",
+                        "another process has held or removed {}, the lock of the gate, for \
+                         {PATIENCE:?}: the edict was not checked",
                         shown(&path)
                     );
                     let fix = "find that process (fuser), let it continue or end it, and check \
@@ -142,6 +158,8 @@ impl Place {
         }
         let mut new = File::create_new(&path)?;
         if let Ok(old) = self.file.metadata() {
+            // Fails for most users. The file of a service stays its own when root checks an edict.
+            let _ = fchown(&new, Some(old.uid()), Some(old.gid()));
             new.set_permissions(old.permissions())?;
         }
         writeln!(new, "{HEAD}{}", EdictText(edict.clone()))?;
@@ -177,6 +195,12 @@ impl Place {
                    --new-gate";
         Failure::new(Exit::System, what, fix)
     }
+}
+
+/// Whether `file` is the one at `path`.
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(ours), Ok(there)) = (file.metadata(), path.metadata()) else { return false };
+    (ours.dev(), ours.ino()) == (there.dev(), there.ino())
 }
 
 fn refused(place: &Place, why: &EdictRefused) -> Failure {

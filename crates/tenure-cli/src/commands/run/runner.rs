@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tenure::{CampaignError, Election, Fence, Leadership, Loss, Time, Waiting, clock};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
@@ -16,7 +17,7 @@ use super::leading::{LeadershipEnd, lead};
 use super::orders::{Order, Orders, ParkRequest};
 use super::reasons;
 use super::reporter::Reporter;
-use super::standing::RoleCall;
+use super::standing::{RoleCall, busy};
 use crate::control::{Answer, Call, Request, Server};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -323,9 +324,10 @@ impl<K: Class> Runner<K> {
             let _ = reply.send(Answer::Refused { what, fix });
             return;
         }
-        // If another request waits already, or the process ends, this drops `reply`, which the
-        // client sees.
-        let _ = self.give_back.try_send(reply);
+        // If the process ends, this drops `reply`, which the client sees.
+        if let Err(TrySendError::Full(reply)) = self.give_back.try_send(reply) {
+            let _ = reply.send(busy());
+        }
     }
 
     /// Passes a request about roles to the process, which answers the client.
@@ -335,8 +337,11 @@ impl<K: Class> Runner<K> {
             let _ = reply.send(self.reporter.no_roles());
             return;
         }
-        // If another request waits already, this drops `reply`, which the client sees.
-        let _ = self.role_calls.try_send(RoleCall { request, reply });
+        // If the process ends, this drops `reply`, which the client sees.
+        let sent = self.role_calls.try_send(RoleCall { request, reply });
+        if let Err(TrySendError::Full(RoleCall { reply, .. })) = sent {
+            let _ = reply.send(busy());
+        }
     }
 
     /// Answers with the status of the leadership.

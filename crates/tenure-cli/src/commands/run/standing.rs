@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -125,9 +126,8 @@ impl Standing {
                 busy()
             }
             Request::AddRoles { first, last } => {
-                let added = (first..=last).filter(|role| !self.roles.contains(role)).collect();
-                match self.add(&added, workshop, orders, runners).await {
-                    Ok(()) => self.told(workshop, "added", &added),
+                match self.add(first..=last, workshop, orders, runners).await {
+                    Ok(added) => self.told(workshop, "added", &added),
                     Err(Failure { what, fix, .. }) => Answer::Refused { what, fix },
                 }
             }
@@ -152,40 +152,46 @@ impl Standing {
         let _ = reply.send(answer);
     }
 
-    /// Makes all sockets before the first runner, so that a failure changes nothing.
+    /// Makes all sockets before the first runner, so that a failure changes nothing. Returns the
+    /// roles for which the process did not stand before.
     async fn add(
         &mut self,
-        added: &BTreeSet<u32>,
+        asked: RangeInclusive<u32>,
         workshop: &Workshop,
         orders: &mut Commander,
         runners: &mut JoinSet<Ended>,
-    ) -> Result<(), Failure> {
+    ) -> Result<BTreeSet<u32>, Failure> {
         let Workshop { settings, participant, .. } = workshop;
-        let Some(holder) = participant.roles() else { return Ok(()) };
+        let Some(holder) = participant.roles() else { return Ok(BTreeSet::new()) };
         if settings.once {
             let what = "this process has --once, and ends with its first leadership";
             return Err(Failure::new(Exit::Refused, what, "start it without --once"));
         }
-        let all: BTreeSet<_> = self.roles.union(added).copied().collect();
-        let mut made = Vec::new();
-        for number in added {
-            let role = settings.place.role(holder.part(*number));
-            let binds = async {
+        // Count the roles before there is a list of them: a request may name any range.
+        let others = self.roles.iter().filter(|role| !asked.contains(role)).count();
+        let named = (u64::from(*asked.end()) + 1).saturating_sub(u64::from(*asked.start()));
+        holder.fits(usize::try_from(named).unwrap_or(usize::MAX).saturating_add(others))?;
+        let added: BTreeSet<_> = asked.filter(|role| !self.roles.contains(role)).collect();
+        let binds = async {
+            let mut made = Vec::new();
+            for number in &added {
+                let role = settings.place.role(holder.part(*number));
                 let server = Server::bind(&role.control).await?;
                 control::check_room(&role.control)?;
-                Ok::<_, Failure>(server)
-            };
-            let bound = tokio::time::timeout(BINDS, binds).await;
-            made.push((bound.unwrap_or_else(|_| Err(hangs(&role)))?, role));
-        }
-        holder.stand_for(all.clone())?;
-        self.roles = all;
+                made.push((server, role));
+            }
+            Ok::<_, Failure>(made)
+        };
+        let bound = tokio::time::timeout(BINDS, binds).await;
+        let made = bound.unwrap_or_else(|_| Err(hangs(added.len())))?;
+        self.roles.extend(&added);
+        holder.stand_for(self.roles.clone());
         workshop.roles.set(self.roles.len());
         for (control, role) in made {
             let orders = orders.enlist(role.part.role);
             workshop.start(runners, role, control, orders);
         }
-        Ok(())
+        Ok(added)
     }
 
     /// Handles the end of a runner. Returns whether a request removed it, so that the others go on.
@@ -201,8 +207,7 @@ impl Standing {
             && let Some(Removal { removed, reply, .. }) = self.removal.take()
         {
             if let Some(holder) = workshop.participant.roles() {
-                // Cannot fail: fewer roles fit as well.
-                let _ = holder.stand_for(self.roles.clone());
+                holder.stand_for(self.roles.clone());
             }
             // The client may have left.
             let _ = reply.send(self.told(workshop, "removed", &removed));
@@ -235,7 +240,8 @@ pub(super) fn named(settings: &RunSettings) -> Value {
     told
 }
 
-fn busy() -> Answer {
+/// The refusal of a process that is not ready for the request.
+pub(super) fn busy() -> Answer {
     Answer::Refused {
         what: "the process is ending, or changes or gives back its roles already".to_owned(),
         fix: "wait until that is done".to_owned(),
@@ -249,8 +255,8 @@ fn none_left(removed: &BTreeSet<u32>) -> Answer {
     }
 }
 
-fn hangs(role: &RunRole) -> Failure {
-    let path = role.control.display();
-    let what = format!("{path}: the control socket was not made within {BINDS:?}");
-    Failure::new(Exit::System, what, "check the file system there")
+fn hangs(sockets: usize) -> Failure {
+    let what = format!("the {sockets} control sockets of the roles were not made within {BINDS:?}");
+    let fix = "check the file system of the control sockets, or add fewer roles at once";
+    Failure::new(Exit::System, what, fix)
 }

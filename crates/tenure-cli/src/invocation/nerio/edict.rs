@@ -75,7 +75,8 @@ const CREATE: &str = "\
 Inside CMD no setting is needed: the command asks the runner of that CMD, for the leadership of \
 TENURE_FENCE. Elsewhere give --election and --fence.
 
-Ends with 6 when that leadership is over, 69 when the runner does not answer.
+Ends with 6 when that leadership is over, 69 when the runner does not answer, or is of a \
+version without edicts.
 
 Example:
   edict=$(tenure edict create) && send-work --edict \"$edict\"";

@@ -278,21 +278,23 @@ impl<C: Class> RoleHolder for Client<C> {
         part(&self.settings.config, role)
     }
 
-    fn stand_for(&self, roles: BTreeSet<u32>) -> Result<(), Failure> {
+    fn fits(&self, roles: usize) -> Result<(), Failure> {
         let most = self.settings.config.limits.roles;
-        if roles.len() > most {
-            let what = format!("{} roles are too many: a process stands for {most}", roles.len());
+        if roles > most {
+            let what = format!("{roles} roles are too many: a process stands for {most}");
             return Err(Failure::new(Exit::Refused, what, "add fewer roles"));
         }
-        self.node.check_room(roles.len()).map_err(|error| {
+        self.node.check_room(roles).map_err(|error| {
             let fix = format!(
                 "raise max.message.bytes of the topic to {} or more, and start this process again",
                 error.needed
             );
             Failure::new(Exit::Refused, error.to_string(), fix)
-        })?;
+        })
+    }
+
+    fn stand_for(&self, roles: BTreeSet<u32>) {
         self.own.replace(roles);
-        Ok(())
     }
 
     /// A static member does not announce that it leaves, and gets its old partitions when it is

@@ -237,9 +237,11 @@ impl RoleHolder for Sides {
         client::part(&self.settings.config, role)
     }
 
-    fn stand_for(&self, _: BTreeSet<u32>) -> Result<(), Failure> {
+    fn fits(&self, _: usize) -> Result<(), Failure> {
         Ok(())
     }
+
+    fn stand_for(&self, _: BTreeSet<u32>) {}
 
     fn table(&self) -> Later<'_, Option<Table>> {
         Box::pin(async {

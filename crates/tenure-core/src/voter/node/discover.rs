@@ -29,13 +29,16 @@ impl Voter {
     /// Registers with each seed at which no answering voter is known (S3). This voter ignores an
     /// answer of its own, and does not ask there again (S4). Several voters may share an address
     /// that is neither this voter's URL nor the answering voter's. This voter asks at such an
-    /// address until the network is founded, and in a network without a founding always.
+    /// address until the network is founded and this voter knows every other member, and in a
+    /// network without a founding always. A voter that starts again remembers members, and none of
+    /// their addresses.
     pub(super) fn register(&mut self, out: &mut Out) {
         let waits = |url: &VoterUrl| {
             self.calls.any(|open| open.to == *url && open.purpose == Purpose::Register)
         };
         let own = (&self.me.id, &self.config.url);
-        let seeds = self.known.open_seeds(own, self.memory.founded);
+        let settled = self.memory.founded && !self.others().iter().any(|id| self.is_unknown(id));
+        let seeds = self.known.open_seeds(own, settled);
         let seeds = seeds.filter(|(url, _)| !waits(url));
         let seeds: Vec<_> = seeds.map(|(url, is_found)| (url.clone(), is_found)).collect();
         let heartbeat = self.config.heartbeat;
