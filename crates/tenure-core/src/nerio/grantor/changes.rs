@@ -177,10 +177,10 @@ impl Grantor {
     }
 
     fn cancelled(&mut self, out: &mut Out) -> ChangeState {
-        match self.changes.running {
-            None => ChangeState::Refused(ChangeError::NothingRuns),
-            Some(_) if self.take_back(out) => ChangeState::Cancelled,
-            Some(_) => ChangeState::Refused(ChangeError::Begun),
+        match self.changes.is_running() {
+            false => ChangeState::Refused(ChangeError::NothingRuns),
+            true if self.take_back(out) => ChangeState::Cancelled,
+            true => ChangeState::Refused(ChangeError::Begun),
         }
     }
 

@@ -265,7 +265,7 @@ fn old_mark_is_noticed() {
 }
 
 /// The complaint when the first member hears the second one between these two facts.
-fn hears_between(before: Fact<'_>, after: Fact<'_>, run: &mut Run<QuorumLeases>) -> Option<String> {
+fn hears_between(before: Own<'_>, after: Own<'_>, run: &mut Run<QuorumLeases>) -> Option<String> {
     let next = successor(run, run.plan.members());
     let (asker, start, entered, service) = (Inc(0), Time::ZERO, true, Service::Serving);
     let (epoch, founding, before_it) = (next.id(), next.founding, next.before);
@@ -284,7 +284,8 @@ fn hears_between(before: Fact<'_>, after: Fact<'_>, run: &mut Run<QuorumLeases>)
     let from = Sender { who, address, proved: true, epoch };
     let local = Time::from_nanos(5);
     let told = Fact::Own(Own::Told { grantor: 0, from: &from, message: &message, local });
-    says::<HeardMembersStay>(run, &[(1, enters(0, &next)), (2, before), (3, told), (4, after)])
+    let (before, after) = ((2, Fact::Own(before)), (4, Fact::Own(after)));
+    says::<HeardMembersStay>(run, &[(1, enters(0, &next)), before, (3, told), after])
 }
 
 /// A world whose members replace lost ones by themselves.
@@ -294,26 +295,26 @@ fn healing() -> Run<QuorumLeases> {
 }
 
 #[test]
-fn agreement_in_spite_of_answer_is_noticed() {
+fn agreement_despite_answer_is_noticed() {
     let mut run = healing();
     let name = run.plan.nodes[1].name.clone();
-    let agrees = |local| Fact::Own(Own::Agrees { grantor: 0, name: &name, local });
-    let said = hears_between(Fact::Moment, agrees(Time::from_nanos(6)), &mut run);
+    let agrees = |local| Own::Agrees { grantor: 0, name: &name, local };
+    let said = hears_between(Own::Serves { grantor: 0 }, agrees(Time::from_nanos(6)), &mut run);
     assert!(said.unwrap_or_default().contains("agrees to replace"));
     let late = Time::from_nanos(5).after(run.plan.config().replace.unwrap().silence);
-    assert_eq!(hears_between(Fact::Moment, agrees(late), &mut run), None);
+    assert_eq!(hears_between(Own::Serves { grantor: 0 }, agrees(late), &mut run), None);
 }
 
 #[test]
-fn proposal_in_spite_of_answer_is_noticed() {
+fn proposal_despite_answer_is_noticed() {
     let mut run = healing();
     let name = run.plan.nodes[1].name.clone();
-    let begins = Fact::Own(Own::Replaces { grantor: 0, name: &name, local: Time::from_nanos(4) });
+    let begins = Own::Replaces { grantor: 0, name: &name, local: Time::from_nanos(4) };
     let (epoch, ballot) = (first(&run), Ballot { counter: 1, inc: Inc(1) });
     let message = Message::from(Accept { epoch, ballot, successor: epoch });
     let disk = Disk::new(0, 1, true);
-    let proposes = || Fact::Own(Own::Sent { node: 0, message: &message, disk: &disk });
+    let proposes = || Own::Sent { node: 0, message: &message, disk: &disk };
     let said = hears_between(begins, proposes(), &mut run);
     assert!(said.unwrap_or_default().contains("itself has answered"));
-    assert_eq!(hears_between(Fact::Moment, proposes(), &mut run), None);
+    assert_eq!(hears_between(Own::Serves { grantor: 0 }, proposes(), &mut run), None);
 }

@@ -255,7 +255,7 @@ fn member_agrees_after_its_span() {
 #[test]
 fn objections_last_for_spans() {
     let mut s = five();
-    asks_for(&mut s, ms(4_000), &["a", "b", "d", "e"], &around_c());
+    asks_for(&mut s, ms(3_000), &["a", "b", "d", "e"], &around_c());
     let by_b = |why: Option<Hindrance>| matches!(why, Some(Hindrance::Heard { .. }));
     assert!(by_b(second_asks(&mut s, "a")), "{:?}", s.events("a"));
     let mut lost = around_c();
@@ -322,7 +322,7 @@ fn second_blank_is_counted() {
     let mut s = healing();
     let by = begun(&mut s);
     second_answers(&mut s, by);
-    s.run(ms(600));
+    s.run(ms(300));
     let failed = |event: &OwnEvent| matches!(event, OwnEvent::ReplacementFailed { .. });
     assert!(!has_entered(&s, "a", 2) && emitted_by(&s, by, failed), "{:?}", s.events(by));
 }
