@@ -186,7 +186,7 @@ pub enum OwnEvent {
         by: NodeName,
         from: SocketAddr,
     },
-    /// A node with an empty directory, maybe this one, asks for the place of the member with its
+    /// A node with an empty directory, maybe this node, asks for the place of the member with its
     /// name, and the members do not let it in, or not yet. Emitted when the reasons change.
     Awaited {
         name: NodeName,
@@ -199,8 +199,8 @@ pub enum OwnEvent {
     AwaitedNoMore {
         name: NodeName,
     },
-    /// This grantor begins by itself to replace the memory of a member, which a quorum of members
-    /// has not heard, by that of the node at `address`.
+    /// This grantor begins a replacement by itself: a quorum of members has heard nothing of the
+    /// memory of a member, and the memory of the node at `address` takes its place.
     Replacing {
         name: NodeName,
         address: SocketAddr,
@@ -357,7 +357,7 @@ fn removed(
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     let (beside, first, change) = match replaced {
-        true => (", and this name is that of another node now", "stop the other one, ", "replace"),
+        true => (", and another node has this name now", "stop the other node, ", "replace"),
         false => ("", "", "add"),
     };
     write!(
@@ -459,8 +459,8 @@ impl OwnEvent {
             }
             Self::Replacing { name, address } => write!(
                 f,
-                "replaces the directory of {name}, which a quorum of members has not heard, by \
-                 that of the node at {address}"
+                "replaces the directory of {name} by that of the node at {address}: a quorum of \
+                 members has heard nothing of {name}"
             ),
             Self::ReplacementFailed { name, error } => {
                 write!(f, "cannot replace the directory of {name}: {error}")

@@ -15,9 +15,12 @@ use crate::rng::{Rng, mix};
 use crate::scenario::plan::{known, repeatedly};
 use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, DiskFate, Incident, Site};
+use crate::world::nodes::bits;
 
 /// Stream of draws for the changes.
 const DRAWS: u64 = 8;
+/// Stream of draws for the second node with a member's name.
+const DOUBLES: u64 = 9;
 /// The longest pause of a member before it proposes, or asks again.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Maximum of that pause in refresh intervals, for the last position and many refused ballots.
@@ -46,6 +49,9 @@ pub(super) fn prepare(focus: Focus, nodes: &mut Vec<NodePlan>, conditions: &mut 
         let starts = rng.within(0..conditions.storm_ends / 2);
         add(&mut rng, blank, starts, nodes, conditions);
     }
+    if focus.doubles(conditions.seed, &config) {
+        double(nodes, conditions);
+    }
     let grantors: Vec<usize> = (0..nodes.len()).filter(|node| nodes[*node].member).collect();
     for _ in 0..OPERATORS {
         let operator = NodePlan { member: false, operator: true, ..nodes[0].clone() };
@@ -57,6 +63,38 @@ pub(super) fn prepare(focus: Focus, nodes: &mut Vec<NodePlan>, conditions: &mut 
         Incident::crash(rng.choose(&grantors), rng.within(1..unit / 2), disk)
     }));
     settles(&config)
+}
+
+/// Adds a node with the name of a member, an empty directory, and an address of its own, while that
+/// member serves.
+fn double(nodes: &mut Vec<NodePlan>, conditions: &mut Conditions) {
+    let mut rng = Rng::new(conditions.seed, DOUBLES);
+    let Some(blank) = nodes.iter().find(|node| node.blank).cloned() else { return };
+    let of = rng.below(nodes[0].config.members.len());
+    let name = nodes[of].name.clone();
+    let mut list = blank.config.members.clone();
+    for member in list.iter_mut().filter(|member| member.name == name) {
+        *member = Member::at(name.clone(), address(nodes.len()));
+    }
+    let config = with_list(&blank.config, list);
+    let starts = rng.within(conditions.storm_ends / 8..conditions.storm_ends / 2);
+    let (number, copy_of) = (nodes.len(), Some(of));
+    add(&mut rng, NodePlan { config, copy_of, ..blank }, starts, nodes, conditions);
+    nodes[number].name = name;
+    // The member is often cut off from most others, and serves with the rest.
+    let Conditions { unit, storm_ends, ref mut incidents, .. } = *conditions;
+    let others: Vec<usize> =
+        (0..number).filter(|node| nodes[*node].member && *node != of).collect();
+    incidents.extend(repeatedly(&mut rng, unit..storm_ends, unit..unit * 6, |rng, at| {
+        let near = rng.choose(&others);
+        let from = bits(others.iter().copied().filter(|node| *node != near));
+        let until = at + rng.within(unit..unit * 4);
+        match rng.within(0..3) {
+            0 => Incident::Apart { node: of, from, until },
+            1 => Incident::Apart { node: number, from: 1 << near, until },
+            _ => Incident::Apart { node: of, from: bits(others.iter().copied()), until },
+        }
+    }));
 }
 
 /// Adds a node at the next address.
@@ -76,11 +114,13 @@ fn add(
 
 /// Time after the storm until the last change has ended. Two members may have barred each other
 /// during the storm, so that both still wait for a long pause. The last lost directory may wait for
-/// its replacement after that.
+/// its replacement after that: a member that answered before it lost its own directory, too, must
+/// answer for a while.
 fn settles(config: &Checked) -> u64 {
     let pause = config.refresh.saturating_mul(PAUSE).min(PAUSE_MAX);
     let once = twice(config, pause * 2 + config.refresh * QUESTIONS);
-    let waits = config.replace.map(|rule| twice(config, rule.silence * 2 + rule.pause));
+    let rounds = PAUSE_MAX + pause * 2;
+    let waits = config.replace.map(|rule| twice(config, rule.silence * 4 + rule.pause + rounds));
     once + waits.map_or(0, |waits| waits + once)
 }
 

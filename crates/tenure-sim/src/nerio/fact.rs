@@ -51,6 +51,12 @@ pub enum Own<'a> {
     Accepts { grantor: usize, epoch: EpochId, ballot: Ballot, successor: &'a Document },
     /// A grantor has entered an epoch after its first one, durably.
     Enters { grantor: usize, document: &'a Document },
+    /// A message about members arrives at a grantor, where members replace lost ones by themselves.
+    Told { grantor: usize, from: &'a Sender, message: &'a Message, local: Time },
+    /// A grantor agrees to the replacement of a member by the members themselves.
+    Agrees { grantor: usize, name: &'a NodeName, local: Time },
+    /// A grantor begins to replace a member by itself.
+    Replaces { grantor: usize, name: &'a NodeName, local: Time },
     /// The candidates and observers of a node go on in an epoch.
     Switches { node: usize, epoch: EpochId },
     /// A member reports its remembered fences to a grantor without memory.

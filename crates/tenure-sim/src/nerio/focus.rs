@@ -47,6 +47,8 @@ const CHANGE: u64 = 0x6368_616e;
 const SET_BACK: u64 = 0x6261_636b;
 /// Salt of the draw that makes worlds whose members replace lost memories by themselves.
 const REPLACES: u64 = 0x6175_746f;
+/// Salt of the draw that makes worlds in which a second node has the name of a member.
+const DOUBLES: u64 = 0x6475_6f73;
 /// Stream of draws for other events of two memories of one member.
 const ENCOUNTERS: u64 = 4;
 /// Stream of draws for members with missing directories.
@@ -311,6 +313,12 @@ impl Focus {
         let silence = if draw.is_multiple_of(4) { config.lease } else { config.lease / 2 };
         let pause = if draw.is_multiple_of(3) { config.lease * 6 } else { config.lease };
         (self.changes() && draw.is_multiple_of(2)).then_some(AutoReplace { silence, pause })
+    }
+
+    /// Whether a second node has the name of a member: in half of the worlds whose members replace
+    /// others by themselves.
+    pub(super) fn doubles(self, seed: u64, config: &Config) -> bool {
+        self.changes() && config.replace.is_some() && mix(seed ^ DOUBLES).is_multiple_of(2)
     }
 
     /// Whether the members begin with empty directories, and no user confirms a new cluster.

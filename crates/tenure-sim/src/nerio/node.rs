@@ -24,8 +24,8 @@ pub struct NodePlan {
     pub blank: bool,
     /// Whether the node is an operator, which asks for changes of members.
     pub operator: bool,
-    /// The member in whose name and place this node begins later, with an empty directory, while
-    /// that member lives on, cut off from the others.
+    /// The member in whose name this node begins later, with an empty directory, while that member
+    /// lives on: in its place, cut off from the others, or at another address.
     pub copy_of: Option<usize>,
     /// Whether the node's state directory outlives its process.
     pub directory: bool,

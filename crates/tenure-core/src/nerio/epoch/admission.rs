@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! blank  ── Admit ──> members            <── Admission ── whether this member agrees
-//! member ── Admit ──> the other members  <── Admission ── a quorum agrees, none objects: change
+//! member ── Admit ──> the other members  <── Admission ── a quorum agrees, and all that answer
 //! ```
 //!
 //! A member agrees once it has asked the lost memory for some time without an answer. The answers
@@ -74,30 +74,11 @@ pub enum Hindrance {
     Silent { span: Duration, needed: Duration },
     /// Another change of members is under way, or the answering member has no vote now.
     Busy,
-    /// Fewer members than a quorum agree; these do not, or have not answered.
+    /// Fewer members than a quorum agree, or a member that answered before does not answer now.
     Few { without: Vec<NodeName> },
 }
 
 impl Hindrance {
-    /// Whether a single answer with this reason prevents a replacement. With any other reason the
-    /// answering member only does not count among the members that agree.
-    #[must_use]
-    pub const fn is_objection(&self) -> bool {
-        match self {
-            Self::Former
-            | Self::Two { .. }
-            | Self::Lately { .. }
-            | Self::Heard { .. }
-            | Self::Busy => true,
-            Self::Manual
-            | Self::NotMember
-            | Self::Elsewhere { .. }
-            | Self::Unsealed
-            | Self::Silent { .. }
-            | Self::Few { .. } => false,
-        }
-    }
-
     /// Whether both are the same reason, with different numbers.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
@@ -157,7 +138,7 @@ impl fmt::Display for Hindrance {
             Self::Few { without } => {
                 write!(
                     f,
-                    "a quorum of members must agree; without {} there is no quorum",
+                    "a quorum of members must agree, and each one that answers; {} did not",
                     List(without, ", ")
                 )
             }

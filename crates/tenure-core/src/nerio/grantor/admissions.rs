@@ -4,8 +4,9 @@
 //!            a blank asks for      silent for the needed      its turn, by        a quorum agrees,
 //!            the seat of c         span, nothing objects      order and draw      none objects
 //!  (nothing) ───────────> watch ──────────────────────> ripe ──────────> round ──────────> change
-//!                          ^ the memory of c answers      │                │ an objection, too few
-//!                          └──────────────────────────────┴────────────────┘
+//!                          ^ the memory of c answers      │                │ an objection,    │
+//!                          │ or a second blank asks       │                │ or too few       │
+//!                          └──────────────────────────────┴────────────────┴──────────────────┘
 //! ```
 //!
 //! Rules; a change that begins here is voted on like one of an operator:
@@ -16,13 +17,22 @@
 //! - 4.2: *A member agrees only after it has asked the present memory for a span, on its own clock,
 //!   and heard nothing.* A second process with an empty directory is started under the name of a
 //!   member that serves.
+//! - 4.2.1: *A member asks at the hosts of the seat as well.* c was replaced on another machine, and
+//!   the lists still name the earlier one. Its process starts there with an empty directory.
 //! - 4.3: *A quorum agrees.* c is cut off from a alone, and serves with b.
-//! - 4.4: *A single objection is enough.* b hears c, and a quorum of the five others does not.
+//! - 4.4: *Each member that answers agrees.* b hears c, and a quorum of the five others does not. b
+//!   has heard of the blank by the round alone, so b agrees only after a span of its own.
+//! - 4.4.1: *An objection lasts for a span, and a member that answered lately must answer.* b
+//!   objects, and the next question to b is lost.
+//! - 4.4.2: *A change stops if an objection comes before a member has accepted it.* c answers, or
+//!   a second blank asks, while the memory of the first one is looked for.
 //! - 4.5: *A member is replaced at most once a pause.* A disk that loses everything at each start
 //!   would wedge the members again and again.
 //! - 4.6: *Two blanks with one name wait.* Only an operator knows which one is meant.
 //! - 4.7: *A replacement that fails is tried again.* The round of a ends, because b starts: without
 //!   another round c stays outside for ever.
+
+mod outside;
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -32,7 +42,7 @@ use core::time::Duration;
 
 use super::super::config::HostPort;
 use super::super::epoch::{
-    Admission, Admit, Change, ChangeError, Current, Hindrance, Membership, SeatChange, Vote, Where,
+    Admission, Admit, Change, ChangeError, Current, Hindrance, Membership, SeatChange, Where,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::identity::Instance;
@@ -49,6 +59,8 @@ use crate::time::Time;
 const QUESTIONS: u32 = 10;
 /// Refresh intervals in which the other members answer.
 const ROUND: u32 = 2;
+/// Refresh intervals between the questions of two rounds, apart from the span and the pause.
+const BETWEEN: u32 = 4;
 
 /// The blanks that ask for seats, and a blank's own way to a seat.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -78,6 +90,8 @@ struct Awaited {
     /// Time of this member's round; `None` while something hinders it.
     turn: Option<Time>,
     round: Option<Round>,
+    /// Time of each other member's last answer.
+    answered: BTreeMap<NodeName, Time>,
     /// Number of rounds so far; each doubles the pause before the next one.
     rounds: u32,
     /// The last reported hindrance.
@@ -100,9 +114,10 @@ struct Blank {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Round {
     start: Time,
+    /// Time at which the question is repeated; `None` after that.
+    again: Option<Time>,
     blank: Blank,
     agree: MemberSet,
-    answered: MemberSet,
 }
 
 impl Awaited {
@@ -114,6 +129,7 @@ impl Awaited {
             ask_at: now,
             turn: None,
             round: None,
+            answered: BTreeMap::new(),
             rounds: 0,
             told: None,
         }
@@ -132,9 +148,10 @@ impl Awaited {
             Some(known) => known.heard = blank.heard,
             None => {
                 self.blanks.retain(|known| known.address != blank.address);
-                if self.blanks.len() < 2 {
-                    self.blanks.push(blank);
+                if let [one, other] = &self.blanks[..] {
+                    self.blanks.remove(usize::from(other.heard < one.heard));
                 }
+                self.blanks.push(blank);
             }
         }
     }
@@ -143,6 +160,19 @@ impl Awaited {
     fn heard(&mut self, now: Time) {
         (self.silent_since, self.was_heard) = (now, true);
         (self.turn, self.round, self.rounds) = (None, None, 0);
+    }
+
+    /// Begins the watch at the time at which that of another member began, if it is later.
+    fn object(&mut self, now: Time, why: &Hindrance) {
+        let (span, was_heard) = match *why {
+            Hindrance::Heard { ago, .. } => (ago, true),
+            Hindrance::Silent { span, .. } => (span, false),
+            _ => return,
+        };
+        let since = now.before(span);
+        if since > self.silent_since {
+            (self.silent_since, self.was_heard) = (since, was_heard);
+        }
     }
 }
 
@@ -158,6 +188,9 @@ impl Grantor {
             return emit(out, None, OwnEvent::Ignored(Ignored::NotAMember));
         }
         let hindrance = self.judge(now, from, asked);
+        if let Some(why @ Hindrance::Two { .. }) = &hindrance {
+            self.stop_replacing(now, &asked.name, self.who.name.clone(), why.clone(), out);
+        }
         let Admit { start, name, instance, .. } = asked.clone();
         let admission = Admission { asker: from.who.inc, start, name, instance, hindrance };
         send(out, To::at(self.membership.id(), from.address), admission);
@@ -228,6 +261,14 @@ impl Grantor {
         self.config.refresh.saturating_mul(HEARD_FOR)
     }
 
+    /// The span after its last question for which a blank is awaited. Members that the blank does
+    /// not reach hear of it at each round of another member, so this is longer than any span
+    /// between two rounds.
+    fn awaited_for(&self, silence: Duration) -> Duration {
+        let rounds = self.config.refresh.saturating_mul(BETWEEN).saturating_add(PAUSE_MAX);
+        silence.saturating_add(rounds)
+    }
+
     /// Whether this member takes part in another change, or cannot vote.
     fn decides_now(&self) -> bool {
         let changes = self.changes.is_running() || self.proposals.running.is_some();
@@ -235,20 +276,39 @@ impl Grantor {
     }
 
     /// Notes that a seat's memory has answered.
-    pub(super) fn hear_seat(&mut self, now: Time, from: &Sender, current: &Current) {
+    pub(super) fn hear_seat(&mut self, now: Time, from: &Sender, current: &Current, out: &mut Out) {
         let name = &from.who.name;
         let seat = self.membership.position(name).filter(|_| from.proved && current.entered);
         let is_present =
             seat.is_some_and(|seat| self.membership.instance(seat) == Some(current.instance));
         if is_present && let Some(awaited) = self.admissions.awaited.get_mut(name) {
             awaited.heard(now);
+            let needed = self.config.replace.map_or(Duration::ZERO, |rule| rule.silence);
+            let why = Hindrance::Heard { ago: Duration::ZERO, needed };
+            self.stop_replacing(now, name, self.who.name.clone(), why, out);
+        }
+    }
+
+    /// Withdraws a replacement that this grantor has begun by itself, unless a member may have
+    /// accepted it.
+    fn stop_replacing(
+        &mut self,
+        now: Time,
+        name: &NodeName,
+        by: NodeName,
+        why: Hindrance,
+        out: &mut Out,
+    ) {
+        if self.replaces(name) && self.take_back(out) {
+            self.tell_awaited(now, name, by, why, out);
         }
     }
 
     pub(super) fn admissions_due(&self) -> Option<Time> {
         let round = self.config.refresh.saturating_mul(ROUND);
         let due = |awaited: &Awaited| {
-            let ends = awaited.round.as_ref().map(|asked| asked.start.after(round));
+            let ends = |asked: &Round| asked.again.unwrap_or_else(|| asked.start.after(round));
+            let ends = awaited.round.as_ref().map(ends);
             let next = ends.or(awaited.turn).unwrap_or(Time::MAX);
             next.min(awaited.ask_at)
         };
@@ -266,12 +326,13 @@ impl Grantor {
         }
     }
 
-    /// Asks the present memory of a member, and forgets blanks that ask no more.
+    /// Asks the present memory of a member, and forgets blanks that ask no more. The hosts of the
+    /// seat count beside the one in the settings, which may be that of an earlier machine.
     fn watch(&mut self, now: Time, name: &NodeName, out: &mut Out) {
         let Some(rule) = self.config.replace else { return };
-        let lasts = rule.silence.max(self.blank_lasts());
+        let lasts = self.awaited_for(rule.silence);
         let pause = (rule.silence / QUESTIONS).max(self.config.refresh);
-        let to = self.to(name);
+        let (own, to) = (self.membership.id(), self.to(name));
         let Some(awaited) = self.admissions.awaited.get_mut(name) else { return };
         awaited.blanks.retain(|blank| now.since(blank.heard) < lasts);
         if awaited.blanks.is_empty() {
@@ -281,6 +342,16 @@ impl Grantor {
         if now >= awaited.ask_at {
             awaited.ask_at = now.after(pause);
             send(out, to, Where { start: now });
+            let listed = self.config.members.iter().find(|member| member.name == *name);
+            let listed = listed.map(|member| &member.address);
+            let mut seats = self.membership.document().seats.iter();
+            let seat = seats.find(|seat| seat.name == *name && listed.is_some());
+            let hosts = seat.map_or(&[][..], |seat| &seat.hosts);
+            for host in hosts.iter().filter(|host| Some(*host) != listed) {
+                if let Some(address) = host.literal() {
+                    send(out, To::at(own, address), Where { start: now });
+                }
+            }
         }
     }
 
@@ -298,17 +369,25 @@ impl Grantor {
         let hindrance = self.hindrance(now, name, blank.instance);
         let hindrance = hindrance.or_else(|| self.hosts(name, &blank).err());
         if let Some(why) = hindrance {
-            self.lose_turn(name);
+            match why {
+                Hindrance::Busy => self.delay_turn(now, name),
+                _ => self.lose_turn(name),
+            }
             let own = self.who.name.clone();
             return self.tell_awaited(now, name, own, why, out);
         }
         let place = u32::try_from(self.own_position()).unwrap_or(0).min(31);
-        let pause = self.config.refresh.saturating_mul(1 + 4 * place);
+        let pause = self.config.refresh.saturating_mul(1 + 4 * place).min(PAUSE_MAX);
         let next = now.after(pause.saturating_add(self.lot(self.config.refresh)));
         let Some(awaited) = self.admissions.awaited.get_mut(name) else { return };
         let turn = *awaited.turn.get_or_insert(next);
-        if awaited.round.is_none() && now >= turn {
-            self.begin_round(now, name, blank, out);
+        match &mut awaited.round {
+            None if now >= turn => self.begin_round(now, name, blank, out),
+            Some(asked) if asked.again.is_some_and(|again| now >= again) => {
+                asked.again = None;
+                self.ask_members(name, out);
+            }
+            _ => {}
         }
     }
 
@@ -318,21 +397,37 @@ impl Grantor {
         }
     }
 
+    /// Keeps the turn while a change runs: the pause before it has grown by each failure.
+    fn delay_turn(&mut self, now: Time, name: &NodeName) {
+        let next = now.after(self.config.refresh);
+        if let Some(awaited) = self.admissions.awaited.get_mut(name) {
+            awaited.round = None;
+            awaited.turn = awaited.turn.map(|turn| turn.max(next));
+        }
+    }
+
     /// Asks all other members whether they agree.
     fn begin_round(&mut self, now: Time, name: &NodeName, blank: Blank, out: &mut Out) {
-        let others = self.asked_about(name);
         let agree = self.membership.position(&self.who.name).into_iter().collect();
-        let host = HostPort::from(blank.address);
-        let admit = Admit { start: now, name: name.clone(), instance: blank.instance, host };
-        for member in others.iter() {
-            send(out, self.to(self.membership.name(member)), admit.clone());
-        }
-        let round = Round { start: now, blank, agree, answered: MemberSet::EMPTY };
+        let again = Some(now.after(self.config.refresh));
+        let round = Round { start: now, again, blank, agree };
         if let Some(awaited) = self.admissions.awaited.get_mut(name) {
             awaited.round = Some(round);
         }
-        if others.is_empty() {
-            self.end_round(now, name, out);
+        match self.asked_about(name).is_empty() {
+            true => self.end_round(now, name, out),
+            false => self.ask_members(name, out),
+        }
+    }
+
+    /// Asks the members that have not agreed in the running round.
+    fn ask_members(&self, name: &NodeName, out: &mut Out) {
+        let round = self.admissions.awaited.get(name).and_then(|awaited| awaited.round.as_ref());
+        let Some(Round { start, blank, agree, .. }) = round else { return };
+        let (start, name, instance) = (*start, name.clone(), blank.instance);
+        let admit = Admit { start, name, instance, host: HostPort::from(blank.address) };
+        for member in self.asked_about(&admit.name).minus(*agree).iter() {
+            send(out, self.to(self.membership.name(member)), admit.clone());
         }
     }
 
@@ -354,39 +449,53 @@ impl Grantor {
         }
         let name = &admission.name;
         let member = self.other_member(from);
-        let awaited = self.admissions.awaited.get_mut(name);
-        let round = awaited.and_then(|awaited| awaited.round.as_mut());
+        let (Some(member), Some(awaited)) = (member, self.admissions.awaited.get_mut(name)) else {
+            return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
+        };
+        let by = from.who.name.clone();
+        awaited.answered.insert(by.clone(), now);
+        if let Some(why) = admission.hindrance.clone() {
+            awaited.object(now, &why);
+            if awaited.round.is_some() {
+                self.pause_rounds(now, name);
+                self.tell_awaited(now, name, by, why, out);
+            } else if why != Hindrance::Busy {
+                // The running change itself makes a member busy.
+                self.stop_replacing(now, name, by, why, out);
+            }
+            return;
+        }
         let is_its = |round: &&mut Round| {
             round.start == admission.start && round.blank.instance == admission.instance
         };
-        let (Some(member), Some(round)) = (member, round.filter(is_its)) else {
+        let Some(round) = awaited.round.as_mut().filter(is_its) else {
             return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
         };
-        round.answered = round.answered.with(member);
-        match &admission.hindrance {
-            None => round.agree = round.agree.with(member),
-            Some(why) if why.is_objection() => {
-                let (by, why) = (from.who.name.clone(), why.clone());
-                self.pause_rounds(now, name);
-                return self.tell_awaited(now, name, by, why, out);
-            }
-            Some(_) => {}
-        }
-        let answered = round.answered;
-        if self.asked_about(name).minus(answered).is_empty() {
+        round.agree = round.agree.with(member);
+        let agree = round.agree;
+        if self.asked_about(name).minus(agree).is_empty() {
             self.end_round(now, name, out);
         }
     }
 
-    /// Begins the change if a quorum agrees, and another round later if not.
+    /// Begins the change if a quorum agrees, and each member that answers; another round later if
+    /// not.
     fn end_round(&mut self, now: Time, name: &NodeName, out: &mut Out) {
+        let Some(rule) = self.config.replace else { return };
+        let lasts = self.awaited_for(rule.silence);
         let awaited = self.admissions.awaited.get_mut(name);
         let Some(Round { blank, agree, .. }) = awaited.and_then(|one| one.round.take()) else {
             return;
         };
         self.pause_rounds(now, name);
-        if !self.membership.quorums().is_quorum(agree) {
-            let without = self.membership.named(self.asked_about(name).minus(agree));
+        if let Some(why) = self.hindrance(now, name, blank.instance) {
+            return self.tell_awaited(now, name, self.who.name.clone(), why, out);
+        }
+        let without = self.membership.named(self.asked_about(name).minus(agree));
+        let awaited = self.admissions.awaited.get(name);
+        let last = |other: &NodeName| awaited?.answered.get(other).copied();
+        let is_near = |other| last(other).is_some_and(|at| now.since(at) < lasts);
+        if without.iter().any(is_near) || !self.membership.quorums().is_quorum(agree) {
             let (own, why) = (self.who.name.clone(), Hindrance::Few { without: short(without) });
             return self.tell_awaited(now, name, own, why, out);
         }
@@ -468,101 +577,16 @@ impl Grantor {
         }
     }
 
+    /// Forgets the blanks: a removed member lets nobody in.
+    pub(super) fn forget_awaited(&mut self) {
+        self.admissions.awaited.clear();
+    }
+
     /// Forgets what is awaited in the epoch that this grantor leaves.
     pub(super) fn forget_admissions(&mut self) {
         let Admissions { awaited, outside, answers, told, .. } = &mut self.admissions;
         awaited.clear();
         answers.clear();
         (*outside, *told) = (None, Vec::new());
-    }
-}
-
-// The way of a blank to a seat.
-impl Grantor {
-    /// The decided epoch without this memory, which has entered no epoch.
-    pub(super) fn outside(&self) -> Option<&Arc<Membership>> {
-        self.admissions.outside.as_ref().filter(|_| self.blank)
-    }
-
-    /// Notes a decided epoch that does not name this memory, which has entered no epoch.
-    pub(super) fn stay_outside(&mut self, now: Time, into: &Arc<Membership>, out: &mut Out) {
-        if self.joining.is_some() {
-            // The memory was named, and another one has taken its place before it entered.
-            self.votes.vote = Vote::BARRED;
-            self.write_vote(now, out);
-            self.leave(Arc::clone(into), out);
-        }
-        let known = self.admissions.outside.as_ref().map(|known| known.id().number);
-        if known.is_some_and(|known| known >= into.id().number) {
-            return;
-        }
-        self.admissions.outside = Some(Arc::clone(into));
-        self.is_news = true;
-        if self.may_ask() {
-            return self.ask_to_be_let_in(now, out);
-        }
-        let is_former = self.votes.vote.is_barred();
-        let why = match into.position(&self.who.name) {
-            _ if is_former => Hindrance::Former,
-            Some(_) => Hindrance::Manual,
-            None => Hindrance::NotMember,
-        };
-        self.tell_outside(now, alloc::vec![(self.who.name.clone(), why)], out);
-    }
-
-    /// Whether this blank asks the members to let it in: its settings say so, and its memory was in
-    /// no epoch.
-    fn may_ask(&self) -> bool {
-        let is_new = self.removed.is_none() && !self.votes.vote.is_barred();
-        self.outside().is_some()
-            && is_new
-            && self.joining.is_none()
-            && self.config.replace.is_some()
-    }
-
-    /// Asks the members of the settings, and those of the latest known epoch, to let this memory
-    /// in.
-    pub(super) fn ask_to_be_let_in(&self, now: Time, out: &mut Out) {
-        let own = self.config.members.iter().find(|member| member.name == self.who.name);
-        let Some(own) = own.filter(|_| self.may_ask()) else { return };
-        let (name, host) = (own.name.clone(), own.address.clone());
-        let admit = Admit { start: now, name, instance: self.instance, host };
-        let later = self.outside().map_or(&[][..], |later| later.names());
-        let mut names: Vec<_> = self.membership.names().iter().chain(later).collect();
-        names.sort_unstable();
-        names.dedup();
-        for name in names.into_iter().filter(|name| **name != self.who.name) {
-            send(out, self.to(name), admit.clone());
-        }
-    }
-
-    fn on_own_admission(&mut self, now: Time, from: &Sender, admission: &Admission, out: &mut Out) {
-        let is_ours = admission.name == self.who.name && admission.instance == self.instance;
-        let is_in = |one: &Arc<Membership>| one.position(&from.who.name).is_some();
-        let is_listed = is_in(&self.membership) || self.outside().is_some_and(is_in);
-        if !is_ours || !from.proved || !is_listed || !self.may_ask() {
-            return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
-        }
-        let answers = &mut self.admissions.answers;
-        match &admission.hindrance {
-            Some(why) => drop(answers.insert(from.who.name.clone(), why.clone())),
-            None => drop(answers.remove(&from.who.name)),
-        }
-        let why = answers.iter().map(|(by, why)| (by.clone(), why.clone())).collect();
-        self.tell_outside(now, why, out);
-    }
-
-    /// Reports why this blank is not let in yet, if the reasons are new.
-    fn tell_outside(&mut self, now: Time, why: Vec<(NodeName, Hindrance)>, out: &mut Out) {
-        let told = &mut self.admissions.told;
-        let is_like = |(one, other): (&(NodeName, Hindrance), &(NodeName, Hindrance))| {
-            one.0 == other.0 && one.1.is_like(&other.1)
-        };
-        let is_told = told.len() == why.len() && told.iter().zip(&why).all(is_like);
-        told.clone_from(&why);
-        if !is_told && !why.is_empty() {
-            let name = self.who.name.clone();
-            emit(out, None, OwnEvent::Awaited { name, why, at: now });
-        }
     }
 }

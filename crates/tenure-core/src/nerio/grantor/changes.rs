@@ -125,6 +125,14 @@ impl SeatChange {
             Self::Add { .. } | Self::Cancel => None,
         }
     }
+
+    /// Whether the change takes this memory: a change that members begin names it.
+    fn takes(&self, blank: Instance) -> bool {
+        match self {
+            Self::Replace { instance, .. } => instance.is_none_or(|wanted| wanted == blank),
+            Self::Add { .. } | Self::Remove { .. } | Self::Cancel => true,
+        }
+    }
 }
 
 impl Grantor {
@@ -169,14 +177,11 @@ impl Grantor {
     }
 
     fn cancelled(&mut self, out: &mut Out) -> ChangeState {
-        let Some(running) = &self.changes.running else {
-            return ChangeState::Refused(ChangeError::NothingRuns);
-        };
-        if running.finding.is_none() && !self.withdraw() {
-            return ChangeState::Refused(ChangeError::Begun);
+        match self.changes.is_running() {
+            false => ChangeState::Refused(ChangeError::NothingRuns),
+            true if self.take_back(out) => ChangeState::Cancelled,
+            true => ChangeState::Refused(ChangeError::Begun),
         }
-        self.end_change(ChangeState::Cancelled, out);
-        ChangeState::Cancelled
     }
 
     /// Withdraws the running proposal; false if a member may have accepted it.
@@ -187,6 +192,24 @@ impl Grantor {
             *running = None;
         }
         is_withdrawn
+    }
+
+    /// Whether this grantor carries out a replacement of the member that it has begun by itself.
+    pub(super) fn replaces(&self, member: &NodeName) -> bool {
+        match &self.changes.running {
+            Some(Running { change, by: None, .. }) => change.what.gone() == Some(member),
+            Some(_) | None => false,
+        }
+    }
+
+    /// Ends the running change, and returns true, unless a member may have accepted it.
+    pub(super) fn take_back(&mut self, out: &mut Out) -> bool {
+        let finds = self.changes.running.as_ref().is_some_and(|change| change.finding.is_some());
+        let ends = finds || self.withdraw();
+        if ends {
+            self.end_change(ChangeState::Cancelled, out);
+        }
+        ends
     }
 
     /// Begins a change of an operator, or of this grantor itself, and returns its state: a single
@@ -298,13 +321,10 @@ impl Grantor {
             return;
         };
         let memory = (current.instance, from.address);
-        let wanted = match &change.what {
-            SeatChange::Replace { instance, .. } => *instance,
-            SeatChange::Add { .. } | SeatChange::Remove { .. } | SeatChange::Cancel => None,
-        };
-        let is_wanted = wanted.is_none_or(|wanted| wanted == current.instance);
+        // A second blank counts as well, if its name is proved.
+        let counts = from.proved || change.what.takes(current.instance);
         let is_blank = !current.entered && change.what.blank() == Some(name);
-        if is_blank && is_wanted && finding.blanks.len() < 2 && !finding.blanks.contains(&memory) {
+        if is_blank && counts && finding.blanks.len() < 2 && !finding.blanks.contains(&memory) {
             finding.blanks.push(memory);
         }
         // An old process of a member may run beside the one with its later memory.
@@ -331,7 +351,7 @@ impl Grantor {
                 let error = ChangeError::TwoBlanks { name: name.clone(), addresses };
                 return self.end_change(ChangeState::Refused(error), out);
             }
-            (_, blanks) => blanks.first().copied(),
+            (_, blanks) => blanks.iter().find(|(one, _)| change.what.takes(*one)).copied(),
         };
         let unknown = self.unknown_seats();
         if unknown.is_empty() && found.is_some() == blank.is_some() {

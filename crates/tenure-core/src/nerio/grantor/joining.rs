@@ -120,7 +120,7 @@ impl Grantor {
         out: &mut Out,
     ) {
         self.find(now, from, current, out);
-        self.hear_seat(now, from, current);
+        self.hear_seat(now, from, current, out);
         if !from.proved || !current.entered {
             return;
         }
@@ -237,6 +237,7 @@ impl Grantor {
         let replaced = members.contains(&self.who.name);
         self.joining = None;
         self.removed = Some(into);
+        self.forget_awaited();
         emit(out, None, OwnEvent::Removed { epoch, members, replaced });
     }
 

@@ -24,11 +24,21 @@ impl Property<QuorumLeases> for LostMembersReturn {
         let Some(members) = epochs.memberships.get(&latest).filter(|_| latest.number > 0) else {
             return Ok(());
         };
+        // With a second node of its name, it may have lost the seat to that node, or both wait.
+        let is_doubled = |node: &usize| {
+            let name = &check.plan.nodes[*node].name;
+            let runs = |other: &usize| check.history.lives[*other].is_some();
+            let same = |other: &usize| check.plan.nodes[*other].name == *name && runs(other);
+            let is_other = |other: &usize| other != node && same(other);
+            (0..check.plan.nodes.len()).filter(is_other).any(|other| {
+                epochs.present[other].is_none() || epochs.seat(latest, other).is_some()
+            })
+        };
         let waits = |node: &usize| {
             let this = &check.plan.nodes[*node];
             let runs = this.member && check.history.lives[*node].is_some();
             let is_blank = runs && epochs.present[*node].is_none();
-            is_blank && members.position(&this.name).is_some()
+            is_blank && !is_doubled(node) && members.position(&this.name).is_some()
         };
         match (0..check.plan.nodes.len()).find(waits) {
             Some(node) => Err(format!(

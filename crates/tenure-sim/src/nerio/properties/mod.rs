@@ -11,6 +11,7 @@ mod epochs_end_once;
 mod foundings_are_by_all;
 mod grantors_serve;
 mod grants_last;
+mod heard_members_stay;
 mod leaders_are_announced;
 mod lost_members_return;
 mod lost_memories_are_read;
@@ -91,6 +92,7 @@ crate::checks! {
         grantors_serve::GrantorsServe,
         changes_end::ChangesEnd,
         lost_members_return::LostMembersReturn,
+        heard_members_stay::HeardMembersStay,
         prompt_succession::PromptSuccession,
         DeadlinesPass,
         BoundedMemory,

@@ -2,8 +2,8 @@
 
 use tenure_core::nerio::epoch::Ballot;
 use tenure_core::nerio::{
-    Boot, Document, EpochId, GrantRecord, Granted, Inc, Instance, Mark, Message, Origin, Seat,
-    Stamp, Who,
+    Accept, Boot, Current, Document, EpochId, GrantRecord, Granted, Inc, Instance, Mark, Message,
+    Origin, Seat, Sender, Service, Stamp, Who,
 };
 use tenure_core::{Fence, Time};
 
@@ -11,6 +11,7 @@ use super::answers_name_memories::AnswersNameMemories;
 use super::changes_end::ChangesEnd;
 use super::claims_stand_on_grants::ClaimsStandOnGrants;
 use super::epochs_end_once::EpochsEndOnce;
+use super::heard_members_stay::HeardMembersStay;
 use super::one_successor::OneSuccessor;
 use super::rests_cover_claims::RestsCoverClaims;
 use super::{Check, Claim, Details, Disk, Fact, Leadership, Own, Property, QuorumLeases};
@@ -261,4 +262,59 @@ fn old_mark_is_noticed() {
     assert_eq!(says::<AnswersNameMemories>(&mut run, &[(1, opens(0)), (2, sent())]), None);
     let facts = [(3, enters(0, &next)), (4, sent())];
     breaks::<AnswersNameMemories>(&mut run, &facts, "names memories of epoch 0");
+}
+
+/// The complaint when the first member hears the second one between these two facts.
+fn hears_between(before: Own<'_>, after: Own<'_>, run: &mut Run<QuorumLeases>) -> Option<String> {
+    let next = successor(run, run.plan.members());
+    let (asker, start, entered, service) = (Inc(0), Time::ZERO, true, Service::Serving);
+    let (epoch, founding, before_it) = (next.id(), next.founding, next.before);
+    let message = Message::from(Current {
+        asker,
+        start,
+        epoch,
+        founding,
+        before: before_it,
+        instance: memory(1),
+        entered,
+        service,
+        length: 0,
+    });
+    let (who, address) = (who(run, 1), run.plan.nodes[1].address);
+    let from = Sender { who, address, proved: true, epoch };
+    let local = Time::from_nanos(5);
+    let told = Fact::Own(Own::Told { grantor: 0, from: &from, message: &message, local });
+    let (before, after) = ((2, Fact::Own(before)), (4, Fact::Own(after)));
+    says::<HeardMembersStay>(run, &[(1, enters(0, &next)), before, (3, told), after])
+}
+
+/// A world whose members replace lost ones by themselves.
+fn healing() -> Run<QuorumLeases> {
+    let mut plans = (1..10_000).map(|seed| Worlds::default().plan(seed));
+    Run::new(plans.find(|plan| plan.config().replace.is_some()).unwrap())
+}
+
+#[test]
+fn agreement_despite_answer_is_noticed() {
+    let mut run = healing();
+    let name = run.plan.nodes[1].name.clone();
+    let agrees = |local| Own::Agrees { grantor: 0, name: &name, local };
+    let said = hears_between(Own::Serves { grantor: 0 }, agrees(Time::from_nanos(6)), &mut run);
+    assert!(said.unwrap_or_default().contains("agrees to replace"));
+    let late = Time::from_nanos(5).after(run.plan.config().replace.unwrap().silence);
+    assert_eq!(hears_between(Own::Serves { grantor: 0 }, agrees(late), &mut run), None);
+}
+
+#[test]
+fn proposal_despite_answer_is_noticed() {
+    let mut run = healing();
+    let name = run.plan.nodes[1].name.clone();
+    let begins = Own::Replaces { grantor: 0, name: &name, local: Time::from_nanos(4) };
+    let (epoch, ballot) = (first(&run), Ballot { counter: 1, inc: Inc(1) });
+    let message = Message::from(Accept { epoch, ballot, successor: epoch });
+    let disk = Disk::new(0, 1, true);
+    let proposes = || Own::Sent { node: 0, message: &message, disk: &disk };
+    let said = hears_between(begins, proposes(), &mut run);
+    assert!(said.unwrap_or_default().contains("itself has answered"));
+    assert_eq!(hears_between(Own::Serves { grantor: 0 }, proposes(), &mut run), None);
 }

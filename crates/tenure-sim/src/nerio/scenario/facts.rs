@@ -1,7 +1,7 @@
 //! Facts from the messages and records of Nerio's nodes.
 
 use tenure_core::nerio::{
-    Event, Message, OwnEvent, Record, To, ToAsker, ToCandidate, ToGrantor, Words,
+    Admission, Event, Message, OwnEvent, Record, To, ToAsker, ToCandidate, ToGrantor, Words,
 };
 use tenure_core::{Effect, Input};
 
@@ -98,6 +98,10 @@ impl Run<QuorumLeases> {
                     self.tell_own(context, Own::Requests { node, election, request })?;
                 }
             }
+            Message::Asker(ToAsker::Admission(Admission { name, hindrance: None, .. })) => {
+                let local = context.sample();
+                self.tell_own(context, Own::Agrees { grantor: node, name, local })?;
+            }
             Message::Grantor(ToGrantor::Release(release)) => {
                 let Some(election) = self.election(&release.election) else { return Ok(()) };
                 let who = &self.own.who[node].clone();
@@ -134,6 +138,10 @@ impl Run<QuorumLeases> {
             Input::Message { from, message: Message::Asker(ToAsker::FenceSeen(seen)) } => {
                 self.tell_own(context, Own::Recalls { grantor, from, seen })
             }
+            Input::Message { from, message } if is_about_members(message) => {
+                let local = context.sample();
+                self.tell_own(context, Own::Told { grantor, from, message, local })
+            }
             Input::Message {
                 message: Message::Candidate(ToCandidate::StepDown(order)), ..
             } => self.tell_own(context, Own::Handed { node, number: order.number }),
@@ -162,4 +170,13 @@ impl Run<QuorumLeases> {
         let Some(election) = self.election(&record.election) else { return Ok(()) };
         self.tell_own(context, Own::Decided { grantor, election, record })
     }
+}
+
+/// Whether a message shows a member's memory or an opinion on it, or is an operator's.
+const fn is_about_members(message: &Message) -> bool {
+    matches!(
+        message,
+        Message::Asker(ToAsker::Current(_) | ToAsker::Admission(_))
+            | Message::Grantor(ToGrantor::Change(_))
+    )
 }

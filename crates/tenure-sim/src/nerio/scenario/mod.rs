@@ -8,8 +8,8 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    Command, Event, Extra, Inc, MemberSet, Message, Nerio, OwnEvent, Record, Sender, Start, To,
-    Who, Words,
+    Command, Event, Extra, Inc, MemberSet, Message, Nerio, OwnEvent, Recipient, Record, Sender,
+    Start, To, Who, Words,
 };
 use tenure_core::{Effect, Input, LeaderView, Standing};
 
@@ -191,7 +191,10 @@ impl Scenario for QuorumLeases {
     #[inline]
     fn recipients(&self, plan: &Plan, _from: usize, to: &To) -> Nodes {
         let Some(node) = plan.find(&to.recipient) else { return Nodes::NONE };
-        match plan.own.focus.copies().then(|| plan.copy_of(node)).flatten() {
+        let focus = plan.own.focus;
+        // Where members change, the second node has an address of its own.
+        let by_name = focus.changes() && matches!(to.recipient, Recipient::Member(_));
+        match (focus.copies() || by_name).then(|| plan.copy_of(node)).flatten() {
             Some(copy) => [node, copy].into_iter().collect(),
             None => Nodes::one(node),
         }

@@ -26,9 +26,10 @@ impl Run<QuorumLeases> {
                 self.spans.add_bare(grantor, SpanKind::Quarantine, context.now, until);
                 Ok(())
             }
-            OwnEvent::Replacing { .. } => {
+            OwnEvent::Replacing { name, .. } => {
                 self.counts.own.replacing += 1;
-                Ok(())
+                let local = context.sample();
+                self.tell_own(context, Own::Replaces { grantor, name, local })
             }
             OwnEvent::Serving => self.tell_own(context, Own::Serves { grantor }),
             OwnEvent::Ignored(_) => self.tell_own(context, Own::Unread { grantor }),

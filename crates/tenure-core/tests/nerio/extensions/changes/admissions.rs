@@ -198,26 +198,184 @@ fn silence_of_one_is_too_little() {
     let lost = [("c", "b"), ("c", "d")];
     run_without(&mut s, SILENCE + ms(1_000), &lost);
     assert!(!one_replaces(&s), "b and d begin to ask");
-    assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Few { .. })));
+    assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Silent { .. })));
     run_without(&mut s, SILENCE * 2, &lost);
     assert!(replaces(&s, "a"), "{:?}", s.events("a"));
 }
 
-/// 4.4: of five members only b hears c, which serves.
-#[test]
-fn single_objection_is_enough() {
+/// Members that do not hear c, which serves with b.
+const APART: [&str; 3] = ["a", "d", "e"];
+
+/// A cluster of five members.
+fn five() -> Story {
     let mut s = healing();
     join(&mut s, "e", 8);
-    let others = ["a", "d", "e"];
-    let lost: Vec<_> = others.iter().flat_map(|who| [("c", *who), (*who, "c")]).collect();
-    for _ in 0..40 {
-        for member in ["a", "b", "d", "e"] {
+    s
+}
+
+/// The ways between c and the members that do not hear it.
+fn around_c() -> Vec<(&'static str, &'static str)> {
+    APART.iter().flat_map(|who| [("c", *who), (*who, "c")]).collect()
+}
+
+/// The second node with the name of c asks these members for `span`.
+fn asks_for(s: &mut Story, span: Duration, members: &[&'static str], lost: &[(&str, &str)]) {
+    for _ in 0..span.as_millis() / 500 {
+        for member in members {
+            second_asks(s, member);
+        }
+        run_without(s, ms(500), lost);
+    }
+}
+
+fn no_one_replaces(s: &Story) -> bool {
+    !one_replaces(s) && !replaces(s, "e")
+}
+
+/// 4.4: of five members only b hears c, and the second c.
+#[test]
+fn single_objection_is_enough() {
+    let mut s = five();
+    asks_for(&mut s, ms(20_000), &["a", "b", "d", "e"], &around_c());
+    assert!(no_one_replaces(&s));
+    assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Heard { .. })), "b says so");
+}
+
+/// 4.4: b hears of the second c by the others alone, and asks c from then on.
+#[test]
+fn member_agrees_after_its_span() {
+    let mut s = five();
+    asks_for(&mut s, ms(60_000), &APART, &around_c());
+    assert!(no_one_replaces(&s));
+    assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Silent { .. })), "b begins to ask");
+    assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Heard { .. })), "b hears c");
+}
+
+/// 4.4.1: b says that it hears c, and is not reached any more.
+#[test]
+fn objections_last_for_spans() {
+    let mut s = five();
+    asks_for(&mut s, ms(3_000), &["a", "b", "d", "e"], &around_c());
+    let by_b = |why: Option<Hindrance>| matches!(why, Some(Hindrance::Heard { .. }));
+    assert!(by_b(second_asks(&mut s, "a")), "{:?}", s.events("a"));
+    let mut lost = around_c();
+    lost.extend(APART.iter().flat_map(|who| [("b", *who), (*who, "b")]));
+    asks_for(&mut s, SILENCE + ms(20_000), &APART, &lost);
+    assert!(no_one_replaces(&s), "b has answered lately");
+    assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Few { .. })));
+    asks_for(&mut s, ms(50_000), &APART, &lost);
+    assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Few { .. })));
+    assert!(!no_one_replaces(&s), "b counts no more: {:?}", s.events("a"));
+}
+
+/// Lets time pass until a member begins to replace c, which has lost its directory.
+fn begun(s: &mut Story) -> &'static str {
+    s.lose_disk("c");
+    for _ in 0..1_000 {
+        s.run(ms(10));
+        if let Some(by) = ["a", "b", "d"].into_iter().find(|who| replaces(s, who)) {
+            return by;
+        }
+    }
+    panic!("no member replaces c: {:?}", s.events("a"));
+}
+
+/// 4.4.2: the process with the earlier directory of c answers while the change runs.
+#[test]
+fn late_answer_stops_change() {
+    let mut s = healing();
+    let former = instance(&mut s, "c");
+    let by = begun(&mut s);
+    let epoch = document(&s, by).id();
+    let answer = Current {
+        asker: s.who(by).inc,
+        start: at(1),
+        epoch,
+        founding: zero(&s).digest,
+        before: zero(&s),
+        instance: former,
+        entered: true,
+        service: Service::Serving,
+        length: 0,
+    };
+    tell_in(&mut s, epoch, "c", by, answer);
+    s.run(ms(600));
+    assert!(!has_entered(&s, "a", 2), "{:?}", s.events(by));
+    assert!(is_told(&s, by, |why| matches!(why, Hindrance::Heard { .. })));
+    s.run(SILENCE * 4);
+    assert!(has_entered(&s, "a", 2), "that process has ended");
+}
+
+/// 4.4.2: a second node with the name of c asks while the change runs.
+#[test]
+fn late_blank_stops_change() {
+    let mut s = healing();
+    let by = begun(&mut s);
+    assert!(matches!(second_asks(&mut s, by), Some(Hindrance::Two { .. })));
+    s.run(ms(600));
+    assert!(!has_entered(&s, "a", 2), "{:?}", s.events(by));
+}
+
+/// 4.4.2: a second node with the name of c shows itself while the change runs.
+#[test]
+fn second_blank_is_counted() {
+    let mut s = healing();
+    let by = begun(&mut s);
+    second_answers(&mut s, by);
+    s.run(ms(300));
+    let failed = |event: &OwnEvent| matches!(event, OwnEvent::ReplacementFailed { .. });
+    assert!(!has_entered(&s, "a", 2) && emitted_by(&s, by, failed), "{:?}", s.events(by));
+}
+
+/// 4.4.2: the objection of b comes after a round, which ended without it.
+#[test]
+fn late_objection_stops_change() {
+    let mut s = five();
+    let mut lost = around_c();
+    lost.push(("b", "a"));
+    let mut held = Vec::new();
+    for _ in 0..600 {
+        for member in APART {
             second_asks(&mut s, member);
         }
-        run_without(&mut s, ms(500), &lost);
+        s.pass(ms(10));
+        while !s.letters.is_empty() {
+            let letter = s.letters.remove(0);
+            if letter.by == "b" && letter.to == address("a") {
+                held.push(letter);
+            } else if !lost.iter().any(|(by, to)| letter.by == *by && letter.to == address(to)) {
+                s.put(&letter);
+            }
+        }
+        if replaces(&s, "a") {
+            break;
+        }
     }
-    assert!(!one_replaces(&s) && !replaces(&s, "e"));
-    assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Heard { .. })), "b says so");
+    assert!(replaces(&s, "a"), "{:?}", s.events("a"));
+    let is_admission = |l: &Letter| matches!(l.message, Message::Asker(ToAsker::Admission(_)));
+    let late: Vec<_> = held.into_iter().filter(is_admission).collect();
+    assert!(!late.is_empty());
+    late.iter().for_each(|letter| drop(s.put(letter)));
+    for member in APART {
+        second_answers(&mut s, member);
+    }
+    asks_for(&mut s, SILENCE / 2, &APART, &around_c());
+    assert!(!has_entered(&s, "a", 3), "{:?}", s.events("a"));
+}
+
+/// 4.7: changes that fail follow each other at longer and longer pauses.
+#[test]
+fn failed_changes_grow_rarer() {
+    let mut s = healing();
+    s.actors.remove("c");
+    // That node asks, and never shows its memory.
+    asks_for(&mut s, ms(60_000), &["a", "b", "d"], &[]);
+    let begun = |who: &str| {
+        let all = s.events(who).iter();
+        all.filter(|event| matches!(event, Event::Own(OwnEvent::Replacing { .. }))).count()
+    };
+    let begun: usize = ["a", "b", "d"].into_iter().map(begun).sum();
+    assert!((2..=24).contains(&begun), "{begun}");
 }
 
 /// 4.5: c loses its directory again at once.
@@ -278,6 +436,53 @@ fn moved_member_names_its_host() {
     let seat = seats.into_iter().find(|seat| seat.name == name("c")).unwrap();
     let hosts = vec![HostPort::from(address("z"))];
     assert_eq!((seat.hosts, seat.instance), (hosts, Some(Instance(5))));
+}
+
+/// 4.2.1: c was replaced at z, and serves there. A node starts at its earlier host, which the lists
+/// of all still name.
+#[test]
+fn hosts_of_seats_are_asked() {
+    let mut s = healing();
+    s.actors.remove("c");
+    for _ in 0..80 {
+        for member in ["a", "b", "d"] {
+            second_asks(&mut s, member);
+            second_answers(&mut s, member);
+        }
+        s.run(ms(100));
+    }
+    assert!(has_entered(&s, "a", 2), "{:?}", s.events("a"));
+    s.run(PAUSE);
+    s.start_empty("c");
+    let epoch = document(&s, "a").id();
+    let from = Sender { epoch, ..second_c(&s) };
+    for _ in 0..600 {
+        s.pass(ms(10));
+        while !s.letters.is_empty() {
+            let letter = s.letters.remove(0);
+            let is_question = matches!(letter.message, Message::Grantor(ToGrantor::Where(_)));
+            let asker = ["a", "b", "d"].into_iter().find(|who| *who == letter.by);
+            match asker.filter(|_| is_question && letter.to == address("z")) {
+                Some(asker) => {
+                    let answer = Current {
+                        asker: s.who(asker).inc,
+                        start: at(1),
+                        epoch,
+                        founding: zero(&s).digest,
+                        before: EpochId::NONE,
+                        instance: Instance(5),
+                        entered: true,
+                        service: Service::Serving,
+                        length: 0,
+                    };
+                    s.tell_as(&from, asker, answer.into());
+                }
+                None => drop(s.put(&letter)),
+            }
+        }
+    }
+    assert!(!has_entered(&s, "a", 3), "{:?}", s.events("a"));
+    assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Heard { .. })));
 }
 
 /// Without keys an address shows which member a node is.
