@@ -1,5 +1,5 @@
-//! Members were changed and then lost, until the survivors are no quorum: follows the runbook with
-//! real nodes, and tries the refused commands on the way.
+//! Members are changed, and then lost, until those that are left are no quorum: follows the
+//! runbook with real nodes, and tries the refused commands on the way.
 
 use serde_json::Value;
 use tenure_testkit::processes::{Answer, Cluster, eventually};
