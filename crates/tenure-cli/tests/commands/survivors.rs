@@ -70,7 +70,7 @@ fn runbook_recovers_changed_members() {
     nodes(&mut four, &["a", "b"]);
     let safe = ["node", "wait-safe", "--name", "c", "--wait", "50s", "--members", &first];
     let Answer { code, err, .. } = four.ask(&safe);
-    let never = "a, b wait to be let in, and the other members of epoch 1 are no quorum";
+    let never = "a, b wait to be let in, and the rest of epoch 1 is no quorum";
     assert!(code == Some(1) && err.contains(never), "{err}");
     assert!(err.contains("\"Too many lost directories after a change of members\""), "{err}");
 

@@ -70,9 +70,9 @@ pub enum Unsafe {
     )]
     Lost { lost: Vec<NodeName> },
     #[error(
-        "{} wait to be let in, and the other members of epoch {epoch} are no quorum that lets them \
+        "{} {} to be let in, and the rest of epoch {epoch} is no quorum, which alone lets members \
          in: these nodes never grant again",
-        list(blank)
+        list(blank), if blank.len() == 1 { "waits" } else { "wait" }
     )]
     NoQuorum { blank: Vec<NodeName>, epoch: u64 },
 }
