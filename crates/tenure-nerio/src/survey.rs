@@ -119,11 +119,28 @@ impl Survey {
             .find_map(|(election, grants)| self.unrenewed(election, grants, before))
     }
 
+    /// The members that lost their memory or wait to be let in, if the others cannot help them.
+    fn lost(&self) -> Option<Unsafe> {
+        self.forgetful().or_else(|| self.let_in_by_none())
+    }
+
+    /// The members that wait to be let in, if without them no quorum is left to decide on that.
+    fn let_in_by_none(&self) -> Option<Unsafe> {
+        let membership = &self.membership;
+        let waits: Vec<_> =
+            membership.names().iter().filter(|name| self.blank.contains(*name)).collect();
+        let positions = waits.iter().filter_map(|name| membership.position(name)).collect();
+        let rest = membership.everyone().minus(positions);
+        let never = !waits.is_empty() && !membership.quorums().is_quorum(rest);
+        let (epoch, blank) = (membership.id().number, waits.into_iter().cloned().collect());
+        never.then_some(Unsafe::NoQuorum { blank, epoch })
+    }
+
     /// The members that lost their memory, if they are a quorum: the other members may not know
     /// their grants. Each of these members says itself that the cluster is not new. The answers of
     /// the other members prove nothing: a new cluster has members that wait for old leases, or
     /// serve already, while its last founders still ask.
-    fn lost(&self) -> Option<Unsafe> {
+    fn forgetful(&self) -> Option<Unsafe> {
         let lost = Some(Service::Recovering { known: true });
         let is_lost = |name: &&NodeName| self.members.get(*name) == Some(&lost);
         let membership = &self.membership;
@@ -593,6 +610,26 @@ mod tests {
         assert!(!set("b", unknown).is_for_ever(), "b may be a founder, and a may read from b");
     }
 
+    /// After a change of members, only a quorum lets members in.
+    #[test]
+    fn blank_quorum_is_never_let_in() {
+        let mut survey = survey_of([None, None, None]);
+        let mut wait = |member| {
+            survey.members.insert(name(member), None);
+            survey.blank.insert(name(member));
+            survey.obstacle(None).unwrap()
+        };
+        let why = wait("a");
+        assert!(!why.is_for_ever() && matches!(why, Unsafe::Blank { .. }), "{why}");
+        let why = wait("b");
+        assert_eq!(
+            why.to_string(),
+            "a, b wait to be let in, and the rest of epoch 0 is no quorum, which alone lets \
+             members in: these nodes never grant again"
+        );
+        assert!(why.is_for_ever() && why.fix().contains("tenure node recover"), "{}", why.fix());
+    }
+
     /// Two members ask, and the third one waits for old leases, serves, starts or is silent: the
     /// cluster may be new, whichever member is the third.
     #[test]
@@ -731,7 +768,11 @@ mod tests {
             () = tests::serve("b", at_b, line.id(), waits) => unreachable!("it answers for ever"),
         };
         let why = seen.obstacle(None).unwrap();
-        assert_eq!(why.to_string(), "b waits to be let in: tenure members replace b");
+        assert_eq!(
+            why.to_string(),
+            "b waits to be let in, and the rest of epoch 1 is no quorum, which alone lets members \
+             in: these nodes never grant again"
+        );
         assert_eq!((seen.membership.id().number, seen.members[&name("b")]), (1, None));
     }
 

@@ -62,6 +62,18 @@ fn runbook_recovers_changed_members() {
     let before = works(&four, "one");
     refused(&four, "c", &["--lost", "a,b", WORD], 74, "is in use by process");
 
+    // The lost members start again as usual, which changes nothing.
+    for name in ["a", "b"] {
+        four.stop(name);
+        lose(&four, name);
+    }
+    nodes(&mut four, &["a", "b"]);
+    let safe = ["node", "wait-safe", "--name", "c", "--wait", "50s", "--members", &first];
+    let Answer { code, err, .. } = four.ask(&safe);
+    let never = "a, b wait to be let in, and the rest of epoch 1 is no quorum";
+    assert!(code == Some(1) && err.contains(never), "{err}");
+    assert!(err.contains("\"Too many lost directories after a change of members\""), "{err}");
+
     step(1, "Stop all candidates and all nodes");
     ["one", "d", "c", "b", "a"].iter().for_each(|name| four.stop(name));
     ["a", "b"].iter().for_each(|name| lose(&four, name));
@@ -143,6 +155,20 @@ fn earlier_member_follows_recovered() {
     members_serve(&five, 2, &["a", "b", "d", "e"], &["--members", &first]);
     ["e", "d", "b", "a"].iter().for_each(|name| five.stop(name));
     ["a", "d", "e"].iter().for_each(|name| lose(&five, name));
+
+    // The directory of a is empty, and only b and c know that members were changed.
+    refused(&five, "a", &["--lost", "a,d,e", WORD], 74, "and those of b, c are not: they know");
+    let all = recover(&five, "a", &["--lost", "a,b,c,d,e", WORD]);
+    assert_eq!(all.code, Some(0), "{}", all.err);
+    assert_eq!(as_printed(&five, &all.out, "d").code, Some(0));
+    for name in ["b", "c"] {
+        let begun = as_printed(&five, &all.out, name);
+        let told = "delete each directory of which the command has said that it is made anew";
+        assert!(begun.code == Some(74) && begun.err.contains(told), "{}", begun.err);
+    }
+    ["a", "d"].iter().for_each(|name| lose(&five, name));
+    // Member c missed the change that added e.
+    refused(&five, "c", &["--lost", "a,b,d", WORD], 2, "names e, and epoch 1, in which");
 
     let recovered = recover(&five, "b", &["--lost", "a,d,e", WORD]);
     assert_eq!(recovered.code, Some(0), "{}", recovered.err);

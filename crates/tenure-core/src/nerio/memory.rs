@@ -249,6 +249,15 @@ impl Durable {
         self.with(&entered).unwrap_or_else(|| self.clone())
     }
 
+    /// The number of the epoch that the memory has accepted as the next one, if that epoch leaves
+    /// the memory out. It may be decided.
+    #[must_use]
+    pub fn left_out_in(&self) -> Option<u64> {
+        let (_, next) = self.standing.vote().accepted.as_ref()?;
+        let is_in = next.seats.iter().any(|seat| seat.instance == Some(self.instance));
+        (!is_in).then_some(next.number)
+    }
+
     /// Whether the memory was [`recovered`](Self::recovered), and no grantor has started on it
     /// since.
     #[must_use]

@@ -16,12 +16,19 @@ use tenure_core::nerio::{Boot, DocumentError, Durable, Instance};
 use tenure_core::{Fence, NodeName, Text, WallTime};
 
 use super::identity::{IDENTITY, Identity, new_instance};
+use super::survivors::{SurvivorsEpoch, list};
 use super::{Grantor, LAYOUT, MemoryError, WriteError, check};
 
-/// An operator's declaration about a state directory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// An operator's declaration about a state directory in epoch 0.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recovery {
     pub is_lost: bool,
+    /// The members that are not lost.
+    pub whole: Vec<NodeName>,
+    /// Epoch 0 of the settings.
+    pub own: SurvivorsEpoch,
+    /// The epoch that the first member named to the others; `None` for the first member.
+    pub epoch: Option<SurvivorsEpoch>,
     pub delta_max: Duration,
     /// Floor above which fences begin; `None` for the number of milliseconds since 1970, or the
     /// reserve of the directory if that is more.
@@ -54,6 +61,26 @@ pub enum RecoveryError {
          {node} to --lost, on every member"
     )]
     Lost { path: PathBuf, node: NodeName },
+    /// Members that are not lost may be in a later epoch, and only they know that.
+    #[error(
+        "state directory {path} of node {node} is lost, and those of {whole} are not: they know the \
+         fences, and whether members were changed; run the command first on the machine of one of \
+         them, and here what it prints; name in --lost also the members that never come back; if \
+         the directories of all members are empty, the cluster is new: start all nodes"
+    )]
+    First { path: PathBuf, node: NodeName, whole: String },
+    #[error(
+        "epoch {given} of the first run is not {own}, the epoch 0 of the settings here; give the \
+         members, quorums and drift with which the command ran first"
+    )]
+    Settings { given: SurvivorsEpoch, own: SurvivorsEpoch },
+    #[error(
+        "state directory {path} of node {node} is in epoch 0 of {members} with the quorums \
+         {quorums}, and the settings here have others; if members were changed, run the command \
+         first on a member that knows of the last change; if not, give the members, quorums and \
+         drift of that epoch"
+    )]
+    OtherMembers { path: PathBuf, node: NodeName, members: String, quorums: Text },
     /// [`Recovery`] is for epoch 0; see [`Survival`](super::Survival).
     #[error(
         "state directory {path} of node {node} is in epoch {epoch}, as the members were changed \
@@ -80,6 +107,28 @@ pub enum RecoveryError {
          for the others"
     )]
     Later { path: PathBuf, node: NodeName, found: u64, given: u64 },
+    /// Directories that were made anew would elect by themselves.
+    #[error(
+        "state directory {path} of node {node} is in epoch {found}, which is later than the \
+         recovered epoch 0; delete each directory of which the command has said that it is made \
+         anew: with the members of epoch 0 these would elect a leader of their own; then run the \
+         command here without --epoch, and what it prints for the others"
+    )]
+    Begun { path: PathBuf, node: NodeName, found: u64 },
+    /// The vote does not say whether that epoch is decided.
+    #[error(
+        "state directory {path} of node {node} has voted for epoch {next}, which leaves it out or \
+         gives its place to another memory; leave it alone, and run the command on a member of \
+         epoch {next}; if no directory of one is left, found the cluster anew, as \
+         docs/operations.md says"
+    )]
+    LeftOut { path: PathBuf, node: NodeName, next: u64 },
+    #[error(
+        "the members list here names {names}, and epoch {epoch}, in which state directory {path} \
+         is, has no such members; if they are members of a later epoch, run the command first on \
+         one of them; if not, take them out of the list"
+    )]
+    Unknown { path: PathBuf, epoch: u64, names: String },
     #[error(
         "the members left of epoch {of} have another epoch in state directory {path} of node \
          {node}, that of {members}; give --lost and --quorums as the first run printed them; if \
@@ -136,11 +185,15 @@ impl Recovery {
     const HELD_MAX: Fence = Fence::new((1 << 53) - 1);
 
     /// Edits the directory of `grantor`. A directory that differs from the declaration, that a node
-    /// holds, that is in an epoch above 0, or that has promised fences above the floor stays
-    /// unchanged. A repetition changes nothing more.
+    /// holds, that is in another epoch than that of the settings, or that has promised fences above
+    /// the floor stays unchanged; so does a lost one before a whole one was recovered. A repetition
+    /// changes nothing more.
     pub fn carry_out(&self, path: &Path, grantor: &Grantor) -> Result<Edited, RecoveryError> {
-        if !self.is_lost && is_missing(path)? {
-            return Err(lost(path, grantor));
+        if let Some(given) = self.epoch.filter(|given| *given != self.own) {
+            return Err(RecoveryError::Settings { given, own: self.own });
+        }
+        if is_missing(path)? {
+            self.may_begin(path, grantor)?;
         }
         let directory = Directory::open(path, &LAYOUT).map_err(MemoryError::from)?;
         let found = Identity::read(&directory).map_err(MemoryError::from)?;
@@ -157,6 +210,18 @@ impl Recovery {
                 let (path, node) = (path.to_owned(), grantor.node.clone());
                 return Err(RecoveryError::Changed { path, node, epoch: document.number });
             }
+            if document.id().digest != self.own.digest {
+                return Err(RecoveryError::OtherMembers {
+                    path: path.to_owned(),
+                    node: grantor.node.clone(),
+                    members: list(&document.names()),
+                    quorums: document.quorums.clone(),
+                });
+            }
+        }
+        if let Some(next) = known.and_then(Durable::left_out_in) {
+            let (path, node) = (path.to_owned(), grantor.node.clone());
+            return Err(RecoveryError::LeftOut { path, node, next });
         }
         let before = known.and_then(|durable| durable.reserve);
         match (known, before) {
@@ -169,8 +234,8 @@ impl Recovery {
                     held,
                 });
             }
-            (_, None) if !self.is_lost => return Err(lost(path, grantor)),
-            _ => {}
+            (_, Some(_)) if !self.is_lost => {}
+            _ => self.may_begin(path, grantor)?,
         }
         let wall = clock::wall();
         let floor = self.floor(path, grantor, known, wall)?;
@@ -187,6 +252,19 @@ impl Recovery {
         directory.sign().map_err(MemoryError::from)?;
         IDENTITY.write(&directory, &Identity { durable, ..identity }).map_err(WriteError::from)?;
         Ok(Edited { floor, before, instance })
+    }
+
+    /// Checks whether a directory that remembers nothing may be made anew.
+    fn may_begin(&self, path: &Path, grantor: &Grantor) -> Result<(), RecoveryError> {
+        let (path, node) = (|| path.to_owned(), || grantor.node.clone());
+        if !self.is_lost {
+            return Err(RecoveryError::Lost { path: path(), node: node() });
+        }
+        if self.epoch.is_none() && !self.whole.is_empty() {
+            let whole = list(&self.whole);
+            return Err(RecoveryError::First { path: path(), node: node(), whole });
+        }
+        Ok(())
     }
 
     fn floor(
@@ -246,16 +324,13 @@ pub(super) fn is_missing(path: &Path) -> Result<bool, MemoryError> {
     }
 }
 
-fn lost(path: &Path, grantor: &Grantor) -> RecoveryError {
-    RecoveryError::Lost { path: path.to_owned(), node: grantor.node.clone() }
-}
-
 #[cfg(test)]
 mod tests {
     use tempfile::TempDir;
     use tenure_core::nerio::Record;
 
     use super::*;
+    use crate::state::tests::config;
     use crate::state::tests::epochs::entry;
     use crate::state::{Grants, Memory, StateDir};
 
@@ -263,9 +338,12 @@ mod tests {
         Grantor { cluster: "c".parse().unwrap(), node: node.parse().unwrap() }
     }
 
+    /// The declaration for another member than the first.
     fn recovery(is_lost: bool, floor: u64) -> Recovery {
-        let floor = Some(Fence::new(floor));
-        Recovery { is_lost, delta_max: Duration::from_secs(10), floor }
+        let own = SurvivorsEpoch { of: 0, digest: config().membership().id().digest };
+        let (whole, epoch) = (vec!["c".parse().unwrap()], Some(own));
+        let (delta_max, floor) = (Duration::from_secs(10), Some(Fence::new(floor)));
+        Recovery { is_lost, whole, own, epoch, delta_max, floor }
     }
 
     /// The directory of a, which has started with this reserve.
@@ -342,6 +420,41 @@ mod tests {
         fs::create_dir(&missing).unwrap();
         let refused = recovery(false, 5_000).carry_out(&missing, &grantor("b"));
         assert!(matches!(refused, Err(RecoveryError::Lost { .. })), "{refused:?}");
+    }
+
+    /// Only the members that are left know whether members were changed.
+    #[test]
+    fn lost_directory_begins_not_first() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("a");
+        let first = Recovery { epoch: None, ..recovery(true, 5_000) };
+        let refused = |path: &Path| first.carry_out(path, &grantor("a")).unwrap_err();
+        assert!(matches!(refused(&path), RecoveryError::First { .. }), "{}", refused(&path));
+        assert!(!path.exists(), "nothing is made");
+        let path = started(&parent, None);
+        assert!(refused(&path).to_string().contains("and those of c are not: they know"));
+        let all = Recovery { whole: Vec::new(), ..first.clone() };
+        all.carry_out(&path, &grantor("a")).unwrap();
+        assert!(matches!(refused(&path), RecoveryError::First { .. }), "it is made anew again");
+    }
+
+    #[test]
+    fn other_settings_are_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = started(&parent, Some(1_030));
+        let (mut state, _) = StateDir::open(&path, Opening::Existing, &grantor("a")).unwrap();
+        state.write(&entry(0, Fence::NONE)).unwrap();
+        drop(state);
+        let before = next_start(&path).durable;
+        let other = SurvivorsEpoch { of: 0, digest: 7 };
+        let told = Recovery { epoch: Some(other), ..recovery(false, 5_000) };
+        let refused = told.carry_out(&path, &grantor("a"));
+        assert!(matches!(refused, Err(RecoveryError::Settings { .. })), "{refused:?}");
+        // The list has members of a later epoch, which a missed.
+        let listed = Recovery { own: other, epoch: None, ..recovery(false, 5_000) };
+        let refused = listed.carry_out(&path, &grantor("a"));
+        assert!(matches!(refused, Err(RecoveryError::OtherMembers { .. })), "{refused:?}");
+        assert_eq!(next_start(&path).durable, before);
     }
 
     /// A lost member would begin again in epoch 0, and the intact ones are in a later one.

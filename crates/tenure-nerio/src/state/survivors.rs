@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::num::ParseIntError;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ use super::{Grantor, LAYOUT, MemoryError, WriteError, check};
 pub struct Survival {
     /// The members that never come back.
     pub lost: Vec<NodeName>,
+    /// The members of the settings.
+    pub listed: Vec<NodeName>,
     /// Quorum system of the survivors; `None` for that of the epoch.
     pub quorums: Option<Text>,
     /// Floor above which fences begin; see [`Recovery::floor`](super::Recovery::floor).
@@ -35,11 +37,12 @@ pub struct Survival {
 
 /// The epoch of the survivors, as the first survivor names it to the others. Another declaration of
 /// the operator would make another epoch of the same number, and both epochs would elect.
+/// In a cluster whose members never changed, epoch 0 itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SurvivorsEpoch {
     /// Number of the epoch that was recovered.
     pub of: u64,
-    /// Digest of the document of the survivors.
+    /// Digest of the document of the survivors, or of epoch 0.
     pub digest: u64,
 }
 
@@ -104,6 +107,9 @@ impl Survival {
         };
         let fits = document.check(&grantor.cluster, document.drift);
         fits.map_err(|why| MemoryError::OtherDocument { path: path.to_owned(), why })?;
+        if let Some(next) = durable.left_out_in() {
+            return Err(RecoveryError::LeftOut { path: path.to_owned(), node: node(), next });
+        }
         let (next, of) = self.epoch(path, &grantor.node, document)?;
         let epoch = SurvivorsEpoch { of, digest: next.id().digest };
         if self.epoch.is_some_and(|given| given != epoch) {
@@ -137,6 +143,9 @@ impl Survival {
                 let (path, node) = (path(), node());
                 return Err(RecoveryError::Earlier { path, node, found, given });
             }
+            0 if found > 0 => {
+                return Err(RecoveryError::Begun { path: path(), node: node(), found });
+            }
             given if given < found => {
                 let (path, node) = (path(), node());
                 return Err(RecoveryError::Later { path, node, found, given });
@@ -151,7 +160,7 @@ impl Survival {
             return Err(RecoveryError::Own { path: path(), node: node(), epoch: found });
         }
         match document.survivors(&self.lost, self.quorums.as_ref()) {
-            Ok(next) => Ok((Arc::new(next), found)),
+            Ok(next) => self.first(path(), document).map(|()| (Arc::new(next), found)),
             Err(SurvivorsError::NoMember { name, number: epoch }) => {
                 let members = list(&document.names());
                 Err(RecoveryError::NoMember { path: path(), epoch, name, members })
@@ -164,6 +173,18 @@ impl Survival {
                 Err(RecoveryError::Document { epoch: found, why })
             }
         }
+    }
+
+    /// Checks whether a first member may begin the epoch of the survivors: a later epoch may have
+    /// members that the directory does not know.
+    fn first(&self, path: PathBuf, document: &Document) -> Result<(), RecoveryError> {
+        let is_gone = |name: &&NodeName| document.seats.iter().all(|seat| seat.name != **name);
+        let unknown: Vec<_> = self.listed.iter().filter(is_gone).cloned().collect();
+        if self.epoch.is_some() || unknown.is_empty() {
+            return Ok(());
+        }
+        let (epoch, names) = (document.number, list(&unknown));
+        Err(RecoveryError::Unknown { path, epoch, names })
     }
 
     /// Whether the declared quorum system, if there is one, is that of `document`.
@@ -196,7 +217,7 @@ fn write(
     Ok(IDENTITY.write(directory, &next).map_err(WriteError::from)?)
 }
 
-fn list(names: &[NodeName]) -> String {
+pub(super) fn list(names: &[NodeName]) -> String {
     let names: Vec<_> = names.iter().map(NodeName::as_str).collect();
     names.join(", ")
 }
@@ -204,13 +225,12 @@ fn list(names: &[NodeName]) -> String {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::PathBuf;
     use std::time::Duration;
 
     use tempfile::TempDir;
     use tenure_core::Time;
     use tenure_core::nerio::epoch::{Ballot, Vote};
-    use tenure_core::nerio::{Boot, Config, Inc, Instance, Record, members};
+    use tenure_core::nerio::{Boot, Config, Inc, Instance, Record, Seat, members};
 
     use super::*;
     use crate::state::tests::{grant_record, grantor};
@@ -257,7 +277,8 @@ mod tests {
 
     fn survival(lost: &[&str], floor: u64) -> Survival {
         let lost = lost.iter().map(|name| name.parse().unwrap()).collect();
-        Survival { lost, quorums: None, floor: Some(Fence::new(floor)), epoch: None }
+        let (listed, quorums, floor) = (first().names(), None, Some(Fence::new(floor)));
+        Survival { lost, listed, quorums, floor, epoch: None }
     }
 
     fn refused(survival: &Survival, path: &Path, node: &str) -> RecoveryError {
@@ -317,7 +338,11 @@ mod tests {
         // Member d is lost as well.
         let both = refused(&survival(&["a", "b", "d"], 7_000), &path, "c");
         assert!(both.to_string().contains("a is no member of epoch 1000001"), "{both}");
-        let last = survival(&["d"], 7_000).carry_out(&path, &grantor("c")).unwrap();
+        let last = survival(&["d"], 7_000);
+        let old_list = refused(&last, &path, "c").to_string();
+        assert!(old_list.starts_with("the members list here names a, b, and epoch"), "{old_list}");
+        let last = Survival { listed: first().names()[2..].to_vec(), ..last };
+        let last = last.carry_out(&path, &grantor("c")).unwrap();
         assert_eq!((last.epoch.of, last.document.number), (1_000_001, 2_000_001));
     }
 
@@ -351,12 +376,16 @@ mod tests {
         let of = |epoch| Survival { epoch: named(epoch), ..survival(&["a", "b"], 5_000) };
         let earlier = refused(&of(2), &path, "c");
         assert!(matches!(earlier, RecoveryError::Earlier { found: 1, .. }), "{earlier}");
-        let later = refused(&of(0), &path, "c");
-        assert!(matches!(later, RecoveryError::Later { found: 1, .. }), "{later}");
+        let begun = refused(&of(0), &path, "c");
+        assert!(matches!(begun, RecoveryError::Begun { found: 1, .. }), "{begun}");
         assert_eq!(open(&path, "c").1.durable, before);
         survival(&["a", "b"], 5_000).carry_out(&path, &grantor("c")).unwrap();
         let earlier = refused(&of(2), &path, "c");
         assert!(matches!(earlier, RecoveryError::Earlier { found: 1, given: 2, .. }), "{earlier}");
+        let last = Survival { listed: first().names()[2..].to_vec(), ..survival(&["d"], 5_000) };
+        last.carry_out(&path, &grantor("c")).unwrap();
+        let later = refused(&of(1), &path, "c");
+        assert!(matches!(later, RecoveryError::Later { found: 1_000_001, .. }), "{later}");
     }
 
     #[test]
@@ -392,18 +421,56 @@ mod tests {
         assert_eq!(open(&path, "c").1.durable, before);
     }
 
+    /// Member c missed the change that added e.
+    #[test]
+    fn listed_stranger_is_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = member(&parent, "c", 1_030);
+        let before = open(&path, "c").1.durable;
+        let mut listed = first().names();
+        listed.push("e".parse().unwrap());
+        let listed = Survival { listed, ..survival(&["a", "b"], 5_000) };
+        let error = refused(&listed, &path, "c");
+        assert!(matches!(error, RecoveryError::Unknown { epoch: 1, .. }), "{error}");
+        assert!(error.to_string().contains("names e, and epoch 1, in which"), "{error}");
+        assert_eq!(open(&path, "c").1.durable, before);
+    }
+
+    /// Accepts epoch 2 in the directory of c.
+    fn accept(path: &Path, seats: Vec<Seat>) {
+        let (mut state, _) = open(path, "c");
+        let present = first();
+        let (epoch, promised) = (present.id(), Ballot { counter: 3, inc: Inc(7) });
+        let next = Document { number: 2, before: epoch, seats, ..present };
+        let vote = Box::new(Vote { promised, accepted: Some((promised, next)) });
+        state.write(&Record::Vote { epoch, vote }).unwrap();
+    }
+
+    /// The next epoch gives the place of c to another memory, or to no member.
+    #[test]
+    fn replaced_directory_is_refused() {
+        let mut replaced = first().seats;
+        replaced[2].instance = Some(Instance::new(2_000, 7));
+        for seats in [replaced, first().seats[..2].to_vec()] {
+            let parent = tempfile::tempdir().unwrap();
+            let path = member(&parent, "c", 1_030);
+            accept(&path, seats);
+            let before = open(&path, "c").1.durable;
+            let epoch = Some(SurvivorsEpoch { of: 1, digest: 7 });
+            for given in [None, epoch] {
+                let survival = Survival { epoch: given, ..survival(&["a", "b"], 5_000) };
+                let error = refused(&survival, &path, "c");
+                assert!(matches!(error, RecoveryError::LeftOut { next: 2, .. }), "{error}");
+            }
+            assert_eq!(open(&path, "c").1.durable, before);
+        }
+    }
+
     #[test]
     fn vote_of_survivor_is_void() {
         let parent = tempfile::tempdir().unwrap();
         let path = member(&parent, "c", 1_030);
-        let (mut state, _) = open(&path, "c");
-        let present = first();
-        let (epoch, promised) = (present.id(), Ballot { counter: 3, inc: Inc(7) });
-        let seats = present.seats[1..].to_vec();
-        let next = Document { number: 2, before: epoch, seats, ..present };
-        let vote = Box::new(Vote { promised, accepted: Some((promised, next)) });
-        state.write(&Record::Vote { epoch, vote }).unwrap();
-        drop(state);
+        accept(&path, first().seats[1..].to_vec());
         let survival = survival(&["a", "b"], 5_000);
         assert_eq!(survival.carry_out(&path, &grantor("c")).unwrap().voted, Some(2));
         assert_eq!(open(&path, "c").1.durable.standing.vote(), &Vote::NONE);

@@ -82,7 +82,7 @@ pub(super) fn grantor(node: &str) -> Grantor {
 }
 
 /// The settings of a cluster of one.
-fn config() -> Checked {
+pub(super) fn config() -> Checked {
     let members = nerio::members("a=127.0.0.1:7101").unwrap();
     Config::new(ClusterName::new("c").unwrap(), members).check().unwrap()
 }

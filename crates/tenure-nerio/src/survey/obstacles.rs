@@ -69,13 +69,19 @@ pub enum Unsafe {
         list(lost)
     )]
     Lost { lost: Vec<NodeName> },
+    #[error(
+        "{} {} to be let in, and the rest of epoch {epoch} is no quorum, which alone lets members \
+         in: these nodes never grant again",
+        list(blank), if blank.len() == 1 { "waits" } else { "wait" }
+    )]
+    NoQuorum { blank: Vec<NodeName>, epoch: u64 },
 }
 
 impl Unsafe {
     /// Whether the obstacle lasts until an operator acts.
     #[must_use]
     pub const fn is_for_ever(&self) -> bool {
-        matches!(self, Self::TooLong { .. } | Self::Lost { .. })
+        matches!(self, Self::TooLong { .. } | Self::Lost { .. } | Self::NoQuorum { .. })
     }
 
     /// Advice for the obstacle.
@@ -112,11 +118,9 @@ impl Unsafe {
                 Span(*remaining)
             ),
             Self::Later { raising, .. } => format!("wait {}", Span(raising.remaining)),
-            Self::Lost { .. } => {
-                "if no lost directory can be restored, stop all nodes and candidates, and run \
-                 tenure node recover as docs/operations.md says under \"Too many lost \
-                 directories\""
-                    .to_owned()
+            Self::Lost { .. } => recover("Too many lost directories"),
+            Self::NoQuorum { .. } => {
+                recover("Too many lost directories after a change of members")
             }
         }
     }
@@ -140,6 +144,14 @@ impl Unsafe {
             _ => self == other,
         }
     }
+}
+
+/// Advice to follow the runbook with this title.
+fn recover(title: &str) -> String {
+    format!(
+        "if no lost directory can be restored, stop all nodes and candidates, and run tenure node \
+         recover as docs/operations.md says under {title:?}"
+    )
 }
 
 fn list(names: &[NodeName]) -> String {

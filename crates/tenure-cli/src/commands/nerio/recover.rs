@@ -3,7 +3,7 @@
 use serde_json::json;
 use tenure::clock;
 use tenure_core::{Fence, NodeName};
-use tenure_nerio::state::{Edited, Grantor, Recovery};
+use tenure_nerio::state::{Edited, Grantor, Recovery, SurvivorsEpoch};
 
 use crate::exit::Exit;
 use crate::failure::{self, Failure, shell_word};
@@ -28,39 +28,31 @@ pub(in crate::commands) fn run(
         );
     }
     let grantor = Grantor { cluster: config.cluster.clone(), node: settings.name.clone() };
-    let is_lost = settings.is_lost();
-    let delta_max = config.delta_max;
-    let floor = settings.floor;
-    let edited = Recovery { is_lost, delta_max, floor }.carry_out(&settings.state, &grantor);
+    let own = SurvivorsEpoch { of: 0, digest: config.membership().id().digest };
+    let recovery = Recovery {
+        is_lost: settings.is_lost(),
+        whole: config.names().into_iter().filter(|name| !settings.lost.contains(name)).collect(),
+        own,
+        epoch: settings.epoch,
+        delta_max: config.delta_max,
+        floor: settings.floor,
+    };
+    let edited = recovery.carry_out(&settings.state, &grantor);
     let edited = edited.map_err(|error| unrecovered(&error, &context.origins))?;
     if let Some(given) = settings.floor {
         let now = clock::wall().as_nanos() / 1_000_000;
         let low = low(given, now).filter(|_| edited.before.is_none());
         low.or_else(|| high(given, now)).iter().for_each(|warning| failure::warn(warning));
-    } else if edited.before.is_none() {
-        early(settings).iter().for_each(|warning| failure::warn(warning));
     }
     let others: Vec<_> = config.names().into_iter().filter(|name| *name != settings.name).collect();
-    let others = others.iter().map(|other| (other, again(other, settings, edited.floor, context)));
+    let command = |other| again(other, settings, edited.floor, own, context);
+    let others = others.iter().map(|other| (other, command(other)));
     output::print(&if context.json {
         object(settings, &edited, others)
     } else {
         text(settings, &edited, others)
     })?;
     Ok(Exit::Done)
-}
-
-/// A warning about a lost member that was recovered before the intact members: only those know
-/// whether there was a cluster, and its fences.
-fn early(settings: &RecoverSettings) -> Option<String> {
-    let names = settings.cluster.config.names();
-    let first = names.into_iter().find(|name| !settings.lost.contains(name))?;
-    let (name, state) = (&settings.name, settings.state.display());
-    Some(format!(
-        "{name} was recovered before {first}, which is not among the lost: run this command at \
-         {first} as well, and then what it prints, before any node starts. If the directories of \
-         all members are empty, the cluster is new: delete {state} instead, and start all nodes"
-    ))
 }
 
 /// A warning about a floor below the first fences of some clusters; `now` is in milliseconds since
@@ -91,11 +83,12 @@ fn high(floor: Fence, now: u64) -> Option<String> {
     })
 }
 
-/// The command line for another member, with the same confirmation and floor.
+/// The command line for another member, with the same confirmation, floor and epoch.
 pub(super) fn again(
     other: &NodeName,
     settings: &RecoverSettings,
     floor: Fence,
+    epoch: SurvivorsEpoch,
     context: &Context,
 ) -> String {
     let mut line = format!("tenure node recover --name {other} --state DIR");
@@ -109,7 +102,7 @@ pub(super) fn again(
         };
     }
     let lost = list(&settings.lost, ",");
-    line + &format!(" --lost {lost} --all-leaders-stopped --fence-floor {floor}")
+    line + &format!(" --lost {lost} --all-leaders-stopped --fence-floor {floor} --epoch {epoch}")
 }
 
 pub(super) fn list(names: &[NodeName], between: &str) -> String {

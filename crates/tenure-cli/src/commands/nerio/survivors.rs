@@ -19,10 +19,11 @@ pub(super) fn run(
     later: &LaterEpoch,
     context: &Context,
 ) -> Result<Exit, Failure> {
-    let RecoverSettings { cluster, name, state, lost, floor, .. } = settings;
+    let RecoverSettings { cluster, name, state, lost, floor, epoch, .. } = settings;
     let grantor = Grantor { cluster: cluster.config.cluster.clone(), node: name.clone() };
-    let LaterEpoch { epoch, quorums } = later.clone();
-    let survival = Survival { lost: lost.clone(), quorums, floor: *floor, epoch };
+    let (lost, listed) = (lost.clone(), cluster.config.names());
+    let quorums = later.quorums.clone();
+    let survival = Survival { lost, listed, quorums, floor: *floor, epoch: *epoch };
     let survived = survival.carry_out(state, &grantor);
     let survived = survived.map_err(|error| unrecovered(&error, &context.origins))?;
     let now = clock::wall().as_nanos() / 1_000_000;
@@ -30,10 +31,7 @@ pub(super) fn run(
     voted(settings, &survived).iter().for_each(|warning| failure::warn(warning));
     let members = survived.document.names();
     let others = members.iter().filter(|other| *other != name);
-    let command = |other| {
-        let command = again(other, settings, survived.floor, context);
-        format!("{command} --epoch {}", survived.epoch)
-    };
+    let command = |other| again(other, settings, survived.floor, survived.epoch, context);
     let others: Vec<_> = others.map(|other| (other, command(other))).collect();
     output::print(&if context.json {
         object(settings, &survived, &others)

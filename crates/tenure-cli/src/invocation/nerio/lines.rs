@@ -84,7 +84,7 @@ If the lost members form a quorum, the other members do not know which leases th
 every election stops. Run this command for each member that still exists. Start with the members \
 whose directories are intact; these keep their content. A lost directory is made anew; its fences \
 start at --fence-floor. The command prints the command line for the other members, with the floor \
-that all of them need.
+and the epoch that all of them need: a lost directory is refused without, unless all are lost.
 
 If the members were ever changed, name in --lost the members that never come back; the others must \
 be too few for a quorum. Run this command for each of the others, and never start a lost member \
@@ -93,8 +93,9 @@ given. A lost member comes back with an empty directory, by tenure members add.
 
 The command refuses if starting the nodes is enough, if a node uses the directory, if --lost names \
 this member although its directory is intact, if --lost leaves this member out although its \
-directory is lost, if the directory holds a fence above --fence-floor, and if the directory is in \
-another epoch than --epoch. All steps are in docs/operations.md under \"Too many lost \
+directory is lost, if the directory holds a fence above --fence-floor, if the directory is in \
+another epoch than --epoch, if the members list names members that its epoch has not, and if a \
+later epoch has left the directory out. All steps are in docs/operations.md under \"Too many lost \
 directories\".
 
 Example:

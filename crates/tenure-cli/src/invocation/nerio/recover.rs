@@ -20,6 +20,8 @@ pub struct RecoverSettings {
     /// The members with lost directories; in epoch 0 in the order of the members list.
     pub lost: Vec<NodeName>,
     pub floor: Option<Fence>,
+    /// The epoch that the first member named; `None` for the first member.
+    pub epoch: Option<SurvivorsEpoch>,
     /// The declaration about an epoch above 0; `None` about epoch 0.
     pub later: Option<LaterEpoch>,
 }
@@ -27,8 +29,6 @@ pub struct RecoverSettings {
 /// The operator's words that concern an epoch above 0 alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaterEpoch {
-    /// The epoch that the first member made; `None` for the first member.
-    pub epoch: Option<SurvivorsEpoch>,
     /// Quorum system of the members that are left; `None` for that of the epoch.
     pub quorums: Option<Text>,
 }
@@ -52,7 +52,7 @@ impl RecoverSettings {
         }
         let floor = Self::stopped(layers)?;
         let lost = listed(lost, &cluster.config);
-        Ok(Self { cluster, name, state, lost, floor, later: None })
+        Ok(Self { cluster, name, state, lost, floor, epoch, later: None })
     }
 
     /// Reads the settings for an epoch above 0, whose members the directory has.
@@ -69,8 +69,8 @@ impl RecoverSettings {
         })?;
         let lost = layers.required(&table::LOST)?;
         let floor = Self::stopped(layers)?;
-        let later = Some(LaterEpoch { epoch, quorums });
-        Ok(Self { cluster, name, state, lost, floor, later })
+        let later = Some(LaterEpoch { quorums });
+        Ok(Self { cluster, name, state, lost, floor, epoch, later })
     }
 
     /// Checks the word that all leaders are stopped, and reads the floor.

@@ -199,7 +199,10 @@ fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
         return failure;
     }
     let what = "fewer members serve than an election needs";
-    if let Some(why @ (Unsafe::Lost { .. } | Unsafe::OldList(_))) = seen.obstacle(None) {
+    let obstacle = seen.obstacle(None);
+    if let Some(why @ (Unsafe::Lost { .. } | Unsafe::NoQuorum { .. } | Unsafe::OldList(_))) =
+        obstacle
+    {
         let names: &[_] = if matches!(why, Unsafe::OldList(_)) { &["members"] } else { &[] };
         let failure = Failure::new(Exit::Unknown, format!("{what}: {why}"), why.fix());
         return origins.explain(failure, names);
@@ -468,14 +471,26 @@ fn state(error: &MemoryError, origins: &Origins) -> Failure {
 pub(crate) fn unrecovered(error: &RecoveryError, origins: &Origins) -> Failure {
     let names: &[&str] = match error {
         RecoveryError::Memory(error) => return state(error, origins),
-        RecoveryError::Whole { .. } | RecoveryError::Lost { .. } => &["state", "lost"],
+        RecoveryError::Whole { .. }
+        | RecoveryError::Lost { .. }
+        | RecoveryError::First { .. }
+        | RecoveryError::Own { .. } => &["state", "lost"],
         RecoveryError::TooLow { .. } | RecoveryError::TooHigh { .. } => &["state", "fence-floor"],
-        RecoveryError::Changed { .. } | RecoveryError::Write(_) => &["state"],
+        RecoveryError::Changed { .. }
+        | RecoveryError::LeftOut { .. }
+        | RecoveryError::Write(_) => &["state"],
         RecoveryError::Nothing { .. }
         | RecoveryError::Earlier { .. }
-        | RecoveryError::Later { .. } => &["state", "epoch"],
+        | RecoveryError::Later { .. }
+        | RecoveryError::Begun { .. } => &["state", "epoch"],
         RecoveryError::Differs { .. } => &["state", "epoch", "lost", "quorums"],
-        RecoveryError::Own { .. } => &["state", "lost"],
+        RecoveryError::Settings { .. } => {
+            let names = ["epoch", "members", "quorums", "drift"];
+            return in_two(Exit::Usage, chain(error), origins, &names);
+        }
+        RecoveryError::OtherMembers { .. } | RecoveryError::Unknown { .. } => {
+            return in_two(Exit::Usage, chain(error), origins, &["state", "members", "quorums"]);
+        }
         RecoveryError::NoMember { .. } | RecoveryError::Quorum { .. } => {
             return in_two(Exit::Usage, chain(error), origins, &["state", "lost"]);
         }

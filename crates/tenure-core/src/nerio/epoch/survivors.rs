@@ -22,6 +22,9 @@
 //! - 2.12.5: *The floor is in the directories, not in the document.* c has promised fences above
 //!   the floor that d was given, so the operator gives both a higher floor. With the floor in the
 //!   document, c and d would be in two epochs of one number.
+//! - 2.12.6: *A memory that accepted an epoch without it is no survivor.* a, c and d of a, b, c and
+//!   d decide that c gets another memory; a, b and d are lost. An operator recovers the old
+//!   directory of c as the only one that is left, and the new one as well: both elect.
 
 use alloc::vec::Vec;
 
@@ -74,7 +77,6 @@ impl Document {
         let next = Self {
             number: number.saturating_add(Self::RECOVERY_STEP),
             before: self.id(),
-            founding: if number == 0 { self.id().digest } else { self.founding },
             origin: Origin::Recovered,
             seats,
             // Cannot fail: the text names fewer members than before.

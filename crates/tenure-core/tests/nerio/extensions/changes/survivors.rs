@@ -115,19 +115,36 @@ fn successor_of_lost_gives_way() {
     assert!(serves(&s, "d") && !emitted_by(&s, "d", |e| matches!(e, OwnEvent::Removed { .. })));
 }
 
+/// Member c accepts epoch 2 with these seats.
+fn accept(s: &mut Story, seats: Vec<Seat>) {
+    let present = document(s, "c");
+    let before = present.id();
+    let successor = Document { number: 2, before, seats, ..present };
+    let accept = Accept { epoch: before, ballot: ballot(1), successor: successor.id() };
+    tell_in(s, before, "a", "c", accept);
+    let part = part(s, "c", &successor);
+    tell_in(s, before, "a", "c", part);
+    assert!(emitted_by(s, "c", |event| *event == OwnEvent::Wedged { next: 2 }));
+    s.run(ms(100));
+}
+
+/// 2.12.6
+#[test]
+fn leaver_is_no_survivor() {
+    let (mut s, _) = lost();
+    let mut seats = document(&s, "c").seats;
+    seats[2].instance = Some(Instance(99));
+    accept(&mut s, seats);
+    assert_eq!(s.actor("c").disk.as_ref().unwrap().durable().left_out_in(), Some(2));
+}
+
 /// 2.12.4: c accepted a successor, which may be decided.
 #[test]
 fn vote_of_survivor_is_void() {
     let (mut s, _) = lost();
-    let present = document(&s, "c");
-    let before = present.id();
-    let seats = present.seats[..3].to_vec();
-    let successor = Document { number: 2, before, seats, ..present };
-    let accept = Accept { epoch: before, ballot: ballot(1), successor: successor.id() };
-    tell_in(&mut s, before, "a", "c", accept);
-    let part = part(&s, "c", &successor);
-    tell_in(&mut s, before, "a", "c", part);
-    assert!(emitted_by(&s, "c", |event| *event == OwnEvent::Wedged { next: 2 }));
+    let seats = document(&s, "c").seats[..3].to_vec();
+    accept(&mut s, seats);
+    assert_eq!(s.actor("c").disk.as_ref().unwrap().durable().left_out_in(), None);
     let next = left(&s, &["a", "b"]);
     for who in ["c", "d"] {
         recover(&mut s, who, &next);
