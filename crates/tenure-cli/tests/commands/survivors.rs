@@ -44,6 +44,22 @@ fn members_serve(four: &Cluster, epoch: u64, names: &[&str], more: &[&str]) {
     });
 }
 
+/// Members a and b of epoch 1 are lost, c and d are left.
+fn refuses_wrong_words(four: &Cluster) {
+    refused(four, "c", &["--lost", "a", WORD], 2, "a quorum of epoch 1 is left, b, c, d");
+    refused(four, "c", &["--lost", "a,b"], 2, "with it you confirm");
+    refused(four, "c", &["--lost", "a,b,c", WORD], 74, "is not lost: it is in epoch 1");
+    refused(four, "c", &["--lost", "a,e", WORD], 2, "e is no member of epoch 1");
+    refused(four, "c", &["--lost", "a,b", WORD, "--epoch", "2-7"], 74, "earlier than");
+    refused(four, "c", &["--lost", "a,b", WORD, "--epoch", "0-7"], 74, "later than");
+    let of_a = ["--lost", "b,c", WORD, "--epoch", "1-7"];
+    refused(four, "a", &of_a, 74, "holds no memory of epoch 1");
+    let other = ["--lost", "a,b", WORD, "--epoch", "1-7"];
+    refused(four, "c", &other, 74, "as the first run printed them");
+    let weights = ["--lost", "a,b", WORD, "--quorums", "weights:a=1,c=1"];
+    refused(four, "c", &weights, 2, "that are left make no epoch");
+}
+
 /// Three members became four, two of which are lost.
 #[test]
 fn runbook_recovers_changed_members() {
@@ -79,18 +95,7 @@ fn runbook_recovers_changed_members() {
     ["a", "b"].iter().for_each(|name| lose(&four, name));
 
     step(2, "Find out which members are lost");
-    refused(&four, "c", &["--lost", "a", WORD], 2, "a quorum of epoch 1 is left, b, c, d");
-    refused(&four, "c", &["--lost", "a,b"], 2, "with it you confirm");
-    refused(&four, "c", &["--lost", "a,b,c", WORD], 74, "is not lost: it is in epoch 1");
-    refused(&four, "c", &["--lost", "a,e", WORD], 2, "e is no member of epoch 1");
-    refused(&four, "c", &["--lost", "a,b", WORD, "--epoch", "2-7"], 74, "earlier than");
-    refused(&four, "c", &["--lost", "a,b", WORD, "--epoch", "0-7"], 74, "later than");
-    let of_a = ["--lost", "b,c", WORD, "--epoch", "1-7"];
-    refused(&four, "a", &of_a, 74, "holds no memory of epoch 1");
-    let other = ["--lost", "a,b", WORD, "--epoch", "1-7"];
-    refused(&four, "c", &other, 74, "as the first run printed them");
-    let weights = ["--lost", "a,b", WORD, "--quorums", "weights:a=1,c=1"];
-    refused(&four, "c", &weights, 2, "that are left make no epoch");
+    refuses_wrong_words(&four);
 
     step(3, "Run `tenure node recover` on the machine of a member that is left");
     let low = ["--lost", "a,b", WORD, "--fence-floor", "1"];

@@ -250,7 +250,7 @@ impl Durable {
     }
 
     /// The number of the epoch that the memory has accepted as the next one, if that epoch leaves
-    /// the memory out. It may be decided.
+    /// the memory out. The epoch may be decided.
     #[must_use]
     pub fn left_out_in(&self) -> Option<u64> {
         let (_, next) = self.standing.vote().accepted.as_ref()?;

@@ -119,9 +119,7 @@ impl Unsafe {
             ),
             Self::Later { raising, .. } => format!("wait {}", Span(raising.remaining)),
             Self::Lost { .. } => recover("Too many lost directories"),
-            Self::NoQuorum { .. } => {
-                recover("Too many lost directories after a change of members")
-            }
+            Self::NoQuorum { .. } => recover("Too many lost directories after a change of members"),
         }
     }
 

@@ -476,9 +476,9 @@ pub(crate) fn unrecovered(error: &RecoveryError, origins: &Origins) -> Failure {
         | RecoveryError::First { .. }
         | RecoveryError::Own { .. } => &["state", "lost"],
         RecoveryError::TooLow { .. } | RecoveryError::TooHigh { .. } => &["state", "fence-floor"],
-        RecoveryError::Changed { .. }
-        | RecoveryError::LeftOut { .. }
-        | RecoveryError::Write(_) => &["state"],
+        RecoveryError::Changed { .. } | RecoveryError::LeftOut { .. } | RecoveryError::Write(_) => {
+            &["state"]
+        }
         RecoveryError::Nothing { .. }
         | RecoveryError::Earlier { .. }
         | RecoveryError::Later { .. }

@@ -13,7 +13,7 @@ pub(super) struct HeardMembersStay {
     nodes: Vec<Ears>,
 }
 
-/// What a node has heard since its start.
+/// The members that a node has heard since its start.
 #[derive(Clone, Debug, Default)]
 struct Ears {
     /// Memory of each member, and the time at which the node itself or another member heard it.

@@ -368,7 +368,7 @@ fn late_objection_stops_change() {
 fn failed_changes_grow_rarer() {
     let mut s = healing();
     s.actors.remove("c");
-    // That node asks, and never shows its memory.
+    // The node c asks, and never shows its memory.
     asks_for(&mut s, ms(60_000), &["a", "b", "d"], &[]);
     let begun = |who: &str| {
         let all = s.events(who).iter();
