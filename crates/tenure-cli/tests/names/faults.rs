@@ -3,7 +3,9 @@
 use tenure_testkit::nerio::Nerio;
 use tenure_testkit::processes::{Fleet, NamedHosts, rounds};
 
-tenure_testkit::tests!(two_commands_never_run_at_once);
+use crate::operator::Operator;
+
+tenure_testkit::tests!(two_commands_never_run_at_once, changed_members_elect_one_leader);
 
 const LONG_ROUNDS: usize = 200;
 
@@ -12,4 +14,20 @@ fn two_commands_never_run_at_once() {
     rounds::play(LONG_ROUNDS, command, |_| {
         Fleet::start(crate::TENURE, Nerio::new(NamedHosts::create(crate::TENURE), rounds::timing()))
     });
+}
+
+/// The same while an operator adds, removes and replaces members, and cancels some of it.
+fn changed_members_elect_one_leader() {
+    let command = "TESTS_SEED={} cargo test -p tenure-cli --test names_long -- changed_members";
+    let mut operator = None;
+    rounds::play(LONG_ROUNDS, command, |seed| {
+        let hosts = NamedHosts::create(crate::TENURE);
+        operator = Some(Operator::start(&hosts, seed));
+        Fleet::start(crate::TENURE, Nerio::new(hosts, rounds::timing()))
+    });
+    let tally = operator.unwrap().end();
+    println!("changes, given and made: {tally:?}");
+    for what in ["add", "remove", "replace", "cancel"] {
+        assert!(tally.get(what).is_some_and(|[_, made]| *made > 0), "{what}: {tally:?}");
+    }
 }
