@@ -3,6 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 mod founding;
-mod holder;
 mod members;
 mod stage;

@@ -8,10 +8,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tenure_testkit::processes::{Answer, Cluster, eventually};
 
-use crate::holder::ELECTIONS;
-
 /// A lease that outlasts some seconds in which the machine stands still.
-pub(crate) const LEASE: Duration = Duration::from_secs(12);
+const LEASE: Duration = Duration::from_secs(12);
 
 pub(crate) struct Stage {
     cluster: Cluster,
@@ -107,19 +105,6 @@ impl Stage {
             let expected: Vec<_> = names.iter().map(serves).collect();
             (told["epoch"]["number"] == epoch && serving == expected).then_some(())
         });
-    }
-
-    /// Waits until these nodes have granted each election of the holder in this epoch. A change that
-    /// begins before finds members who do not know all holders yet.
-    pub(crate) fn grant_all(&self, epoch: u64, names: &[&str]) {
-        for name in names {
-            eventually(&format!("{name} grants all in epoch {epoch}"), || {
-                let log = self.log(name);
-                let (_, since) = log.split_once(&format!("grants in epoch {epoch}:"))?;
-                let granted = |nth| since.contains(&format!(" held-{nth} granted to holder~"));
-                (0..ELECTIONS).all(granted).then_some(())
-            });
-        }
     }
 
     /// Checks that the leader has led all the time: it has its first fence, and CMD began once.
