@@ -5,10 +5,14 @@
 //! Needs root, `ip` (iproute2), `iptables` and `mount`; `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
 
+#[path = "names/changes.rs"]
+mod changes;
 #[path = "names/faults.rs"]
 mod faults;
 #[path = "names/moves.rs"]
 mod moves;
+#[path = "names/operator.rs"]
+mod operator;
 #[path = "names/path.rs"]
 mod path;
 #[path = "names/stage.rs"]
@@ -26,5 +30,10 @@ fn main() -> ExitCode {
 }
 
 fn all() -> Vec<Trial> {
-    trials(&[("path", path::TESTS), ("moves", moves::TESTS), ("faults", faults::TESTS)])
+    trials(&[
+        ("path", path::TESTS),
+        ("moves", moves::TESTS),
+        ("changes", changes::TESTS),
+        ("faults", faults::TESTS),
+    ])
 }

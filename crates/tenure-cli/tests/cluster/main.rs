@@ -2,5 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
+mod founding;
 mod members;
 mod stage;

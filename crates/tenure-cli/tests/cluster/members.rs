@@ -33,15 +33,18 @@ fn leader_leads_on_while_members_change() {
     eventually("c names the others", || stage.leader(&["--members", &first]));
 }
 
-/// Machines are lost in turn. A node with the same name and an empty directory takes the place of
-/// each.
+/// All three machines are lost in turn. A node with the same name and an empty directory takes the
+/// place of each. The fourth node is a member only because a change must come first.
 #[test]
 fn lost_directories_are_replaced() {
     let mut stage = Stage::new(["a", "b", "c", "d"]);
     stage.node("d", &[]);
     stage.change(&["add", &stage.with_address("d")]);
-    stage.serve(1, &["a", "b", "c", "d"]);
-    for (epoch, lost) in [(2, "c"), (3, "a"), (4, "d")] {
+    stage.change(&["remove", "d"]);
+    stage.serve(2, &["a", "b", "c"]);
+    stage.stop("d");
+    stage.set(&format!(",{}", stage.with_address("d")), "");
+    for (epoch, lost) in [(3, "c"), (4, "a"), (5, "b")] {
         stage.kill(lost);
         fs::remove_dir_all(stage.path(&format!("state-{lost}"))).unwrap();
         stage.node(lost, &[]);
@@ -52,7 +55,7 @@ fn lost_directories_are_replaced() {
         let said = stage.change(&["replace", lost, "--json"]);
         let told: Value = serde_json::from_str(&said).unwrap();
         assert_eq!(told, json!({"name": lost, "change": "replaced", "epoch": epoch}));
-        stage.serve(epoch, &["a", "b", "c", "d"]);
+        stage.serve(epoch, &["a", "b", "c"]);
         stage.leads_on();
     }
     stage.renews();
@@ -127,4 +130,25 @@ fn absent_member_follows() {
     // The second start used the members in the directory.
     let told = "its settings differ: members lacks d, e; correct the settings";
     assert!(stage.log("b").contains(told), "{}", stage.log("b"));
+}
+
+/// Of the members that would be left only one runs, so the present members stay.
+#[test]
+fn change_needs_a_living_quorum() {
+    let mut stage = Stage::new(["a", "b", "c", "d"]);
+    stage.node("d", &[]);
+    stage.change(&["add", &stage.with_address("d")]);
+    stage.change(&["remove", "d"]);
+    stage.serve(2, &["a", "b", "c"]);
+    stage.stop("c");
+    let refused = stage.try_change(&["remove", "b"]);
+    assert_eq!(refused.code, Some(6), "{}{}", refused.out, refused.err);
+    let told = "fewer of the new members are ready than a quorum needs (c";
+    assert!(refused.err.contains(told), "{}", refused.err);
+    stage.leads_on();
+    stage.node("c", &[]);
+    stage.serve(2, &["a", "b", "c"]);
+    stage.change(&["remove", "b"]);
+    stage.serve(3, &["a", "c"]);
+    stage.leads_on();
 }

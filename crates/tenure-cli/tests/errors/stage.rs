@@ -216,8 +216,20 @@ impl Stage {
                 _ => text.replace(value, placeholder),
             };
         }
-        hide_digests(text)
+        hide_resolver(hide_digests(text))
     }
+}
+
+/// Each system says in its own words why a name does not resolve.
+fn hide_resolver(mut text: String) -> String {
+    let before = "does not resolve (";
+    let mut from = 0;
+    while let Some(found) = text[from..].find(before) {
+        from += found + before.len();
+        let Some(end) = text[from..].find(')') else { break };
+        text.replace_range(from..from + end, "{resolver}");
+    }
+    text
 }
 
 /// Digests cover the ports, which differ in each run.

@@ -16,9 +16,9 @@ tenure_testkit::tests!(
 );
 
 /// A lease that leaves five seconds to find a moved member, and more where a disk is busy.
-const LEASE: Duration = Duration::from_secs(10);
+pub(crate) const LEASE: Duration = Duration::from_secs(10);
 
-fn leads(stage: &Stage) -> String {
+pub(crate) fn leads(stage: &Stage) -> String {
     eventually("somebody leads", || {
         let answer = stage.ask(&["leader"]);
         answer.out.starts_with("leader ").then_some(answer.out)
@@ -51,7 +51,7 @@ fn moved_member_is_found_again() {
 }
 
 /// The begin of a host's address in messages.
-fn first(stage: &Stage, host: Host) -> String {
+pub(crate) fn first(stage: &Stage, host: Host) -> String {
     stage.hosts.member(host).to_string()
 }
 

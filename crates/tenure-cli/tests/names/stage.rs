@@ -1,6 +1,8 @@
 //! Three hosts and their processes.
 
-use tenure_testkit::processes::{Answer, Host, Machine, NamedHosts, Network, RunningCommand};
+use tenure_testkit::processes::{
+    Answer, Host, Machine, NamedHosts, Network, RunningCommand, eventually,
+};
 
 pub(crate) struct Stage {
     pub(crate) hosts: NamedHosts,
@@ -25,7 +27,12 @@ impl Stage {
 
     /// Starts a command on `host`; its log has that name.
     pub(crate) fn start(&self, host: Host, log: &str, words: &[&str]) -> RunningCommand {
-        let (key, around) = (self.hosts.key(host).display().to_string(), self.hosts.around(host));
+        self.start_with(host, host, log, words)
+    }
+
+    /// Starts a command on `host`, with the key of another host.
+    fn start_with(&self, key: Host, host: Host, log: &str, words: &[&str]) -> RunningCommand {
+        let (key, around) = (self.hosts.key(key).display().to_string(), self.hosts.around(host));
         let around: Vec<_> = around.iter().map(String::as_str).collect();
         self.machine.spawn(log, self.machine.command_in(&around, &Self::words(words, &key)))
     }
@@ -42,10 +49,35 @@ impl Stage {
         self.start(host, host.name(), &words)
     }
 
+    /// Starts a node on the host of a runner, to be added to the members.
+    pub(crate) fn blank(&self, host: Host) -> RunningCommand {
+        let state = self.machine.path(&format!("state-{host}")).display().to_string();
+        let members = format!("{},{}", self.hosts.members(), NamedHosts::entry(host));
+        let words = ["node", "--name", host.name(), "--state", &state, "--members", &members];
+        self.start_with(Host::node(0), host, host.name(), &words)
+    }
+
     /// Runs a command to its end, on the host of the last runner.
     pub(crate) fn ask(&self, words: &[&str]) -> Answer {
+        self.ask_with(Host::runner(2), words)
+    }
+
+    /// Changes the members, with the key of the cluster. Repeats the command while the members have
+    /// not heard of a node that has just started.
+    pub(crate) fn change(&self, words: &[&str]) -> String {
+        let words = [&["members"], words].concat();
+        let answer = eventually(&format!("{words:?} is done"), || {
+            let answer = self.ask_with(Host::node(0), &words);
+            let is_early = answer.err.contains("asks to be let in");
+            (!is_early).then_some(answer)
+        });
+        assert_eq!(answer.code, Some(0), "{words:?}: {answer:?}");
+        answer.out
+    }
+
+    fn ask_with(&self, key: Host, words: &[&str]) -> Answer {
         let host = Host::runner(2);
-        let (key, around) = (self.hosts.key(host).display().to_string(), self.hosts.around(host));
+        let (key, around) = (self.hosts.key(key).display().to_string(), self.hosts.around(host));
         let around: Vec<_> = around.iter().map(String::as_str).collect();
         Answer::of(&mut self.machine.command_in(&around, &Self::words(words, &key)))
     }

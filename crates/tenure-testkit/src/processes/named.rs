@@ -101,6 +101,11 @@ impl NamedHosts {
         format!("{host}.tenure.test")
     }
 
+    /// `host` as a member, in the notation of settings.
+    pub fn entry(host: Host) -> String {
+        format!("{host}={}:{PORT}", Self::name(host))
+    }
+
     /// Gives the interface of `host` its addresses, and removes all others.
     fn dress(&self, host: Host) {
         let place = self.namespaces.name(host.name());
@@ -162,8 +167,7 @@ impl Network for NamedHosts {
     }
 
     fn members(&self) -> String {
-        let members = Host::nodes().map(|node| format!("{node}={}:{PORT}", Self::name(node)));
-        members.collect::<Vec<_>>().join(",")
+        Host::nodes().map(Self::entry).collect::<Vec<_>>().join(",")
     }
 
     fn key_file(&self, host: Host) -> Option<PathBuf> {

@@ -1,0 +1,48 @@
+//! The first start of a cluster, without `--new`.
+
+use std::thread;
+
+use tenure_testkit::processes::{Cluster, eventually};
+
+const ORDERS: [[&str; 3]; 6] = [
+    ["a", "b", "c"],
+    ["a", "c", "b"],
+    ["b", "a", "c"],
+    ["b", "c", "a"],
+    ["c", "a", "b"],
+    ["c", "b", "a"],
+];
+
+/// One machine is down at first.
+#[test]
+fn members_found_in_any_order() {
+    let tests = ORDERS.map(|order| thread::spawn(move || found(order)));
+    for test in tests {
+        test.join().unwrap();
+    }
+}
+
+/// The first two nodes say that they wait for the last one. Then all serve.
+fn found([first, second, last]: [&'static str; 3]) {
+    let settings = "election = \"billing\"\nlease = \"2s\"\ngrace = \"200ms\"\nlease-max = \"2s\"\n\
+         round-trip = \"100ms\"";
+    let mut cluster = Cluster::new(env!("CARGO_BIN_EXE_tenure"), ["a", "b", "c"], settings);
+    cluster.node(first, &[]);
+    cluster.says(first, "has no memory, lost or never had, and asks the others");
+    cluster.node(second, &[]);
+    for (node, other) in [(first, second), (second, first)] {
+        cluster.says(node, &format!("{last} does not answer: start it"));
+        cluster.says(node, &format!("{other} has no memory either"));
+        cluster.says(node, "founded when all members are there");
+        assert_eq!(cluster.status(node)["service"], "recovering", "{}", cluster.log(node));
+    }
+    cluster.candidate("one", &[], &["sleep", "1000000"]);
+    cluster.says("one", " waits: ");
+    cluster.node(last, &[]);
+    for node in [first, second, last] {
+        eventually(&format!("{node} serves"), || {
+            (cluster.status(node)["service"] == "serving").then_some(())
+        });
+    }
+    cluster.says("one", "one leads billing, fence ");
+}
