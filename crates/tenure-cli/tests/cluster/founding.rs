@@ -13,7 +13,7 @@ const ORDERS: [[&str; 3]; 6] = [
     ["c", "b", "a"],
 ];
 
-/// One machine is down at first.
+/// A machine is down at first.
 #[test]
 fn members_found_in_any_order() {
     let tests = ORDERS.map(|order| thread::spawn(move || found(order)));

@@ -132,7 +132,7 @@ fn absent_member_follows() {
     assert!(stage.log("b").contains(told), "{}", stage.log("b"));
 }
 
-/// Of the members that would be left only one runs, so the present members stay.
+/// Only one of the members that would be left runs, so the present members stay.
 #[test]
 fn change_needs_a_living_quorum() {
     let mut stage = Stage::new(["a", "b", "c", "d"]);

@@ -22,8 +22,8 @@
 //!
 //! Words may be put in `'`. Everywhere `\xHH`, `\n`, `\t` and `\\` stand for bytes, and
 //! `{members}`, `{dir}`, `{repeat:x:65}`, `{port:p}` and `{pid:n}` for texts; the last two and
-//! the directory are put back into what the command prints, where digests are `{digest}` and reasons
-//! of the system's resolver `{resolver}`.
+//! the directory are put back into what the command prints, where digests are `{digest}` and
+//! reasons of the system's resolver `{resolver}`.
 
 use std::fmt;
 

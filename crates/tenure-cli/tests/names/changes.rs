@@ -8,8 +8,8 @@ use crate::stage::Stage;
 
 tenure_testkit::tests!(leader_leads_on_while_hosts_change);
 
-/// Three members become five. All five get other addresses, one after the other, and then two of the
-/// first three are removed. The leader keeps its lease.
+/// Three members become five. All five get other addresses, one after the other, and then two of
+/// the first three are removed. The leader keeps its lease.
 fn leader_leads_on_while_hosts_change() {
     let stage = Stage::new();
     let [a, b, c] = [0, 1, 2].map(Host::node);

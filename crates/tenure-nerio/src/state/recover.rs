@@ -65,8 +65,8 @@ pub enum RecoveryError {
     #[error(
         "state directory {path} of node {node} is lost, and those of {whole} are not: they know \
          the fences, and whether members were changed; run the command first on the machine of one \
-         of them, and here what it prints; name in --lost also the members that never come back; if \
-         the directories of all members are empty, the cluster is new: start all nodes"
+         of them, and here what it prints; name in --lost also the members that never come back; \
+         if the directories of all members are empty, the cluster is new: start all nodes"
     )]
     First { path: PathBuf, node: NodeName, whole: String },
     #[error(
