@@ -47,7 +47,7 @@ crate::settings! {
          mod M decides role j";
     ROLE: u32 = "role" "J" Number, Everywhere, Follows("0"), GENERAL,
         |text| parse::whole(text, u32::MAX), plain,
-        "The role in the election; --election NAME/J means the same";
+        "The role in the election; outputs name it NAME/J";
     ROLES: RoleRange = "roles" "FIRST..LAST" Text, Everywhere, Nothing, GENERAL,
         role_range::parse, plain,
         "The roles of the election, both ends included: 0..15 are sixteen";
