@@ -306,7 +306,7 @@ fn campaign_without_role_is_refused() {
     for election in ["x", "x/01", "y/0", "x/4294967296"] {
         stage.campaign(0, election);
         let Some(End::Refused { why }) = stage.ended(0, election) else { panic!("{election}") };
-        assert!(why.contains("they are x/0, x/1, …"), "{why}");
+        assert!(why.contains("the roles are x/0, x/1, …"), "{why}");
     }
     assert_eq!(stage.leaders(X), [0]);
     let mut few = config(0, Mode::AtLeastOne);
