@@ -29,7 +29,7 @@ pub struct Survival {
     pub listed: Vec<NodeName>,
     /// Quorum system of the survivors; `None` for that of the epoch.
     pub quorums: Option<Text>,
-    /// Floor above which fences begin; see [`Recovery::floor`](super::Recovery::floor).
+    /// Floor above which fences begin.
     pub floor: Option<Fence>,
     /// The epoch that the first member made; `None` for the first member.
     pub epoch: Option<SurvivorsEpoch>,
