@@ -8,6 +8,7 @@ use super::config::Checked;
 use super::epoch::{Confirmation, Membership};
 use super::identity::{Inc, Who};
 use super::quorum_trips::QuorumTrips;
+use super::ring::Ring;
 use super::round_trips::RoundTrips;
 use crate::draw::Draw;
 use crate::name::NodeName;
@@ -30,6 +31,8 @@ pub(super) struct Context {
     pub(super) trips: RoundTrips,
     pub(super) quorum_trips: QuorumTrips,
     pub(super) silence: LeaderSilence,
+    /// Neighbours on the ring of section 9; `None` without that setting, and before the start.
+    pub(super) ring: Option<Ring>,
 }
 
 impl Context {
@@ -50,6 +53,7 @@ impl Context {
             trips,
             quorum_trips: QuorumTrips::default(),
             silence,
+            ring: None,
         }
     }
 

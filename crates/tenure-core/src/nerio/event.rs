@@ -11,6 +11,7 @@ use super::body::{Refusal, fmt_fence};
 use super::epoch::{ChangeError, DocumentError, Hindrance, Membership, SeatChange};
 use super::identity::Who;
 pub use super::ignored::Ignored;
+use super::ring::WeakLeader;
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};
@@ -256,6 +257,9 @@ pub enum OwnEvent {
         by: NodeName,
         address: SocketAddr,
     },
+    /// The weak leader of the partition in which this node sees itself has changed; `None` while it
+    /// is unknown. Nodes with a ring emit this.
+    WeakLeader(Option<WeakLeader>),
     Ignored(Ignored),
 }
 
@@ -437,6 +441,8 @@ impl fmt::Display for OwnEvent {
             | Self::Removed { .. }
             | Self::OtherDocument { .. }
             | Self::UnreadableDocument { .. } => self.fmt_epoch(f),
+            Self::WeakLeader(Some(leader)) => write!(f, "weak leader {leader}"),
+            Self::WeakLeader(None) => f.write_str("weak leader unknown"),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }
     }

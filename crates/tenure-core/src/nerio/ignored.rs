@@ -35,6 +35,8 @@ pub enum Ignored {
     /// Message about the next epoch. The grantor has no vote, or the ballot is far above all
     /// others.
     NoVote,
+    /// Ping at a member without a ring.
+    NoRing,
 }
 
 impl Ignored {
@@ -57,6 +59,7 @@ impl Ignored {
             Self::OtherEpoch => "epoch",
             Self::OtherMemory => "other_memory",
             Self::NoVote => "no_vote",
+            Self::NoRing => "no_ring",
         }
     }
 }

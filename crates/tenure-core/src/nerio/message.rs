@@ -14,6 +14,7 @@ use super::epoch::{
 use super::identity::Who;
 use super::inventory::{Candidates, CandidatesHere, Elections, ElectionsHere};
 use super::order::{Order, Ordered, StepDown};
+use super::ring::{Ping, Pong};
 use crate::time::Time;
 
 /// The sender of a message, and its address.
@@ -81,6 +82,8 @@ pub enum ToGrantor {
     Change(Change),
     /// Grantor without memory, or member for it, to grantor: let this memory in.
     Admit(Admit),
+    /// Member or observer to grantor: do you live (section 9)?
+    Ping(Ping),
 }
 
 /// A message for a candidate.
@@ -131,6 +134,8 @@ pub enum ToAsker {
     Changed(Changed),
     /// Grantor to grantor: whether the memory may be let in.
     Admission(Admission),
+    /// Grantor to asker: I live, and this is my weak leader.
+    Pong(Pong),
 }
 
 /// Each body becomes the message that carries it.
@@ -146,10 +151,11 @@ macro_rules! carried {
 
 carried! {
     Grantor(ToGrantor): Request Release Leaving Query List Elections Candidates Order FenceRead
-        Where DocumentRead Prepare Accept RestsRead Decided ReadyRead Change Admit;
+        Where DocumentRead Prepare Accept RestsRead Decided ReadyRead Change Admit
+        Ping;
     Candidate(ToCandidate): Granted Refused Released StepDown Verify;
     Asker(ToAsker): Remainder State FenceSeen Listed ElectionsHere CandidatesHere Ordered
-        Current DocumentPart Promise Accepted Rests Ready Changed Admission;
+        Current DocumentPart Promise Accepted Rests Ready Changed Admission Pong;
 }
 
 impl Message {
@@ -204,6 +210,7 @@ impl ToGrantor {
             Self::DocumentRead(m) => m.start,
             Self::Change(m) => m.start,
             Self::Admit(m) => m.start,
+            Self::Ping(m) => m.start,
             Self::Prepare(_)
             | Self::Accept(_)
             | Self::RestsRead(_)
@@ -255,6 +262,7 @@ impl fmt::Display for ToGrantor {
             Self::ReadyRead(m) => write!(f, "{m}"),
             Self::Change(m) => write!(f, "{m}"),
             Self::Admit(m) => write!(f, "{m}"),
+            Self::Ping(m) => write!(f, "{m}"),
         }
     }
 }
@@ -321,6 +329,7 @@ impl fmt::Display for ToAsker {
             Self::Ready(m) => write!(f, "{m}"),
             Self::Changed(m) => write!(f, "{m}"),
             Self::Admission(m) => write!(f, "{m}"),
+            Self::Pong(m) => write!(f, "{m}"),
         }
     }
 }

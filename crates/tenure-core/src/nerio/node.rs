@@ -2,6 +2,7 @@
 //! for another incarnation, in a member's name without proof, or of another epoch.
 
 mod epochs;
+mod ring;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -20,6 +21,7 @@ use super::identity::{Inc, Instance, Who};
 use super::message::{Message, Sender, ToAsker, ToCandidate, ToGrantor};
 use super::observer::Observer;
 use super::order::StepDown;
+use super::ring::Ring;
 use super::timer::Timer;
 use super::wire;
 use super::words::{Out, Start, To, Words, emit, send};
@@ -126,6 +128,7 @@ impl Nerio {
             self.context.confirmation.confirm();
             self.is_news = true;
         }
+        self.begin_ring(now, out);
     }
 
     fn on_message(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
@@ -141,6 +144,7 @@ impl Nerio {
             Message::Grantor(ToGrantor::Decided(decided)) if self.grantor.is_none() => {
                 self.on_decided(now, from, &decided, out);
             }
+            Message::Grantor(ToGrantor::Ping(ping)) => self.on_ping(now, from, &ping, out),
             // The sender may be behind a relay or a gateway: only answers must come from a member.
             Message::Grantor(message) => self.with_grantor(out, |grantor, out| {
                 grantor.on_message(now, from, message, out);
@@ -274,6 +278,7 @@ impl Nerio {
             ToAsker::Admission(m) => self.with_asker(m.asker, out, |grantor, out| {
                 grantor.on_admission(now, from, &m, out);
             }),
+            ToAsker::Pong(pong) => self.on_pong(now, from, &pong, out),
         }
     }
 
@@ -356,6 +361,7 @@ impl Nerio {
         out: &mut Out,
         act: impl FnOnce(&mut Candidate, &mut Context, &mut Out),
     ) {
+        self.look_at_own_grant(election);
         let Some(candidate) = self.candidates.get_mut(election) else {
             return ignore(out, Some(election.clone()), Ignored::Unasked);
         };
@@ -489,6 +495,7 @@ impl Nerio {
             });
         }
         self.read_due(now, out);
+        self.run_ring(now, out);
         // Start the grantor last: a failed write of the grantor drops every effect after it.
         if let Some(grantor) = &mut self.grantor {
             grantor.on_timeout(now, out);
@@ -545,7 +552,8 @@ impl Protocol for Nerio {
         });
         let observer = self.observers_due.first().map(|at| Timer::Observe.at(at));
         let part = self.learning.due().map(|at| Timer::ReadDocument.at(at));
-        let first = [candidate, observer, part].into_iter().fold(grantor, Deadline::first);
+        let ring = self.context.ring.as_ref().map(|ring| Timer::Ring.at(ring.due()));
+        let first = [candidate, observer, part, ring].into_iter().fold(grantor, Deadline::first);
         debug_assert_eq!(first.map(|first| first.at), self.due(), "the two are one");
         first
     }
@@ -554,7 +562,8 @@ impl Protocol for Nerio {
     fn due(&self) -> Option<Time> {
         let grantor = self.grantor.as_ref().and_then(Grantor::deadline).map(|due| due.at);
         let part = self.learning.due();
-        let others = [self.candidates_due.first(), self.observers_due.first(), part];
+        let ring = self.context.ring.as_ref().map(Ring::due);
+        let others = [self.candidates_due.first(), self.observers_due.first(), part, ring];
         others.into_iter().chain([grantor]).flatten().min()
     }
 

@@ -27,6 +27,7 @@ pub enum Timer {
     Release,
     Observe,
     ReadDocument,
+    Ring,
 }
 
 impl Timer {
@@ -56,6 +57,7 @@ impl Timer {
             Self::Release => "a release is sent again",
             Self::Observe => "an observer asks again",
             Self::ReadDocument => "asking for a part of a document again",
+            Self::Ring => "asking the neighbours on the ring",
         }
     }
 

@@ -11,12 +11,12 @@
 //! `to`, and no other node handles them. Otherwise, where a name leads to the address of another
 //! member, that member would take a release for its own and end a grant. Other datagrams have 0 in
 //! `to`. A reader skips and counts messages of an unknown kind, so that kinds can be added: 13
-//! (gone), 14 (ping) and 15 (pong) are kept for supervised release and the ring of section 9.
+//! (gone) is kept for supervised release.
 //!
 //! Any sender can ask in any name, so questions must not be much shorter than their answers. The
 //! datagram must have [`QUESTION_BYTES`] for each verification, query, fence read, question for a
-//! list (kinds 9, 17, 19), order (21), question for the epoch or its document (25, 27) and question
-//! about the next epoch (29, 31, 33, 36, 38, 40), and [`REQUEST_BYTES`] for each request and each
+//! list (kinds 9, 17, 19), order (21), ping (14), question for the epoch or its document (25, 27) and
+//! question about the next epoch (29, 31, 33, 36, 38, 40), and [`REQUEST_BYTES`] for each request and each
 //! decision (35). Zeros of kind 255 fill it up; a reader ignores a question without its bytes.
 
 use alloc::vec::Vec;
@@ -243,7 +243,7 @@ const fn least(kind: u8) -> usize {
         // A decision causes a question for its document.
         REQUEST | DECIDED => REQUEST_BYTES,
         VERIFY | QUERY | LIST | FENCE_READ | ELECTIONS | CANDIDATES | ORDER | WHERE
-        | DOCUMENT_READ | PREPARE | ACCEPT | RESTS_READ | READY_READ | CHANGE | ADMIT => {
+        | DOCUMENT_READ | PREPARE | ACCEPT | RESTS_READ | READY_READ | CHANGE | ADMIT | PING => {
             QUESTION_BYTES
         }
         _ => 0,
@@ -303,6 +303,7 @@ const VERIFY: u8 = 5;
 const QUERY: u8 = 7;
 const LIST: u8 = 9;
 const FENCE_READ: u8 = 11;
+const PING: u8 = 14;
 const ELECTIONS: u8 = 17;
 const CANDIDATES: u8 = 19;
 const ORDER: u8 = 21;
@@ -330,6 +331,8 @@ kinds! {
     10 => Asker(ToAsker::Listed),
     FENCE_READ => Grantor(ToGrantor::FenceRead),
     12 => Asker(ToAsker::FenceSeen),
+    PING => Grantor(ToGrantor::Ping),
+    15 => Asker(ToAsker::Pong),
     16 => Grantor(ToGrantor::Leaving),
     ELECTIONS => Grantor(ToGrantor::Elections),
     18 => Asker(ToAsker::ElectionsHere),

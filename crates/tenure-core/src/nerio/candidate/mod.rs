@@ -5,6 +5,7 @@
 //! decisions.
 
 mod epoch_answers;
+mod held_back;
 mod oks;
 mod orders;
 mod pending_release;
@@ -84,6 +85,9 @@ pub(super) struct Campaign {
     /// First of the waiting candidates, and the time at which a grantor last named it.
     pub(super) waiting: Option<(NodeName, Time)>,
     orders: Orders,
+    /// Latest time at which this node's own grantor granted to a leader, or the beginning of the
+    /// campaign; only [`held_back`] uses it.
+    vacant_since: Time,
     pub(super) next_at: Time,
 }
 
@@ -192,6 +196,7 @@ impl Candidate {
             transfer: None,
             waiting: None,
             orders: Orders::default(),
+            vacant_since: begin,
             next_at: begin,
         });
         self.say_what_was_promised(now, context, out);
@@ -204,7 +209,9 @@ impl Candidate {
         self.end_lapsed(now, context, out);
         self.end_transfer(now, out);
         self.give_up_due(now, context, out);
-        if self.campaign.as_ref().is_some_and(|campaign| now >= campaign.next_at) {
+        if self.campaign.as_ref().is_some_and(|campaign| now >= campaign.next_at)
+            && !self.is_held_back(now, context, out)
+        {
             self.request(now, context, out);
         }
     }

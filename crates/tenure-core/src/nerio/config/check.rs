@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use super::super::epoch::{Document, Membership};
 use super::super::quorum::Quorums;
+use super::super::ring::RingConfig;
 use super::{Config, ConfigError, Limits};
 use crate::bounds::{Bounds, NANOSECOND};
 use crate::timing::{LeaseBounds, LeaseTiming, TimingError};
@@ -55,6 +56,7 @@ impl Config {
         self.check_members()?;
         self.check_leases()?;
         self.check_timers()?;
+        self.check_ring()?;
         self.check_limits()?;
         let document = Document::of_line(&self);
         let quorums = Quorums::of_document(document.quorums.as_str(), &document.names())?;
@@ -132,6 +134,17 @@ impl Config {
             .of("a third of what two round trips leave of the lease", &["lease", "round-trip"])
             .because("the first lease must outlast a dead candidate")
             .check(self.refresh)?;
+        Ok(())
+    }
+
+    fn check_ring(&self) -> Result<(), ConfigError> {
+        let Some(ring) = self.ring else { return Ok(()) };
+        let trips = self.round_trip.saturating_mul(8);
+        Bounds::at_least("ring-silence", trips.max(NANOSECOND * 4))
+            .of("eight round trips", &["round-trip"])
+            .because("several questions are answered before a member counts as failed")
+            .check(ring.silence)?;
+        Bounds::at_most("ring-silence", RingConfig::SILENCE_MAX).check(ring.silence)?;
         Ok(())
     }
 

@@ -14,6 +14,7 @@
 //! | `round_trip`, `refresh` | pauses between questions: a grantor with a shorter `refresh` than |
 //! | | a candidate's forgets the candidate early, which costs time and never safety |
 //! | `verify_max`, `grace`, `kill_margin` | only the leader itself uses them |
+//! | `ring` | each member judges for itself which others have failed; no safety rests on it |
 //! | `replace` | a member begins or supports replacements only with it; no safety rests on it |
 //! | `limits` | they bound what this node keeps |
 
@@ -36,6 +37,7 @@ pub use host::{HostPort, HostPortError};
 pub use member::{Member, MemberError, members};
 
 use super::quorum::{MemberSet, Quorums};
+use super::ring::RingConfig;
 use crate::drift::Drift;
 use crate::name::{ClusterName, NodeName};
 
@@ -118,6 +120,9 @@ pub struct Config {
     /// Default `None`: an operator replaces the member. [`Config::auto_replace`] has spans for
     /// these settings. (Our extension: lost directories.)
     pub replace: Option<AutoReplace>,
+    /// The ring of section 9, on which members find a weak leader of their partition (10.3).
+    /// Default `None`: no ring. (Section 9; no safety rests on the ring.)
+    pub ring: Option<RingConfig>,
     pub limits: Limits,
 }
 
@@ -203,6 +208,7 @@ impl Config {
             grace: Duration::from_secs(1),
             kill_margin: Duration::from_millis(100),
             replace: None,
+            ring: None,
             limits: Limits::default(),
         }
     }

@@ -216,6 +216,8 @@ impl Grantor {
             ToGrantor::ReadyRead(read) => self.on_ready_read(now, from, &read, out),
             ToGrantor::Change(change) => self.on_change(now, from, &change, out),
             ToGrantor::Admit(asked) => self.on_admit(now, from, &asked, out),
+            // The node answers pings.
+            ToGrantor::Ping(_) => {}
         }
     }
 

@@ -251,5 +251,6 @@ impl Nerio {
             observer.switch(now, context, out);
             observer.book(observers_due);
         }
+        self.begin_ring(now, out);
     }
 }
