@@ -16,10 +16,10 @@ use tenure_core::nerio::wire::{Dropped, Envelope, open, recipient};
 use tenure_core::nerio::{
     Admission, Admit, ChangeError, ChangeState, Changed, Checked, Command, Extra, Hindrance, Inc,
     List, Membership, Message, Nerio, Order, Ordered, OwnEvent, Passed, Question, QuorumTimestamp,
-    Record, Sender, Start, To, ToAsker, ToGrantor, Who,
+    Record, Sender, Start, To, ToAsker, ToGrantor, WeakLeader, Who,
 };
 use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
 use crate::agreement::Agreement;
 use crate::changes::has_near_hosts;
@@ -67,6 +67,8 @@ pub(crate) struct Wire<T> {
     inc: Inc,
     /// Epoch and quorum timestamp of the leadership that begins.
     stamped: Option<(u64, QuorumTimestamp)>,
+    /// Weak leader of the last report.
+    weak: watch::Sender<Option<WeakLeader>>,
     counters: Counters,
     /// Room for one datagram, and one more byte to recognize a longer one.
     buffer: Vec<u8>,
@@ -114,6 +116,7 @@ impl<T: Transport> Wire<T> {
             key_troubles: KeyTroubles::default(),
             inc: start.inc,
             stamped: None,
+            weak: watch::Sender::default(),
             counters: Counters::default(),
             buffer: vec![0; SEALED_MAX + 1],
         };
@@ -384,8 +387,10 @@ impl<T: Transport> Wire<T> {
                 self.on_other_document(by, address, founding, error.as_deref(), is_confirmed);
             }
             event => {
-                if event == OwnEvent::DiskMended {
-                    self.counters.write_error = None;
+                match &event {
+                    OwnEvent::DiskMended => self.counters.write_error = None,
+                    OwnEvent::WeakLeader(leader) => _ = self.weak.send_replace(leader.clone()),
+                    _ => {}
                 }
                 self.notice(Notice::Protocol { election: None, event });
             }
@@ -491,6 +496,9 @@ impl<T: Transport> Backend for Wire<T> {
                 self.ask_members(now);
                 let seal = self.transport.seal.as_deref_mut();
                 let _ = reply.send(seal.map(|seal| seal.keyring(now)));
+            }
+            Ask::WeakLeaders(reply) => {
+                let _ = reply.send(self.weak.subscribe());
             }
             Ask::Rekey { keys, done } => {
                 if let Some(seal) = &mut self.transport.seal {

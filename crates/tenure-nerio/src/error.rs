@@ -33,6 +33,11 @@ pub enum StartError {
     System(#[from] SystemError),
 }
 
+/// The node was closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the node is closed")]
+pub struct NodeClosed;
+
 /// The reason why no edict was created (section 7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("no edict: the leadership is over")]

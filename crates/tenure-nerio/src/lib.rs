@@ -123,6 +123,7 @@ mod storage;
 pub mod survey;
 pub mod transport;
 mod verifications;
+mod weak_leaders;
 
 pub use tenure::driver::NOTICES;
 pub use tenure::state::Opening;
@@ -132,12 +133,15 @@ pub use self::counters::Counters;
 pub use self::edict_gate::{EdictGate, EdictRefused};
 pub use self::edict_text::{EdictText, NoEdict};
 pub use self::edicts::Edicts;
-pub use self::error::{FindError, NotLeading, NotWonHere, RekeyError, StartError, VerifyError};
+pub use self::error::{
+    FindError, NodeClosed, NotLeading, NotWonHere, RekeyError, StartError, VerifyError,
+};
 pub use self::leader_questions::{Found, Verified};
 pub use self::node::{Builder, Node, address_to_bind};
 pub use self::notice::{Forgot, KeyTrouble, Notice};
 pub use self::seal::{Authority, Keyring, Peer, Unsealed};
 pub use self::storage::Storage;
+pub use self::weak_leaders::WeakLeaders;
 
 /// The examples of the README compile and run.
 #[cfg(doctest)]

@@ -42,7 +42,8 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
                 | OwnEvent::Replacing { .. }
                 | OwnEvent::Wedged { .. }
                 | OwnEvent::Decided { .. }
-                | OwnEvent::Entered { .. },
+                | OwnEvent::Entered { .. }
+                | OwnEvent::WeakLeader(_),
             ..
         }
         | Notice::Resolved { .. } => tracing::info!(target: NOTICES, "{notice}"),
@@ -155,6 +156,7 @@ fn lasting_event(
         | OwnEvent::JoinWaits { .. }
         | OwnEvent::Entered { .. }
         | OwnEvent::Removed { .. }
+        | OwnEvent::WeakLeader(_)
         | OwnEvent::Ignored(_) => None,
     }
 }

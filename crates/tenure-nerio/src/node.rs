@@ -198,6 +198,10 @@ impl Node {
         driver.ask(|done| Ask::Rekey { keys, done }).await.ok_or(RekeyError::NoKeys)
     }
 
+    pub(crate) fn driver(&self) -> &Hold<AtMostOne, Ask> {
+        &self.shared.driver
+    }
+
     pub(crate) fn tell(&self, ask: Ask) -> bool {
         self.shared.driver.tell(ask)
     }

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tenure_core::nerio::{Membership, Service};
+use tenure_core::nerio::{Membership, Service, WeakLeader};
 use tenure_core::{ElectionName, NodeName};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::counters::Counters;
 use crate::keys::Keys;
@@ -23,5 +23,6 @@ pub(crate) enum Ask {
     Troubles(oneshot::Sender<Vec<Notice>>),
     Disagreement(oneshot::Sender<Option<Notice>>),
     Keyring(oneshot::Sender<Option<Keyring>>),
+    WeakLeaders(oneshot::Sender<watch::Receiver<Option<WeakLeader>>>),
     Rekey { keys: Keys, done: oneshot::Sender<()> },
 }

@@ -9,6 +9,7 @@ mod leader;
 mod members;
 mod nerio;
 mod observe;
+mod observe_weak;
 mod resign_transfer;
 mod role_table;
 mod roles;
@@ -51,7 +52,7 @@ use crate::invocation::run::RunSettings;
 use crate::invocation::{self, Invocation, Reading, ask};
 use crate::protocol::{self, Layers, Registry};
 use crate::settings::Context;
-use crate::settings::table::REMOTE;
+use crate::settings::table::{REMOTE, WEAK};
 use crate::stderr;
 
 /// The work of a command whose settings are checked.
@@ -89,7 +90,13 @@ static ALL: [Command; 29] = [
     }),
     row("node recover", |layers| at_once(RecoverSettings::read(layers)?, nerio::recover::run)),
     row("leader", |layers| work(AskSettings::read(layers, true)?, leader::run, block_on)),
-    row("observe", |layers| work(AskSettings::read(layers, false)?, observe::run, aside)),
+    row("observe", |layers| {
+        if layers.required(&WEAK)? {
+            work(ask::weak(layers)?, observe_weak::run, aside)
+        } else {
+            work(AskSettings::read(layers, false)?, observe::run, aside)
+        }
+    }),
     row("verify", |layers| work(VerifySettings::read(layers)?, nerio::verify::run, block_on)),
     row("elections", |layers| work(elections(layers)?, nerio::lists::elections, block_on)),
     row("candidates", |layers| {

@@ -119,7 +119,7 @@ fn leader(registry: Registry) -> Command {
 
 fn observe(registry: Registry) -> Command {
     let about = "Print a line for each change of leader, until stopped";
-    let specs = [&ELECTION.spec, &PROTOCOL.spec];
+    let specs = [&ELECTION.spec, &PROTOCOL.spec, &WEAK.spec];
     with_settings_of(registry, |_| true, Command::new("observe").about(about), &specs)
         .after_help("Example:\n  tenure observe --config tenure.toml --election billing --json")
 }

@@ -33,6 +33,15 @@ impl AskSettings {
     }
 }
 
+/// Reads and checks the settings of `tenure observe --weak`.
+pub fn weak(layers: &mut Layers<'_>) -> Result<Box<dyn Backend>, Failure> {
+    let protocol = layers.protocol()?;
+    let fix = "remove --weak: partitions have no weak leaders with this protocol";
+    supported(layers, "observe --weak", protocol, protocol.can.weak_leaders, fix)?;
+    let election = layers.required(&table::ELECTION)?;
+    protocol.backend(layers, Purpose::Ask(&election))
+}
+
 /// Reads and checks the settings of `tenure members`.
 pub fn members(layers: &mut Layers<'_>) -> Result<Box<dyn Backend>, Failure> {
     let protocol = layers.protocol()?;

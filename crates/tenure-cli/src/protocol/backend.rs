@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, watch};
 use super::later::{Later, at_once};
 use super::members::{MadeChange, MemberChange, Members};
 use super::roles::{Part, RoleHolder};
+use super::weak::WeakObserver;
 use crate::control::Call;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -77,6 +78,15 @@ pub trait Backend: Debug {
     /// Whether a CMD that ended by itself runs again while its runner leads.
     fn runs_again(&self) -> bool {
         false
+    }
+
+    /// Starts to watch the weak leaders of partitions, if the protocol
+    /// [`can`](super::Protocol::can) name them.
+    fn weak_leaders<'a>(
+        &'a self,
+        _: &'a Origins,
+    ) -> Later<'a, Result<Box<dyn WeakObserver>, Failure>> {
+        at_once(Err(unsupported("weak leaders")))
     }
 
     /// Asks the members for their states, if the protocol [`can`](super::Protocol::can) do that.

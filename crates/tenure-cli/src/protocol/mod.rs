@@ -40,6 +40,7 @@ pub mod tls;
 mod troubles;
 pub mod urls;
 pub mod voter;
+mod weak;
 
 use std::fmt::{self, Debug};
 
@@ -57,6 +58,7 @@ pub(crate) use self::registry::default;
 #[cfg(test)]
 use self::registry::{expect_defaults, expect_origins};
 pub use self::roles::{Owner, Part, RoleHolder, Row, Table};
+pub use self::weak::{WeakObserver, WeakView};
 use crate::control::Realm;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -220,6 +222,8 @@ pub struct Capabilities {
     pub orders: bool,
     /// An operator can ask for an election.
     pub start_election: bool,
+    /// Partitions without a leader can have a weak leader.
+    pub weak_leaders: bool,
 }
 
 impl Capabilities {
@@ -234,10 +238,11 @@ impl Capabilities {
         elections: false,
         orders: false,
         start_election: false,
+        weak_leaders: false,
     };
 
     #[must_use]
-    pub const fn named(self) -> [(&'static str, bool); 10] {
+    pub const fn named(self) -> [(&'static str, bool); 11] {
         [
             ("fence", self.fence),
             ("priority", self.priority),
@@ -249,6 +254,7 @@ impl Capabilities {
             ("elections", self.elections),
             ("orders from elsewhere", self.orders),
             ("start elections", self.start_election),
+            ("weak leaders", self.weak_leaders),
         ]
     }
 }

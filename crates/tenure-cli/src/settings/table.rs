@@ -96,6 +96,10 @@ crate::settings! {
         parse::switch, plain,
         "For an election with roles: stop every CMD of the process, release all its roles, and \
          campaign for them again";
+    WEAK: bool = "weak" "" Switch, ONE_CALL, Text("false"), GENERAL,
+        parse::switch, plain,
+        "Print the weak leader of the partition in which this process is, and each change of it. A \
+         weak leader holds no lease and leads no election; members with --ring name it";
     TO: NodeName = "to" "NAME" Text, ONE_CALL, Nothing, GENERAL,
         parse::node, plain,
         "The waiting candidate that leads next";

@@ -9,3 +9,4 @@ mod quorums;
 mod recover;
 mod simulate;
 mod survivors;
+mod weak;

@@ -441,8 +441,8 @@ impl fmt::Display for OwnEvent {
             | Self::Removed { .. }
             | Self::OtherDocument { .. }
             | Self::UnreadableDocument { .. } => self.fmt_epoch(f),
-            Self::WeakLeader(Some(leader)) => write!(f, "weak leader {leader}"),
-            Self::WeakLeader(None) => f.write_str("weak leader unknown"),
+            Self::WeakLeader(Some(leader)) => write!(f, "the weak leader is {leader}"),
+            Self::WeakLeader(None) => f.write_str("the weak leader is unknown"),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }
     }

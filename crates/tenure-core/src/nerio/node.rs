@@ -552,7 +552,7 @@ impl Protocol for Nerio {
         });
         let observer = self.observers_due.first().map(|at| Timer::Observe.at(at));
         let part = self.learning.due().map(|at| Timer::ReadDocument.at(at));
-        let ring = self.context.ring.as_ref().map(|ring| Timer::Ring.at(ring.due()));
+        let ring = self.context.ring.as_ref().and_then(Ring::due).map(|at| Timer::Ring.at(at));
         let first = [candidate, observer, part, ring].into_iter().fold(grantor, Deadline::first);
         debug_assert_eq!(first.map(|first| first.at), self.due(), "the two are one");
         first
@@ -562,7 +562,7 @@ impl Protocol for Nerio {
     fn due(&self) -> Option<Time> {
         let grantor = self.grantor.as_ref().and_then(Grantor::deadline).map(|due| due.at);
         let part = self.learning.due();
-        let ring = self.context.ring.as_ref().map(Ring::due);
+        let ring = self.context.ring.as_ref().and_then(Ring::due);
         let others = [self.candidates_due.first(), self.observers_due.first(), part, ring];
         others.into_iter().chain([grantor]).flatten().min()
     }

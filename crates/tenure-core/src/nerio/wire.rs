@@ -384,6 +384,7 @@ mod tests {
         HolderHere, Which,
     };
     use super::super::order::{Order, Ordered, Passed, StepDown};
+    use super::super::ring::{Ping, Pong};
     use super::super::roster::{Entry, Roster};
     use super::*;
     use crate::fence::Fence;
@@ -426,6 +427,12 @@ mod tests {
     /// A holder as a refusal names it.
     fn rival() -> Holder {
         Holder { value: Value::new("").unwrap(), lease: Duration::ZERO, ..holder() }
+    }
+
+    fn pong() -> Message {
+        let weak = Some(who().name);
+        let (asker, start, instance) = (Inc(u128::MAX), Time::MAX, Instance(u128::MAX));
+        Message::from(Pong { asker, start, instance, weak })
     }
 
     fn fence_seen() -> FenceSeen {
@@ -653,6 +660,7 @@ mod tests {
             (Message::from(request), decided),
             (Message::from(release), alloc::vec![Message::from(released)]),
             (Message::from(Where { start }), alloc::vec![current()]),
+            (Message::from(Ping { start }), alloc::vec![pong()]),
             (Message::from(read), alloc::vec![document_part()]),
         ]
         .into_iter()

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
-    Boot, CandidateHere, Candidates, CandidatesHere, Checked, Command, Config, Current, Document,
-    DocumentPart, DocumentRead, ElectionHere, Elections, ElectionsHere, Entry, EpochId, Extra,
-    FenceRead, FenceSeen, Granted, Holder, HolderHere, Inc, Instance, Kept, Leaving, Limits, List,
-    Listed, Member, Memory, Message, Nerio, Order, Ordered, Passed, Query, Quorums, Raising,
-    Recipient, Refusal, Refused, Release, Released, Remainder, Request, Roster, Sender, Service,
-    Stamp, Start, State, StepDown, To, Verify, Where, Which, Who,
+    Boot, CandidateHere, Candidates, CandidatesHere, Checked, Command, Config, Current, Detector,
+    Document, DocumentPart, DocumentRead, ElectionHere, Elections, ElectionsHere, Entry, EpochId,
+    Extra, FenceRead, FenceSeen, Granted, Holder, HolderHere, Inc, Instance, Kept, Leaving, Limits,
+    List, Listed, Member, Memory, Message, Nerio, Order, Ordered, Passed, Query, Quorums, Raising,
+    Recipient, Refusal, Refused, Release, Released, Remainder, Request, RingConfig, Roster, Sender,
+    Service, Stamp, Start, State, StepDown, To, Verify, Where, Which, Who,
 };
 use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
 
@@ -48,6 +48,9 @@ fn config() -> Checked {
     config.grace = Duration::from_millis(100);
     config.kill_margin = Duration::from_millis(10);
     config.limits = Limits { elections: 20, parked: 4, watermarks: 4, names: 20 };
+    let ring =
+        RingConfig { silence: Duration::from_millis(400), ..RingConfig::new(Detector::Accrual) };
+    config.ring = Some(RingConfig { only_weak_leader: true, ..ring });
     config.check().unwrap()
 }
 

@@ -42,7 +42,9 @@ impl Authority {
                 asks && grant.elections.cover_which(&m.which)
             }
             Message::Grantor(ToGrantor::List(_)) => asks && grant.elections.cover_all(),
-            Message::Grantor(ToGrantor::Where(_) | ToGrantor::DocumentRead(_)) => asks,
+            Message::Grantor(
+                ToGrantor::Where(_) | ToGrantor::DocumentRead(_) | ToGrantor::Ping(_),
+            ) => asks,
             Message::Grantor(ToGrantor::Change(_)) => grant.rights.allow(Right::Members),
             Message::Grantor(
                 ToGrantor::FenceRead(_)
@@ -73,7 +75,8 @@ impl Authority {
                 | ToAsker::Rests(_)
                 | ToAsker::Ready(_)
                 | ToAsker::Changed(_)
-                | ToAsker::Admission(_),
+                | ToAsker::Admission(_)
+                | ToAsker::Pong(_),
             ) => false,
         }
     }
@@ -84,8 +87,8 @@ mod tests {
     use tenure_core::nerio::epoch::Ballot;
     use tenure_core::nerio::{
         Accept, Admit, Candidates, Change, ChangeState, Changed, Decided, DocumentPart,
-        DocumentRead, Elections, EpochId, FenceRead, Instance, List, Order, Query, ReadyRead,
-        Release, Released, RestsRead, SeatChange, StepDown, Verify, Where, Which,
+        DocumentRead, Elections, EpochId, FenceRead, Instance, List, Order, Ping, Pong, Query,
+        ReadyRead, Release, Released, RestsRead, SeatChange, StepDown, Verify, Where, Which,
     };
     use tenure_core::{ElectionName, Fence, Time};
 
@@ -173,6 +176,8 @@ mod tests {
         let list = Message::from(List { start, after: None });
         let epoch = EpochId::NONE;
         let place = Message::from(Where { start });
+        let ping = Message::from(Ping { start });
+        let weak = Some("a".parse().unwrap());
         let document = Message::from(DocumentRead { start, epoch, offset: 0 });
         let of_members = [
             Message::from(FenceRead { start, instance: Instance(0), record: true }),
@@ -189,6 +194,7 @@ mod tests {
                 total: 1,
                 bytes: vec![0],
             }),
+            Message::from(Pong { asker: Inc(1), start, instance: Instance(0), weak }),
         ];
         let some = application("billing/*");
         let all = application("*");
@@ -196,7 +202,7 @@ mod tests {
         assert!(!asked("audit").iter().any(|message| some.may_say(message)));
         assert!(asked("audit").iter().all(|message| all.may_say(message)));
         assert!(!some.may_say(&list) && all.may_say(&list));
-        assert!(some.may_say(&place) && some.may_say(&document));
+        assert!(some.may_say(&place) && some.may_say(&document) && some.may_say(&ping));
         assert!(with("ask").may_say(&document) && !with("ask").may_say(&of_members[0]));
         let every = Which::All;
         let own = Which::Beginning("billing/".parse().unwrap());

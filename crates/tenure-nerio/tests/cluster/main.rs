@@ -14,3 +14,4 @@ mod restart;
 mod sealed;
 mod setup;
 mod waiting;
+mod weak;

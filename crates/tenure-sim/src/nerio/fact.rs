@@ -59,6 +59,8 @@ pub enum Own<'a> {
     Replaces { grantor: usize, name: &'a NodeName, local: Time },
     /// The candidates and observers of a node go on in an epoch.
     Switches { node: usize, epoch: EpochId },
+    /// The weak leader that a node sees has changed.
+    Weak { node: usize, leader: Option<&'a NodeName> },
     /// A member reports its remembered fences to a grantor without memory.
     Recalls { grantor: usize, from: &'a Sender, seen: &'a FenceSeen },
     /// A grantor ignores the last report of fences.

@@ -1,7 +1,7 @@
 //! The fault on which a world concentrates: with even draws, four unlikely events in a row never
 //! happen.
 
-use tenure_core::nerio::{AutoReplace, Config, MemberSet, Quorums};
+use tenure_core::nerio::{AutoReplace, Config, Detector, MemberSet, Quorums, RingConfig};
 
 use super::node::NodePlan;
 use super::plan::rates;
@@ -47,6 +47,8 @@ const CHANGE: u64 = 0x6368_616e;
 const SET_BACK: u64 = 0x6261_636b;
 /// Salt of the draw that makes worlds whose members replace lost memories by themselves.
 const REPLACES: u64 = 0x6175_746f;
+/// Salt of the draw that makes worlds whose members stand on a ring.
+const RINGS: u64 = 0x7269_6e67;
 /// Salt of the draw that makes worlds in which a second node has the name of a member.
 const DOUBLES: u64 = 0x6475_6f73;
 /// Stream of draws for other events of two memories of one member.
@@ -313,6 +315,18 @@ impl Focus {
         let silence = if draw.is_multiple_of(4) { config.lease } else { config.lease / 2 };
         let pause = if draw.is_multiple_of(3) { config.lease * 6 } else { config.lease };
         (self.changes() && draw.is_multiple_of(2)).then_some(AutoReplace { silence, pause })
+    }
+
+    /// The ring in an eighth of all worlds, none of them a found one. In half of these, only weak
+    /// leaders campaign, as far as candidates are members. Two messages and a pause fit into half
+    /// of the silence.
+    pub(super) fn ring(seed: u64, config: &Config) -> Option<RingConfig> {
+        let draw = mix(seed ^ RINGS);
+        let detector = if draw.is_multiple_of(3) { Detector::Accrual } else { Detector::Ping };
+        let silence = config.round_trip * 16;
+        let only_weak_leader = draw.is_multiple_of(5) || draw.is_multiple_of(7);
+        let ring = RingConfig { silence, only_weak_leader, ..RingConfig::new(detector) };
+        draw.is_multiple_of(8).then_some(ring)
     }
 
     /// Whether a second node has the name of a member: in half of the worlds whose members replace

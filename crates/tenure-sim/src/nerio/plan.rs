@@ -57,6 +57,7 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     let mut settings = Draft::draw(&mut rng, members);
     focus.settings(&mut rng, &mut settings.config);
     settings.config.replace = focus.replaces(seed, &settings.config);
+    settings.config.ring = Focus::ring(seed, &settings.config);
     settings.shortened = focus.shortens(&mut rng);
     let config = &settings.config;
     let unit = nanos(config.lease);
@@ -70,7 +71,7 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     let rates = focus.rates(&mut rng, seed, calm);
     let bounded = climate == Climate::Any;
     let sites = sites(&mut rng, &nodes, config.drift, bounded, storm_ends);
-    let settled = storm_ends + settle_bound(&nodes, unit, &trip);
+    let settled = storm_ends + settle_bound(&nodes, unit, &trip) + ring_bound(&nodes);
     let retired = settled + 4 * unit;
     let end = retired + retire_bound(&nodes, &trip);
     let mut conditions = Conditions {
@@ -175,6 +176,16 @@ fn settle_bound(nodes: &[NodePlan], unit: u64, trip: &Delay) -> u64 {
         + 6 * longest(|config| config.lease_first() + 2 * config.refresh)
         + unit
         + 40 * trip.longest()
+}
+
+/// Time until the members agree on a weak leader, and until a candidate that left the election to
+/// the weak leader campaigns by itself: each member may suspect all others one by one, with up to
+/// four times the silence each.
+fn ring_bound(nodes: &[NodePlan]) -> u64 {
+    let config = &nodes[0].config;
+    let Some(ring) = config.ring else { return 0 };
+    let members = nodes.iter().filter(|node| node.member).count() as u32;
+    twice(config, ring.silence * 5 * (members + 1))
 }
 
 /// Time from all resignations until the last observer sees them: leases without a release end, and

@@ -5,7 +5,8 @@ use clap::Command;
 use super::{demo, simulate};
 use crate::invocation::flag::{flag, output, with_settings};
 use crate::protocol::nerio::{
-    CLUSTER_SETTINGS, EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, PROTOCOL, REFRESH, REPLACE, ROUND_TRIP,
+    CLUSTER_SETTINGS, EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, ONLY_WEAK_LEADER, PROTOCOL, REFRESH,
+    REPLACE, RING, RING_SILENCE, ROUND_TRIP,
 };
 use crate::protocol::{ALL, Registry};
 use crate::settings::Spec;
@@ -19,6 +20,7 @@ static NERIO: Registry = Registry(&[&PROTOCOL]);
 
 pub(in crate::invocation) fn node() -> Command {
     let own = [&NAME.spec, &STATE.spec, &NEW.spec, &MEMORY.spec, &REPLACE.spec, &CONTROL.spec];
+    let on_ring = [&RING.spec, &RING_SILENCE.spec, &ONLY_WEAK_LEADER.spec];
     // A node never ends because members differ.
     let of_nodes = CLUSTER_SETTINGS.iter().copied();
     let of_nodes: Vec<_> =
@@ -26,7 +28,7 @@ pub(in crate::invocation) fn node() -> Command {
     with_settings(
         NERIO,
         Command::new("node").about("Run a node: it grants leases to candidates"),
-        &[&own, &of_nodes],
+        &[&own, &on_ring, &of_nodes],
     )
     .args_conflicts_with_subcommands(true)
     .subcommands([

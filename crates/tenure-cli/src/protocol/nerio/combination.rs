@@ -13,6 +13,11 @@ pub(crate) fn check(config: Config, quorums: &str, origins: &Origins) -> Result<
     config.check().map_err(|error| refused(&error, origins))
 }
 
+/// Checks settings that were checked before, with others added.
+pub(super) fn again(config: Config, origins: &Origins) -> Result<Checked, Failure> {
+    config.check().map_err(|error| refused(&error, origins))
+}
+
 fn refused_quorums(text: &str, error: &QuorumTextError, origins: &Origins) -> Failure {
     const FORMS: &str = "majority, weights:a=2,b=1,c=1, grid:2x3 or sets:a+b,b+c,a+c";
     let (what, fix, names): (_, _, &[&str]) = match error {
@@ -67,7 +72,7 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
 mod tests {
     use std::time::Duration;
 
-    use tenure_core::nerio::Member;
+    use tenure_core::nerio::{Detector, Member, RingConfig};
     use tenure_core::{ClusterName, Drift, NodeName};
 
     use super::*;
@@ -80,11 +85,15 @@ mod tests {
         Config::new(ClusterName::new("x").unwrap(), vec![member("a", 1), member("b", 2)])
     }
 
+    fn ring(silence: Duration) -> Option<RingConfig> {
+        Some(RingConfig { silence, ..RingConfig::new(Detector::Ping) })
+    }
+
     /// Every refusal of the core that a setting can cause names a setting to change.
     #[test]
     fn every_refusal_names_a_setting() {
         let second = Duration::from_secs(1);
-        let changes: [fn(&mut Config, Duration); 10] = [
+        let changes: [fn(&mut Config, Duration); 12] = [
             |c, _| c.members.clear(),
             |c, _| c.members[1] = c.members[0].clone(),
             |c, _| c.members[0].address = "127.0.0.1:0".parse().unwrap(),
@@ -95,6 +104,8 @@ mod tests {
             |c, s| c.verify_max = s * 1_000_000,
             |c, s| c.kill_margin = s * 2,
             |c, _| c.refresh = Duration::ZERO,
+            |c, _| c.ring = ring(Duration::ZERO),
+            |c, s| c.ring = ring(s * 1_000_000),
         ];
         expect_origins(|origins| {
             let refused = |change: &fn(&mut Config, Duration)| {

@@ -8,7 +8,10 @@ use tenure_core::NodeName;
 use tenure_core::nerio::Config;
 use tenure_nerio::Opening;
 
-use super::{AUTO, Cluster, EXIT_ON_MISMATCH, REPLACE};
+use super::{
+    AUTO, Cluster, EXIT_ON_MISMATCH, ONLY_WEAK_LEADER, REPLACE, RING, RING_SILENCE, combination,
+    weak,
+};
 use crate::control;
 use crate::failure::{Failure, shell_word};
 use crate::protocol::Layers;
@@ -34,10 +37,8 @@ impl Seat {
         let mut config = Config::clone(&cluster.config);
         let is_auto = layers.required(&REPLACE)? == AUTO;
         config.replace = is_auto.then(|| config.auto_replace());
-        // Cannot fail: the rest is checked, and every such rule fits.
-        if let Ok(checked) = config.check() {
-            cluster.config = checked;
-        }
+        config.ring = weak::ring(layers)?;
+        cluster.config = combination::again(config, &layers.origins)?;
         let file = control::node(&cluster.config.cluster, &name);
         let control = control::directory(layers.environment().runtime_directory()).join(file);
         Ok((cluster, Self { name, storage, control }))
@@ -59,7 +60,15 @@ impl Seat {
             }
             return Ok(Some((cluster, seat)));
         }
-        let of_members = [&table::STATE.spec, &table::NEW.spec, &table::MEMORY.spec, &REPLACE.spec];
+        let of_members = [
+            &table::STATE.spec,
+            &table::NEW.spec,
+            &table::MEMORY.spec,
+            &REPLACE.spec,
+            &RING.spec,
+            &RING_SILENCE.spec,
+            &ONLY_WEAK_LEADER.spec,
+        ];
         for spec in of_members {
             if layers.flags().value_source(spec.name) == Some(ValueSource::CommandLine) {
                 let what = format!("--{} is for a member, and there is no --name", spec.name);

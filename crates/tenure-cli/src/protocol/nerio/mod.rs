@@ -12,6 +12,7 @@ pub(crate) mod orders;
 mod participant;
 mod service;
 mod troubles;
+mod weak;
 
 use std::time::Duration;
 
@@ -65,6 +66,20 @@ crate::settings! {
         "The replacement of a member with a lost state directory, after the first change of \
          members: manual (an operator does it) or auto (the other members do it, once a quorum \
          has not heard the old process for lease-max, at least 10s). The same on every node";
+    RING: String = "ring" "DETECTOR" Text, Everywhere, Text("off"), GENERAL,
+        weak::detector, plain,
+        "The ring on which members find the weak leader of each partition, who never leads an \
+         election: off, ping (a member that is silent for ring-silence has failed) or accrual (that \
+         span follows the network)";
+    RING_SILENCE: Duration = "ring-silence" "DURATION" Text, Everywhere, Text("1s"), TIMING,
+        parse::duration, span,
+        "With --ring: how long a neighbour on the ring gives no answer until it counts as failed. \
+         Each member asks its two neighbours every quarter of this time";
+    ONLY_WEAK_LEADER: bool = "only-weak-leader" "" Switch, Everywhere, Text("false"), GENERAL,
+        parse::switch, plain,
+        "With --ring and --name: campaign only while this member is the weak leader, or once no \
+         leader was seen for twice ring-silence. No leader can hand over to candidates that wait \
+         like this";
     EXIT_ON_MISMATCH: bool = "exit-on-mismatch" "" Switch, Everywhere, Text("false"), NETWORK,
         parse::switch, plain,
         "End with 2 when no quorum of nodes has this configuration; a command that keeps asking \
@@ -103,6 +118,7 @@ pub static PROTOCOL: Protocol = Protocol {
         change_members: true,
         elections: true,
         orders: true,
+        weak_leaders: true,
         ..Capabilities::NONE
     },
     settings: CLUSTER_SETTINGS,
@@ -113,6 +129,9 @@ pub static PROTOCOL: Protocol = Protocol {
         &table::NEW.spec,
         &table::MEMORY.spec,
         &REPLACE.spec,
+        &RING.spec,
+        &RING_SILENCE.spec,
+        &ONLY_WEAK_LEADER.spec,
     ],
     secrets: &[],
     says: &[
@@ -227,6 +246,8 @@ pub(crate) fn list(value: &[Member]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::nerio::{Detector, RingConfig};
+
     use super::*;
     use crate::protocol::expect_defaults;
 
@@ -243,6 +264,7 @@ mod tests {
                 (&table::KILL_MARGIN.spec, core.kill_margin),
                 (&ROUND_TRIP.spec, core.round_trip),
                 (&REFRESH.spec, core.refresh),
+                (&RING_SILENCE.spec, RingConfig::new(Detector::Ping).silence),
             ],
         );
     }

@@ -18,13 +18,13 @@ use super::keys::{KeyFile, NAMES, follow, warn_if_open};
 use super::service::worth_a_look;
 use super::too_long;
 use super::troubles::{self, DifferingMembers, Nobody, NoticeReporter};
-use super::{Cluster, Reaction, Seat, Service, changes, lists, orders};
+use super::{Cluster, Reaction, Seat, Service, changes, lists, orders, weak};
 use crate::control::{Call, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{
     AnyElection, AskMode, Backend, Later, MadeChange, Member, MemberChange, Members, MembersEpoch,
-    Participant, StartedParticipant,
+    Participant, StartedParticipant, WeakObserver,
 };
 use crate::settings::Origins;
 
@@ -90,6 +90,13 @@ impl Backend for Grantors {
         origins: &'a Origins,
     ) -> StartedParticipant<'a> {
         Box::pin(async move { self.ask(asks, origins).map(Asker::boxed) })
+    }
+
+    fn weak_leaders<'a>(
+        &'a self,
+        origins: &'a Origins,
+    ) -> Later<'a, Result<Box<dyn WeakObserver>, Failure>> {
+        Box::pin(weak::observe(self, origins))
     }
 
     fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {
@@ -275,6 +282,10 @@ impl Asker {
         let member = JoinSet::new();
         let differing = DifferingMembers::default();
         Ok(Self { node, key_file, member, cluster, asks, origins, differing })
+    }
+
+    pub(super) const fn node(&self) -> &Node {
+        &self.node
     }
 
     fn boxed(self) -> Box<dyn Participant> {

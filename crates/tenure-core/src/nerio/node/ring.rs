@@ -1,7 +1,7 @@
 //! The ring of a node (section 9): pings, answers, and reports of the weak leader.
 
 use super::super::body::Service;
-use super::super::event::{Ignored, OwnEvent};
+use super::super::event::Ignored;
 use super::super::message::Sender;
 use super::super::ring::{OwnGrant, Ping, Pong, Ring};
 use super::super::words::{Out, emit, send};
@@ -76,8 +76,8 @@ impl Nerio {
 
     fn say_weak_leader(&mut self, out: &mut Out) {
         let ring = self.context.ring.as_mut();
-        if let Some(leader) = ring.and_then(|ring| ring.news(&self.context.membership)) {
-            emit(out, None, OwnEvent::WeakLeader(leader));
+        if let Some(event) = ring.and_then(|ring| ring.news(&self.context.membership)) {
+            emit(out, None, event);
         }
     }
 

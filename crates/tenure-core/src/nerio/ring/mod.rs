@@ -35,6 +35,7 @@ use self::detector::Evidence;
 pub use self::message::{Ping, Pong};
 pub use self::weak_leader::WeakLeader;
 use super::epoch::Membership;
+use super::event::OwnEvent;
 use super::identity::Who;
 use super::quorum::MemberSet;
 use crate::name::NodeName;
@@ -83,9 +84,9 @@ impl Ring {
         *self = Self { told, ..Self::new(self.config, own, membership, now) };
     }
 
-    /// Time of the next tick.
-    pub(super) const fn due(&self) -> Time {
-        self.next_at
+    /// Time of the next tick; [`Time::MAX`] never comes.
+    pub(super) fn due(&self) -> Option<Time> {
+        Some(self.next_at).filter(|due| *due < Time::MAX)
     }
 
     /// At a tick, judges the evidence and returns the members to ask.
@@ -173,8 +174,8 @@ impl Ring {
         membership.names().get(self.view()?)
     }
 
-    /// The weak leader, if it has changed since the last report.
-    pub(super) fn news(&mut self, membership: &Membership) -> Option<Option<WeakLeader>> {
+    /// A report of the weak leader, if it has changed since the last report.
+    pub(super) fn news(&mut self, membership: &Membership) -> Option<OwnEvent> {
         let now = self.named(membership).map(|member| WeakLeader {
             member: member.clone(),
             here: self.is_weak_leader(),
@@ -182,7 +183,7 @@ impl Ring {
         });
         (now != self.told).then(|| {
             self.told.clone_from(&now);
-            now
+            OwnEvent::WeakLeader(now)
         })
     }
 

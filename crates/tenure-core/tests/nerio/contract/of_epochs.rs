@@ -3,8 +3,8 @@
 use tenure_core::nerio::epoch::{Ballot, HeldRest, RestBounds};
 use tenure_core::nerio::{
     Accept, Accepted, Acceptor, AcceptorState, Admission, Admit, Change, ChangeError, ChangePhase,
-    ChangeState, Changed, Decided, EpochId, Hindrance, HostPort, Instance, Message, Prepare,
-    Promise, PromiseOutcome, Ready, ReadyRead, Rests, RestsRead, SeatChange, Unready,
+    ChangeState, Changed, Decided, EpochId, Hindrance, HostPort, Instance, Message, Ping, Pong,
+    Prepare, Promise, PromiseOutcome, Ready, ReadyRead, Rests, RestsRead, SeatChange, Unready,
 };
 use tenure_testkit::Rng;
 
@@ -86,11 +86,11 @@ fn hindrance(rng: &mut Rng) -> Hindrance {
     }
 }
 
-/// A message about the next epoch.
+/// A message about the next epoch, or of the ring.
 pub(super) fn anything(rng: &mut Rng) -> Message {
     let (asker, epoch, successor) = (asker(rng), some_epoch(rng), some_epoch(rng));
     let ballot = ballot(rng);
-    match rng.within(0..13) {
+    match rng.within(0..15) {
         0 => Message::from(Prepare { epoch, ballot }),
         1 => {
             let outcome = match flag(rng) {
@@ -120,7 +120,12 @@ pub(super) fn anything(rng: &mut Rng) -> Message {
             let (start, number, state) = (time(rng), number(rng), change_state(rng));
             Message::from(Changed { asker, start, number, state })
         }
-        11 => {
+        11 => Message::from(Ping { start: time(rng) }),
+        12 => {
+            let (start, weak) = (time(rng), flag(rng).then(|| any_name(rng)));
+            Message::from(Pong { asker, start, instance: instance(rng), weak })
+        }
+        13 => {
             let (start, name, instance) = (time(rng), any_name(rng), instance(rng));
             Message::from(Admit { start, name, instance, host: any_address(rng).into() })
         }

@@ -11,6 +11,7 @@ mod next;
 mod orders;
 mod parked;
 mod restart;
+mod ring;
 mod sample;
 mod verification;
 mod waiting;

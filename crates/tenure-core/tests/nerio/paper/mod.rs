@@ -2,15 +2,17 @@
 //! Gehrke: *Nerio: Leader Election and Edict Ordering*, arXiv 1109.5111.)
 //!
 //! `docs/seeds/nerio.md` names the test of each step and equation, and the parts that are not
-//! built: sections 4, 9 and 10.3 have no tests.
+//! built: section 4 has no tests.
 
 mod section_1;
 mod section_10;
+mod section_10_3;
 mod section_2;
 mod section_3;
 mod section_6;
 mod section_7;
 mod section_8;
+mod section_9;
 
 use tenure_core::nerio::{Event, OwnEvent, QuorumTimestamp};
 

@@ -15,6 +15,7 @@
 mod by_hand;
 mod letters;
 pub(crate) mod members;
+mod ring;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -28,6 +29,7 @@ use tenure_core::{ElectionName, Fence, Input, NodeName, Time};
 
 pub use by_hand::*;
 pub use letters::*;
+pub use ring::*;
 pub use tenure_testkit::stage::ms;
 
 pub const GRANTORS: [&str; 3] = ["a", "b", "c"];

@@ -27,6 +27,7 @@ mod rests_cover_claims;
 #[cfg(test)]
 mod tests;
 mod verification_never_overstates;
+mod weak_leaders_agree;
 
 use tenure_core::nerio::{MemberSet, Who};
 
@@ -91,6 +92,7 @@ crate::checks! {
         LeaderInTheEnd,
         grantors_serve::GrantorsServe,
         changes_end::ChangesEnd,
+        weak_leaders_agree::WeakLeadersAgree,
         lost_members_return::LostMembersReturn,
         heard_members_stay::HeardMembersStay,
         prompt_succession::PromptSuccession,

@@ -24,7 +24,8 @@ impl Property<QuorumLeases> for PromptSuccession {
 
     fn begin(&mut self, plan: &Plan) {
         *self = Self {
-            calm: plan.calm,
+            // A candidate that leaves the election to the weak leader does not wait at grantors.
+            calm: plan.calm && plan.config().ring.is_none_or(|ring| !ring.only_weak_leader),
             waiting: BTreeMap::new(),
             promised: BTreeMap::new(),
             due: BTreeMap::new(),

@@ -32,6 +32,10 @@ impl Run<QuorumLeases> {
                 self.tell_own(context, Own::Replaces { grantor, name, local })
             }
             OwnEvent::Serving => self.tell_own(context, Own::Serves { grantor }),
+            OwnEvent::WeakLeader(leader) => {
+                let (node, leader) = (grantor, leader.as_ref().map(|leader| &leader.member));
+                self.tell_own(context, Own::Weak { node, leader })
+            }
             OwnEvent::Ignored(_) => self.tell_own(context, Own::Unread { grantor }),
             OwnEvent::Entered { .. } => match disk.kept.durable().standing.document() {
                 Some(document) => {
