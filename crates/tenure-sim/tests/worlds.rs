@@ -72,6 +72,34 @@ fn lost_members_return_without_operators() {
     eprintln!("{number} worlds, {events} events, {begun} replacements begun");
 }
 
+/// Lets all members campaign, and no other node.
+fn members_alone_campaign(plan: &mut Plan) {
+    for node in &mut plan.nodes {
+        node.campaigns = node.member;
+    }
+}
+
+/// The members of these worlds stand on a ring. In half of them only weak leaders campaign, and
+/// nobody else could.
+#[test]
+fn rings_name_weak_leaders() {
+    let number = if cfg!(debug_assertions) { 8 } else { 50 };
+    let source = Altered(Worlds::default(), members_alone_campaign);
+    let is_meant = |seed: &u64, only_weak_leader: bool| {
+        let plan = Worlds::default().plan(*seed);
+        let ring = plan.config().ring;
+        let focus = [Focus::Broad, Focus::Grid, Focus::Crowd, Focus::Memory];
+        ring.is_some_and(|ring| ring.only_weak_leader == only_weak_leader)
+            && focus.contains(&plan.own.focus)
+    };
+    for only_weak_leader in [false, true] {
+        let seeds = (1..100_000).filter(|seed| is_meant(seed, only_weak_leader)).take(number);
+        let each = seeds.map(|seed| suite::assert_none(&suite::worlds(source, seed, 1)));
+        let elected: u64 = each.map(|found| found.counts.common.elected).sum();
+        assert!(elected > number as u64, "{number} worlds elected {elected} times");
+    }
+}
+
 /// Clocks beyond the bound are outside the model: leaders may overlap, and fences hold.
 #[test]
 fn fences_hold_beyond_the_bound() {

@@ -5,8 +5,7 @@
 //! leaders have an order that every recipient can compute, however late they arrive.
 //!
 //! Source: van Renesse, Schneider, Gehrke, *Nerio: Leader Election and Edict Ordering* (arXiv
-//! 1109.5111), below "the paper". Built here: sections 1 to 3, 6, 7, 8, 10.1, 10.2 and
-//! 10.4 to 10.6, step by step in `docs/seeds/nerio.md`.
+//! 1109.5111), below "the paper". Built here: sections 1 to 3 and 6 to 10, step by step in `docs/seeds/nerio.md`.
 //! The rest is [listed below](#not-built-yet). The file `oqwbd.rs` has the steps of sections 3 and
 //! 6 in the paper's order.
 //!
@@ -133,6 +132,7 @@
 //! | [`RestsRead`], [`Rests`] | grantor that enters an epoch, grantor | 10.6 | a page of the leases that may last |
 //! | [`Change`], [`Changed`] | operator, grantor | 10.6 | the change of one member, and its state |
 //! | [`Admit`], [`Admission`] | grantor without memory, member | | its memory, and why it is not let in |
+//! | [`Ping`], [`Pong`] | member on a ring, or observer; member | 9 | alive, and its weak leader |
 //!
 //! A message has the type of its recipient: [`ToGrantor`], [`ToCandidate`], or [`ToAsker`] for the
 //! answer to a question. [`wire`] has the format.
@@ -159,6 +159,7 @@
 //! | another such round | 4R, R more for each position, + [0, R), doubling, ≤ 30 s | two members meet |
 //! | a question for the rests of leases | 20, 50, 100 ms, then R | a leader waits to renew |
 //! | a failed write | 1 s | the record is written again, with or without requests |
+//! | the ring, if there is one | ¼ of [`RingConfig::silence`] | neighbours are asked, and judged |
 //!
 //! Where `d` is a high percentile of measured round trips.
 //!
@@ -208,7 +209,8 @@
 //!    while `C < T`. As printed an asker believes longer than the leader leads.
 //! 2. 10.5 lets a leader promise and then release (6). Here a release waits for the promise, at
 //!    most [`Config::verify_max`].
-//! 3. 9 prints the negation of its start condition. The ring is not built yet.
+//! 3. 9 prints the negation of its start condition. Here a weak leader that may campaign does so
+//!    unless its own grantor grants to another.
 //! 4. 6 lets any release of the holder take effect. Here a release names the Start that it ends,
 //!    and requests at or below a released Start are ignored. As printed a delayed release elects
 //!    two leaders.
@@ -252,6 +254,10 @@
 //!   grantor names the rest of each grant to the members of the next epoch, which keep other
 //!   candidates out for that time. So a leader keeps leading, with its fence, while the members
 //!   change. A change adds, removes or replaces one member.
+//! - *Ring*: if its [settings](Config::ring) say so, a member monitors its neighbours on the ring of
+//!   section 9, and names a [`WeakLeader`]. Each answer also names the weak leader of its sender, so
+//!   that others learn the name. An answer counts from its question. If only weak leaders campaign,
+//!   the others do so too after twice the silence without a leader, so that nothing is wedged.
 //! - *Lost directories*: if its [settings](Config::replace) say so, a member begins by itself the
 //!   change that replaces a member with a lost directory, once a quorum has heard nothing of the
 //!   lost memory. Safety rests on the wedge alone: the replaced memory may be alive.
@@ -261,7 +267,6 @@
 //! | part | where it will fit |
 //! |---|---|
 //! | 4, bounded skew | step 6.1 and `E`: both go through [`Drift`], the one place of `1 ± ρ` |
-//! | 9, the ring; 10.3, weak leaders | kinds 14 and 15 of [`wire`]; a third machine in the node |
 //! | 10.1, δ by a measured d | [`Config::lease_needed`], with the d that spaces repetitions |
 //! | clock breach | every ok carries `T_q`: compared by the candidate, a reason to refuse |
 //! | supervised release | kind 13 of [`wire`]; a grant ended by another than its holder |
