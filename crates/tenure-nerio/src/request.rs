@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tenure_core::nerio::{Membership, Service};
+use tenure_core::nerio::{Membership, Service, Who};
 use tenure_core::{ElectionName, NodeName};
 use tokio::sync::{mpsc, oneshot};
 
@@ -15,13 +15,25 @@ use crate::verifications::Proof;
 
 /// A request of the node itself.
 pub(crate) enum Ask {
-    Verify { election: ElectionName, leader: SocketAddr, reply: mpsc::UnboundedSender<Proof> },
-    Place { member: NodeName, reply: oneshot::Sender<Option<SocketAddr>> },
+    Verify {
+        election: ElectionName,
+        leader: SocketAddr,
+        reply: mpsc::UnboundedSender<Proof>,
+    },
+    Place {
+        member: NodeName,
+        reply: oneshot::Sender<Option<SocketAddr>>,
+    },
     Counters(oneshot::Sender<Counters>),
     Service(oneshot::Sender<Option<Service>>),
     Membership(oneshot::Sender<Arc<Membership>>),
     Troubles(oneshot::Sender<Vec<Notice>>),
     Disagreement(oneshot::Sender<Option<Notice>>),
     Keyring(oneshot::Sender<Option<Keyring>>),
-    Rekey { keys: Keys, done: oneshot::Sender<()> },
+    /// The process of this incarnation has ended, as this node has seen.
+    Gone(Who),
+    Rekey {
+        keys: Keys,
+        done: oneshot::Sender<()>,
+    },
 }

@@ -17,9 +17,9 @@ use rustix::process::{
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 use tenure::clock::{self, Alarm};
+use tenure::driver::SharedTime;
 use tenure_core::Time;
 
-use crate::deadline::Deadline;
 use crate::descend;
 use crate::frame::{Ended, Failure, Order, Report, Why};
 use crate::launcher::{self, Launch};
@@ -63,7 +63,7 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let Ok((Order::Look, [stdin, deadline])) = link.receive_with() else {
         return refuse(GUARD);
     };
-    let deadline = Deadline::from(deadline);
+    let deadline = SharedTime::from(deadline);
     let Some(until) = deadline.newest() else { return refuse(GUARD) };
     match Guard::launch(task, &link, deadline, until, &stdin) {
         Ok(guard) => {
@@ -102,7 +102,7 @@ fn is_over(link: &Link) -> bool {
 
 struct Guard<'a> {
     link: &'a Link,
-    deadline: Deadline,
+    deadline: SharedTime,
     listening: bool,
     /// `None` once the outcome of the launch is known.
     launch: Option<Link>,
@@ -121,7 +121,7 @@ impl<'a> Guard<'a> {
     fn launch(
         task: Task,
         link: &'a Link,
-        deadline: Deadline,
+        deadline: SharedTime,
         until: Time,
         stdin: &OwnedFd,
     ) -> Result<Self, Failure> {

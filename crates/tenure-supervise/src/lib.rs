@@ -74,7 +74,6 @@
 //! and [`Supervised::start`] does the rest.
 
 mod begin;
-mod deadline;
 mod descend;
 mod error;
 #[cfg(test)]

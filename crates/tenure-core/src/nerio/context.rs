@@ -6,9 +6,11 @@ use core::time::Duration;
 use super::candidate::LeaderSilence;
 use super::config::Checked;
 use super::epoch::{Confirmation, Membership};
+use super::gone::Supervisor;
 use super::identity::{Inc, Who};
 use super::quorum_trips::QuorumTrips;
 use super::round_trips::RoundTrips;
+use super::words::{Out, send};
 use crate::draw::Draw;
 use crate::name::NodeName;
 use crate::time::Time;
@@ -30,6 +32,8 @@ pub(super) struct Context {
     pub(super) trips: RoundTrips,
     pub(super) quorum_trips: QuorumTrips,
     pub(super) silence: LeaderSilence,
+    /// The member that watches this process.
+    pub(super) supervisor: Option<NodeName>,
 }
 
 impl Context {
@@ -50,6 +54,14 @@ impl Context {
             trips,
             quorum_trips: QuorumTrips::default(),
             silence,
+            supervisor: None,
+        }
+    }
+
+    /// Names the supervisor to `member`, ahead of a request (supervised release 4).
+    pub(super) fn name_supervisor(&self, member: usize, out: &mut Out) {
+        if let Some(name) = self.supervisor.clone() {
+            send(out, self.membership.to(member), Supervisor { name });
         }
     }
 

@@ -12,5 +12,6 @@ mod orders;
 mod parked;
 mod restart;
 mod sample;
+mod supervision;
 mod verification;
 mod waiting;
