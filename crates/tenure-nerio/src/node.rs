@@ -224,6 +224,12 @@ impl Node {
         Supervisor::begin(path, who.name.clone(), patience, pause, Box::new(report))
     }
 
+    /// Whether the [supervisor](Builder::supervised_by) watches this process now.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        self.shared.watched.as_ref().is_some_and(|watched| watched.is_watched())
+    }
+
     /// Announces work that acts under the leaderships of this process in other processes, before it
     /// begins. `None` without a [supervisor](Builder::supervised_by), which needs no word then.
     pub fn work(&self) -> Result<Option<Work>, WorkError> {

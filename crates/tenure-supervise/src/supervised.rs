@@ -151,6 +151,10 @@ impl Supervised {
         let input = input().map_err(step("opening /dev/null"))?;
         ours.send_with(&Order::Look, &[input.as_fd(), deadline.as_fd()])
             .map_err(step("handing on standard input"))?;
+        if let Some(word) = &plan.last_word {
+            let word = Order::LastWord(word.clone());
+            ours.send(&word).map_err(step("handing on the last word"))?;
+        }
         let link = Watched::new(ours).map_err(step("watching a socket"))?;
         let guard = plan.guard(theirs, file.as_deref()).map_err(step("handing on its output"))?;
         let beginning = begin(guard, file, until).map_err(step("starting a thread"))?;

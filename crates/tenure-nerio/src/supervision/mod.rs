@@ -31,11 +31,12 @@
 
 mod line;
 mod supervisor;
+#[cfg(test)]
+mod tests;
 mod watched;
 
-pub use self::supervisor::Supervisor;
-pub(crate) use self::watched::Watched;
-pub use self::watched::{SupervisorAt, SupervisorAtError, Work, WorkError};
+pub use self::supervisor::{Report, Supervisor};
+pub use self::watched::{SupervisorAt, SupervisorAtError, Watched, Work, WorkError};
 use serde::{Deserialize, Serialize};
 use tenure_core::NodeName;
 use tenure_core::nerio::Who;

@@ -37,12 +37,12 @@ pub struct Supervisor {
 }
 
 /// Says that the process of an incarnation has ended; false if the node has ended.
-pub(crate) type Report = Box<dyn Fn(Who) -> bool + Send>;
+pub type Report = Box<dyn Fn(Who) -> bool + Send>;
 
 impl Supervisor {
     /// Watches processes that ask for it at `path`. `patience` is the longest time for which a lease
     /// or a promise may last after the end of its process, `pause` that between two reports.
-    pub(crate) fn begin(
+    pub fn begin(
         path: &Path,
         name: NodeName,
         patience: Duration,
@@ -218,7 +218,9 @@ impl Watch {
             self.begin_watch(&who);
         }
         for work in over {
-            self.clients.iter_mut().for_each(|client| drop(client.works.remove(&work)));
+            self.clients.iter_mut().for_each(|client| {
+                client.works.remove(&work);
+            });
         }
         let patience = self.patience;
         self.clients.retain(|client| !client.is_over && now < client.ends(patience));

@@ -76,7 +76,7 @@ pub struct WorkError {
 
 /// The process of a candidate, while its supervisor may watch it.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub struct Watched {
     at: SupervisorAt,
     who: Who,
     page: SharedTime,
@@ -89,13 +89,15 @@ pub(crate) struct Watched {
 struct Line {
     /// The connection of a watch that has begun.
     socket: Option<OwnedFd>,
+    /// Whether the supervisor has said that it watches.
+    is_watched: bool,
     /// Works that are not over.
     works: BTreeSet<u128>,
 }
 
 impl Watched {
     /// Begins to show this process to the supervisor. The supervisor may come later, and come back.
-    pub(crate) fn begin(at: SupervisorAt, who: Who) -> io::Result<Arc<Self>> {
+    pub fn begin(at: SupervisorAt, who: Who) -> io::Result<Arc<Self>> {
         let boot = BootKey::current().map_err(io::Error::other)?;
         let socket = path::absolute(&at.socket)?;
         let at = SupervisorAt { socket, ..at };
@@ -108,12 +110,14 @@ impl Watched {
         Ok(this)
     }
 
-    pub(crate) fn supervisor(&self) -> &NodeName {
+    /// The member that watches.
+    #[must_use]
+    pub fn supervisor(&self) -> &NodeName {
         &self.at.name
     }
 
     /// Writes down that an answer promises until `until`. Must return before the answer leaves.
-    pub(crate) fn promise(&self, until: Time) -> io::Result<()> {
+    pub fn promise(&self, until: Time) -> io::Result<()> {
         let nanos = until.as_nanos();
         if self.promised.fetch_max(nanos, Ordering::AcqRel) < nanos {
             self.page.set(until)?;
@@ -122,7 +126,7 @@ impl Watched {
     }
 
     /// Announces a work that acts under the authority of this process, before it begins.
-    pub(crate) fn begins(self: &Arc<Self>) -> Result<Work, WorkError> {
+    pub fn begins(self: &Arc<Self>) -> Result<Work, WorkError> {
         let fails = |source| WorkError { at: self.at.clone(), source };
         let number = random().map_err(|error| fails(io::Error::other(error)))?;
         let mut line = self.line();
@@ -136,6 +140,12 @@ impl Watched {
         }
         line.works.insert(number);
         Ok(Work { number, watched: Arc::clone(self) })
+    }
+
+    /// Whether the supervisor watches this process now.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        self.line().is_watched
     }
 
     fn line(&self) -> MutexGuard<'_, Line> {
@@ -165,6 +175,7 @@ impl Watched {
         match line::receive(&socket) {
             Ok(Some(Answer::Watching { by })) if by == self.at.name => {
                 set_socket_timeout(&socket, Timeout::Recv, None)?;
+                self.line().is_watched = true;
                 Ok(socket)
             }
             other => {
@@ -213,7 +224,10 @@ fn stay_watched(watched: &Weak<Watched>, boot: &BootKey) {
                 said.clear();
                 await_end(&socket);
                 let Some(this) = watched.upgrade() else { return };
-                this.line().socket = None;
+                {
+                    let mut line = this.line();
+                    (line.socket, line.is_watched) = (None, false);
+                }
                 tracing::warn!("{name} watches this process no more; it is asked again");
             }
             Err(error) => {

@@ -6,6 +6,7 @@ use super::{demo, simulate};
 use crate::invocation::flag::{flag, output, with_settings};
 use crate::protocol::nerio::{
     CLUSTER_SETTINGS, EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, PROTOCOL, REFRESH, REPLACE, ROUND_TRIP,
+    SUPERVISE,
 };
 use crate::protocol::{ALL, Registry};
 use crate::settings::Spec;
@@ -18,7 +19,15 @@ use crate::settings::table::{
 static NERIO: Registry = Registry(&[&PROTOCOL]);
 
 pub(in crate::invocation) fn node() -> Command {
-    let own = [&NAME.spec, &STATE.spec, &NEW.spec, &MEMORY.spec, &REPLACE.spec, &CONTROL.spec];
+    let own = [
+        &NAME.spec,
+        &STATE.spec,
+        &NEW.spec,
+        &MEMORY.spec,
+        &REPLACE.spec,
+        &CONTROL.spec,
+        &SUPERVISE.spec,
+    ];
     // A node never ends because members differ.
     let of_nodes = CLUSTER_SETTINGS.iter().copied();
     let of_nodes: Vec<_> =

@@ -10,7 +10,7 @@ use super::order::no_control;
 use crate::control;
 use crate::failure::Failure;
 use crate::protocol::nerio::keys::check_rights;
-use crate::protocol::nerio::{Cluster, MEMBERS, Seat};
+use crate::protocol::nerio::{Cluster, MEMBERS, SUPERVISE, Seat};
 use crate::protocol::{Layers, Realms};
 use crate::settings::table;
 
@@ -20,6 +20,8 @@ pub struct NodeSettings {
     /// The cluster, and the address to bind.
     pub cluster: Cluster,
     pub seat: Seat,
+    /// The socket at which processes ask to be watched.
+    pub supervise: Option<PathBuf>,
 }
 
 impl NodeSettings {
@@ -28,7 +30,8 @@ impl NodeSettings {
         let (cluster, mut seat) = Seat::read(layers, name)?;
         let default = seat.control;
         seat.control = layers.or_follows(&table::CONTROL, || Ok(default))?;
-        Ok(Self { cluster, seat })
+        let supervise = layers.optional(&SUPERVISE)?;
+        Ok(Self { cluster, seat, supervise })
     }
 }
 

@@ -13,11 +13,13 @@ mod participant;
 mod service;
 mod troubles;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tenure_core::ElectionName;
 use tenure_core::nerio::Member;
 use tenure_nerio::keys::Right;
+use tenure_nerio::supervision::SupervisorAt;
 
 pub use self::cluster::Cluster;
 pub(crate) use self::cluster::timing;
@@ -65,6 +67,14 @@ crate::settings! {
         "The replacement of a member with a lost state directory, after the first change of \
          members: manual (an operator does it) or auto (the other members do it, once a quorum \
          has not heard the old process for lease-max, at least 10s). The same on every node";
+    SUPERVISE: PathBuf = "supervise" "SOCKET" Text, Everywhere, Nothing, NETWORK,
+        parse::path, table::path,
+        "Watch the processes on this machine that ask for it at this Unix socket: if one ends \
+         without a word, its elections are free at once";
+    SUPERVISOR: SupervisorAt = "supervisor" "NODE=SOCKET" Text, Everywhere, Nothing, NETWORK,
+        supervisor, plain,
+        "Have this node, which runs on this machine with --supervise, watch this process: if the \
+         process is killed, its elections are free as soon as CMD has ended, not after the lease";
     EXIT_ON_MISMATCH: bool = "exit-on-mismatch" "" Switch, Everywhere, Text("false"), NETWORK,
         parse::switch, plain,
         "End with 2 when no quorum of nodes has this configuration; a command that keeps asking \
@@ -113,6 +123,7 @@ pub static PROTOCOL: Protocol = Protocol {
         &table::NEW.spec,
         &table::MEMORY.spec,
         &REPLACE.spec,
+        &SUPERVISOR.spec,
     ],
     secrets: &[],
     says: &[
@@ -179,7 +190,11 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
         // The list has only the elections of the key.
         Purpose::Elections => {}
     }
-    Ok(Grantors { cluster, seat, new_quorums })
+    let supervisor = match purpose {
+        Purpose::Campaign(_) => layers.optional(&SUPERVISOR)?,
+        _ => None,
+    };
+    Ok(Grantors { cluster, seat, new_quorums, supervisor })
 }
 
 /// A warning about a member that never grants its own request. The other members may still form a
@@ -212,6 +227,11 @@ fn replace(text: &str) -> Result<String, parse::Refusal> {
         true => Ok(text.to_owned()),
         false => Err(parse::not_one_of(text, "a way to replace members", &REPLACES)),
     }
+}
+
+fn supervisor(text: &str) -> Result<SupervisorAt, parse::Refusal> {
+    let fix = "write the name of the node, =, and the path that it has for --supervise";
+    text.parse::<SupervisorAt>().map_err(|error| parse::Refusal::new(error.to_string(), fix))
 }
 
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]
