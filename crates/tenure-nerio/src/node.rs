@@ -287,9 +287,9 @@ impl Builder {
         self
     }
 
-    /// Has a member on this machine, which [supervises](Node::supervise), watch this process: if the
-    /// process ends without a word, its elections are free at once, not after its leases. The member
-    /// may come later.
+    /// Has a member on this machine, which [supervises](Node::supervise), watch this process: if
+    /// the process ends without a word, its elections are free at once, not after its leases. The
+    /// member may come later.
     ///
     /// Work of the application in other processes, such as children, must end with this process or
     /// be [announced](Node::work). Do not use this otherwise.

@@ -55,7 +55,7 @@ pub struct Plan {
     /// The guard sends SIGKILL at least this long before the end of the lease. Must cover the time
     /// that the machine may take to let the guard run and to tear the processes down.
     pub kill_margin: Duration,
-    /// What the guard says to another process when no process of the command is left.
+    /// The word of the guard to another process when no process of the command is left.
     pub last_word: Option<LastWord>,
 }
 

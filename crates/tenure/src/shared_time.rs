@@ -1,8 +1,8 @@
 //! An instant that two processes share: one place, not a queue.
 //!
-//! A process that was stopped must act on the newest instant when it continues, not on the oldest of
-//! all that were sent meanwhile. So each instant overwrites the previous one, in a file that exists
-//! in memory only, and outlives the process that wrote it.
+//! A process that was stopped must act on the newest instant when it continues, not on the oldest
+//! of all that were sent meanwhile. So each instant overwrites the previous one, in a file that
+//! exists in memory only, and outlives the process that wrote it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -210,8 +210,8 @@ pub trait Participant {
         None
     }
 
-    /// Announces a CMD to the process that watches this one, before CMD starts; `None` if no process
-    /// does.
+    /// Announces a CMD to the process that watches this one, before CMD starts; `None` if no
+    /// process does.
     fn work(&self) -> Result<Option<AnnouncedWork>, Failure> {
         Ok(None)
     }

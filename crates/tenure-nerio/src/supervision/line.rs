@@ -94,8 +94,8 @@ pub(super) fn encode<T: Serialize>(frame: &T) -> io::Result<Vec<u8>> {
     postcard::to_allocvec(frame).map_err(io::Error::other)
 }
 
-/// Receives a frame; `None` at the end of the connection. A packet that is no frame is an error: the
-/// other side cannot be trusted any longer.
+/// Receives a frame; `None` at the end of the connection. A packet that is no frame is an error:
+/// the other side cannot be trusted any longer.
 pub(super) fn receive<T: DeserializeOwned>(line: &OwnedFd) -> io::Result<Option<T>> {
     let mut bytes = [0; FRAME_MAX];
     let received = rustix::io::retry_on_intr(|| recv(line, &mut bytes, RecvFlags::TRUNC));

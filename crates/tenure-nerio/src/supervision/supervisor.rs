@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::fcntl_get_seals;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tenure::clock;
@@ -40,8 +41,8 @@ pub struct Supervisor {
 pub type Report = Box<dyn Fn(Who) -> bool + Send>;
 
 impl Supervisor {
-    /// Watches processes that ask for it at `path`. `patience` is the longest time for which a lease
-    /// or a promise may last after the end of its process, `pause` that between two reports.
+    /// Watches processes that ask for it at `path`. `patience` is the longest time for which a
+    /// lease or a promise may last after the end of its process, `pause` that between two reports.
     pub fn begin(
         path: &Path,
         name: NodeName,
@@ -152,7 +153,7 @@ fn refuse<T>(why: impl Into<String>) -> Result<T, Dropped> {
     Err(Dropped(Some(why.into())))
 }
 
-/// What a frame asks for beyond its own client.
+/// The effects of a frame beyond its own client.
 enum News {
     None,
     /// The watch of this client begins.
@@ -416,7 +417,9 @@ impl Client {
                 if theirs != boot.as_str() {
                     return refuse("its clock is of another boot or another time namespace");
                 }
-                let Some(page) = page else { return refuse("no page of promises came") };
+                // Reads of other files may never return.
+                let page = page.filter(|page| fcntl_get_seals(page).is_ok());
+                let Some(page) = page else { return refuse("no page in memory came") };
                 self.ask(who, page)?;
             }
             (Stage::Asked { nonce, subject }, Said::Nonce(said)) => {
@@ -445,7 +448,7 @@ impl Client {
             (Stage::Proved(_) | Stage::Watched(_), Said::Over(work)) => {
                 self.works.remove(&work);
             }
-            (Stage::Watched(_), Said::Bye) => return Err(Dropped(None)),
+            (Stage::Proved(_) | Stage::Watched(_), Said::Bye) => return Err(Dropped(None)),
             (_, said) => return refuse(format!("the frame {said:?} comes at the wrong time")),
         }
         Ok(News::None)

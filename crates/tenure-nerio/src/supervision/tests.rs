@@ -93,6 +93,17 @@ fn other_clock_is_refused() {
     assert_eq!(refusal(&line), "its clock is of another boot or another time namespace");
 }
 
+/// A read of a pipe would never return.
+#[test]
+fn page_must_be_in_memory() {
+    let stage = Stage::new();
+    let line = line::dial(&stage.socket(), PATIENCE).unwrap();
+    let (pipe, _writer) = std::io::pipe().unwrap();
+    let hello = hello(BootKey::current().unwrap().as_str());
+    line::send_with(&line, &hello, &[pipe.as_fd()]).unwrap();
+    assert_eq!(refusal(&line), "no page in memory came");
+}
+
 #[test]
 fn strange_packets_end_the_connection() {
     let stage = Stage::new();

@@ -62,8 +62,8 @@ impl fmt::Display for SupervisorAt {
     }
 }
 
-/// The supervisor cannot be told that a work begins: it has not read for long. Without its knowledge
-/// the work must not begin, because it might outlast the end of this process.
+/// The supervisor cannot be told that a work begins: it has not read for long. Without its
+/// knowledge the work must not begin, because it might outlast the end of this process.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the supervisor {at} does not hear that work begins: {source}; check the node {name}, or \
@@ -91,6 +91,8 @@ struct Line {
     socket: Option<OwnedFd>,
     /// Whether the supervisor has said that it watches.
     is_watched: bool,
+    /// Whether the supervisor may watch this process on a connection that was given up.
+    is_unsure: bool,
     /// Works that are not over.
     works: BTreeSet<u128>,
 }
@@ -116,11 +118,13 @@ impl Watched {
         &self.at.name
     }
 
-    /// Writes down that an answer promises until `until`. Must return before the answer leaves.
+    /// Writes down that an answer promises until `until`. Must return before the answer leaves; for
+    /// one thread at a time.
     pub fn promise(&self, until: Time) -> io::Result<()> {
         let nanos = until.as_nanos();
-        if self.promised.fetch_max(nanos, Ordering::AcqRel) < nanos {
+        if self.promised.load(Ordering::Acquire) < nanos {
             self.page.set(until)?;
+            self.promised.store(nanos, Ordering::Release);
         }
         Ok(())
     }
@@ -130,6 +134,9 @@ impl Watched {
         let fails = |source| WorkError { at: self.at.clone(), source };
         let number = random().map_err(|error| fails(io::Error::other(error)))?;
         let mut line = self.line();
+        if line.is_unsure {
+            return Err(fails(io::Error::other("its queue was full when the watch ended")));
+        }
         if let Some(socket) = &line.socket {
             match line::send(socket, &Said::Begins(number)) {
                 Ok(()) => {}
@@ -152,7 +159,8 @@ impl Watched {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows this process to the supervisor; returns the connection on which it is watched.
+    /// Shows this process to the supervisor, up to the frame with which the watch begins. Returns
+    /// the connection.
     fn introduce(&self, boot: &BootKey) -> io::Result<OwnedFd> {
         let socket = line::dial(&self.at.socket, PATIENCE)?;
         let (boot, who) = (boot.as_str().to_owned(), self.who.clone());
@@ -163,26 +171,25 @@ impl Watched {
             other => return Err(unexpected(other)),
         }
         let ours = socket.try_clone()?;
-        {
-            // A work that begins during this is behind the frames sent here.
-            let mut line = self.line();
-            for work in &line.works {
-                line::send(&socket, &Said::Begins(*work))?;
-            }
-            line::send(&socket, &Said::Go)?;
-            line.socket = Some(ours);
+        set_socket_timeout(&socket, Timeout::Recv, None)?;
+        // A work that begins during this is behind the frames sent here.
+        let mut line = self.line();
+        for work in &line.works {
+            line::send(&socket, &Said::Begins(*work))?;
         }
-        match line::receive(&socket) {
-            Ok(Some(Answer::Watching { by })) if by == self.at.name => {
-                set_socket_timeout(&socket, Timeout::Recv, None)?;
-                self.line().is_watched = true;
-                Ok(socket)
-            }
-            other => {
-                self.line().socket = None;
-                Err(unexpected(other?))
-            }
-        }
+        line::send(&socket, &Said::Go)?;
+        line.socket = Some(ours);
+        Ok(socket)
+    }
+
+    /// Ends the watch. If the supervisor cannot be told, no work may begin any more: it would not
+    /// hear of that work.
+    fn hang_up(&self) {
+        let mut line = self.line();
+        line.is_watched = false;
+        let Some(socket) = line.socket.take() else { return };
+        let told = line::send(&socket, &Said::Bye);
+        line.is_unsure |= told.is_err_and(|error| !is_over(&error));
     }
 }
 
@@ -215,31 +222,45 @@ fn stay_watched(watched: &Weak<Watched>, boot: &BootKey) {
     let mut said = String::new();
     loop {
         let Some(this) = watched.upgrade() else { return };
-        let (name, path) = (this.at.name.clone(), this.at.socket.clone());
         let introduced = this.introduce(boot);
         drop(this);
-        match introduced {
-            Ok(socket) => {
-                tracing::info!("{name} watches this process: its end frees its elections at once");
-                said.clear();
-                await_end(&socket);
-                let Some(this) = watched.upgrade() else { return };
-                {
-                    let mut line = this.line();
-                    (line.socket, line.is_watched) = (None, false);
-                }
+        let ended = introduced.and_then(|socket| be_watched(watched, &socket));
+        let Some(this) = watched.upgrade() else { return };
+        this.hang_up();
+        let SupervisorAt { name, socket } = &this.at;
+        match ended {
+            Ok(()) => {
                 tracing::warn!("{name} watches this process no more; it is asked again");
+                said.clear();
             }
             Err(error) => {
                 let why = error.to_string();
                 if why != said {
-                    unwatched(&name, &path, &why);
+                    unwatched(name, socket, &why);
                     said = why;
                 }
             }
         }
+        drop(this);
         thread::sleep(AGAIN);
     }
+}
+
+/// Waits for the end of the watch; an error if it did not begin.
+fn be_watched(watched: &Weak<Watched>, socket: &OwnedFd) -> io::Result<()> {
+    match line::receive(socket)? {
+        Some(Answer::Watching { by }) => {
+            let Some(this) = watched.upgrade() else { return Ok(()) };
+            if by != this.at.name {
+                return Err(unexpected(Some(Answer::Watching { by })));
+            }
+            this.line().is_watched = true;
+            tracing::info!("{by} watches this process: its end frees its elections at once");
+        }
+        other => return Err(unexpected(other)),
+    }
+    while let Ok(Some(_)) = line::receive::<Answer>(socket) {}
+    Ok(())
 }
 
 fn unwatched(name: &NodeName, path: &Path, why: &str) {
@@ -248,10 +269,6 @@ fn unwatched(name: &NodeName, path: &Path, why: &str) {
          its leases run out. Start node {name} with --supervise, or correct --supervisor",
         path.display()
     );
-}
-
-fn await_end(socket: &OwnedFd) {
-    while let Ok(Some(_)) = line::receive::<Answer>(socket) {}
 }
 
 /// A work that acts under the authority of a watched process, such as a command and its children.

@@ -59,7 +59,7 @@ impl Watch {
     }
 
     /// Ends the leaderships of a watched process with the process: nothing acts under them any
-    /// more. What it promised still counts.
+    /// more. Its promises still count.
     pub(super) fn crashed(
         &mut self,
         plan: &Plan,

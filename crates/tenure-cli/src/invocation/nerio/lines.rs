@@ -6,13 +6,13 @@ use super::{demo, simulate};
 use crate::invocation::flag::{flag, output, with_settings};
 use crate::protocol::nerio::{
     CLUSTER_SETTINGS, EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, PROTOCOL, REFRESH, REPLACE, ROUND_TRIP,
-    SUPERVISE,
 };
 use crate::protocol::{ALL, Registry};
 use crate::settings::Spec;
 use crate::settings::table::{
     self, ALL_LEADERS_STOPPED, APP, CLUSTER, CONTROL, DRIFT, ELECTIONS, EPOCH, FENCE_FLOOR, GRACE,
-    KEY_FILE, KILL_MARGIN, LEASE, LOST, MEMORY, NAME, NEW, OUT, REMOTE, RIGHTS, STATE, WAIT,
+    KEY_FILE, KILL_MARGIN, LEASE, LOST, MEMORY, NAME, NEW, OUT, REMOTE, RIGHTS, STATE, SUPERVISE,
+    WAIT,
 };
 
 /// The registry of commands that have no choice of protocols.

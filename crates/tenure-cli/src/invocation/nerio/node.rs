@@ -10,7 +10,7 @@ use super::order::no_control;
 use crate::control;
 use crate::failure::Failure;
 use crate::protocol::nerio::keys::check_rights;
-use crate::protocol::nerio::{Cluster, MEMBERS, SUPERVISE, Seat};
+use crate::protocol::nerio::{Cluster, MEMBERS, Seat};
 use crate::protocol::{Layers, Realms};
 use crate::settings::table;
 
@@ -30,7 +30,7 @@ impl NodeSettings {
         let (cluster, mut seat) = Seat::read(layers, name)?;
         let default = seat.control;
         seat.control = layers.or_follows(&table::CONTROL, || Ok(default))?;
-        let supervise = layers.optional(&SUPERVISE)?;
+        let supervise = layers.optional(&table::SUPERVISE)?;
         Ok(Self { cluster, seat, supervise })
     }
 }

@@ -13,7 +13,6 @@ mod participant;
 mod service;
 mod troubles;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use tenure_core::ElectionName;
@@ -67,10 +66,6 @@ crate::settings! {
         "The replacement of a member with a lost state directory, after the first change of \
          members: manual (an operator does it) or auto (the other members do it, once a quorum \
          has not heard the old process for lease-max, at least 10s). The same on every node";
-    SUPERVISE: PathBuf = "supervise" "SOCKET" Text, Everywhere, Nothing, NETWORK,
-        parse::path, table::path,
-        "Watch the processes on this machine that ask for it at this Unix socket: if one ends \
-         without a word, its elections are free at once";
     SUPERVISOR: SupervisorAt = "supervisor" "NODE=SOCKET" Text, Everywhere, Nothing, NETWORK,
         supervisor, plain,
         "Have this node, which runs on this machine with --supervise, watch this process: if the \
