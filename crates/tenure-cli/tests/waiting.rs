@@ -10,6 +10,8 @@ mod handing;
 mod nodes;
 #[path = "waiting/sockets.rs"]
 mod sockets;
+#[path = "waiting/supervised.rs"]
+mod supervised;
 
 use std::fs;
 use std::ops::{Deref, DerefMut};

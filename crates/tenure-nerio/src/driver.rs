@@ -1,6 +1,8 @@
 //! Nerio on datagrams and a state directory, driven by the loop that all protocols share.
 
 mod epochs;
+mod supervision;
+mod unsealed;
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -10,19 +12,17 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tenure::driver::{Backend, Machine, Repeats};
+use tenure::driver::{Backend, Campaigns, Machine, Repeats};
 use tenure::{AtMostOne, clock};
 use tenure_core::nerio::wire::{Dropped, Envelope, open, recipient};
 use tenure_core::nerio::{
-    Admission, Admit, ChangeError, ChangeState, Changed, Checked, Command, Extra, Hindrance, Inc,
-    List, Membership, Message, Nerio, Order, Ordered, OwnEvent, Passed, Question, QuorumTimestamp,
-    Record, Sender, Start, To, ToAsker, ToGrantor, WeakLeader, Who,
+    Checked, Command, Extra, Inc, List, Membership, Message, Nerio, OwnEvent, Question,
+    QuorumTimestamp, Record, Sender, Start, To, ToAsker, WeakLeader, Who,
 };
 use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
 use tokio::sync::{broadcast, watch};
 
 use crate::agreement::Agreement;
-use crate::changes::has_near_hosts;
 use crate::counters::Counters;
 use crate::edicts::Source;
 use crate::first_start::FirstStart;
@@ -30,7 +30,6 @@ use crate::key_trouble::KeyTroubles;
 use crate::lasting_troubles::LastingTroubles;
 use crate::log;
 use crate::notice::Notice;
-use crate::orders::{is_loopback, is_order, obeys_unsealed};
 use crate::outbox::Outbox;
 use crate::places::{LookUpResult, Places, receives};
 use crate::request::Ask;
@@ -38,6 +37,7 @@ use crate::seal::{self, Authority, SEALED_MAX};
 use crate::sealed_transport::Line;
 use crate::state::WriteError;
 use crate::storage::{FlushAnswers, Records};
+use crate::supervision::Watched;
 use crate::transport::Transport;
 use crate::verifications::{Proof, Proofs};
 
@@ -62,6 +62,8 @@ pub(crate) struct Wire<T> {
     key_troubles: KeyTroubles,
     lasting: LastingTroubles,
     first_start: FirstStart,
+    /// The process as its supervisor watches it, if there is one.
+    watched: Option<Arc<Watched>>,
     /// Notices of grants whose answers have not left.
     grants: Vec<Notice>,
     inc: Inc,
@@ -101,6 +103,7 @@ impl<T: Transport> Wire<T> {
             places: Places::new(&config, transport.local_address()),
             lasting: LastingTroubles::new(config.delta_max),
             first_start: FirstStart::of(clock::now(), start.memory.as_ref()),
+            watched: None,
             grants: Vec::new(),
             config,
             name: name.clone(),
@@ -248,43 +251,6 @@ impl<T: Transport> Wire<T> {
             let notice = self.key_troubles.rights(now, from, by, &self.places);
             self.notice_if(notice);
         }
-    }
-
-    /// Whether the unsealed message ends leaderships or changes members, and other machines could
-    /// send such a message.
-    fn is_unsafe_unsealed(&self, from: &Sender, message: &Message) -> bool {
-        let obeys = || obeys_unsealed(&self.config, &self.memberships, from.address);
-        match message {
-            Message::Grantor(ToGrantor::Change(change)) => {
-                !(has_near_hosts(&change.what) && obeys())
-            }
-            Message::Grantor(ToGrantor::Admit(admit)) => !(is_loopback(&admit.host) && obeys()),
-            // The core ignores orders for other epochs.
-            order => is_order(order) && self.number(from.epoch).is_some() && !obeys(),
-        }
-    }
-
-    fn refuse_unsealed(&mut self, from: &Sender, message: Message) {
-        let asker = from.who.inc;
-        let answer = match message {
-            Message::Grantor(ToGrantor::Order(Order { election, start, .. })) => {
-                self.counters.drop_for("unsealed_order");
-                Message::from(Ordered { election, asker, start, passed: Passed::Unsealed })
-            }
-            Message::Grantor(ToGrantor::Change(change)) => {
-                self.counters.drop_for("unsealed_change");
-                let state = ChangeState::Refused(ChangeError::Unsealed);
-                let (start, number) = (change.start, change.number);
-                Message::from(Changed { asker, start, number, state })
-            }
-            Message::Grantor(ToGrantor::Admit(Admit { start, name, instance, .. })) => {
-                self.counters.drop_for("unsealed_change");
-                let hindrance = Some(Hindrance::Unsealed);
-                Message::from(Admission { asker, start, name, instance, hindrance })
-            }
-            _ => return self.counters.drop_for("unsealed_order"),
-        };
-        self.send(from.into(), answer);
     }
 
     /// The authority of an envelope's sender, if the sender may use that name.
@@ -500,6 +466,7 @@ impl<T: Transport> Backend for Wire<T> {
             Ask::WeakLeaders(reply) => {
                 let _ = reply.send(self.weak.subscribe());
             }
+            Ask::Gone(who) => self.report_end(&who),
             Ask::Rekey { keys, done } => {
                 if let Some(seal) = &mut self.transport.seal {
                     seal.rekey(keys);
@@ -516,6 +483,9 @@ impl<T: Transport> Backend for Wire<T> {
     }
 
     fn persist(&mut self, record: &Record) -> bool {
+        if let Record::Promise { until } = record {
+            return self.promise(*until);
+        }
         let written = self.records.persist(record);
         if let Err(error) = &written {
             self.write_failed(error);
@@ -564,6 +534,12 @@ impl<T: Transport> Backend for Wire<T> {
         match self.stamped.take() {
             Some((epoch, timestamp)) => Arc::new(Source::new(self.inc, epoch, timestamp)),
             None => Arc::new(()),
+        }
+    }
+
+    fn opened(&mut self, _: &ElectionName, campaigns: &mut Campaigns<AtMostOne>) {
+        if self.watched.is_some() {
+            campaigns.lead_in_this_process_alone();
         }
     }
 

@@ -120,6 +120,7 @@ mod seal;
 mod sealed_transport;
 pub mod state;
 mod storage;
+pub mod supervision;
 pub mod survey;
 pub mod transport;
 mod verifications;

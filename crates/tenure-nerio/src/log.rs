@@ -136,6 +136,7 @@ fn lasting_event(
         | OwnEvent::Ordered { .. }
         | OwnEvent::Granted { .. }
         | OwnEvent::Freed { .. }
+        | OwnEvent::Gone { .. }
         | OwnEvent::Serving
         | OwnEvent::RaiseWaits { .. }
         | OwnEvent::Raised { .. }

@@ -1,11 +1,13 @@
 //! A node: a participant, and its start.
 
 use std::fmt;
+use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 
 use tenure::driver::{Hold, Notices, Timing, random, seed, spawn};
-use tenure::{AtMostOne, Election};
+use tenure::{AtMostOne, Election, SystemError};
 use tenure_core::nerio::{Checked, Inc, Member, Membership, Nerio, Service, Start, Who};
 use tenure_core::{ElectionName, NameError, NodeName};
 use tokio::sync::broadcast;
@@ -20,6 +22,7 @@ use crate::seal::{Keyring, Seal};
 use crate::sealed_transport::Line;
 use crate::state::Grantor;
 use crate::storage::{Records, Storage};
+use crate::supervision::{Supervisor, SupervisorAt, Watched, Work, WorkError};
 use crate::transport::{Transport, Udp, UdpError};
 
 /// A participant of a Nerio cluster. Clones are the same participant.
@@ -41,6 +44,7 @@ struct Shared {
     /// Whether later keys may accept unsealed datagrams.
     unsealed: bool,
     notices: Notices<Notice>,
+    watched: Option<Arc<Watched>>,
 }
 
 /// The settings with which a [`Node`] starts.
@@ -52,6 +56,7 @@ pub struct Builder {
     any_address: bool,
     keys: Option<Keys>,
     storage: Option<Storage>,
+    supervisor: Option<SupervisorAt>,
 }
 
 impl Node {
@@ -81,7 +86,15 @@ impl Node {
     /// # }
     /// ```
     pub fn builder(config: Checked, name: NodeName) -> Builder {
-        Builder { config, name, listen: None, any_address: false, keys: None, storage: None }
+        Builder {
+            config,
+            name,
+            listen: None,
+            any_address: false,
+            keys: None,
+            storage: None,
+            supervisor: None,
+        }
     }
 
     /// The election `name`. At most one leader exists at any instant, as long as clocks drift at
@@ -202,6 +215,31 @@ impl Node {
         &self.shared.driver
     }
 
+    /// Watches processes on this machine that ask for it at the socket `path`, until the returned
+    /// value is dropped: their end frees their elections at once. For members, since the grantors
+    /// believe no other node. A process asks by [`Builder::supervised_by`]. Users that may open the
+    /// socket can have the elections of their own processes freed.
+    pub fn supervise(&self, path: &Path) -> io::Result<Supervisor> {
+        let Shared { config, who, driver, .. } = &*self.shared;
+        let driver = Arc::downgrade(driver);
+        let report = move |who| driver.upgrade().is_some_and(|driver| driver.tell(Ask::Gone(who)));
+        let patience = config.drift.stretch(config.delta_max.max(config.verify_max));
+        let pause = config.retry_after(config.round_trip);
+        Supervisor::begin(path, who.name.clone(), patience, pause, Box::new(report))
+    }
+
+    /// Whether the [supervisor](Builder::supervised_by) watches this process now.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        self.shared.watched.as_ref().is_some_and(|watched| watched.is_watched())
+    }
+
+    /// Announces work that acts under the leaderships of this process in other processes, before it
+    /// begins. `None` without a [supervisor](Builder::supervised_by), which needs no word then.
+    pub fn work(&self) -> Result<Option<Work>, WorkError> {
+        self.shared.watched.as_ref().map(Watched::begins).transpose()
+    }
+
     pub(crate) fn tell(&self, ask: Ask) -> bool {
         self.shared.driver.tell(ask)
     }
@@ -253,6 +291,17 @@ impl Builder {
         self
     }
 
+    /// Has a member on this machine, which [supervises](Node::supervise), watch this process: if
+    /// the process ends without a word, its elections are free at once, not after its leases. The
+    /// member may come later.
+    ///
+    /// Work of the application in other processes, such as children, must end with this process or
+    /// be [announced](Node::work). Do not use this otherwise.
+    pub fn supervised_by(mut self, supervisor: SupervisorAt) -> Self {
+        self.supervisor = Some(supervisor);
+        self
+    }
+
     /// Starts the node on UDP. Blocks while a socket and a state directory are opened.
     pub fn start(self) -> Result<Node, StartError> {
         let address = self.address()?;
@@ -275,7 +324,7 @@ impl Builder {
         if !unsealed && self.keys.as_ref().is_some_and(Keys::accepts_unsealed) {
             return Err(UdpError::NotLoopback { address }.into());
         }
-        let Self { config, name, storage, keys, .. } = self;
+        let Self { config, name, storage, keys, supervisor, .. } = self;
         let (records, flushed, memory) = match &storage {
             Some(storage) => {
                 let cluster = config.cluster.clone();
@@ -297,7 +346,13 @@ impl Builder {
         let start = Start { inc, seed: seed()?, memory };
         let transport = Line::new(transport, seal);
         let who = Who { name: name.clone(), inc: start.inc };
-        let core = Nerio::new(config.clone(), name);
+        let watched = supervisor.map(|at| Watched::begin(at, who.clone())).transpose();
+        let watched = watched.map_err(|source| {
+            StartError::System(SystemError { doing: "preparing to be watched", source })
+        })?;
+        let supervisor = watched.as_ref().map(|watched| watched.supervisor().clone());
+        let core = Nerio::new(config.clone(), name).supervised_by(supervisor);
+        let of_driver = watched.clone();
         let (notices, said) = Notices::new();
         let settings = config.clone();
         let own = who.clone();
@@ -306,10 +361,10 @@ impl Builder {
         let kill_margin = config.kill_margin;
         let begin = move || {
             let wire = Wire::new(settings, &own.name, &start, transport, records, flushed, said);
-            (wire, core, start)
+            (wire.watched_as(of_driver), core, start)
         };
         let driver = spawn(begin, move || Timing { grace, kill_margin, resignation_max })?;
-        let shared = Shared { config, who, address, driver, keys, unsealed, notices };
+        let shared = Shared { config, who, address, driver, keys, unsealed, notices, watched };
         Ok(Node { shared: Arc::new(shared) })
     }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tenure_core::nerio::{Membership, Service, WeakLeader};
+use tenure_core::nerio::{Membership, Service, WeakLeader, Who};
 use tenure_core::{ElectionName, NodeName};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -15,8 +15,15 @@ use crate::verifications::Proof;
 
 /// A request of the node itself.
 pub(crate) enum Ask {
-    Verify { election: ElectionName, leader: SocketAddr, reply: mpsc::UnboundedSender<Proof> },
-    Place { member: NodeName, reply: oneshot::Sender<Option<SocketAddr>> },
+    Verify {
+        election: ElectionName,
+        leader: SocketAddr,
+        reply: mpsc::UnboundedSender<Proof>,
+    },
+    Place {
+        member: NodeName,
+        reply: oneshot::Sender<Option<SocketAddr>>,
+    },
     Counters(oneshot::Sender<Counters>),
     Service(oneshot::Sender<Option<Service>>),
     Membership(oneshot::Sender<Arc<Membership>>),
@@ -24,5 +31,10 @@ pub(crate) enum Ask {
     Disagreement(oneshot::Sender<Option<Notice>>),
     Keyring(oneshot::Sender<Option<Keyring>>),
     WeakLeaders(oneshot::Sender<watch::Receiver<Option<WeakLeader>>>),
-    Rekey { keys: Keys, done: oneshot::Sender<()> },
+    /// The process of this incarnation has ended, as this node has seen.
+    Gone(Who),
+    Rekey {
+        keys: Keys,
+        done: oneshot::Sender<()>,
+    },
 }

@@ -53,6 +53,22 @@ fn changing_members_violate_nothing() {
     assert!(lost > 0, "no directory lost");
 }
 
+/// Members watch processes in these worlds. Reports of their ends come late and twice, other
+/// members and strangers forge them, and leaders end with promises that outlast them.
+#[test]
+fn reported_ends_violate_nothing() {
+    let number = if cfg!(debug_assertions) { 20 } else { 100 };
+    let watches = |seed: &u64| Worlds::default().plan(*seed).own.watches;
+    let (mut buried, mut verified) = (0, 0);
+    for seed in (1..10_000).filter(watches).take(number) {
+        let found = suite::assert_none(&suite::worlds(Worlds::default(), seed, 1));
+        buried += found.counts.own.buried;
+        verified += found.counts.own.verified;
+    }
+    assert!(buried > number as u64 / 2, "{buried} grants ended by reports in {number} worlds");
+    assert!(verified > number as u64, "{verified} promises in {number} worlds");
+}
+
 /// The members of these worlds replace lost directories by themselves, unless an operator is
 /// faster. `TESTS_LONG` plays more, enough of them to count replacements.
 #[test]

@@ -5,6 +5,8 @@ use std::fmt;
 use rustix::process::WaitStatus;
 use serde::{Deserialize, Serialize};
 
+use crate::last_word::LastWord;
+
 /// From the supervisor to its guard.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Order {
@@ -13,6 +15,8 @@ pub(crate) enum Order {
     Look,
     /// End the command now, gracefully.
     Stop,
+    /// Say this when no process of the command is left. Sent before the guard starts, if at all.
+    LastWord(LastWord),
 }
 
 /// From a guard to its supervisor; from a launcher to its guard only [`Report::Failed`].

@@ -17,11 +17,12 @@ use rustix::process::{
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 use tenure::clock::{self, Alarm};
+use tenure::driver::SharedTime;
 use tenure_core::Time;
 
-use crate::deadline::Deadline;
 use crate::descend;
 use crate::frame::{Ended, Failure, Order, Report, Why};
+use crate::last_word::LastWord;
 use crate::launcher::{self, Launch};
 use crate::link::{Link, Reception};
 use crate::roles::GUARD;
@@ -63,9 +64,10 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let Ok((Order::Look, [stdin, deadline])) = link.receive_with() else {
         return refuse(GUARD);
     };
-    let deadline = Deadline::from(deadline);
+    let deadline = SharedTime::from(deadline);
     let Some(until) = deadline.newest() else { return refuse(GUARD) };
-    match Guard::launch(task, &link, deadline, until, &stdin) {
+    let mut last_word = None;
+    let code = match Guard::launch(task, &link, deadline, until, &stdin, &mut last_word) {
         Ok(guard) => {
             // The command has a copy of standard input. A writer notices that the command has
             // closed its copy only when this copy is closed, too.
@@ -78,7 +80,9 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
             link.send(&Report::AllGone(why)).ok();
             ExitCode::FAILURE
         }
-    }
+    };
+    last_word.iter().for_each(LastWord::say);
+    code
 }
 
 /// Refuses a hidden subcommand that a user started by hand.
@@ -89,10 +93,11 @@ pub(crate) fn refuse(role: &str) -> ExitCode {
 }
 
 /// Reads all available orders; true if the command must not be started any more.
-fn is_over(link: &Link) -> bool {
+fn is_over(link: &Link, last_word: &mut Option<LastWord>) -> bool {
     loop {
         match link.receive() {
             Ok(Reception::Frame(Order::Look)) => {}
+            Ok(Reception::Frame(Order::LastWord(word))) => *last_word = Some(word),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
             Ok(Reception::Frame(Order::Stop) | Reception::End) | Err(_) => return true,
@@ -102,7 +107,7 @@ fn is_over(link: &Link) -> bool {
 
 struct Guard<'a> {
     link: &'a Link,
-    deadline: Deadline,
+    deadline: SharedTime,
     listening: bool,
     /// `None` once the outcome of the launch is known.
     launch: Option<Link>,
@@ -121,9 +126,10 @@ impl<'a> Guard<'a> {
     fn launch(
         task: Task,
         link: &'a Link,
-        deadline: Deadline,
+        deadline: SharedTime,
         until: Time,
         stdin: &OwnedFd,
+        last_word: &mut Option<LastWord>,
     ) -> Result<Self, Failure> {
         let step = |doing: &'static str| move |error: io::Error| Failure::setup(doing, &error);
         rustix::thread::set_name(c"tenure-guard").ok();
@@ -139,7 +145,7 @@ impl<'a> Guard<'a> {
         launcher::go(&ours, stdin.as_fd()).map_err(step("handing on standard input"))?;
 
         // This process may have come to run long after it was spawned.
-        if signals.ask_to_stop() || is_over(link) {
+        if signals.ask_to_stop() || is_over(link, last_word) {
             return Err(Failure::Stopped);
         }
         let until = deadline.newest().unwrap_or(until);
@@ -236,7 +242,7 @@ impl<'a> Guard<'a> {
                 return;
             }
             match self.link.receive() {
-                Ok(Reception::Frame(Order::Look)) => {}
+                Ok(Reception::Frame(Order::Look | Order::LastWord(_))) => {}
                 Ok(Reception::Frame(Order::Stop)) => self.timeline.end(Why::Stopped),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -74,7 +74,6 @@
 //! and [`Supervised::start`] does the rest.
 
 mod begin;
-mod deadline;
 mod descend;
 mod error;
 #[cfg(test)]
@@ -82,6 +81,7 @@ mod eventually;
 mod frame;
 mod guard;
 mod guards;
+mod last_word;
 mod launcher;
 mod link;
 mod others;
@@ -97,6 +97,7 @@ mod until_file;
 pub use error::SuperviseError;
 pub use frame::{Ended, Why};
 pub use guards::reap_orphans;
+pub use last_word::LastWord;
 pub use plan::{Output, Plan, resolve};
 pub use reenter::reenter;
 pub use signals::{ending_signals, ignore_ctrl_z, take_signals};

@@ -14,6 +14,7 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 use tenure_core::{ElectionName, Fence, NodeName};
 
 use crate::error::SuperviseError;
+use crate::last_word::LastWord;
 use crate::link::Link;
 use crate::roles::{GUARD, MYSELF};
 use crate::{descend, launcher};
@@ -54,6 +55,8 @@ pub struct Plan {
     /// The guard sends SIGKILL at least this long before the end of the lease. Must cover the time
     /// that the machine may take to let the guard run and to tear the processes down.
     pub kill_margin: Duration,
+    /// The word of the guard to another process when no process of the command is left.
+    pub last_word: Option<LastWord>,
 }
 
 /// Standard output and standard error of a command, for example the writing ends of two pipes.

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use rustix::process::{Pid, getpid, set_child_subreaper};
 use tenure::clock::{self, Alarm};
-use tenure::driver::Watched;
+use tenure::driver::{SharedTime, Watched};
 use tenure_core::Time;
 
 use crate::begin::{Beginning, GuardStart, begin};
-use crate::deadline::Deadline;
 use crate::descend;
 use crate::error::SuperviseError;
 use crate::frame::{Ended, Failure, Order, Report, Why};
@@ -84,7 +83,7 @@ const STOP_SLACK: Duration = Duration::from_secs(5);
 pub struct Supervised {
     link: Watched<Link>,
     alarm: Watched<Alarm>,
-    deadline: Deadline,
+    deadline: SharedTime,
     program: PathBuf,
     grace: Duration,
     kill_margin: Duration,
@@ -146,12 +145,16 @@ impl Supervised {
             .map_err(|error| SuperviseError::setup("becoming a subreaper", error))?;
         let file = (until != Time::MAX).then(|| path::absolute(&plan.until_file)).transpose();
         let file = file.map_err(step("finding out the current folder"))?;
-        let deadline = Deadline::create(until).map_err(step("sharing the deadline"))?;
+        let deadline = SharedTime::create(until).map_err(step("sharing the deadline"))?;
         let alarm = Alarm::new().and_then(Watched::new).map_err(step("creating a timer"))?;
         let (ours, theirs) = Link::pair().map_err(step("creating a socket"))?;
         let input = input().map_err(step("opening /dev/null"))?;
         ours.send_with(&Order::Look, &[input.as_fd(), deadline.as_fd()])
             .map_err(step("handing on standard input"))?;
+        if let Some(word) = &plan.last_word {
+            let word = Order::LastWord(word.clone());
+            ours.send(&word).map_err(step("handing on the last word"))?;
+        }
         let link = Watched::new(ours).map_err(step("watching a socket"))?;
         let guard = plan.guard(theirs, file.as_deref()).map_err(step("handing on its output"))?;
         let beginning = begin(guard, file, until).map_err(step("starting a thread"))?;

@@ -53,6 +53,7 @@ mod request;
 mod resignation;
 mod safety;
 pub mod settings;
+mod shared_time;
 pub mod state;
 mod watched;
 

@@ -1,6 +1,7 @@
 //! A participant in elections, started with the checked settings of a command.
 
 use std::fmt::Debug;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tenure::{
@@ -219,8 +220,23 @@ pub trait Participant {
         None
     }
 
+    /// Announces a CMD to the process that watches this one, before CMD starts; `None` if no
+    /// process does.
+    fn work(&self) -> Result<Option<AnnouncedWork>, Failure> {
+        Ok(None)
+    }
+
     /// Resigns from all leaderships, and waits a moment for the release.
     fn close(self: Box<Self>) -> Later<'static, ()>;
+}
+
+/// A CMD of which another process knows that watches this one.
+pub struct AnnouncedWork {
+    /// Unix socket to which the guard sends `packet` when no process of CMD is left.
+    pub socket: PathBuf,
+    pub packet: Vec<u8>,
+    /// Says the same for this process, if it lives.
+    pub over: Box<dyn FnOnce()>,
 }
 
 #[must_use]

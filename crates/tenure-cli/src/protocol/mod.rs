@@ -48,7 +48,8 @@ use tenure_core::{ElectionName, NodeName};
 
 pub(crate) use self::backend::Class;
 pub use self::backend::{
-    AnyElection, AskMode, AskedElection, Backend, Participant, Rank, StartedParticipant, refused,
+    AnnouncedWork, AnyElection, AskMode, AskedElection, Backend, Participant, Rank,
+    StartedParticipant, refused,
 };
 pub use self::later::{Later, at_once};
 pub use self::layers::{Layers, Realms};

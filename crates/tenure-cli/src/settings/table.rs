@@ -62,6 +62,10 @@ crate::settings! {
         Follows("in $XDG_RUNTIME_DIR/tenure, or /tmp/tenure-UID"), NETWORK,
         parse::path, path,
         "The Unix socket on which a runner or a node accepts commands";
+    SUPERVISE: PathBuf = "supervise" "SOCKET" Text, Everywhere, Nothing, NETWORK,
+        parse::path, path,
+        "Watch the processes on this machine that ask for it at this Unix socket: if one ends \
+         without a word, its elections are free at once";
     NAME: NodeName = "name" "NAME" Text, Everywhere, Nothing, GENERAL,
         parse::node, plain,
         "The name of this node in the members list";

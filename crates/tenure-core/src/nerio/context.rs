@@ -6,10 +6,12 @@ use core::time::Duration;
 use super::candidate::LeaderSilence;
 use super::config::Checked;
 use super::epoch::{Confirmation, Membership};
+use super::gone::Supervisor;
 use super::identity::{Inc, Who};
 use super::quorum_trips::QuorumTrips;
 use super::ring::Ring;
 use super::round_trips::RoundTrips;
+use super::words::{Out, send};
 use crate::draw::Draw;
 use crate::name::NodeName;
 use crate::time::Time;
@@ -33,6 +35,8 @@ pub(super) struct Context {
     pub(super) silence: LeaderSilence,
     /// Neighbours on the ring of section 9; `None` without that setting, and before the start.
     pub(super) ring: Option<Ring>,
+    /// The member that watches this process.
+    pub(super) supervisor: Option<NodeName>,
 }
 
 impl Context {
@@ -54,6 +58,14 @@ impl Context {
             quorum_trips: QuorumTrips::default(),
             silence,
             ring: None,
+            supervisor: None,
+        }
+    }
+
+    /// Names the supervisor to `member`, ahead of a request (supervised release 4).
+    pub(super) fn name_supervisor(&self, member: usize, out: &mut Out) {
+        if let Some(name) = self.supervisor.clone() {
+            send(out, self.membership.to(member), Supervisor { name });
         }
     }
 

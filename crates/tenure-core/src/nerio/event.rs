@@ -103,9 +103,14 @@ pub enum OwnEvent {
     Granted {
         to: Who,
     },
-    /// The holder gave up this grantor's grant.
+    /// The holder gave up this grantor's grant, or its process has ended.
     Freed {
         by: Who,
+    },
+    /// The member that watches this incarnation reports the end of its process.
+    Gone {
+        who: Who,
+        by: NodeName,
     },
     Serving,
     /// This grantor was started with a larger `delta_max`, and gives the longer leases only from
@@ -406,6 +411,7 @@ impl fmt::Display for OwnEvent {
             }
             Self::Granted { to } => write!(f, "granted to {to}"),
             Self::Freed { by } => write!(f, "freed by {by}"),
+            Self::Gone { who, by } => write!(f, "{by} has seen the end of the process of {who}"),
             Self::Serving => f.write_str("serving"),
             Self::RaiseWaits { before, delta_max, until } => {
                 write!(f, "gives no lease longer than {before:?} until {until}, then {delta_max:?}")

@@ -32,6 +32,10 @@ pub enum Ignored {
     OtherEpoch,
     /// Answer from a memory other than that of the member's seat.
     OtherMemory,
+    /// Request of an incarnation whose process has ended.
+    Gone,
+    /// Report that a process has ended, by a member that does not watch that process.
+    NotTheSupervisor,
     /// Message about the next epoch. The grantor has no vote, or the ballot is far above all
     /// others.
     NoVote,
@@ -58,6 +62,8 @@ impl Ignored {
             Self::Command => "command",
             Self::OtherEpoch => "epoch",
             Self::OtherMemory => "other_memory",
+            Self::Gone => "gone",
+            Self::NotTheSupervisor => "not_the_supervisor",
             Self::NoVote => "no_vote",
             Self::NoRing => "no_ring",
         }

@@ -300,7 +300,10 @@ impl Durable {
                     None => next.roster.push((name.clone(), *entry)),
                 }
             }),
-            Record::Grant(_) | Record::Forget(_) | Record::Table { .. } => return None,
+            Record::Grant(_)
+            | Record::Promise { .. }
+            | Record::Forget(_)
+            | Record::Table { .. } => return None,
         }
         Some(next)
     }
@@ -419,7 +422,8 @@ impl Remembered {
             | Record::Vote { .. }
             | Record::Settled { .. }
             | Record::Reserve { .. }
-            | Record::Roster(_) => {}
+            | Record::Roster(_)
+            | Record::Promise { .. } => {}
         }
     }
 

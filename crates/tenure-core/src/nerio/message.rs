@@ -11,6 +11,7 @@ use super::epoch::{
     Accept, Accepted, Admission, Admit, Change, Changed, Current, Decided, DocumentPart,
     DocumentRead, EpochId, Prepare, Promise, Ready, ReadyRead, Rests, RestsRead, Where,
 };
+use super::gone::{Gone, Supervisor};
 use super::identity::Who;
 use super::inventory::{Candidates, CandidatesHere, Elections, ElectionsHere};
 use super::order::{Order, Ordered, StepDown};
@@ -84,6 +85,10 @@ pub enum ToGrantor {
     Admit(Admit),
     /// Member or observer to grantor: do you live (section 9)?
     Ping(Ping),
+    /// Candidate to grantor: this member watches my process.
+    Supervisor(Supervisor),
+    /// Watching member to grantor: that process has ended.
+    Gone(Gone),
 }
 
 /// A message for a candidate.
@@ -151,7 +156,7 @@ macro_rules! carried {
 
 carried! {
     Grantor(ToGrantor): Request Release Leaving Query List Elections Candidates Order FenceRead
-        Where DocumentRead Prepare Accept RestsRead Decided ReadyRead Change Admit
+        Where DocumentRead Prepare Accept RestsRead Decided ReadyRead Change Admit Supervisor Gone
         Ping;
     Candidate(ToCandidate): Granted Refused Released StepDown Verify;
     Asker(ToAsker): Remainder State FenceSeen Listed ElectionsHere CandidatesHere Ordered
@@ -215,7 +220,9 @@ impl ToGrantor {
             | Self::Accept(_)
             | Self::RestsRead(_)
             | Self::Decided(_)
-            | Self::ReadyRead(_) => Time::ZERO,
+            | Self::ReadyRead(_)
+            | Self::Supervisor(_)
+            | Self::Gone(_) => Time::ZERO,
         }
     }
 }
@@ -263,6 +270,8 @@ impl fmt::Display for ToGrantor {
             Self::Change(m) => write!(f, "{m}"),
             Self::Admit(m) => write!(f, "{m}"),
             Self::Ping(m) => write!(f, "{m}"),
+            Self::Supervisor(m) => write!(f, "{m}"),
+            Self::Gone(m) => write!(f, "{m}"),
         }
     }
 }

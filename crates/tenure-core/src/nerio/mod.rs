@@ -133,6 +133,8 @@
 //! | [`Change`], [`Changed`] | operator, grantor | 10.6 | the change of one member, and its state |
 //! | [`Admit`], [`Admission`] | grantor without memory, member | | its memory, and why it is not let in |
 //! | [`Ping`], [`Pong`] | member on a ring, or observer; member | 9 | alive, and its weak leader |
+//! | [`Supervisor`] | watched candidate, grantor | | the member that watches its process |
+//! | [`Gone`] | watching member, grantor | | the incarnation whose process has ended |
 //!
 //! A message has the type of its recipient: [`ToGrantor`], [`ToCandidate`], or [`ToAsker`] for the
 //! answer to a question. [`wire`] has the format.
@@ -170,8 +172,8 @@
 //! them, to see that a test notices.
 //!
 //! - **I1** A grantor gives a lease to one incarnation at a time: `A` changes only when `C ≥ F`.
-//! - **I2** `F` goes back only by a valid release: by the holder's incarnation, with a Start ≥
-//!   `gs`.
+//! - **I2** `F` goes back only by a valid release, by the holder's incarnation and with a Start ≥
+//!   `gs`; or by the report that the holder's process has ended, of the member that watches it.
 //! - **I3** Samples of a grantor's clock strictly increase, over restarts too (boot, clock,
 //!   counter); the sample of the free test is `T_q`.
 //! - **I4** `gs` grows with each grant to one holder; no Start at or below a released one is
@@ -261,6 +263,11 @@
 //! - *Lost directories*: if its [settings](Config::replace) say so, a member begins by itself the
 //!   change that replaces a member with a lost directory, once a quorum has heard nothing of the
 //!   lost memory. Safety rests on the wedge alone: the replaced memory may be alive.
+//! - *Supervised release*: a candidate that a member on its machine watches names that member
+//!   ahead of each request ([`Supervisor`]). The report of that member alone that the process has
+//!   ended ([`Gone`]) ends the grants of this incarnation at once. The reporter waits for the
+//!   promises of verifications, which the candidate writes down before it answers
+//!   ([`Record::Promise`]).
 //!
 //! # Not built yet
 //!
@@ -269,7 +276,6 @@
 //! | 4, bounded skew | step 6.1 and `E`: both go through [`Drift`], the one place of `1 ± ρ` |
 //! | 10.1, δ by a measured d | [`Config::lease_needed`], with the d that spaces repetitions |
 //! | clock breach | every ok carries `T_q`: compared by the candidate, a reason to refuse |
-//! | supervised release | kind 13 of [`wire`]; a grant ended by another than its holder |
 //!
 //! # Example
 //!
@@ -345,6 +351,7 @@ pub mod config;
 mod context;
 pub mod epoch;
 mod event;
+mod gone;
 mod grantor;
 mod identity;
 mod ignored;
@@ -382,6 +389,7 @@ pub use epoch::{
     SurvivorsError, Unready, Where,
 };
 pub use event::{Event, Ignored, OwnEvent, Question};
+pub use gone::{Gone, Supervisor};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};
 pub use inventory::{
     CandidateHere, Candidates, CandidatesHere, ElectionHere, Elections, ElectionsHere, HolderHere,

@@ -81,6 +81,13 @@ impl Nerio {
         }
     }
 
+    /// This node, before its start, with a member that watches its process (supervised release).
+    #[must_use]
+    pub fn supervised_by(mut self, supervisor: Option<NodeName>) -> Self {
+        self.context.supervisor = supervisor;
+        self
+    }
+
     /// This incarnation of this node.
     #[must_use]
     pub fn who(&self) -> &Who {

@@ -94,6 +94,7 @@ impl Candidate {
             } else {
                 campaign.answers.reach.silence.asked(member, now);
             }
+            context.name_supervisor(member, out);
             send(out, context.membership.to(member), request.clone());
         }
         campaign.next_at = match (leading, &campaign.transfer) {

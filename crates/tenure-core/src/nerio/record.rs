@@ -66,6 +66,9 @@ pub enum Record {
     /// After such a wait, the first grant shows that the wait is over. The grantor must not write a
     /// grant earlier: until one is written, every start waits again.
     Grant(Box<GrantRecord>),
+    /// Must survive the process only, for the supervisor of that process: a verification promises
+    /// that this node leads until this instant. The latest of all such instants counts.
+    Promise { until: Time },
     /// The election is forgotten: its slot may hold another election.
     Forget(ElectionName),
     /// Must survive the process only: the grants so far are void, and those that follow are made in
@@ -159,6 +162,7 @@ impl fmt::Display for Record {
                 grant.stamp,
                 grant.fence_seen
             ),
+            Self::Promise { until } => write!(f, "promise until {until}"),
             Self::Forget(election) => write!(f, "forget {election}"),
             Self::Table { epoch, until } => {
                 write!(f, "table of epoch {}, earlier leases until {until}", epoch.number)

@@ -10,8 +10,7 @@
 //! nothing about its epoch. Datagrams for a member have its [number](super::Membership::number) in
 //! `to`, and no other node handles them. Otherwise, where a name leads to the address of another
 //! member, that member would take a release for its own and end a grant. Other datagrams have 0 in
-//! `to`. A reader skips and counts messages of an unknown kind, so that kinds can be added: 13
-//! (gone) is kept for supervised release.
+//! `to`. A reader skips and counts messages of an unknown kind, so that kinds can be added.
 //!
 //! Any sender can ask in any name, so questions must not be much shorter than their answers. The
 //! datagram must have [`QUESTION_BYTES`] for each verification, query, fence read, question for a
@@ -333,6 +332,7 @@ kinds! {
     12 => Asker(ToAsker::FenceSeen),
     PING => Grantor(ToGrantor::Ping),
     15 => Asker(ToAsker::Pong),
+    13 => Grantor(ToGrantor::Gone),
     16 => Grantor(ToGrantor::Leaving),
     ELECTIONS => Grantor(ToGrantor::Elections),
     18 => Asker(ToAsker::ElectionsHere),
@@ -358,6 +358,7 @@ kinds! {
     39 => Asker(ToAsker::Changed),
     ADMIT => Grantor(ToGrantor::Admit),
     41 => Asker(ToAsker::Admission),
+    42 => Grantor(ToGrantor::Supervisor),
 }
 
 #[cfg(test)]
@@ -376,6 +377,7 @@ mod tests {
     };
     use super::super::config::Config;
     use super::super::epoch::{Current, DocumentPart, DocumentRead, Where};
+    use super::super::gone::{Gone, Supervisor};
     use super::super::grantor::inventory::{CANDIDATES_BYTES, ELECTIONS_BYTES};
     use super::super::grantor::listing::PAGE_BYTES;
     use super::super::identity::{Boot, Instance, Mark, Stamp};
@@ -588,6 +590,8 @@ mod tests {
             }),
             Message::from(Listed { start, service, names, more: true }),
             Message::from(fence_seen()),
+            Message::from(Gone { who: who() }),
+            Message::from(Supervisor { name: who().name }),
             elections_here(),
             candidates_here(),
             step_down(),

@@ -8,10 +8,11 @@ use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
     Boot, CandidateHere, Candidates, CandidatesHere, Checked, Command, Config, Current, Detector,
     Document, DocumentPart, DocumentRead, ElectionHere, Elections, ElectionsHere, Entry, EpochId,
-    Extra, FenceRead, FenceSeen, Granted, Holder, HolderHere, Inc, Instance, Kept, Leaving, Limits,
-    List, Listed, Member, Memory, Message, Nerio, Order, Ordered, Passed, Query, Quorums, Raising,
-    Recipient, Refusal, Refused, Release, Released, Remainder, Request, RingConfig, Roster, Sender,
-    Service, Stamp, Start, State, StepDown, To, Verify, Where, Which, Who,
+    Extra, FenceRead, FenceSeen, Gone, Granted, Holder, HolderHere, Inc, Instance, Kept, Leaving,
+    Limits, List, Listed, Member, Memory, Message, Nerio, Order, Ordered, Passed, Query, Quorums,
+    Raising, Recipient, Refusal, Refused, Release, Released, Remainder, Request, RingConfig,
+    Roster, Sender, Service, Stamp, Start, State, StepDown, Supervisor, To, Verify, Where, Which,
+    Who,
 };
 use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
 
@@ -505,7 +506,11 @@ fn anything(rng: &mut Rng) -> Message {
             let (service, more) = (service(rng), flag(rng));
             Message::from(Listed { start, service, names: vec![election; 3], more })
         }
-        16 => Message::from(Leaving { election, start, held: span(rng) }),
+        16 => match rng.within(0..3) {
+            0 => Message::from(Leaving { election, start, held: span(rng) }),
+            1 => Message::from(Supervisor { name: any_name(rng) }),
+            _ => Message::from(Gone { who: any_who(rng) }),
+        },
         17 => Message::from(Elections {
             start,
             which: which(rng),

@@ -1,6 +1,7 @@
 //! Three grantors on loopback, each a process with a state directory on disk.
 
 use std::net::{SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -111,6 +112,16 @@ impl Cluster {
     /// Starts a process of a node that only campaigns.
     pub(crate) fn candidate(&self, name: &str) -> Result<Process> {
         self.process(&["candidate", name])
+    }
+
+    /// Starts a process that only campaigns, and is watched by grantor a at this socket.
+    pub(crate) fn watched(&self, name: &str, socket: &Path) -> Result<Process> {
+        self.process(&["watched", name, &format!("a={}", socket.display())])
+    }
+
+    /// A path beside the state directories.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
     }
 
     fn process(&self, role: &[&str]) -> Result<Process> {

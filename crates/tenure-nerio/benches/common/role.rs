@@ -4,6 +4,7 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use tenure::{AtMostOne, Leadership};
+use tenure_nerio::supervision::Supervisor;
 use tenure_nerio::{Node, Opening, Storage};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -25,10 +26,14 @@ pub(crate) fn play(role: &[String], heap: fn() -> usize) -> Result<()> {
         [kind, name, settings @ ..] if kind == "candidate" => {
             Settings::from_words(settings)?.node(name, false)?.start()?
         }
+        [kind, name, supervisor, settings @ ..] if kind == "watched" => {
+            let builder = Settings::from_words(settings)?.node(name, false)?;
+            builder.supervised_by(supervisor.parse()?).start()?
+        }
         _ => return Err(format!("no such role: {role:?}").into()),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let mut player = Player { node, runtime, held: Vec::new(), heap };
+    let mut player = Player { node, runtime, held: Vec::new(), supervisor: None, heap };
     answer("ready")?;
     for line in std::io::stdin().lock().lines() {
         answer(&player.obey(&line?)?)?;
@@ -40,6 +45,7 @@ struct Player {
     node: Node,
     runtime: Runtime,
     held: Vec<Leadership<AtMostOne>>,
+    supervisor: Option<Supervisor>,
     heap: fn() -> usize,
 }
 
@@ -48,6 +54,11 @@ impl Player {
         let mut words = order.split_whitespace();
         match (words.next(), words.next()) {
             (Some("hold"), Some(count)) => self.hold(count.parse()?),
+            (Some("supervise"), Some(path)) => {
+                self.supervisor = Some(self.node.supervise(path.as_ref())?);
+                Ok("supervising".to_owned())
+            }
+            (Some("watched"), None) => Ok(self.node.is_watched().to_string()),
             (Some("until"), None) => {
                 let until = self.held.iter().filter_map(|leadership| leadership.until()).min();
                 Ok(until.ok_or("nothing is held")?.as_nanos().to_string())

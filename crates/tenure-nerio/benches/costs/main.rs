@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod floor;
+mod gone;
 mod keys;
 mod latency;
 mod load;
@@ -22,12 +23,13 @@ use parts::Part;
 use tenure_nerio::Node;
 
 /// Measurements that can run alone.
-const PARTS: [(&str, Part<Box<dyn std::error::Error>>); 6] = [
+const PARTS: [(&str, Part<Box<dyn std::error::Error>>); 7] = [
     ("campaign", latency::campaign),
     ("handover", latency::handover),
     ("keys", keys::measure),
     ("question", question::measure),
     ("loss", loss::measure),
+    ("gone", gone::measure),
     ("load", load::measure),
 ];
 

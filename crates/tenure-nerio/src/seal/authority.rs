@@ -45,6 +45,7 @@ impl Authority {
             Message::Grantor(
                 ToGrantor::Where(_) | ToGrantor::DocumentRead(_) | ToGrantor::Ping(_),
             ) => asks,
+            Message::Grantor(ToGrantor::Supervisor(_)) => grant.rights.allow(Right::Contend),
             Message::Grantor(ToGrantor::Change(_)) => grant.rights.allow(Right::Members),
             Message::Grantor(
                 ToGrantor::FenceRead(_)
@@ -53,7 +54,8 @@ impl Authority {
                 | ToGrantor::RestsRead(_)
                 | ToGrantor::Decided(_)
                 | ToGrantor::ReadyRead(_)
-                | ToGrantor::Admit(_),
+                | ToGrantor::Admit(_)
+                | ToGrantor::Gone(_),
             )
             | Message::Candidate(
                 ToCandidate::Granted(_)

@@ -210,6 +210,8 @@ impl StateDir {
             Record::Grant(grant) => self.table.grant(directory, grant),
             Record::Forget(election) => self.table.forget(directory, election),
             Record::Table { epoch, until } => self.table.enter(directory, *epoch, *until),
+            // The driver writes promises to a page of their own.
+            Record::Promise { .. } => Ok(()),
             Record::Identity { .. }
             | Record::Entered { .. }
             | Record::Vote { .. }

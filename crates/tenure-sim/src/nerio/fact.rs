@@ -117,6 +117,8 @@ pub enum Own<'a> {
     },
     /// A release arrives at a grantor.
     GivesUp { grantor: usize, from: &'a Sender, release: &'a Release },
+    /// A report that a process has ended arrives at a grantor, true or forged.
+    Reported { grantor: usize, who: &'a Who },
     /// A grantor is about to write a grant.
     Granted {
         grantor: usize,
@@ -125,11 +127,11 @@ pub enum Own<'a> {
         /// End of the grant.
         finish: u64,
     },
-    /// A grantor frees its grant after a release.
+    /// A grantor frees its grant after a release, or a report.
     Freed {
         grantor: usize,
         election: usize,
-        /// The sender of the release.
+        /// The sender of the release, or the process that has ended.
         by: &'a Who,
     },
     /// A verification promises that a leader leads until `until`.

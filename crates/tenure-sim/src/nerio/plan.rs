@@ -8,7 +8,7 @@ use tenure_core::nerio::{Checked, Config, Member, MemberSet, Membership, Quorums
 
 use super::focus::Focus;
 pub use super::node::NodePlan;
-use super::{changes, lists};
+use super::{changes, lists, watch};
 use crate::rng::Rng;
 pub(super) use crate::scenario::plan::known;
 use crate::scenario::plan::{LEFTOVER, MS, elections, nanos, rate, repeatedly};
@@ -34,6 +34,8 @@ pub struct Settings {
     pub strange_copy: bool,
     /// Whether candidates and observers have other lists than the members.
     pub lists: bool,
+    /// Whether members watch the processes of other nodes.
+    pub watches: bool,
 }
 
 /// Bounds of the draws of a world.
@@ -96,6 +98,10 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     }
     let reluctance = focus.reluctance(&mut rng);
     let wire = rng.once_in(32);
+    let watches = !calm && watch::watches(focus, seed);
+    if watches {
+        conditions.forges = watch::REPORTS;
+    }
     let lists = !calm && lists::differ(focus, &mut nodes, &mut conditions);
     let changes = changes::prepare(focus, &mut nodes, &mut conditions);
     conditions.end += changes;
@@ -108,7 +114,7 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
         reluctance,
         calm,
         bounded,
-        own: Settings { wire, focus, raises, strange_copy, lists },
+        own: Settings { wire, focus, raises, strange_copy, lists, watches },
     }
 }
 

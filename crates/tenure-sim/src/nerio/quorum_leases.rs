@@ -9,6 +9,7 @@ use tenure_core::{NodeName, Time};
 use super::epochs::Epochs;
 use super::fact::Own;
 use super::installed::Installations;
+use super::watch::Watch;
 use crate::scenario::{History, Leadership};
 
 /// A written grant.
@@ -70,6 +71,8 @@ pub struct QuorumLeases {
     pub founders: BTreeSet<(NodeName, Instance)>,
     /// The epochs; `None` in worlds whose members never change.
     pub epochs: Option<Box<Epochs>>,
+    /// The ends of processes that members watch; `None` in worlds without that.
+    pub watch: Option<Box<Watch>>,
 }
 
 impl QuorumLeases {

@@ -55,6 +55,7 @@ pub(crate) fn main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
         until_file: folder.join("until"),
         grace,
         kill_margin,
+        last_word: None,
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let said = match plan.and_then(|plan| runtime.block_on(play(&plan, until, &control, heard))) {

@@ -49,9 +49,18 @@ struct Entry<C: SafetyClass> {
 pub struct Campaigns<C: SafetyClass> {
     campaigns: HashMap<ElectionName, Entry<C>>,
     leaving: HashMap<ElectionName, Vec<Entry<C>>>,
+    /// The only process in which handles may lead; `None` if forked copies may, while the lease
+    /// lasts.
+    process: Option<u32>,
 }
 
 impl<C: SafetyClass> Campaigns<C> {
+    /// Lets the handles of later leaderships lead in this process alone. A child that it forks then
+    /// reads "not leader": the end of this process may end its leases at once.
+    pub fn lead_in_this_process_alone(&mut self) {
+        self.process = Some(std::process::id());
+    }
+
     /// Opens a campaign; true if the core must campaign. Refuses it if the election has one
     /// already.
     #[must_use]
@@ -167,7 +176,7 @@ impl<C: SafetyClass> Campaigns<C> {
         campaign.name = Some(elected.id.clone());
         let progress = campaign.progress.subscribe();
         let signals = campaign.signals.clone();
-        let won = Victory { elected, cell, progress, signals };
+        let won = Victory { elected, cell, process: self.process, progress, signals };
         (!reply.won(won)).then_some(Resign)
     }
 
@@ -359,7 +368,7 @@ impl<C: SafetyClass> Drop for Entry<C> {
 
 impl<C: SafetyClass> Default for Campaigns<C> {
     fn default() -> Self {
-        Self { campaigns: HashMap::new(), leaving: HashMap::new() }
+        Self { campaigns: HashMap::new(), leaving: HashMap::new(), process: None }
     }
 }
 

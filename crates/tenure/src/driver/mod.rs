@@ -57,6 +57,7 @@ pub use crate::request::{
     CampaignId, CampaignReply, DriverHandle, Elected, ObserveReply, Request, Timing, TransferReply,
 };
 use crate::safety::SafetyClass;
+pub use crate::shared_time::SharedTime;
 pub use crate::watched::Watched;
 
 /// The handle of the election `name`.

@@ -1,9 +1,11 @@
 //! `tenure node`: a member that grants leases.
 
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tenure_nerio::supervision::Supervisor;
 use tenure_nerio::{Node, Notice};
 
 use crate::commands::signals::Signals;
@@ -24,12 +26,14 @@ pub(in crate::commands) async fn run(
     context: Context,
 ) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
-    let NodeSettings { cluster, seat } = settings;
+    let NodeSettings { cluster, seat, supervise } = settings;
     let control = Server::bind(&seat.control).await;
     let mut control = control.map_err(|failure| context.origins.explain(failure, &["control"]))?;
     let builder = Node::builder(cluster.config.clone(), seat.name.clone());
     let builder = builder.grantor(seat.storage.of_library());
     let (node, key_file) = start(builder, &cluster, &context.origins)?;
+    let supervisor = supervise.map(|path| watch_processes(&node, &path)).transpose();
+    let _supervisor = supervisor.map_err(|why| context.origins.explain(why, &["supervise"]))?;
     let notices = node.notices();
     let out = out()?;
     say(&out, &context, &format!("node {} on {}", node.name(), node.address()), || {
@@ -67,6 +71,15 @@ pub(in crate::commands) async fn run(
     manager.stopping(ENDS_WITHIN);
     tokio::join!(node.close(), control.close(), manager.told_all());
     Ok(Exit::Signal(signal))
+}
+
+fn watch_processes(node: &Node, path: &Path) -> Result<Supervisor, Failure> {
+    node.supervise(path).map_err(|error| {
+        let what = format!("the socket {} cannot be served: {error}", path.display());
+        let fix = "name a path in a directory of this user, where no other process serves; it has \
+                   at most 107 bytes";
+        Failure::new(Exit::System, what, fix)
+    })
 }
 
 /// Standard output of a node, which never waits for its reader.

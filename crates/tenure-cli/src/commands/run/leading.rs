@@ -12,7 +12,7 @@ use super::orders::Order;
 use super::output::Output;
 use super::runner::Runner;
 use super::stepping_down::{End, give_up, tell};
-use super::{reasons, restarting};
+use super::{announced, reasons, restarting};
 use crate::control::{self, Answer, Call, Request};
 use crate::exit::{Exit, exit_of_start};
 use crate::failure::Failure;
@@ -166,6 +166,7 @@ async fn once<K: Class>(
             Some(output)
         }
     };
+    let work = announced::begins(runner, &mut plan)?;
     let until = leadership.until();
     let started = Supervised::start(&plan, until);
     // The plan holds CMD's ends of the pipes.
@@ -174,6 +175,7 @@ async fn once<K: Class>(
         Ok(mut command) => watch(runner, leadership, &mut command, until).await,
         Err(error) => (Course::default(), Err(error)),
     };
+    announced::ends(work, &came.1);
     if let Some(output) = output {
         output.rest().await;
     }
@@ -280,6 +282,7 @@ fn plan<K: Class>(runner: &Runner<K>, leadership: &Leadership<K>) -> Plan {
         until_file: control::until_file(control),
         grace: settings.backend.grace(),
         kill_margin: settings.backend.kill_margin(),
+        last_word: None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! leadership after the other (`leading.rs`). `ARCHITECTURE.md` lists the files by their decisions.
 //! CMD is started, and gets SIGTERM and SIGKILL, in `tenure-supervise`.
 
+mod announced;
 mod edicts;
 mod hand_over;
 mod hold_after_cmd;

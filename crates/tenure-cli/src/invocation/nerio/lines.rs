@@ -12,14 +12,23 @@ use crate::protocol::{ALL, Registry};
 use crate::settings::Spec;
 use crate::settings::table::{
     self, ALL_LEADERS_STOPPED, APP, CLUSTER, CONTROL, DRIFT, ELECTIONS, EPOCH, FENCE_FLOOR, GRACE,
-    KEY_FILE, KILL_MARGIN, LEASE, LOST, MEMORY, NAME, NEW, OUT, REMOTE, RIGHTS, STATE, WAIT,
+    KEY_FILE, KILL_MARGIN, LEASE, LOST, MEMORY, NAME, NEW, OUT, REMOTE, RIGHTS, STATE, SUPERVISE,
+    WAIT,
 };
 
 /// The registry of commands that have no choice of protocols.
 static NERIO: Registry = Registry(&[&PROTOCOL]);
 
 pub(in crate::invocation) fn node() -> Command {
-    let own = [&NAME.spec, &STATE.spec, &NEW.spec, &MEMORY.spec, &REPLACE.spec, &CONTROL.spec];
+    let own = [
+        &NAME.spec,
+        &STATE.spec,
+        &NEW.spec,
+        &MEMORY.spec,
+        &REPLACE.spec,
+        &CONTROL.spec,
+        &SUPERVISE.spec,
+    ];
     let on_ring = [&RING.spec, &RING_SILENCE.spec, &ONLY_WEAK_LEADER.spec];
     // A node never ends because members differ.
     let of_nodes = CLUSTER_SETTINGS.iter().copied();

@@ -20,6 +20,8 @@ pub struct NodeSettings {
     /// The cluster, and the address to bind.
     pub cluster: Cluster,
     pub seat: Seat,
+    /// The socket at which processes ask to be watched.
+    pub supervise: Option<PathBuf>,
 }
 
 impl NodeSettings {
@@ -28,7 +30,8 @@ impl NodeSettings {
         let (cluster, mut seat) = Seat::read(layers, name)?;
         let default = seat.control;
         seat.control = layers.or_follows(&table::CONTROL, || Ok(default))?;
-        Ok(Self { cluster, seat })
+        let supervise = layers.optional(&table::SUPERVISE)?;
+        Ok(Self { cluster, seat, supervise })
     }
 }
 

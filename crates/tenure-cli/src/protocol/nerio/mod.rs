@@ -19,6 +19,7 @@ use std::time::Duration;
 use tenure_core::ElectionName;
 use tenure_core::nerio::Member;
 use tenure_nerio::keys::Right;
+use tenure_nerio::supervision::SupervisorAt;
 
 pub use self::cluster::Cluster;
 pub(crate) use self::cluster::timing;
@@ -80,6 +81,10 @@ crate::settings! {
         "With --ring and --name: campaign only while this member is the weak leader, or once no \
          leader was seen for twice ring-silence. No leader can hand over to candidates that wait \
          like this";
+    SUPERVISOR: SupervisorAt = "supervisor" "NODE=SOCKET" Text, Everywhere, Nothing, NETWORK,
+        supervisor, plain,
+        "Have this node, which runs on this machine with --supervise, watch this process: if the \
+         process is killed, its elections are free as soon as CMD has ended, not after the lease";
     EXIT_ON_MISMATCH: bool = "exit-on-mismatch" "" Switch, Everywhere, Text("false"), NETWORK,
         parse::switch, plain,
         "End with 2 when no quorum of nodes has this configuration; a command that keeps asking \
@@ -132,6 +137,7 @@ pub static PROTOCOL: Protocol = Protocol {
         &RING.spec,
         &RING_SILENCE.spec,
         &ONLY_WEAK_LEADER.spec,
+        &SUPERVISOR.spec,
     ],
     secrets: &[],
     says: &[
@@ -198,7 +204,11 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
         // The list has only the elections of the key.
         Purpose::Elections => {}
     }
-    Ok(Grantors { cluster, seat, new_quorums })
+    let supervisor = match purpose {
+        Purpose::Campaign(_) => layers.optional(&SUPERVISOR)?,
+        _ => None,
+    };
+    Ok(Grantors { cluster, seat, new_quorums, supervisor })
 }
 
 /// A warning about a member that never grants its own request. The other members may still form a
@@ -231,6 +241,11 @@ fn replace(text: &str) -> Result<String, parse::Refusal> {
         true => Ok(text.to_owned()),
         false => Err(parse::not_one_of(text, "a way to replace members", &REPLACES)),
     }
+}
+
+fn supervisor(text: &str) -> Result<SupervisorAt, parse::Refusal> {
+    let fix = "write the name of the node, =, and the path that it has for --supervise";
+    text.parse::<SupervisorAt>().map_err(|error| parse::Refusal::new(error.to_string(), fix))
 }
 
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]

@@ -7,6 +7,7 @@ use tenure::{AtMostOne, ElectionName, Leader, LeaderView, NodeName, Waiting};
 use tenure_core::nerio::{self, MemberSet};
 use tenure_nerio::keys::{Grant, Keys};
 use tenure_nerio::state::{MemoryError, RecoveryError};
+use tenure_nerio::supervision::SupervisorAt;
 use tenure_nerio::survey::{NameServers, Survey, Unsafe, survey};
 use tenure_nerio::transport::UdpError;
 use tenure_nerio::{Builder, EdictText, Node, Notice, StartError, Verified, VerifyError};
@@ -23,8 +24,8 @@ use crate::control::{Call, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{
-    AnyElection, AskMode, Backend, Later, MadeChange, Member, MemberChange, Members, MembersEpoch,
-    Participant, StartedParticipant, WeakObserver,
+    AnnouncedWork, AnyElection, AskMode, Backend, Later, MadeChange, Member, MemberChange, Members,
+    MembersEpoch, Participant, StartedParticipant, WeakObserver,
 };
 use crate::settings::Origins;
 
@@ -35,6 +36,8 @@ pub(crate) struct Grantors {
     pub(super) seat: Option<Seat>,
     /// Quorum system of the new members, if a change of members names one.
     pub(super) new_quorums: Option<String>,
+    /// The member on this machine that watches a candidate's process.
+    pub(super) supervisor: Option<SupervisorAt>,
 }
 
 impl Backend for Grantors {
@@ -60,7 +63,10 @@ impl Backend for Grantors {
         Box::pin(async move {
             let cluster = &self.cluster;
             let asks = AskMode::On;
-            let builder = Node::builder(cluster.config.clone(), id.clone());
+            let mut builder = Node::builder(cluster.config.clone(), id.clone());
+            if let Some(supervisor) = &self.supervisor {
+                builder = builder.supervised_by(supervisor.clone());
+            }
             let Some(seat) = &self.seat else {
                 return Asker::meet(builder, cluster, asks, origins).map(Asker::boxed);
             };
@@ -307,6 +313,17 @@ impl Participant for Asker {
 
     fn alive(&self) -> Later<'_, bool> {
         Box::pin(async { self.node.counters().await.is_some() })
+    }
+
+    fn work(&self) -> Result<Option<AnnouncedWork>, Failure> {
+        let unheard = |what: String| {
+            let fix = "check the node that --supervisor names, or leave --supervisor out";
+            Failure::new(Exit::System, what, fix)
+        };
+        let work = self.node.work().map_err(|error| unheard(error.to_string()))?;
+        let Some(work) = work else { return Ok(None) };
+        let (socket, packet) = work.last_word().map_err(|error| unheard(error.to_string()))?;
+        Ok(Some(AnnouncedWork { socket, packet, over: Box::new(move || work.over()) }))
     }
 
     fn permanent_failure(&self) -> Later<'static, Failure> {

@@ -35,10 +35,11 @@ use super::identity::Who;
 use super::message::Sender;
 use super::quorum::MemberSet;
 use super::rank::Rank;
+use super::record::Record;
 use super::roster::replaced;
 use super::timer::Timer;
 use super::timestamp::QuorumTimestamp;
-use super::words::{Out, emit, send};
+use super::words::{Effect, Out, emit, send};
 use crate::deadlines::{Booking, Deadlines};
 use crate::event::{End, Loss};
 use crate::fence::Fence;
@@ -263,6 +264,10 @@ impl Candidate {
         };
         let left = left.min(context.config.verify_max);
         self.promise = self.promise.max(now.after(left));
+        if context.supervisor.is_some() {
+            // The supervisor waits for the promise, too (supervised release 3).
+            out.push(Effect::Persist(Record::Promise { until: self.promise }));
+        }
         // Promise the least real time left, at any clock rate (erratum 1).
         let remaining = context.config.drift.real_at_least(left);
         let remainder = Remainder {

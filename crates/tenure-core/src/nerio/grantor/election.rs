@@ -287,8 +287,20 @@ impl ElectionState {
         }
     }
 
-    pub(in crate::nerio) fn unpark(&mut self, who: &Who) {
+    /// Drops the request of `who`; true if there was one.
+    pub(in crate::nerio) fn unpark(&mut self, who: &Who) -> bool {
+        let waited = self.parked.len();
         self.parked.retain(|p| p.who != *who);
+        self.parked.len() < waited
+    }
+
+    /// Ends the grant at `at`, whatever its Start, if `who` holds it from `address`.
+    pub(in crate::nerio) fn end_grant(&mut self, at: Time, who: &Who, address: SocketAddr) -> bool {
+        let its = |grant: &&mut Grant| {
+            grant.is_live(at) && grant.is_held_by(who) && grant.record.address == address
+        };
+        let grant = self.grant.as_mut().filter(its);
+        grant.map(|grant| grant.record.finish = at).is_some()
     }
 
     /// Drops requests that can no longer be granted; true if any of them waited.

@@ -26,6 +26,7 @@ mod proposals;
 mod query;
 mod shared_names;
 mod start;
+mod supervision;
 mod votes;
 mod writes;
 
@@ -50,6 +51,7 @@ use self::memories::Memories;
 pub(super) use self::phase::Phase;
 use self::proposals::Proposals;
 use self::shared_names::{Incarnations, Meeting};
+use self::supervision::Supervision;
 use self::votes::Votes;
 pub(super) use self::writes::Entry;
 use self::writes::Writes;
@@ -130,6 +132,7 @@ pub(super) struct Grantor {
     pub(super) deadlines: Deadlines,
     listing: Listing,
     incarnations: Incarnations,
+    supervision: Supervision,
     pub(super) last_stamp: Stamp,
     last_ticket: Ticket,
     pub(super) writes: Writes,
@@ -183,6 +186,7 @@ impl Grantor {
             deadlines: Deadlines::default(),
             listing: Listing::default(),
             incarnations: Incarnations::default(),
+            supervision: Supervision::default(),
             last_stamp: Stamp { boot: Boot(0), clock: Time::ZERO, counter: 0 },
             last_ticket: Ticket(0),
             writes: Writes::default(),
@@ -198,6 +202,9 @@ impl Grantor {
     ) {
         self.records_written(out);
         match message {
+            ToGrantor::Request(request) if self.supervision.is_gone(&from.who) => {
+                emit(out, Some(request.election), OwnEvent::Ignored(Ignored::Gone));
+            }
             ToGrantor::Request(request) => self.on_request(now, from, request, out),
             ToGrantor::Release(release) => self.on_release(now, from, &release, out),
             ToGrantor::Leaving(leaving) => self.on_leaving(now, from, &leaving, out),
@@ -218,6 +225,8 @@ impl Grantor {
             ToGrantor::Admit(asked) => self.on_admit(now, from, &asked, out),
             // The node answers pings.
             ToGrantor::Ping(_) => {}
+            ToGrantor::Supervisor(supervisor) => self.on_supervisor(from, supervisor),
+            ToGrantor::Gone(gone) => self.on_gone(now, from, &gone, out),
         }
     }
 

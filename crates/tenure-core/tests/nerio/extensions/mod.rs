@@ -13,5 +13,6 @@ mod parked;
 mod restart;
 mod ring;
 mod sample;
+mod supervision;
 mod verification;
 mod waiting;

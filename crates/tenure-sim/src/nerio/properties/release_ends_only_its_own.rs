@@ -6,11 +6,12 @@ use tenure_core::nerio::Inc;
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Section 6 with erratum 4: a release ends the grant with its Start, or with an earlier Start of
-/// the same life, and no other grant.
+/// the same life, and no other grant. A report ends the grants of a process that has ended.
 #[derive(Debug, Default)]
 pub(super) struct ReleaseEndsOnlyItsOwn {
-    /// The release that each grantor handles: its sender, address and last Start.
-    handled: Vec<Option<(Inc, SocketAddr, Time)>>,
+    /// The release that each grantor handles: its sender, address and last Start. A report of an
+    /// end has no address, and ends every Start.
+    handled: Vec<Option<(Inc, Option<SocketAddr>, Time)>>,
 }
 
 impl Property<QuorumLeases> for ReleaseEndsOnlyItsOwn {
@@ -26,7 +27,11 @@ impl Property<QuorumLeases> for ReleaseEndsOnlyItsOwn {
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Own(Own::GivesUp { grantor, from, release }) => {
-                self.handled[grantor] = Some((from.who.inc, from.address, release.start));
+                self.handled[grantor] = Some((from.who.inc, Some(from.address), release.start));
+                Ok(())
+            }
+            Fact::Own(Own::Reported { grantor, who }) => {
+                self.handled[grantor] = Some((who.inc, None, Time::MAX));
                 Ok(())
             }
             Fact::Own(Own::Freed { grantor, election, by }) => {
@@ -34,9 +39,13 @@ impl Property<QuorumLeases> for ReleaseEndsOnlyItsOwn {
                 let Some(grant) = check.own.grants[election].get(&grantor) else {
                     return Ok(());
                 };
+                if address.is_none() && check.history.lives.contains(&Some(by.inc.0)) {
+                    let grantor = &check.plan.nodes[grantor].name;
+                    return Err(format!("{grantor} believes that {by} has ended, which runs"));
+                }
                 let own = grant.to.inc == inc
                     && grant.to == *by
-                    && grant.address == address
+                    && address.is_none_or(|address| grant.address == address)
                     && grant.start <= start;
                 // A release cannot shorten a lapsed grant: the released grant may never have been
                 // written.

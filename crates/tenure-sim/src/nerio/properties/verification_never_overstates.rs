@@ -38,6 +38,16 @@ impl Property<QuorumLeases> for VerificationNeverOverstates {
                 led.under(),
             ));
         }
+        if let Some(other) = check.past(election).leader(check.now)
+            && other.own.who != *leader
+        {
+            return Err(format!(
+                "{leader} is believed to lead {election_name} until {}, and {} leads{}",
+                seconds(until),
+                other.own.who,
+                other.under(),
+            ));
+        }
         match led.own.released {
             Some(released) if until > released => Err(format!(
                 "{leader} is believed to lead {election_name} until {}, but gave up at {}",

@@ -36,6 +36,11 @@ impl Run<QuorumLeases> {
                 let grantor = node;
                 self.tell_own(context, Own::Granted { grantor, election, record, finish })
             }
+            Effect::Persist(Record::Promise { until }) => {
+                let until = context.clock.reaches(*until);
+                self.own.watch.iter_mut().for_each(|watch| watch.promised(node, until));
+                Ok(())
+            }
             Effect::Emit { election, event: Event::Own(event) } => {
                 let election = election.as_ref().and_then(|name| self.election(name));
                 self.grantor_event(context, node, event, disk)?;
@@ -75,6 +80,7 @@ impl Run<QuorumLeases> {
             }
             OwnEvent::Freed { by } => {
                 self.cut(SpanKind::Grant, node, election, context.now);
+                self.counts.own.buried += u64::from(!self.history.lives.contains(&Some(by.inc.0)));
                 self.tell_own(context, Own::Freed { grantor: node, election, by })
             }
             _ => Ok(()),
@@ -134,6 +140,9 @@ impl Run<QuorumLeases> {
             }
             Input::Message { from, message: Message::Grantor(ToGrantor::Release(release)) } => {
                 self.tell_own(context, Own::GivesUp { grantor, from, release })
+            }
+            Input::Message { message: Message::Grantor(ToGrantor::Gone(gone)), .. } => {
+                self.tell_own(context, Own::Reported { grantor, who: &gone.who })
             }
             Input::Message { from, message: Message::Asker(ToAsker::FenceSeen(seen)) } => {
                 self.tell_own(context, Own::Recalls { grantor, from, seen })

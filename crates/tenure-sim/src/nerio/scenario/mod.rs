@@ -23,6 +23,7 @@ use super::operator::Operator;
 use super::plan::{self, NodePlan, Plan, Settings};
 use super::properties::{Properties, SENTENCES};
 use super::quorum_leases::{Details, QuorumLeases, Work};
+use super::watch::{self, Watch};
 use crate::rng::Rng;
 use crate::scenario::{
     Check, Claim, Fact, History, Leadership, Memory, Run, Scenario, Sentences, Verdict,
@@ -54,6 +55,8 @@ crate::tally! {
         absent_disks,
         /// Entries of grantors into epochs after the first.
         entered,
+        /// Grants that ended with the process of their holder, by a member's report.
+        buried,
     }
 }
 
@@ -92,6 +95,7 @@ impl Scenario for QuorumLeases {
             written: BTreeSet::new(),
             founders: BTreeSet::new(),
             epochs: plan.own.focus.changes().then(|| Box::new(Epochs::new(plan))),
+            watch: plan.own.watches.then(|| Box::new(Watch::new(nodes))),
         }
     }
 
@@ -101,7 +105,9 @@ impl Scenario for QuorumLeases {
             return Node::Service(changes::operator(plan, node, clock));
         }
         let later = this.later.as_ref().filter(|_| self.who[node].inc != Inc(0));
-        Node::Process(Nerio::new(later.unwrap_or(&this.config).clone(), this.name.clone()))
+        let core = Nerio::new(later.unwrap_or(&this.config).clone(), this.name.clone());
+        let supervisor = watch::supervisor(plan, node).map(|by| plan.nodes[by].name.clone());
+        Node::Process(core.supervised_by(supervisor))
     }
 
     #[inline]
@@ -207,6 +213,9 @@ impl Scenario for QuorumLeases {
         message: &Message,
         draw: u64,
     ) -> Option<(Sender, Message)> {
+        if let Some(watch) = &self.watch {
+            return watch.report(plan, &self.who, from, draw);
+        }
         let about_epochs = plan.own.lists.then(|| forge::about_epochs(from, message, draw));
         about_epochs.flatten().or_else(|| forge::forge(plan.config(), from, message, draw))
     }
@@ -305,7 +314,19 @@ impl Scenario for QuorumLeases {
     }
 
     #[inline(always)]
-    fn note(&mut self, _: &Plan, history: &mut History<Details>, now: u64, fact: Fact<'_, Self>) {
+    fn note(
+        &mut self,
+        plan: &Plan,
+        history: &mut History<Details>,
+        now: u64,
+        fact: Fact<'_, Self>,
+    ) {
+        if let Some(watch) = &mut self.watch {
+            watch.at(now);
+            if let Fact::Crashed { node } = fact {
+                watch.crashed(plan, history, node, &self.who[node]);
+            }
+        }
         match fact {
             Fact::Ended { node, election, .. } => self.work[node][election].timestamp = None,
             Fact::Own(own) => self.note_own(history, now, own),

@@ -1,8 +1,8 @@
-//! The end of the lease for supervisor and guard: one place, not a queue.
+//! An instant that two processes share: one place, not a queue.
 //!
-//! A guard that was stopped must act on the newest deadline when it continues, not on the oldest of
-//! all that were sent meanwhile. So each deadline overwrites the previous one, in a file that
-//! exists in memory only. The link only reports that there is a deadline to read.
+//! A process that was stopped must act on the newest instant when it continues, not on the oldest
+//! of all that were sent meanwhile. So each instant overwrites the previous one, in a file that
+//! exists in memory only, and outlives the process that wrote it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,18 +18,20 @@ const BYTES: usize = 16;
 /// Repetitions of a read that saw half a write. A write takes nanoseconds.
 const ATTEMPTS: u32 = 1_000;
 
-pub(crate) struct Deadline(OwnedFd);
+/// An instant of `CLOCK_BOOTTIME`, for all processes that hold its descriptor.
+#[derive(Debug)]
+pub struct SharedTime(OwnedFd);
 
-impl Deadline {
-    /// A new deadline, which only holders of its descriptor can reach.
-    pub(crate) fn create(until: Time) -> io::Result<Self> {
-        let deadline = Self(memfd()?);
-        deadline.set(until)?;
-        Ok(deadline)
+impl SharedTime {
+    /// A new instant, which only holders of its descriptor can reach.
+    pub fn create(until: Time) -> io::Result<Self> {
+        let shared = Self(memfd()?);
+        shared.set(until)?;
+        Ok(shared)
     }
 
-    /// Replaces the deadline. Does not block: the file has room for it.
-    pub(crate) fn set(&self, until: Time) -> io::Result<()> {
+    /// Replaces the instant. Does not block: the file has room for it.
+    pub fn set(&self, until: Time) -> io::Result<()> {
         let nanos = until.as_nanos();
         let mut bytes = [0; BYTES];
         bytes[..8].copy_from_slice(&nanos.to_le_bytes());
@@ -40,8 +42,9 @@ impl Deadline {
         }
     }
 
-    /// The newest deadline; `None` if the file has none that makes sense.
-    pub(crate) fn newest(&self) -> Option<Time> {
+    /// The newest instant; `None` if the file has none that makes sense.
+    #[must_use]
+    pub fn newest(&self) -> Option<Time> {
         (0..ATTEMPTS).find_map(|_| self.read())
     }
 
@@ -60,19 +63,19 @@ impl Deadline {
 /// memory. Kernels before 6.3 do not know this flag.
 fn memfd() -> rustix::io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC;
-    match rustix::fs::memfd_create(c"tenure-deadline", flags | MemfdFlags::NOEXEC_SEAL) {
-        Err(Errno::INVAL) => rustix::fs::memfd_create(c"tenure-deadline", flags),
+    match rustix::fs::memfd_create(c"tenure-time", flags | MemfdFlags::NOEXEC_SEAL) {
+        Err(Errno::INVAL) => rustix::fs::memfd_create(c"tenure-time", flags),
         other => other,
     }
 }
 
-impl From<OwnedFd> for Deadline {
+impl From<OwnedFd> for SharedTime {
     fn from(fd: OwnedFd) -> Self {
         Self(fd)
     }
 }
 
-impl AsFd for Deadline {
+impl AsFd for SharedTime {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -86,11 +89,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn newest_deadline_is_read_whole() {
+    fn newest_time_is_read_whole() {
         let first = Time::from_nanos(0x1111_1111_1111_1111);
         let second = Time::from_nanos(0x2222_2222_2222_2222);
-        let writer = Deadline::create(first).unwrap();
-        let reader = Deadline::from(writer.as_fd().try_clone_to_owned().unwrap());
+        let writer = SharedTime::create(first).unwrap();
+        let reader = SharedTime::from(writer.as_fd().try_clone_to_owned().unwrap());
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -112,13 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_no_deadline() {
+    fn anything_else_is_no_time() {
         let other = memfd().unwrap();
         for bytes in [&b""[..], &[0; 8], &[0; 16], &[0x55; 16]] {
             rustix::io::pwrite(&other, bytes, 0).unwrap();
-            let deadline = Deadline::from(other.try_clone().unwrap());
-            assert_eq!(deadline.newest(), None, "{bytes:?}");
+            let shared = SharedTime::from(other.try_clone().unwrap());
+            assert_eq!(shared.newest(), None, "{bytes:?}");
         }
-        assert_eq!(Deadline::from(OwnedFd::from(io::pipe().unwrap().0)).newest(), None);
+        assert_eq!(SharedTime::from(OwnedFd::from(io::pipe().unwrap().0)).newest(), None);
     }
 }

@@ -1,0 +1,112 @@
+//! Supervised release: the end of a candidate's process, as the member that watches it reports it,
+//! ends the grants of that incarnation at once.
+//!
+//! A report is no release. The process is over, so the highest Start granted does not matter, and
+//! no later message of that incarnation means anything. Nothing here is written down: a grantor
+//! that restarts takes no report before the next request names the supervisor, and its grants run
+//! out.
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::super::event::{Ignored, OwnEvent};
+use super::super::gone::{Gone, Supervisor};
+use super::super::identity::Who;
+use super::super::message::Sender;
+use super::super::words::{Out, emit};
+use super::{Grantor, Phase};
+use crate::name::{ElectionName, NodeName};
+use crate::time::Time;
+
+/// Maximum number of watched incarnations. A forgotten one is known again with its next request.
+const WATCHED_MAX: usize = 1_024;
+/// Maximum number of ended incarnations. A late request of a forgotten one takes a grant for a
+/// lease, in vain.
+const GONE_MAX: usize = 256;
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Supervision {
+    /// The candidates that are watched, the longest known first.
+    watched: Vec<Watched>,
+    /// The incarnations whose processes have ended, the oldest first.
+    gone: Vec<Who>,
+}
+
+/// A candidate and its supervisor. Both stay as they were first heard, so that no other process can
+/// name itself the supervisor.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Watched {
+    who: Who,
+    address: SocketAddr,
+    by: NodeName,
+}
+
+impl Supervision {
+    pub(super) fn is_gone(&self, who: &Who) -> bool {
+        self.gone.contains(who)
+    }
+
+    fn watch(&mut self, who: &Who, address: SocketAddr, by: NodeName) {
+        if self.watched.iter().any(|known| known.who == *who) {
+            return;
+        }
+        if self.watched.len() >= WATCHED_MAX {
+            self.watched.remove(0);
+        }
+        self.watched.push(Watched { who: who.clone(), address, by });
+    }
+
+    /// Takes the report of `by` that `who` has ended, and returns the address of the incarnation;
+    /// `None` if another member watches it, or none.
+    fn bury(&mut self, who: &Who, by: &NodeName) -> Option<SocketAddr> {
+        let at = self.watched.iter().position(|known| known.who == *who && known.by == *by)?;
+        let address = self.watched.remove(at).address;
+        if self.gone.len() >= GONE_MAX {
+            self.gone.remove(0);
+        }
+        self.gone.push(who.clone());
+        Some(address)
+    }
+}
+
+impl Grantor {
+    pub(super) fn on_supervisor(&mut self, from: &Sender, supervisor: Supervisor) {
+        if !self.supervision.is_gone(&from.who) {
+            self.supervision.watch(&from.who, from.address, supervisor.name);
+        }
+    }
+
+    /// Ends what the incarnation holds here, and drops what it has parked (supervised release 4). A
+    /// grantor that does not serve takes no grant back: its other memory may have given more.
+    pub(super) fn on_gone(&mut self, now: Time, from: &Sender, gone: &Gone, out: &mut Out) {
+        let is_member = from.proved && self.membership.position(&from.who.name).is_some();
+        if !is_member {
+            return emit(out, None, OwnEvent::Ignored(Ignored::NotAMember));
+        }
+        let Some(address) = self.supervision.bury(&gone.who, &from.who.name) else {
+            let repeated = self.supervision.is_gone(&gone.who);
+            let why = if repeated { Ignored::Duplicate } else { Ignored::NotTheSupervisor };
+            return emit(out, None, OwnEvent::Ignored(why));
+        };
+        let (who, by) = (gone.who.clone(), from.who.name.clone());
+        emit(out, None, OwnEvent::Gone { who, by });
+        let serves = self.phase == Phase::Serving;
+        let at = self.sample(now).clock;
+        let mut touched: Vec<(ElectionName, bool)> = Vec::new();
+        for (election, state) in &mut self.elections {
+            let unparked = state.unpark(&gone.who);
+            let ended = serves && state.end_grant(at, &gone.who, address);
+            if ended || unparked {
+                touched.push((election.clone(), ended));
+            }
+        }
+        for (election, ended) in touched {
+            if ended {
+                let by = gone.who.clone();
+                emit(out, Some(election.clone()), OwnEvent::Freed { by });
+                self.handle_waiting(now, &election, out);
+            }
+            self.schedule(&election);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Supervised release: a member on the same machine watches a process, and reports its end to all
+//! members, which then free its elections without waiting for the leases.
+//!
+//! ```text
+//! candidate's process                                    member's process
+//!   hello: who, key of the boot, page of promises  ──>   opens a pidfd of the sender
+//!                                                  <──   nonce
+//!   nonce, works that run, go                      ──>   the sender is still that process
+//!                                                  <──   watching
+//!   a promise: page first, then the answer
+//!   work begins, work is over                      ──>
+//!   (the guard of a work, when nothing is left)    ──>
+//!                                                        pidfd readable, no work, promises over:
+//!                                                        tells all members that `who` has gone
+//! ```
+//!
+//! The rules, with the numbers of the page of the protocol:
+//!
+//! 1. Only a readable pidfd proves the end of a process: its thread group is over. The end of the
+//!    socket proves nothing, because a process closes sockets, executes other programs, and goes
+//!    into the background. The kernel names the sender of the hello and, after the pidfd was
+//!    opened, of the nonce: so the pidfd is that of the process which leads.
+//! 2. Handles read "not leader" in a forked child. Works are what else acts under the authority of
+//!    the process, such as a command and its children. The candidate names each before it begins,
+//!    and its guard says when no process of it is left. A work without an end keeps the supervisor
+//!    silent, and the leases run out. Messages of a process are in the socket before its pidfd is
+//!    readable, so the supervisor empties the socket first.
+//! 3. The page outlives the process and holds the end of its latest promise to a verifier, in
+//!    nanoseconds of `CLOCK_BOOTTIME`. Another boot or time namespace is refused.
+//! 4. The candidate names the supervisor to the grantors, and no other member is believed.
+
+mod line;
+mod supervisor;
+#[cfg(test)]
+mod tests;
+mod watched;
+
+pub use self::supervisor::{Report, Supervisor};
+pub use self::watched::{SupervisorAt, SupervisorAtError, Watched, Work, WorkError};
+use serde::{Deserialize, Serialize};
+use tenure_core::NodeName;
+use tenure_core::nerio::Who;
+
+/// Version of these frames. Both processes run on one machine, and may be of two versions.
+const VERSION: u8 = 1;
+
+/// A frame of the watched process, or of a guard.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+enum Said {
+    /// The first frame. The page of promises is attached.
+    Hello {
+        version: u8,
+        boot: String,
+        who: Who,
+    },
+    Nonce(u128),
+    /// All works that ran before are named: the watch begins.
+    Go,
+    Begins(u128),
+    /// No process of the work is left. Also the only frame of a guard.
+    Over(u128),
+    /// The process leads no more: it needs no supervisor.
+    Bye,
+}
+
+/// A frame of the supervisor.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+enum Answer {
+    Nonce(u128),
+    Watching { by: NodeName },
+    Refused(String),
+}

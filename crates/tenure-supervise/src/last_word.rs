@@ -1,0 +1,42 @@
+//! The last word of a guard: that no process of the command is left.
+//!
+//! A supervisor that lives hears that from its guard. Where it has been killed, another process on
+//! the machine may wait for the word, such as one that watches the supervisor.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, send, socket_with,
+};
+use serde::{Deserialize, Serialize};
+
+/// Longest wait for a listener with many others in its queue.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A packet that the guard sends to a Unix socket (`SOCK_SEQPACKET`) when no process of the command
+/// is left, or none was started: never earlier, and not at all if the guard is killed. Together at
+/// most 512 bytes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LastWord {
+    pub socket: PathBuf,
+    pub packet: Vec<u8>,
+}
+
+impl LastWord {
+    /// Sends the packet; does nothing if nobody listens.
+    pub(crate) fn say(&self) {
+        self.try_say().ok();
+    }
+
+    fn try_say(&self) -> io::Result<()> {
+        let flags = SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
+        connect(&socket, &SocketAddrUnix::new(&self.socket)?)?;
+        send(&socket, &self.packet, SendFlags::NOSIGNAL)?;
+        Ok(())
+    }
+}
