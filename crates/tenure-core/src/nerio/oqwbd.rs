@@ -481,6 +481,10 @@ impl Candidate {
             self.emit(OwnEvent::Held { until }, out);
         }
         self.emit(Event::Ended(end), out);
+        if campaign.first.is_none() && self.pending.is_none() {
+            // The candidate has asked no grantor, so there is nothing to give up.
+            self.emit(Event::Released, out);
+        }
     }
 
     /// Sends the release, if due, to members that have not confirmed it.

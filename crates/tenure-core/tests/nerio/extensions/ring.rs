@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tenure_core::Input;
 use tenure_core::nerio::{
     Detector, Event, Ignored, Message, OwnEvent, Ping, Pong, Sender, ToAsker, ToGrantor,
 };
+use tenure_core::{End, Input};
 use tenure_testkit::Rng;
 
 use crate::story::*;
@@ -186,6 +186,16 @@ fn hopeless_weak_leader_wedges_no_election() {
     s.campaign("b");
     s.run_cut(ms(4_000), cut);
     assert_eq!(s.leader(), Some("b"));
+}
+
+/// A handle waits for the release of each campaign, also of a campaign that has asked nobody.
+#[test]
+fn held_back_candidate_withdraws() {
+    let mut s = Story::of_members(only_weak_leaders(&THREE), &THREE);
+    s.run(ms(300));
+    assert_eq!(requests(&s.campaign("b")), []);
+    let effects = s.resign("b");
+    assert_eq!(emitted(&effects), [Event::Ended(End::Withdrawn), Event::Released]);
 }
 
 /// A member that is weak leader by mistake leads on: the ring ends no leadership.
