@@ -39,8 +39,8 @@ pub enum Security {
 
 impl ClusterConfig {
     /// Brokers of `version` on loopback, without TLS and without logins. Settings differ from the
-    /// defaults only where these cost time or memory: internal topics are small, and the first
-    /// members of a group do not wait.
+    /// defaults only where these cost time or memory: internal topics and the cleaner's buffer,
+    /// otherwise 128 MiB, are small, and the first members of a group do not wait.
     pub fn new(version: Version, brokers: usize) -> Self {
         let settings = String::new();
         let security = Security::Plain;
@@ -104,6 +104,7 @@ impl ClusterConfig {
              transaction.state.log.min.isr={most}\n\
              transaction.state.log.num.partitions=4\n\
              group.initial.rebalance.delay.ms=0\n\
+             log.cleaner.dedupe.buffer.size=4194304\n\
              num.network.threads=2\n\
              num.io.threads=4\n"
         );

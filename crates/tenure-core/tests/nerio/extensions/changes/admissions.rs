@@ -203,6 +203,19 @@ fn silence_of_one_is_too_little() {
     assert!(replaces(&s, "a"), "{:?}", s.events("a"));
 }
 
+/// 4.7: only a hears the blank, and at first no member hears a.
+#[test]
+fn unanswered_round_is_repeated() {
+    let mut s = healing();
+    s.lose_disk("c");
+    let lost = [("c", "b"), ("c", "d"), ("a", "b"), ("a", "d")];
+    run_without(&mut s, SILENCE * 2, &lost);
+    assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Few { .. })), "{:?}", s.events("a"));
+    assert!(!one_replaces(&s));
+    run_without(&mut s, SILENCE * 6, &lost[..2]);
+    assert!(replaces(&s, "a"), "{:?}", s.events("a"));
+}
+
 /// Members that do not hear c, which serves with b.
 const APART: [&str; 3] = ["a", "d", "e"];
 
