@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use tenure::{View, clock};
 
-use super::observe::{json, line};
+use super::observe::{json, line, tenths};
 use super::role_table::{self, Question};
 use super::starting;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::ask::AskSettings;
-use crate::output;
+use crate::output::{self, millis};
 use crate::protocol::{AnyElection, AskMode};
 use crate::settings::Context;
 
@@ -22,7 +22,8 @@ const HURRIED: &str = "--wait 0s left no time for an answer";
 
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
     let AskSettings { protocol, backend, election, wait } = settings;
-    let until = wait.map(|wait| clock::now().after(wait));
+    let asked = clock::now();
+    let until = wait.map(|wait| asked.after(wait));
     let once = || backend.asker(&election, AskMode::Once, &context.origins);
     let participant = match until {
         Some(until) => starting::within(until, protocol, backend.silence(), once, |_| ()).await?,
@@ -67,14 +68,20 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
         }
         View::Leader(_) | View::Leaders { .. } => None,
     };
+    // A leader has an age of its own.
+    let age = view.leader().is_none().then(|| clock::now().since(asked));
     let text = if context.json {
         let mut told = json(&election, &view);
         if let Some(why) = why {
             told["why"] = why.into();
         }
+        if let Some(age) = age {
+            told["asked_ms"] = millis(age).into();
+        }
         told.to_string()
     } else {
-        line(&view, why.as_deref())
+        let age = age.map(|age| format!("; asked {} ago", tenths(age)));
+        line(&view, why.as_deref()) + &age.unwrap_or_default()
     };
     output::print(&format!("{text}\n"))?;
     match view {
