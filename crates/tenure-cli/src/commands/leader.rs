@@ -68,8 +68,8 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
         }
         View::Leader(_) | View::Leaders { .. } => None,
     };
-    // A leader has an age of its own.
-    let age = view.leader().is_none().then(|| clock::now().since(asked));
+    // A leader has an age of its own, and an unknown leader has none.
+    let age = matches!(view, View::Vacant).then(|| clock::now().since(asked));
     let text = if context.json {
         let mut told = json(&election, &view);
         if let Some(why) = why {

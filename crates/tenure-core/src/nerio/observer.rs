@@ -195,7 +195,7 @@ impl Observer {
         self.switched.is_some_and(|at| now < at.after(self.patience(context)))
     }
 
-    /// The age up to which a grantor's answer counts: several questions, and no longer than a lease.
+    /// The age up to which a grantor's answer counts: several questions, and a lease at most.
     fn patience(&self, context: &Context) -> Duration {
         let round_trips = context.config.round_trip.saturating_mul(4);
         self.every.saturating_mul(3).saturating_add(round_trips).min(context.config.lease)

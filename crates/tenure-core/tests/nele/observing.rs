@@ -229,8 +229,8 @@ fn silent_leader_stays_beside_other_group() {
     assert_eq!(&*leader(&stage, 2).id, "n0");
 }
 
-/// An asker that names no group sees the leader of each group, and no vacancy before the last of them
-/// is gone.
+/// An asker that names no group sees the leader of each group, and no vacancy before the last of
+/// them is gone.
 #[test]
 fn unnamed_group_shows_all_leaders() {
     let of = |node: usize| {
