@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{View, clock};
+use tenure::{ElectionName, View, clock};
 
 use super::observe::{json, line, tenths};
 use super::role_table::{self, Question};
@@ -68,22 +68,8 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
         }
         View::Leader(_) | View::Leaders { .. } => None,
     };
-    // A leader has an age of its own, and an unknown leader has none.
-    let age = matches!(view, View::Vacant).then(|| clock::now().since(asked));
-    let text = if context.json {
-        let mut told = json(&election, &view);
-        if let Some(why) = why {
-            told["why"] = why.into();
-        }
-        if let Some(age) = age {
-            told["asked_ms"] = millis(age).into();
-        }
-        told.to_string()
-    } else {
-        let age = age.map(|age| format!("; asked {} ago", tenths(age)));
-        line(&view, why.as_deref()) + &age.unwrap_or_default()
-    };
-    output::print(&format!("{text}\n"))?;
+    let age = clock::now().since(asked);
+    output::print(&format!("{}\n", told(&election, &view, why, age, context.json)))?;
     match view {
         View::Leader(leader) if leader.leaving.is_some() => Ok(Exit::Vacant),
         View::Leader(_) | View::Leaders { .. } => Ok(Exit::Done),
@@ -92,6 +78,35 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
             participant.why_unknown(&election).await.map_or(Ok(Exit::Unknown), Err)
         }
     }
+}
+
+/// The answer, with the `age` of the question if nobody leads. A leader has an age of its own, and
+/// an unknown leader has none.
+fn told(
+    election: &ElectionName,
+    view: &View,
+    why: Option<String>,
+    age: Duration,
+    as_json: bool,
+) -> String {
+    let is_vacant = match view {
+        View::Leader(leader) => leader.leaving.is_some(),
+        View::Vacant => true,
+        View::Leaders { .. } | View::Unknown { .. } => false,
+    };
+    let age = is_vacant.then_some(age);
+    if !as_json {
+        let age = age.map(|age| format!("; asked {} ago", tenths(age)));
+        return line(view, why.as_deref()) + &age.unwrap_or_default();
+    }
+    let mut told = json(election, view);
+    if let Some(why) = why {
+        told["why"] = why.into();
+    }
+    if let Some(age) = age {
+        told["asked_ms"] = millis(age).into();
+    }
+    told.to_string()
 }
 
 /// The first leader, or the last known state when the time is over.
