@@ -2,6 +2,8 @@
 //! hears everything.
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
+#[path = "keys/elsewhere.rs"]
+mod elsewhere;
 #[path = "keys/fleet.rs"]
 mod fleet;
 #[path = "keys/health.rs"]

@@ -7,6 +7,8 @@
 
 #[path = "names/changes.rs"]
 mod changes;
+#[path = "names/elsewhere.rs"]
+mod elsewhere;
 #[path = "names/faults.rs"]
 mod faults;
 #[path = "names/moves.rs"]
@@ -35,5 +37,6 @@ fn all() -> Vec<Trial> {
         ("moves", moves::TESTS),
         ("changes", changes::TESTS),
         ("faults", faults::TESTS),
+        ("elsewhere", elsewhere::TESTS),
     ])
 }

@@ -45,7 +45,8 @@ pub struct LeaderView {
     /// The leader has stepped down, but a verification promised that no other process leads before
     /// about this time (Nerio).
     pub leaving: Option<Time>,
-    /// Time of the last message from the leader, where leaders can overlap.
+    /// Time of the last message from the leader, where leaders can overlap; with Nerio, time of the
+    /// oldest question whose answers name the leader.
     pub heard: Option<Time>,
 }
 

@@ -108,8 +108,8 @@ struct EntryOwner {
     group: ClusterName,
 }
 
-/// Whether an unreadable entry belongs to another election, or to another group in a mode in which
-/// each group has leaders of its own: in `at_least_one` observers show the leaders of all groups.
+/// Whether an unreadable entry belongs to another election, or to a group whose leaders observers
+/// do not show.
 fn is_of_others(value: &[u8], ours: &Config) -> bool {
     let whose = match value.len() {
         0..=ENTRY_BYTES_MAX => serde_json::from_slice::<EntryOwner>(value).ok(),

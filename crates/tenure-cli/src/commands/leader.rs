@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use tenure::{View, clock};
+use tenure::{ElectionName, View, clock};
 
-use super::observe::{json, line};
+use super::observe::{json, line, tenths};
 use super::role_table::{self, Question};
 use super::starting;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::ask::AskSettings;
-use crate::output;
+use crate::output::{self, millis};
 use crate::protocol::{AnyElection, AskMode};
 use crate::settings::Context;
 
@@ -22,7 +22,8 @@ const HURRIED: &str = "--wait 0s left no time for an answer";
 
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
     let AskSettings { protocol, backend, election, wait } = settings;
-    let until = wait.map(|wait| clock::now().after(wait));
+    let asked = clock::now();
+    let until = wait.map(|wait| asked.after(wait));
     let once = || backend.asker(&election, AskMode::Once, &context.origins);
     let participant = match until {
         Some(until) => starting::within(until, protocol, backend.silence(), once, |_| ()).await?,
@@ -67,16 +68,8 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
         }
         View::Leader(_) | View::Leaders { .. } => None,
     };
-    let text = if context.json {
-        let mut told = json(&election, &view);
-        if let Some(why) = why {
-            told["why"] = why.into();
-        }
-        told.to_string()
-    } else {
-        line(&view, why.as_deref())
-    };
-    output::print(&format!("{text}\n"))?;
+    let age = clock::now().since(asked);
+    output::print(&format!("{}\n", told(&election, &view, why, age, context.json)))?;
     match view {
         View::Leader(leader) if leader.leaving.is_some() => Ok(Exit::Vacant),
         View::Leader(_) | View::Leaders { .. } => Ok(Exit::Done),
@@ -85,6 +78,35 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
             participant.why_unknown(&election).await.map_or(Ok(Exit::Unknown), Err)
         }
     }
+}
+
+/// The answer, with the `age` of the question if nobody leads. A leader has an age of its own, and
+/// an unknown leader has none.
+fn told(
+    election: &ElectionName,
+    view: &View,
+    why: Option<String>,
+    age: Duration,
+    as_json: bool,
+) -> String {
+    let is_vacant = match view {
+        View::Leader(leader) => leader.leaving.is_some(),
+        View::Vacant => true,
+        View::Leaders { .. } | View::Unknown { .. } => false,
+    };
+    let age = is_vacant.then_some(age);
+    if !as_json {
+        let age = age.map(|age| format!("; asked {} ago", tenths(age)));
+        return line(view, why.as_deref()) + &age.unwrap_or_default();
+    }
+    let mut told = json(election, view);
+    if let Some(why) = why {
+        told["why"] = why.into();
+    }
+    if let Some(age) = age {
+        told["asked_ms"] = millis(age).into();
+    }
+    told.to_string()
 }
 
 /// The first leader, or the last known state when the time is over.

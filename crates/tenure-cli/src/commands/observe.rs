@@ -179,10 +179,15 @@ fn of_leader(leader: &LeaderView) -> String {
         text += &format!(", for {:.1?} unless it renews", until.since(clock::now()));
     }
     if let Some(heard) = heard {
-        let tenths = clock::now().since(*heard).as_millis() / 100;
-        text += &format!(", heard {}.{}s ago", tenths / 10, tenths % 10);
+        text += &format!(", heard {} ago", tenths(clock::now().since(*heard)));
     }
     text
+}
+
+/// A span for people, rounded down.
+pub(super) fn tenths(span: Duration) -> String {
+    let tenths = span.as_millis() / 100;
+    format!("{}.{}s", tenths / 10, tenths % 10)
 }
 
 /// A state as a JSON object. Durations are in milliseconds, rounded down.

@@ -3,11 +3,12 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use tenure_testkit::processes::Machine;
 use tenure_testkit::processes::wait::eventually as soon;
+use tenure_testkit::processes::{Machine, RunningCommand};
 
 use crate::{STRICT, run, shared_broker, words};
 
@@ -22,6 +23,15 @@ fn answer(host: &Machine, words: &[&str]) -> Value {
     let answer = host.ask(&[words, &["--json"]].concat());
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
     serde_json::from_str(&answer.out).unwrap()
+}
+
+/// A process that leads role 4 alone, and its control socket.
+fn fourth(host: &Machine) -> (RunningCommand, PathBuf) {
+    let path = host.path("c.sock");
+    let control = ["--partitions", "1", "--role", "4", "--control", path.to_str().unwrap()];
+    let one = host.start("one", &run("one", &STRICT, &control, WORK));
+    one.line("works 4", 1);
+    (one, path)
 }
 
 #[test]
@@ -68,11 +78,8 @@ fn running_process_changes_its_roles() {
 #[test]
 fn single_role_gets_company() {
     let (_broker, election, host) = shared_broker("company");
-    let control = host.path("c.sock");
-    let control = ["--control", control.to_str().unwrap()];
-    let more = [&["--partitions", "1", "--role", "4"][..], &control].concat();
-    let one = host.start("one", &run("one", &STRICT, &more, WORK));
-    one.line("works 4", 1);
+    let (one, path) = fourth(&host);
+    let control = ["--control", path.to_str().unwrap()];
     let more = [&["roles", "add", "5"][..], &control].concat();
     assert_eq!(answer(&host, &more)["roles"], json!([4, 5]));
     one.line(&format!("[{election}/5] works 5"), 1);
@@ -93,11 +100,8 @@ fn single_role_gets_company() {
 #[test]
 fn refused_request_adds_no_role() {
     let (_broker, _, host) = shared_broker("refused");
-    let path = host.path("c.sock");
+    let (one, path) = fourth(&host);
     let control = ["--control", path.to_str().unwrap()];
-    let more = [&["--partitions", "1", "--role", "4"][..], &control].concat();
-    let one = host.start("one", &run("one", &STRICT, &more, WORK));
-    one.line("works 4", 1);
     let mut stream = UnixStream::connect(&path).unwrap();
     let every = json!({"do": "add-roles", "first": 0, "last": u32::MAX});
     writeln!(stream, "{every}").unwrap();

@@ -1,6 +1,6 @@
 //! Several groups, several elections on one topic, and two clusters in one table.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -60,6 +60,43 @@ fn restarted_group_leaves_no_role_idle() {
     for role in 0..4 {
         let both = [&blue[&role][..], &green[&role]].concat();
         assert_eq!(gap(both), None, "of role {role}: {blue:?} {green:?}");
+    }
+}
+
+/// Two groups have a leader each. An asker names a group, or sees both leaders.
+#[test]
+fn asker_without_group_sees_both() {
+    let (_broker, election, host) = shared_broker("both");
+    let role = ["--partitions", "2", "--role", "1"];
+    let start = |group: &'static str| {
+        let more = [&role[..], &["--group", group, "--host", group]].concat();
+        host.start(group, &run(group, &STRICT, &more, WORK))
+    };
+    let [blue, green] = ["blue", "green"].map(start);
+    let works = format!("works {election}/1");
+    [&blue, &green].iter().for_each(|one| drop(one.line(&works, 1)));
+    let ask = |more: &[&str]| {
+        let words = words("leader", &STRICT, &[&role[..], &["--json"], more].concat());
+        soon("the leaders are known", || {
+            let answer = host.ask(&words);
+            let told: Value = serde_json::from_str(&answer.out).ok()?;
+            (told["state"] != "unknown").then_some((answer.code, told))
+        })
+    };
+    let (code, told) = soon("both are heard", || {
+        let asked = ask(&[]);
+        asked.1["others"].is_array().then_some(asked)
+    });
+    assert_eq!(code, Some(0), "{told}");
+    let ids = [&told["id"], &told["others"][0]["id"]].map(|id| id.as_str().unwrap());
+    assert_eq!(BTreeSet::from(ids), BTreeSet::from(["blue", "green"]));
+    let (code, told) = ask(&["--group", "green"]);
+    assert_eq!((code, &told["id"], &told["others"]), (Some(0), &"green".into(), &Value::Null));
+    let (code, told) = ask(&["--group", "red"]);
+    assert_eq!((code, &told["state"]), (Some(3), &"vacant".into()), "{told}");
+    for one in [blue, green] {
+        one.signal(Signal::TERM);
+        assert_eq!(one.ended(), Some(143));
     }
 }
 

@@ -76,9 +76,21 @@ impl Stage {
     }
 
     fn ask_with(&self, key: Host, words: &[&str]) -> Answer {
-        let host = Host::runner(2);
-        let (key, around) = (self.hosts.key(key).display().to_string(), self.hosts.around(host));
+        self.ask_with_key(&self.hosts.key(key).display().to_string(), words)
+    }
+
+    /// Runs a command on the host of the last runner, with the key in this file, or the key of the
+    /// cluster.
+    pub(crate) fn ask_as_operator(&self, words: &[&str], key: Option<&str>) -> Answer {
+        match key {
+            Some(key) => self.ask_with_key(key, words),
+            None => self.ask_with(Host::node(0), words),
+        }
+    }
+
+    fn ask_with_key(&self, key: &str, words: &[&str]) -> Answer {
+        let around = self.hosts.around(Host::runner(2));
         let around: Vec<_> = around.iter().map(String::as_str).collect();
-        Answer::of(&mut self.machine.command_in(&around, &Self::words(words, &key)))
+        Answer::of(&mut self.machine.command_in(&around, &Self::words(words, key)))
     }
 }

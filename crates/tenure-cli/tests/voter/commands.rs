@@ -7,7 +7,7 @@ use std::thread;
 use rustix::process::Signal;
 use tenure_testkit::processes::{Machine, eventually};
 
-use crate::network::{IDS, Network, end};
+use crate::network::{IDS, Network, SHORT, end};
 
 /// CMD gets its fence, observers hear of each change, and after an ordered resignation another
 /// voter leads.
@@ -109,14 +109,7 @@ fn lone_available_voter_leads_without_fence() {
 /// Derived values are shown: L, the part of it that counts, and the bound of a failover.
 #[test]
 fn lease_and_bounds_are_shown() {
-    let network = Network::new().keeping([
-        "--heartbeat-interval",
-        "500ms",
-        "--missed-heartbeat-tolerance",
-        "6",
-        "--request-timeout",
-        "300ms",
-    ]);
+    let network = Network::new().keeping(SHORT);
     let list = network.list(3);
     let words = network.words(0, &["--voter-list", &list, "--show-settings"]);
     let words: Vec<_> = words.iter().map(String::as_str).collect();

@@ -17,6 +17,16 @@ const TIMES: [&str; 6] = [
     "1800ms",
 ];
 
+/// A lease of 3.5 s, for stories that wait for its end.
+pub(crate) const SHORT: [&str; 6] = [
+    "--heartbeat-interval",
+    "500ms",
+    "--missed-heartbeat-tolerance",
+    "6",
+    "--request-timeout",
+    "300ms",
+];
+
 /// Prints its fence and the end of its lease, and keeps running.
 const WORK: &str = "end=none; [ -z \"${TENURE_UNTIL_FILE+set}\" ] || end=$(sed \
                     's/[0-9][0-9]*/known/' \"$TENURE_UNTIL_FILE\"); echo \

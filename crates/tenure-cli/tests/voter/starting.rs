@@ -10,19 +10,9 @@ use serde_json::Value;
 use tenure_testkit::processes::Machine;
 use tenure_testkit::processes::wait::eventually;
 
-use crate::network::{IDS, Network, end};
+use crate::network::{IDS, Network, SHORT, end};
 
 const SECRET: &str = "one secret of sixteen bytes and more";
-
-/// A lease of 3.5 s, because these stories wait for its end.
-const SHORT: [&str; 6] = [
-    "--heartbeat-interval",
-    "500ms",
-    "--missed-heartbeat-tolerance",
-    "6",
-    "--request-timeout",
-    "300ms",
-];
 
 fn with(secret: &str) -> Network {
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_SECRET", secret);
@@ -84,9 +74,10 @@ fn leader_gives_way_to_an_election() {
     end(voters);
 }
 
-/// A single voter of three is not founded; later it has lost the others, and starts in vain.
+/// A single voter of three is not founded; later it has lost the others. The command says so, and
+/// starts nothing.
 #[test]
-fn voter_without_leader_starts_an_election() {
+fn lone_voter_starts_no_election() {
     let network = Network::new().keeping(SHORT);
     let list = network.list(3);
     let start = ["election", "start", "--voter-list", &list];
@@ -101,10 +92,31 @@ fn voter_without_leader_starts_an_election() {
     let (leader, fence) = network.await_leader(0, 0);
     let others = || (0..3).filter(|nth| IDS[*nth] != leader).map(|nth| &voters[nth]);
     others().for_each(|voter| voter.signal(Signal::STOP));
-    let begun = format!("{leader} starts the election (billing)\n");
-    eventually("its lease is over", || (network.machine.ask(&start).out == begun).then_some(()));
+    let few = "1 of 3 voters answer and can vote, and an election needs 2";
+    eventually("its lease is over", || {
+        let asked = network.machine.ask(&start);
+        (asked.code == Some(4) && asked.err.contains(few)).then_some(())
+    });
     others().for_each(|voter| voter.signal(Signal::CONT));
     network.await_leader(0, fence);
+    end(voters);
+}
+
+/// The leader has a vote: adding it is refused at once.
+#[test]
+fn leader_is_not_added_again() {
+    let network = Network::new().keeping(SHORT);
+    let list = network.list(2);
+    let voters = network.listed(2);
+    eventually("it is refused", || {
+        let (leader, _) = network.await_leader(0, 0);
+        // The leader may change meanwhile.
+        let add = ["members", "add", &leader, "--voter-list", &list];
+        let added = network.machine.ask(&add);
+        assert!(!added.err.contains("no such voter is known"), "{}", added.err);
+        let has_vote = added.err.contains("it has a vote already\n");
+        (added.code == Some(6) && has_vote && added.err.contains("fix: do nothing")).then_some(())
+    });
     end(voters);
 }
 
@@ -150,4 +162,20 @@ fn voters_behind_one_address_elect() {
     });
     network.await_leader(0, fence);
     end(voters);
+}
+
+/// By mistake all voters give the shared address as their own: each names the cause.
+#[test]
+fn shared_voter_url_is_named() {
+    let network = with(SECRET);
+    let address = balanced((0..3).map(|nth| network.address(nth)).collect());
+    let url = format!("http://{address}");
+    let shared = ["--seed-host", &*address, "--expected-voters", "3", "--voter-url", &url];
+    let voters: Vec<_> = (0..3).map(|nth| network.start(nth, &shared)).collect();
+    for voter in &voters {
+        let told = voter.line(&format!(" both give {url} as their voter-url: "), 1);
+        assert!(told.contains("give each voter a URL that leads to this voter alone"), "{told}");
+    }
+    voters.iter().for_each(|voter| voter.signal(Signal::TERM));
+    voters.into_iter().for_each(|voter| drop(voter.ended()));
 }

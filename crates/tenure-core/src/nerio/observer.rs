@@ -51,6 +51,8 @@ struct GrantorReport {
 /// A grant of one member that is believed to be live.
 struct BelievedGrant<'a> {
     member: usize,
+    /// Time of the question whose answer names the grant.
+    asked: Time,
     until: Time,
     holder: &'a Holder,
     leaving: Option<Time>,
@@ -158,7 +160,7 @@ impl Observer {
         if seen.is_some() {
             self.switched = None;
         }
-        let view = match (seen, &self.view) {
+        let mut view = match (seen, &self.view) {
             (Some(view), _) => view,
             (None, Some(View::Unknown { since })) => View::Unknown { since: *since },
             // The leader has given up, its grants have moved, or other members answer: wait for the
@@ -176,8 +178,13 @@ impl Observer {
             (None, None) if is_won || now < self.began.after(self.patience(context)) => return,
             (None, _) => View::Unknown { since: now },
         };
+        // An answer that only confirms the view is no news.
+        let heard = if let View::Leader(leader) = &mut view { leader.heard.take() } else { None };
         if self.view.as_ref() != Some(&view) {
             self.view = Some(view.clone());
+            if let View::Leader(leader) = &mut view {
+                leader.heard = heard;
+            }
             let (election, event) = (Some(self.election.clone()), Event::View(view.into()));
             out.push(Effect::Emit { election, event });
         }
@@ -188,10 +195,10 @@ impl Observer {
         self.switched.is_some_and(|at| now < at.after(self.patience(context)))
     }
 
-    /// The age up to which a grantor's answer counts.
+    /// The age up to which a grantor's answer counts: several questions, and a lease at most.
     fn patience(&self, context: &Context) -> Duration {
-        let round_trip = context.config.round_trip;
-        self.every.saturating_mul(3).saturating_add(round_trip.saturating_mul(4))
+        let round_trips = context.config.round_trip.saturating_mul(4);
+        self.every.saturating_mul(3).saturating_add(round_trips).min(context.config.lease)
     }
 
     /// The answers that still count. An answer is ignored if another member knows a later memory of
@@ -252,8 +259,8 @@ impl Observer {
             address: Some(latest.address),
             // Any grantor that knows of the end suffices, because a fence belongs to one
             // leadership.
-            leaving: alike.filter_map(|grant| grant.leaving).max(),
-            heard: None,
+            leaving: alike.clone().filter_map(|grant| grant.leaving).max(),
+            heard: alike.map(|grant| grant.asked).min(),
         }))
     }
 
@@ -261,7 +268,8 @@ impl Observer {
         self.fresh(now, context).filter_map(move |(member, heard)| {
             let (until, holder) = heard.holder.as_ref()?;
             let (until, leaving) = (*until, heard.leaving);
-            (now < until).then_some(BelievedGrant { member: *member, until, holder, leaving })
+            let (member, asked) = (*member, heard.start);
+            (now < until).then_some(BelievedGrant { member, asked, until, holder, leaving })
         })
     }
 

@@ -77,8 +77,9 @@ impl KnownVoters {
     /// there.
     ///
     /// Several voters may share an address that is no voter's URL, and each request may reach
-    /// another of these voters: such a seed stays open until this voter is `settled`. The result
-    /// says whether a voter has answered there.
+    /// another of these voters: such a seed stays open until this voter is `settled`. This voter's
+    /// own URL stays open while this voter knows no other: by mistake another voter may have the
+    /// same URL. The result says whether a voter has answered there.
     pub(super) fn open_seeds(
         &self,
         (me, own): (&NodeName, &VoterUrl),
@@ -86,9 +87,11 @@ impl KnownVoters {
     ) -> impl Iterator<Item = (&VoterUrl, bool)> {
         let answers = move |id: &NodeName| id == me || !self.is_unknown(id);
         let at = move |url: &VoterUrl| self.shown().any(|known| known.url() == url);
+        let alone = self.shown().next().is_none();
+        let is_own = move |url: &VoterUrl| url == own && !alone;
         let seeds = self.seeds.iter();
         let seeds = seeds.map(move |(url, found)| (url, found.as_ref().is_some_and(answers)));
-        seeds.filter(move |(url, is_found)| !at(url) && !(*is_found && (settled || *url == own)))
+        seeds.filter(move |(url, is_found)| !at(url) && !(*is_found && (settled || is_own(url))))
     }
 
     /// Notes a message of a voter, and compares its run and identity with the known ones.

@@ -229,6 +229,34 @@ fn silent_leader_stays_beside_other_group() {
     assert_eq!(&*leader(&stage, 2).id, "n0");
 }
 
+/// An asker that names no group sees the leader of each group, and no vacancy before the last of
+/// them is gone.
+#[test]
+fn unnamed_group_shows_all_leaders() {
+    let of = |node: usize| {
+        let group = ["g", "h", "x"][node].parse().unwrap();
+        Config { group, all_groups: node == 2, ..config(node, Mode::AtMostOne) }
+    };
+    let mut stage = Stage::with((0..3).map(of).collect());
+    for node in 0..2 {
+        stage.stand(node, X, &[0]);
+    }
+    stage.observe(2, X);
+    stage.pass(ms(20_000));
+    assert_eq!(stage.leaders(X), [0, 1]);
+    let Some(view @ View::Leaders { .. }) = stage.view(2, X) else { panic!("there are two") };
+    let mut ids: Vec<_> =
+        view.leader().into_iter().chain(view.others()).map(|of| &*of.id).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, ["n0", "n1"]);
+    stage.kill(0);
+    stage.pass(ms(20_000));
+    assert_eq!(&*leader(&stage, 2).id, "n1");
+    stage.kill(1);
+    stage.pass(ms(20_000));
+    assert!(vacant(&stage, 2), "{:?}", stage.view(2, X));
+}
+
 /// The process reads two partitions: the first brings no more records, and the second is taken
 /// away.
 #[test]

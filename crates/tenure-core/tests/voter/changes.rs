@@ -93,6 +93,8 @@ fn leader_alone_changes_the_electorate() {
     assert_eq!(refusal(leader), Refusal::from(Unchanged::Leads));
     let add = change(&mut stage, Change::Add(id(1)));
     assert_eq!(refusal(add), Refusal::from(Unchanged::HasVote));
+    let own = change(&mut stage, Change::Add(id(0)));
+    assert_eq!(refusal(own), Refusal::from(Unchanged::HasVote));
     let none = change(&mut stage, Change::Remove(id(3)));
     assert_eq!(refusal(none), Refusal::from(Unchanged::HasNone));
     assert_eq!(refusal(change(&mut stage, Change::Remove(id(9)))), Refusal::UnknownVoter);

@@ -9,6 +9,7 @@ use tenure_core::voter::{
 };
 use tenure_core::{End, Input, Loss};
 
+use crate::condition::waits;
 use crate::stage::{
     Stage, X, ballot, cast, config, dto, election, id, leads, ms, refusal, shared, url,
 };
@@ -81,12 +82,31 @@ fn s4_own_answer_does_not_count() {
     seeds(&mut stage, 0, &[0]);
     stage.pass(H + ms(10));
     assert_eq!(stage.status(0).known_voters, [dto(0, Role::None)]);
-    stage.pass(5 * H);
-    assert_eq!(registers(&stage, 0), 1, "nor is it asked again");
     stage.start(1);
     seeds(&mut stage, 0, &[0, 1]);
     stage.pass(2 * H);
     assert_eq!(stage.status(0).known_voters.len(), 2);
+    let before = registers(&stage, 0);
+    stage.pass(5 * H);
+    assert_eq!(registers(&stage, 0), before, "nor is it asked again");
+}
+
+/// By mistake two voters give one URL, behind which a balancer takes turns. At first each is
+/// answered by itself.
+#[test]
+fn s4_shared_voter_url_is_reported() {
+    let same = |node| Config { founding: Founding::Expected(2), url: shared(), ..config(node, 1) };
+    let mut stage = Stage::with((0..2).map(same).collect());
+    (0..2).for_each(|node| stage.start(node));
+    stage.own.balanced = [0, 1].into();
+    for node in 0..2 {
+        let message = Message::Seeds(vec![shared()]);
+        stage.hand(node, Input::Message { from: Peer::At(shared()), message });
+        stage.campaign(node, X);
+    }
+    stage.pass(10 * H);
+    let told = "n0 and n1 both give http://all as their voter-url: ";
+    assert!(waits(&stage, 0).contains(told), "{}", waits(&stage, 0));
 }
 
 /// Pods behind one name, "Use DNS delegation for Load Balancing": each voter is answered by itself
@@ -100,11 +120,13 @@ fn s4_shared_address_finds_all_voters() {
     stage.elect(3, ms(20_000));
 }
 
-/// A power cut: the founding is in the directories, and no address is.
+/// A power cut: the founding is in the directories, and no address is. Requests of killed voters
+/// are lost: each would name the address of its voter.
 #[test]
 fn s4_killed_network_finds_itself() {
     let mut stage = founded_behind_one_address();
     (0..4).for_each(|node| stage.kill(node));
+    stage.pass(H);
     (0..4).for_each(|node| stage.start(node));
     ask_at_shared_address(&mut stage);
     stage.elect(3, ms(20_000));

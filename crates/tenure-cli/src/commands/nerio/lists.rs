@@ -9,6 +9,7 @@ use tenure_core::nerio::Who;
 use tenure_nerio::lists::{CandidateSeen, ElectionSeen, Leads};
 
 use crate::commands::members::objects;
+use crate::commands::observe::tenths;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::invocation::nerio::ask::CandidatesSettings;
@@ -215,12 +216,6 @@ fn candidate_line(
 
 fn list(names: &[NodeName]) -> String {
     names.iter().map(NodeName::as_str).collect::<Vec<_>>().join(", ")
-}
-
-/// A span for people, rounded down.
-fn tenths(span: Duration) -> String {
-    let tenths = span.as_millis() / 100;
-    format!("{}.{}s", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]

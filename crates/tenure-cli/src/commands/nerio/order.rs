@@ -2,7 +2,9 @@
 //! leader.
 
 use serde_json::json;
+use tenure::clock;
 
+use crate::commands::observe::tenths;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::nerio::order::OrderSettings;
@@ -17,6 +19,7 @@ pub(in crate::commands) async fn run(
     let OrderSettings { grantors, wish } = settings;
     let ended = end(&grantors, &wish, &context.origins).await?;
     let (text, exit) = said(&wish, &ended);
+    let text = format!("{text}; asked {} ago", tenths(clock::now().since(ended.asked)));
     let text = if context.json { object(&wish, &ended).to_string() } else { text };
     output::print(&format!("{text}\n"))?;
     Ok(exit)
@@ -35,6 +38,7 @@ fn object(wish: &Wish, ended: &EndedLeadership) -> serde_json::Value {
         "leader": leader.map(|leader| leader.to_string()),
         "fence": fence,
         "held_ms": ended.held.map(millis),
+        "age_ms": millis(clock::now().since(ended.asked)),
     })
 }
 
@@ -82,6 +86,7 @@ mod tests {
             unchanged: false,
             held: held.map(Duration::from_millis),
             leader: leader.map(|(leader, fence)| (leader.parse().unwrap(), fence)),
+            asked: clock::now(),
         };
         let over = "web no longer leads billing (fence 7)";
         let cases = [

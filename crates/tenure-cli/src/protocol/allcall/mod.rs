@@ -55,8 +55,8 @@ crate::settings! {
          small, two candidates can lead when the leader changes";
     ON_CONFLICT: OnConflict = "on-conflict" "HOW" Text, Everywhere, Text("yield"), NATS,
         on_conflict, plain,
-        "The reaction of a leader to another leader that has precedence: yield (CMD ends at once) \
-         or serve-out (it leads until its lease ends)";
+        "The reaction of a leader to another leader whose lease ends later, or at the same time \
+         with a lower rank: yield (CMD ends at once) or serve-out (it leads until its lease ends)";
     REJOIN_WAIT: bool = "rejoin-wait" "on|off" Text, Everywhere, Text("on"), NATS,
         on_or_off, shown_as_on_or_off,
         "on: a candidate that did not hear its own calls for a while waits for one lease before \

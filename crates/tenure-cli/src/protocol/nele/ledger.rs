@@ -90,6 +90,8 @@ impl Settings {
             options.roles = Some(roles.count());
         } else {
             options.only_asks = true;
+            // The default group may be one that never had a member.
+            config.all_groups = layers.origins.given(&["group"]).is_empty();
             other_brokers = parsed(&layers.optional(&OTHER_BROKERS)?.unwrap_or_default())?;
         }
         config.clone().check().map_err(|error| refused(&error, &layers.origins))?;

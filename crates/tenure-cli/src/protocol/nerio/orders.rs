@@ -53,6 +53,8 @@ pub(crate) struct EndedLeadership {
     pub(crate) held: Option<Duration>,
     /// The next leader and its fence, if seen.
     pub(crate) leader: Option<(NodeName, u64)>,
+    /// Time of the last question to the members, whose answers say so.
+    pub(crate) asked: Time,
 }
 
 /// Orders the leader of the election to step down.
@@ -69,16 +71,17 @@ pub(crate) async fn end(
     let fence = leads.fence.number();
     if let Some(to) = &wish.to {
         if *to == id {
-            let leader = Some((id.clone(), fence));
-            return Ok(EndedLeadership { id, fence, unchanged: true, held: None, leader });
+            let (leader, asked) = (Some((id.clone(), fence)), seen.asked);
+            return Ok(EndedLeadership { id, fence, unchanged: true, held: None, leader, asked });
         }
         ending.must_wait(to, &seen)?;
     }
     let seen = ending.in_time(ending.order(&leads)).await?;
+    let asked = seen.asked;
     let next = tokio::time::timeout(ending.left(), ending.next(&leads, seen)).await;
     // The end of the leadership is known, even without a next leader.
-    let (held, leader) = next.unwrap_or(Ok((None, None)))?;
-    Ok(EndedLeadership { id, fence, unchanged: false, held, leader })
+    let (held, leader, asked) = next.unwrap_or(Ok((None, None, asked)))?;
+    Ok(EndedLeadership { id, fence, unchanged: false, held, leader, asked })
 }
 
 struct Ending<'a> {
@@ -287,12 +290,12 @@ impl Ending<'_> {
     }
 
     /// The next leader, if the wish waits for it, or the rest of a promise that keeps others from
-    /// leading.
+    /// leading; and the time of the question.
     async fn next(
         &self,
         before: &Leads,
         mut seen: AllCandidates,
-    ) -> Result<(Option<Duration>, Option<(NodeName, u64)>), Failure> {
+    ) -> Result<(Option<Duration>, Option<(NodeName, u64)>, Time), Failure> {
         let until = match self.wish.wait {
             Some(wait) => self.began.after(wait),
             None => clock::now().after(SOON),
@@ -300,14 +303,15 @@ impl Ending<'_> {
         loop {
             let leader = seen.leader.as_ref();
             if let Some(leads) = leader.filter(|leads| leads.fence > before.fence) {
-                return Ok((None, Some((leads.who.name.clone(), leads.fence.number()))));
+                let next = (leads.who.name.clone(), leads.fence.number());
+                return Ok((None, Some(next), seen.asked));
             }
             let leaving = leader.and_then(|leads| leads.leaving);
             if let Some(leaving) = leaving.filter(|_| self.wish.wait.is_none()) {
-                return Ok((Some(leaving.since(seen.at)), None));
+                return Ok((Some(leaving.since(seen.at)), None, seen.asked));
             }
             if clock::now() >= until {
-                return Ok((None, None));
+                return Ok((None, None, seen.asked));
             }
             tokio::time::sleep(LOOK).await;
             seen = self.look().await?;

@@ -138,6 +138,18 @@ impl Count {
 }
 
 impl Survey {
+    /// The failure if the network is founded, and too few of its voters can vote.
+    pub(super) fn too_few(&self) -> Option<Failure> {
+        let electorate = self.answers.electorate().filter(|_| self.answers.is_founded())?;
+        let mut count = Count::default();
+        for member in &electorate.members {
+            let report = self.answers.of_id(&member.id);
+            let report = report.map(|(_, header, status)| (header, status));
+            count.add(state(Some(electorate), &member.id, report).0);
+        }
+        self.no_quorum(electorate, &count)
+    }
+
     /// The failure if too few voters can vote.
     fn no_quorum(&self, electorate: &Electorate, count: &Count) -> Option<Failure> {
         let all = electorate.members.len();
@@ -409,7 +421,11 @@ fn advice(refusal: &Refusal) -> &'static str {
         Refusal::NotWritten => "make room on the leader's disk, or make the leader resign",
         Refusal::UnknownVoter => "check that the voter runs, and that tenure members lists it",
         Refusal::NoChange { because } => match because {
-            Unchanged::HasVote | Unchanged::HasNone => "do nothing",
+            Unchanged::HasVote => {
+                "do nothing; if tenure members says that its state directory was lost, run tenure \
+                 members remove first"
+            }
+            Unchanged::HasNone => "do nothing",
             Unchanged::Leads => {
                 "make the leader resign first (tenure resign): another leader can remove it"
             }

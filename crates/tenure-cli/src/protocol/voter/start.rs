@@ -27,6 +27,11 @@ pub(super) async fn start(
         return Err(failure);
     }
     let mut leader = leader(&asked.answers);
+    if leader.is_none()
+        && let Some(failure) = asked.too_few()
+    {
+        return Err(failure);
+    }
     let mut next: VecDeque<_> = leader.iter().cloned().chain(voters(&asked.answers)).collect();
     let (mut tried, mut wrong) = (BTreeSet::new(), None);
     while let Some((id, url)) = next.pop_front() {

@@ -33,6 +33,9 @@ pub struct Config {
     pub election: ElectionName,
     /// The group. [`Config::group_id`] adds the election and the number of partitions.
     pub group: ClusterName,
+    /// Whether observers of this process see the leaders of all groups in `at_most_one`, too: of an
+    /// asker that names no group. Default false.
+    pub all_groups: bool,
     /// This process's name in views and logs, unique in the group.
     pub id: NodeName,
     /// The machine of the process: two groups on one machine fail together (ruling 9). Default: the
@@ -153,6 +156,7 @@ impl Config {
         Self {
             election,
             group,
+            all_groups: false,
             host: id.clone(),
             id,
             partitions,

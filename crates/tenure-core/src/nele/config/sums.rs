@@ -130,10 +130,10 @@ impl Config {
     }
 
     /// Whether observers see leaders of this group: leaders of other groups only in the mode that
-    /// allows several leaders.
+    /// allows several leaders, or if this process names no group.
     #[must_use]
     pub fn shows(&self, group: &ClusterName) -> bool {
-        self.mode == Mode::AtLeastOne || *group == self.group
+        self.mode == Mode::AtLeastOne || self.all_groups || *group == self.group
     }
 
     pub(super) fn needed(&self) -> (Sum, Duration) {

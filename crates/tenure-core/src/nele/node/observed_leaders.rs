@@ -311,14 +311,22 @@ impl Nele {
     }
 
     /// The other leaders of a role, those of this process's group first. In `at_most_one` only the
-    /// one with the highest fence.
+    /// one with the highest fence in each group.
     fn others(&self, role: Role) -> Vec<Seen> {
         let ours = |group: &ClusterName| *group == self.config.group;
         let mut heard = self.peers.leaders(role, |group| self.config.shows(group));
         let order = |seen: &Seen| core::cmp::Reverse((ours(&seen.group), seen.fence, seen.heard));
         heard.sort_by_key(order);
         if self.config.mode == Mode::AtMostOne {
-            heard.truncate(if self.own(role).is_some() { 0 } else { 1 });
+            let mut groups: Vec<ClusterName> = Vec::new();
+            groups.extend(self.own(role).map(|_| self.config.group.clone()));
+            heard.retain(|seen| {
+                let first = !groups.contains(&seen.group);
+                if first {
+                    groups.push(seen.group.clone());
+                }
+                first
+            });
         }
         heard
     }

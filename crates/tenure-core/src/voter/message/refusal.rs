@@ -188,9 +188,7 @@ impl fmt::Display for Refusal {
 impl fmt::Display for Unchanged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::HasVote => {
-                "it has a vote already: if its state directory was lost, remove it first"
-            }
+            Self::HasVote => "it has a vote already",
             Self::HasNone => "it has no vote",
             Self::Leads => "it leads, and is not removed",
             Self::Returns => {

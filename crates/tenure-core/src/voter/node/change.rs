@@ -59,12 +59,13 @@ impl Voter {
         }
         match change {
             Change::Add(id) => {
-                let known = self.known.get(id).filter(|known| known.dropped.is_none());
-                let known = known.ok_or(Refusal::UnknownVoter)?;
-                let who = known.who();
+                // The leader is no known voter of its own.
                 if electorate.member(id).is_some() || *id == self.me.id {
                     return Err(Unchanged::HasVote.into());
                 }
+                let known = self.known.get(id).filter(|known| known.dropped.is_none());
+                let known = known.ok_or(Refusal::UnknownVoter)?;
+                let who = known.who();
                 if electorate.members.len() >= MEMBERS_MAX {
                     return Err(Refusal::Full);
                 }

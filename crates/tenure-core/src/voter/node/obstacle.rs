@@ -123,8 +123,8 @@ impl Voter {
             (None, Founding::List(listed)) => listed.iter().map(|one| &one.id).collect(),
             (None, Founding::Expected(expected)) => {
                 let there = self.known.shown().count() + 1;
-                let why =
-                    format!("{there} voters are there, and the founding needs exactly {expected}");
+                let are = if there == 1 { "voter is" } else { "voters are" };
+                let why = format!("{there} {are} there, and the founding needs exactly {expected}");
                 let obstacle = founding(&self.me.id, &why);
                 return Waiting::Connecting { obstacles: [obstacle].into() };
             }
@@ -203,7 +203,7 @@ impl Voter {
         let (label, why) = if !self.can_write() {
             ("failing", format!("{by} cannot write its state directory"))
         } else {
-            self.of_its_id().or_else(|| self.of_its_vote())?
+            self.of_its_id().or_else(|| self.of_its_url()).or_else(|| self.of_its_vote())?
         };
         Some(Obstacle::sentence(by.clone(), label, why))
     }
@@ -223,6 +223,20 @@ impl Voter {
             )
         };
         Some(("name-in-use", why))
+    }
+
+    /// The obstacle of another voter with this voter's URL: each request there reaches either of
+    /// the two, and answers of the wrong voter are ignored.
+    fn of_its_url(&self) -> Option<(&'static str, String)> {
+        let (by, url) = (&self.me.id, &self.config.url);
+        let lately = self.config.silence().saturating_mul(2);
+        let same = |known: &&Neighbour| known.url() == url && self.now.since(known.heard) <= lately;
+        let other = &self.known.shown().find(same)?.who().id;
+        let why = format!(
+            "{by} and {other} both give {url} as their voter-url: give each voter a URL that leads \
+             to this voter alone; several voters may share the address of a seed host"
+        );
+        Some(("shared-url", why))
     }
 
     fn of_its_vote(&self) -> Option<(&'static str, String)> {

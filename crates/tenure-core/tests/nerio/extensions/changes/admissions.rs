@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::nerio::{Admission, Admit, AutoReplace, Current, Hindrance, Service, ToGrantor};
+use tenure_core::nerio::{Admission, Admit, AutoReplace, Hindrance, ToGrantor};
 
 use super::*;
 
@@ -67,18 +67,7 @@ fn second_asks(s: &mut Story, to: &'static str) -> Option<Hindrance> {
 
 /// The answer of that node to a member that asks for its memory.
 fn second_answers(s: &mut Story, to: &'static str) {
-    let answer = Current {
-        asker: s.who(to).inc,
-        start: at(1),
-        epoch: EpochId { number: 0, digest: 7 },
-        founding: 7,
-        before: EpochId::NONE,
-        instance: Instance(5),
-        entered: false,
-        service: Service::Starting,
-        length: 0,
-    };
-    let from = second_c(s);
+    let (from, answer) = (second_c(s), blank_memory(s, to));
     s.tell_as(&from, to, answer.into());
 }
 

@@ -16,9 +16,9 @@ mod votes;
 use tenure_core::Fence;
 use tenure_core::nerio::epoch::Ballot;
 use tenure_core::nerio::{
-    Accept, Change, ChangeState, Changed, Decided, Document, DocumentPart, Effect, EpochId, Event,
-    HostPort, Inc, Instance, Message, Origin, OwnEvent, Prepare, Promise, Request, Rests,
-    RestsRead, Seat, SeatChange, Sender, ToAsker, Where, Who,
+    Accept, Change, ChangeState, Changed, Current, Decided, Document, DocumentPart, Effect,
+    EpochId, Event, HostPort, Inc, Instance, Message, Origin, OwnEvent, Prepare, Promise, Request,
+    Rests, RestsRead, Seat, SeatChange, Sender, Service, ToAsker, Where, Who,
 };
 
 use crate::story::*;
@@ -163,6 +163,21 @@ fn blank(s: &mut Story, who: &'static str) {
     s.start_empty(who);
     s.config = line;
     s.run(ms(300));
+}
+
+/// The answer of a blank with memory 5 to a member that asks for its memory.
+fn blank_memory(s: &Story, to: &str) -> Current {
+    Current {
+        asker: s.who(to).inc,
+        start: at(1),
+        epoch: EpochId { number: 0, digest: 7 },
+        founding: 7,
+        before: EpochId::NONE,
+        instance: Instance(5),
+        entered: false,
+        service: Service::Starting,
+        length: 0,
+    }
 }
 
 fn add(who: &str) -> SeatChange {

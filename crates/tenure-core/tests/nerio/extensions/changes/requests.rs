@@ -1,8 +1,7 @@
 //! 2.7: changes that operators ask for, and those that are refused.
 
 use tenure_core::nerio::{
-    ChangeError, ChangePhase, Current, Missing, Quorums, ReadyRead, Service, ToGrantor, Unready,
-    members,
+    ChangeError, ChangePhase, Missing, Quorums, ReadyRead, ToGrantor, Unready, members,
 };
 use tenure_core::{Input, Protocol, Text, Time};
 
@@ -107,17 +106,7 @@ fn new_member_must_be_there() {
 /// A blank of this name at the address of z tells a its memory.
 fn answer_at_z(s: &mut Story, who: &str) {
     let from = Sender { address: address("z"), ..sender_in(s, who, zero(s)) };
-    let answer = Current {
-        asker: s.who("a").inc,
-        start: at(1),
-        epoch: EpochId { number: 0, digest: 7 },
-        founding: 7,
-        before: EpochId::NONE,
-        instance: Instance(5),
-        entered: false,
-        service: Service::Starting,
-        length: 0,
-    };
+    let answer = blank_memory(s, "a");
     s.tell_as(&from, "a", answer.into());
 }
 
