@@ -6,6 +6,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::SocketAddr;
+use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +97,8 @@ pub enum ChangePhase {
     Ready,
     /// The member asks all members to accept the change, which can no longer be cancelled.
     Deciding,
+    /// Members vote only when they know all leases from before their epoch, within this span.
+    Learning { within: Duration },
 }
 
 /// The reason why a change is refused.
@@ -268,6 +271,7 @@ impl ChangePhase {
             Self::Asking => "asking",
             Self::Ready => "ready",
             Self::Deciding => "deciding",
+            Self::Learning { .. } => "learning",
         }
     }
 }

@@ -138,7 +138,7 @@ impl SeatChange {
 impl Grantor {
     /// Takes an operator's question. The driver has checked the rights of the sender.
     pub(super) fn on_change(&mut self, now: Time, from: &Sender, change: &Change, out: &mut Out) {
-        let state = match self.known_change(from, change) {
+        let state = match self.known_change(now, from, change) {
             Some(known) => known,
             None if change.what == SeatChange::Cancel => self.cancel_change(change.number, out),
             None => self.begin_change(now, Some(from), change, out).unwrap_or_else(|error| {
@@ -151,7 +151,7 @@ impl Grantor {
     }
 
     /// The state of a change that this grantor has been asked for before.
-    fn known_change(&mut self, from: &Sender, change: &Change) -> Option<ChangeState> {
+    fn known_change(&mut self, now: Time, from: &Sender, change: &Change) -> Option<ChangeState> {
         if let Some(state) = self.changes.end_of(change.number) {
             return Some(state.clone());
         }
@@ -161,7 +161,7 @@ impl Grantor {
         }
         running.by = Some(from.clone());
         running.change.start = change.start;
-        Some(self.state_of_change())
+        Some(self.state_of_change(now))
     }
 
     fn tell_change(&self, to: &Sender, change: &Change, state: ChangeState, out: &mut Out) {
@@ -231,7 +231,7 @@ impl Grantor {
         self.changes.running = Some(Running { change, by, since: now, finding: Some(finding) });
         self.on_changes_due(now, out);
         let ended = self.changes.end_of(number).cloned();
-        Ok(ended.unwrap_or_else(|| self.state_of_change()))
+        Ok(ended.unwrap_or_else(|| self.state_of_change(now)))
     }
 
     fn check_change(&self, change: &Change) -> Result<(), ChangeError> {
@@ -460,7 +460,7 @@ impl Grantor {
         })
     }
 
-    fn state_of_change(&self) -> ChangeState {
+    fn state_of_change(&self, now: Time) -> ChangeState {
         let finds = self.changes.running.as_ref().and_then(|running| running.finding.as_ref());
         let blank = self.changes.running.as_ref().and_then(|running| running.change.what.blank());
         if let Some(finding) = finds {
@@ -468,18 +468,27 @@ impl Grantor {
             names.extend(blank.filter(|_| finding.blanks.is_empty()).cloned());
             return ChangeState::Working { phase: ChangePhase::Finding, waits_for: short(names) };
         }
-        let (phase, names) = self.waits_for();
+        let (phase, names) = self.waits_for(now);
         ChangeState::Working { phase, waits_for: short(names) }
     }
 
     /// The present step of the proposal, and the members that have not answered.
-    fn waits_for(&self) -> (ChangePhase, Vec<NodeName>) {
+    fn waits_for(&self, now: Time) -> (ChangePhase, Vec<NodeName>) {
         let Some(proposal) = &self.proposals.running else {
             return (ChangePhase::Deciding, Vec::new());
         };
         let missing = proposal.proposer.missing();
         match proposal.proposer.phase() {
-            Phase::Prepare => (ChangePhase::Asking, self.membership.named(missing)),
+            Phase::Prepare => {
+                let mut names = self.membership.named(missing);
+                let ends = |name: &NodeName| proposal.learning.get(name).filter(|end| now < **end);
+                let last = names.iter().filter_map(ends).max();
+                let phase = last.map(|last| ChangePhase::Learning { within: last.since(now) });
+                if phase.is_some() {
+                    names.retain(|name| ends(name).is_some());
+                }
+                (phase.unwrap_or(ChangePhase::Asking), names)
+            }
             Phase::Ready => (ChangePhase::Ready, proposal.own.named(missing)),
             Phase::Accept { .. } | Phase::Decided { .. } | Phase::Cancelled => {
                 (ChangePhase::Deciding, self.membership.named(missing))
@@ -492,10 +501,12 @@ impl Grantor {
     pub(super) fn gives_up(&mut self, now: Time, out: &mut Out) -> bool {
         let patience = self.config.refresh.saturating_mul(PATIENCE);
         let since = self.changes.running.as_ref().map(|running| running.since);
+        let learning = self.proposals.running.iter().flat_map(|one| one.learning.values());
+        let since = since.map(|since| learning.fold(since, |since, end| since.max(*end)));
         if since.is_none_or(|since| now.since(since) < patience) {
             return false;
         }
-        let (phase, names) = self.waits_for();
+        let (phase, names) = self.waits_for(now);
         let who = short(names);
         let error = match (phase, &self.proposals.running) {
             (ChangePhase::Asking, _) => ChangeError::Silent { who },
@@ -504,7 +515,7 @@ impl Grantor {
                 let missing = who.into_iter().map(|name| Missing { why: why(&name), name });
                 ChangeError::NotReady { who: missing.collect() }
             }
-            (ChangePhase::Finding | ChangePhase::Ready | ChangePhase::Deciding, _) => return false,
+            _ => return false,
         };
         let gives_up = self.withdraw();
         if gives_up {

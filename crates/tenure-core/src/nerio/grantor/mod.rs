@@ -21,6 +21,7 @@ mod lost_memory;
 mod memories;
 mod memory_reports;
 mod order;
+mod partial;
 mod phase;
 mod proposals;
 mod query;

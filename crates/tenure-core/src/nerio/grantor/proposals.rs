@@ -27,6 +27,7 @@ use super::super::message::{Message, Sender, ToGrantor};
 use super::super::timer::Timer;
 use super::super::words::{Out, emit, send};
 use super::Grantor;
+use super::inherited::REST_MAX;
 use super::joining::Joining;
 use crate::name::NodeName;
 use crate::time::{Deadline, Time};
@@ -43,6 +44,8 @@ pub(super) struct Proposal {
     witnesses: Witnesses,
     /// Seats of `own` that are not ready, with their reasons.
     pub(super) unready: BTreeMap<NodeName, Unready>,
+    /// Members that promise nothing until this time at most, because they still learn leases.
+    pub(super) learning: BTreeMap<NodeName, Time>,
     /// Time at which the question is repeated.
     again: Time,
 }
@@ -88,9 +91,10 @@ impl Grantor {
         self.proposals.used = proposer.ballot();
         self.keep(&own);
         self.is_news = true;
-        let (witnesses, unready) = (Witnesses::default(), BTreeMap::new());
+        let (witnesses, again) = (Witnesses::default(), Time::MAX);
+        let (unready, learning) = (BTreeMap::new(), BTreeMap::new());
         self.proposals.running =
-            Some(Proposal { proposer, own, witnesses, unready, again: Time::MAX });
+            Some(Proposal { proposer, own, witnesses, unready, learning, again });
         self.ask_acceptors(now, out);
     }
 
@@ -184,7 +188,13 @@ impl Grantor {
                 proposer.on_refused(above);
             }
             PromiseOutcome::Refused { .. } => {}
+            PromiseOutcome::Later { rest } => {
+                let until = now.after(rest.min(REST_MAX));
+                let known = proposal.learning.entry(from.who.name.clone()).or_insert(until);
+                *known = until.min(*known);
+            }
             PromiseOutcome::Promised { accepted } => {
+                proposal.learning.remove(&from.who.name);
                 let is_over = proposer.on_promise(member, promise.ballot, accepted);
                 if let Some((_, successor)) = accepted {
                     // Others ask this grantor for the document.

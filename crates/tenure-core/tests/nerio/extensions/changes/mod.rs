@@ -10,6 +10,7 @@ mod candidates;
 mod entering;
 mod grants;
 mod requests;
+mod successive;
 mod survivors;
 mod votes;
 
