@@ -206,6 +206,12 @@ fn is_at(file: &File, path: &Path) -> bool {
 fn refused(place: &Place, why: &EdictRefused) -> Failure {
     let what = format!("the gate {} refuses: {why}", shown(&place.file));
     let fix = match why {
+        EdictRefused::Older { offered, newest } if offered.epoch < newest.epoch => {
+            "drop the work of this edict: its leader did not know the present members yet; but if \
+             the cluster was founded anew since, its epochs begin at 0 again, and this gate \
+             refuses all its edicts: end all earlier leaders and their work, and begin another \
+             gate with --new-gate"
+        }
         EdictRefused::Older { .. } => {
             "drop the work of this edict: a later edict was admitted; a leader that still leads \
              creates another edict for each attempt"

@@ -139,7 +139,8 @@ pub enum ChangeError {
     Hosts { name: NodeName, max: usize },
     #[error(
         "no node {name} with an empty state directory asks to be let in: start {name} with the \
-         present members in its list and without --new, and repeat the change"
+         present members in its list, the key of the cluster if it has keys, and without --new, \
+         and repeat the change"
     )]
     NoBlank { name: NodeName },
     /// The member that is to be replaced runs, and no new node asks for its seat.
@@ -202,6 +203,19 @@ pub enum ChangeError {
          and new, are on loopback: give the cluster keys (`tenure keys new`)"
     )]
     Unsealed,
+    /// The memory that is to be replaced answers.
+    #[error(
+        "{name} runs as a member, and answers with its directory: stop {name} for good, and repeat \
+         the change"
+    )]
+    Runs { name: NodeName },
+    /// The memory that would be let in is that of the seat.
+    #[error(
+        "the node {name} that asks to be let in is the member {name} of epoch {epoch} already, and \
+         has not entered it: check that {name} and the members reach each other, and that their \
+         lists have the present address of {name}; it then enters by itself"
+    )]
+    LetIn { name: NodeName, epoch: u64 },
 }
 
 /// The reason why a member takes no part in decisions.

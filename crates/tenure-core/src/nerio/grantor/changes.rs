@@ -76,6 +76,8 @@ struct Finding {
     members: BTreeMap<NodeName, Instance>,
     /// Memories and addresses of blanks with the name of the changed seat.
     blanks: Vec<(Instance, SocketAddr)>,
+    /// Whether the memory that leaves the members has answered.
+    is_gone_heard: bool,
     /// Time at which the questions are repeated.
     again: Time,
 }
@@ -226,7 +228,8 @@ impl Grantor {
             let (what, by, address) = (change.what.brief(), from.who.name.clone(), from.address);
             emit(out, None, OwnEvent::Changing { what, by, from: address });
         }
-        let finding = Finding { members: BTreeMap::new(), blanks: Vec::new(), again: now };
+        let (members, blanks, is_gone_heard) = (BTreeMap::new(), Vec::new(), false);
+        let finding = Finding { members, blanks, is_gone_heard, again: now };
         let (number, change, by) = (change.number, change.clone(), operator.cloned());
         self.changes.running = Some(Running { change, by, since: now, finding: Some(finding) });
         self.on_changes_due(now, out);
@@ -287,8 +290,7 @@ impl Grantor {
     /// Asks nodes for their memories when due, and proposes the successor once all are known.
     pub(super) fn on_changes_due(&mut self, now: Time, out: &mut Out) {
         let refresh = self.config.refresh;
-        let Some(Running { change, since, finding: Some(finding), .. }) = &mut self.changes.running
-        else {
+        let Some(Running { change, finding: Some(finding), .. }) = &mut self.changes.running else {
             return;
         };
         if now < finding.again {
@@ -296,14 +298,15 @@ impl Grantor {
         }
         finding.again = now.after(refresh);
         let blank = change.what.blank().cloned();
-        // The seat that is to be replaced may have a node that asks for no fences any more.
-        let is_unheard =
-            finding.blanks.is_empty() && now.since(*since) >= refresh.saturating_mul(COUNT_AFTER);
-        let gone = change.what.gone().filter(|gone| is_unheard && blank.as_ref() == Some(*gone));
-        let gone = gone.cloned();
+        let gone = change.what.gone().filter(|gone| blank.as_ref() == Some(*gone)).cloned();
         let own = self.membership.id();
-        for name in self.unknown_seats().into_iter().chain(gone) {
+        for name in self.unknown_seats() {
             send(out, self.to(&name), Where { start: now });
+        }
+        // A seat that is to be replaced may have a node that runs, or one that asks for no fences
+        // any more.
+        if let Some(gone) = gone {
+            self.ask_seat(now, &gone, out);
         }
         let heard = &mut self.changes.heard;
         heard.retain(|_, at| now.since(*at) < refresh.saturating_mul(HEARD_FOR));
@@ -329,7 +332,11 @@ impl Grantor {
         }
         // An old process of a member may run beside the one with its later memory.
         let is_seat = current.epoch == own && current.service != Service::Replaced;
-        if current.entered && is_member && is_seat {
+        let is_there = current.entered && is_member;
+        let seat = self.membership.position(name).and_then(|seat| self.membership.instance(seat));
+        let is_its = seat.map_or(is_seat, |seat| seat == current.instance);
+        finding.is_gone_heard |= is_there && is_its && change.what.gone() == Some(name);
+        if is_there && is_seat {
             finding.members.insert(name.clone(), current.instance);
         }
         self.finish_finding(now, out);
@@ -338,17 +345,23 @@ impl Grantor {
     /// Proposes the successor if all memories are known; refuses the change after [`PATIENCE`].
     fn finish_finding(&mut self, now: Time, out: &mut Out) {
         let refresh = self.config.refresh;
-        let Some(Running { change, since, finding: Some(finding), .. }) = &self.changes.running
+        let Some(Running { change, by, since, finding: Some(finding) }) = &self.changes.running
         else {
             return;
         };
         let waited = now.since(*since);
         let blank = change.what.blank().cloned();
+        // The members themselves replace only after a longer silence (`admissions.rs`).
+        let runs = by.is_some() && finding.is_gone_heard && !finding.blanks.is_empty();
         let found = match (&blank, &finding.blanks[..]) {
             _ if waited < refresh.saturating_mul(COUNT_AFTER) => None,
             (Some(name), [(_, one), (_, other), ..]) => {
                 let addresses = [*one, *other];
                 let error = ChangeError::TwoBlanks { name: name.clone(), addresses };
+                return self.end_change(ChangeState::Refused(error), out);
+            }
+            (Some(name), _) if runs && matches!(change.what, SeatChange::Replace { .. }) => {
+                let error = ChangeError::Runs { name: name.clone() };
                 return self.end_change(ChangeState::Refused(error), out);
             }
             (_, blanks) => blanks.iter().find(|(one, _)| change.what.takes(*one)).copied(),
@@ -419,6 +432,11 @@ impl Grantor {
             SeatChange::Remove { name } => seats.retain(|seat| seat.name != *name),
             SeatChange::Replace { name, hosts, .. } => {
                 let seat = seats.iter_mut().find(|seat| seat.name == *name)?;
+                let is_same = hosts.is_empty() || seat.hosts == *hosts;
+                if seat.instance == blank && is_same {
+                    let (name, epoch) = (name.clone(), document.number);
+                    return Some(Err(ChangeError::LetIn { name, epoch }));
+                }
                 seat.instance = blank;
                 if !hosts.is_empty() {
                     seat.hosts.clone_from(hosts);

@@ -118,11 +118,15 @@ impl Grantor {
     pub(super) fn await_decision(&mut self, now: Time) {
         if self.is_wedged() && self.proposals.running.is_none() {
             let refresh = self.config.refresh;
-            let place = u32::try_from(self.own_position()).unwrap_or(0).min(31);
-            let turns = 4_u32.saturating_add(place) << self.proposals.refusals.min(7);
+            let turns = (4 + self.place()) << self.proposals.refusals.min(7);
             let pause = refresh.saturating_mul(turns).min(PAUSE_MAX);
             self.proposals.propose_at = now.after(pause + self.lot(refresh));
         }
+    }
+
+    /// The grantor's position, by which members take turns.
+    pub(super) fn place(&self) -> u32 {
+        u32::try_from(self.own_position()).unwrap_or(0).min(31)
     }
 
     pub(super) fn lot(&mut self, bound: Duration) -> Duration {

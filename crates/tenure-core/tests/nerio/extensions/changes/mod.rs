@@ -9,6 +9,7 @@ mod answers;
 mod candidates;
 mod entering;
 mod grants;
+mod replacements;
 mod requests;
 mod successive;
 mod survivors;
