@@ -40,8 +40,8 @@ pub(super) fn check(
     let lists: Vec<_> = realms.rosters.iter().map(same).collect();
     let mut rosters = given(&lists);
     rosters.retain(|(name, value)| {
-        !names_present(status, value) &&
-        status[*name].as_str().is_some_and(|roster| parts(roster) != parts(value))
+        !names_present(status, value)
+            && status[*name].as_str().is_some_and(|roster| parts(roster) != parts(value))
     });
     let others: Vec<_> = others.chain(rosters.iter().cloned()).collect();
     if others.is_empty() {
@@ -75,7 +75,9 @@ fn names_present(status: &Value, list: &str) -> bool {
     let name = |entry| str::split_once(entry, '=').map_or(entry, |(name, _)| name);
     let listed: BTreeSet<_> = parts(list).into_iter().map(name).collect();
     let present = status["epoch"]["members"].as_array();
-    present.is_some_and(|present| present.iter().filter_map(Value::as_str).collect::<BTreeSet<_>>() == listed)
+    present.is_some_and(|present| {
+        present.iter().filter_map(Value::as_str).collect::<BTreeSet<_>>() == listed
+    })
 }
 
 /// The entries of a list, in any order.

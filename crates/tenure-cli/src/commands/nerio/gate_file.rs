@@ -13,6 +13,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, Timespec, Timestamps, UTIME_NOW, flock, futimens};
 use rustix::io::Errno;
 use tenure::clock;
+use tenure::state::FileId;
 use tenure_nerio::{EdictGate, EdictRefused, EdictText, EdictTimestamp};
 
 use crate::exit::Exit;
@@ -199,8 +200,8 @@ impl Place {
 
 /// Whether `file` is the one at `path`.
 fn is_at(file: &File, path: &Path) -> bool {
-    let (Ok(ours), Ok(there)) = (file.metadata(), path.metadata()) else { return false };
-    (ours.dev(), ours.ino()) == (there.dev(), there.ino())
+    let there = path.metadata().ok().map(|about| FileId::of(&about));
+    there.is_some() && there == FileId::open(file)
 }
 
 fn refused(place: &Place, why: &EdictRefused) -> Failure {

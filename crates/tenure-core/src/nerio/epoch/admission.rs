@@ -132,7 +132,11 @@ impl fmt::Display for Hindrance {
                  them are on loopback: give the cluster keys (`tenure keys new`)",
             ),
             Self::Lately { rest } => {
-                write!(f, "the member was replaced lately; it can be replaced again in {}", Tenths(*rest))
+                write!(
+                    f,
+                    "the member was replaced lately; it can be replaced again in {}",
+                    Tenths(*rest)
+                )
             }
             Self::Heard { ago, needed } => write!(
                 f,

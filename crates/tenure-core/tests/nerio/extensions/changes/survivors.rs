@@ -102,7 +102,8 @@ fn forgotten_survivor_leaves() {
     assert!(serves(&s, "d"), "c is down");
     recover(&mut s, "c", &next);
     s.run(ms(31_000));
-    let is_told = |e: &OwnEvent| matches!(e, OwnEvent::Removed { epoch: NUMBER, replaced: false, .. });
+    let is_told =
+        |e: &OwnEvent| matches!(e, OwnEvent::Removed { epoch: NUMBER, replaced: false, .. });
     assert!(emitted_by(&s, "d", is_told), "{:?}", s.events("d"));
     assert!(serves(&s, "c") && !emitted_by(&s, "c", is_told));
 }
