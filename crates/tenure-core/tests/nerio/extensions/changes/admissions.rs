@@ -435,8 +435,8 @@ fn two_blanks_wait_for_operators() {
 }
 
 /// The machine of c is lost. A node with its name and key starts elsewhere, and names its host.
-#[test]
-fn moved_member_names_its_host() {
+/// The members let it in.
+fn moved() -> Story {
     let mut s = healing();
     s.actors.remove("c");
     for _ in 0..80 {
@@ -447,6 +447,12 @@ fn moved_member_names_its_host() {
         s.run(ms(100));
     }
     assert!(has_entered(&s, "a", 2), "{:?}", s.events("a"));
+    s
+}
+
+#[test]
+fn moved_member_names_its_host() {
+    let mut s = moved();
     let seats = document(&s, "a").seats;
     let seat = seats.into_iter().find(|seat| seat.name == name("c")).unwrap();
     let hosts = vec![HostPort::from(address("z"))];
@@ -457,16 +463,7 @@ fn moved_member_names_its_host() {
 /// of all still name.
 #[test]
 fn hosts_of_seats_are_asked() {
-    let mut s = healing();
-    s.actors.remove("c");
-    for _ in 0..80 {
-        for member in ["a", "b", "d"] {
-            second_asks(&mut s, member);
-            second_answers(&mut s, member);
-        }
-        s.run(ms(100));
-    }
-    assert!(has_entered(&s, "a", 2), "{:?}", s.events("a"));
+    let mut s = moved();
     s.run(PAUSE);
     s.start_empty("c");
     let epoch = document(&s, "a").id();
