@@ -40,7 +40,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use super::super::config::HostPort;
+use super::super::config::{AutoReplace, HostPort};
 use super::super::epoch::{
     Admission, Admit, Change, ChangeError, Current, Hindrance, Membership, SeatChange, Where,
 };
@@ -80,6 +80,7 @@ pub(super) struct Admissions {
 /// A member for whose seat a blank asks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Awaited {
+    rule: AutoReplace,
     /// At most two.
     blanks: Vec<Blank>,
     /// The last instant at which the present memory was heard, or the beginning of the watch.
@@ -121,8 +122,9 @@ struct Round {
 }
 
 impl Awaited {
-    const fn new(now: Time) -> Self {
+    const fn new(now: Time, rule: AutoReplace) -> Self {
         Self {
+            rule,
             blanks: Vec::new(),
             silent_since: now,
             was_heard: false,
@@ -220,7 +222,7 @@ impl Grantor {
             let (instance, host) = (asked.instance, asked.host.clone());
             let blank = Blank { instance, address, host, heard: now, is_direct };
             let awaited = &mut self.admissions.awaited;
-            awaited.entry(asked.name.clone()).or_insert_with(|| Awaited::new(now)).note(blank);
+            awaited.entry(asked.name.clone()).or_insert_with(|| Awaited::new(now, rule)).note(blank);
         }
         if is_direct {
             self.hear_blank(now, from);
@@ -283,7 +285,7 @@ impl Grantor {
             seat.is_some_and(|seat| self.membership.instance(seat) == Some(current.instance));
         if is_present && let Some(awaited) = self.admissions.awaited.get_mut(name) {
             awaited.heard(now);
-            let needed = self.config.replace.map_or(Duration::ZERO, |rule| rule.silence);
+            let needed = awaited.rule.silence;
             let why = Hindrance::Heard { ago: Duration::ZERO, needed };
             self.stop_replacing(now, name, self.who.name.clone(), why, out);
         }
@@ -326,9 +328,14 @@ impl Grantor {
         }
     }
 
+    /// The rule for a member that is awaited.
+    fn rule_for(&self, name: &NodeName) -> Option<AutoReplace> {
+        self.admissions.awaited.get(name).map(|awaited| awaited.rule)
+    }
+
     /// Asks the present memory of a member, and forgets blanks that ask no more.
     fn watch(&mut self, now: Time, name: &NodeName, out: &mut Out) {
-        let Some(rule) = self.config.replace else { return };
+        let Some(rule) = self.rule_for(name) else { return };
         let lasts = self.awaited_for(rule.silence);
         let pause = (rule.silence / QUESTIONS).max(self.config.refresh);
         let Some(awaited) = self.admissions.awaited.get_mut(name) else { return };
@@ -483,7 +490,7 @@ impl Grantor {
     /// Begins the change if a quorum agrees, and each member that answers; another round later if
     /// not.
     fn end_round(&mut self, now: Time, name: &NodeName, out: &mut Out) {
-        let Some(rule) = self.config.replace else { return };
+        let Some(rule) = self.rule_for(name) else { return };
         let lasts = self.awaited_for(rule.silence);
         let awaited = self.admissions.awaited.get_mut(name);
         let Some(Round { blank, agree, .. }) = awaited.and_then(|one| one.round.take()) else {
