@@ -221,8 +221,8 @@ impl Grantor {
         if let Some(address) = address {
             let (instance, host) = (asked.instance, asked.host.clone());
             let blank = Blank { instance, address, host, heard: now, is_direct };
-            let awaited = &mut self.admissions.awaited;
-            awaited.entry(asked.name.clone()).or_insert_with(|| Awaited::new(now, rule)).note(blank);
+            let awaited = self.admissions.awaited.entry(asked.name.clone());
+            awaited.or_insert_with(|| Awaited::new(now, rule)).note(blank);
         }
         if is_direct {
             self.hear_blank(now, from);
