@@ -348,7 +348,19 @@ mod tests {
             (
                 ChangeError::NoBlank { name: d.clone() },
                 "no node d with an empty state directory asks to be let in|start d with the \
-                 present members in its list and without --new, and repeat the change",
+                 present members in its list, the key of the cluster if it has keys, and without \
+                 --new, and repeat the change",
+            ),
+            (
+                ChangeError::Runs { name: d.clone() },
+                "d runs as a member, and answers with its directory|stop d for good, and repeat \
+                 the change",
+            ),
+            (
+                ChangeError::LetIn { name: d.clone(), epoch: 2 },
+                "d is a member of epoch 2 with the directory of the node that waits, and has not \
+                 entered that epoch|check that d and the members reach each other, and that their \
+                 lists have the present address of d; d then enters by itself",
             ),
             (
                 ChangeError::Entered { name: d.clone() },

@@ -211,9 +211,9 @@ pub enum ChangeError {
     Runs { name: NodeName },
     /// The memory that would be let in is that of the seat.
     #[error(
-        "the node {name} that asks to be let in is the member {name} of epoch {epoch} already, and \
-         has not entered it: check that {name} and the members reach each other, and that their \
-         lists have the present address of {name}; it then enters by itself"
+        "{name} is a member of epoch {epoch} with the directory of the node that waits, and has not \
+         entered that epoch: check that {name} and the members reach each other, and that their \
+         lists have the present address of {name}; {name} then enters by itself"
     )]
     LetIn { name: NodeName, epoch: u64 },
 }
