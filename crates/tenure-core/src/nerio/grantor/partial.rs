@@ -3,7 +3,7 @@
 //! A grantor enters an epoch by the first pages of a quorum's answers, and reads the others
 //! afterwards. Until then it names an unknown holder of all other elections. Rules:
 //!
-//! - 2.2.5: *Until then, a grantor that was wedged answers as the wedged grantor that it was.* a
+//! - 2.2.6: *Until then, a grantor that was wedged answers as the wedged grantor that it was.* a
 //!   and b enter by each other's first pages. If each named an unknown holder to the other from
 //!   then on, neither would ever learn the rest, and both would grant nothing until all leases of
 //!   epoch 0 have ended.

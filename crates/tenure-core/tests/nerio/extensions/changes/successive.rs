@@ -1,4 +1,4 @@
-//! 2.1.11, 2.2.5: members that do not know all leases from before their epoch yet.
+//! 2.1.11, 2.2.6: members that do not know all leases from before their epoch yet.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ fn lead_on(s: &mut Story, all: &[ElectionName], hops: usize) {
     }
 }
 
-/// 2.2.5: a, b and c enter epoch 1 by the first pages, and then read each other's other pages.
+/// 2.2.6: a, b and c enter epoch 1 by the first pages, and then read each other's other pages.
 #[test]
 fn leaderships_outlast_change() {
     let (mut s, all) = crowded();
@@ -59,7 +59,7 @@ fn leaderships_outlast_change() {
     assert!(["a", "b", "c", "d"].iter().all(|who| has_entered(&s, who, 1)));
 }
 
-/// 2.2.5: a grant of the new epoch stands for the lease of its election in the answer of the wedged
+/// 2.2.6: a grant of the new epoch stands for the lease of its election in the answer of the wedged
 /// member.
 #[test]
 fn wedged_answer_names_grants() {
