@@ -134,12 +134,13 @@ impl Change {
         if now.id().number <= before.id().number {
             return false;
         }
-        let instance = |one: &Membership, name| one.position(name).map(|seat| one.instance(seat));
+        let instance = |one: &Membership, name| one.seat(name).map(|seat| seat.instance);
         match &self.what {
             SeatChange::Add { name, .. } => now.position(name).is_some(),
             SeatChange::Remove { name } => now.position(name).is_none(),
+            // A node that was let in at another host may get the right one.
             SeatChange::Replace { name, instance: None, .. } => {
-                now.position(name).is_some() && instance(now, name) != instance(before, name)
+                now.position(name).is_some() && now.seat(name) != before.seat(name)
             }
             SeatChange::Replace { name, instance: wanted, .. } => {
                 instance(now, name) == Some(*wanted)

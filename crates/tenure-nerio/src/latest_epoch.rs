@@ -197,7 +197,11 @@ async fn latest(
             (read.unwrap_or_else(|| Arc::clone(own)), None)
         }
         Some(_) => (Arc::clone(own), None),
-        None if has_entered => (Arc::clone(own), elsewhere(config, own, &named, listed).await),
+        None if has_entered => match elsewhere(config, own, &named, listed).await {
+            // The list names the members of that epoch, whose founding members were others.
+            Some(OldList { members, .. }) if is_list_of(own, &members, &named) => (members, None),
+            old_list => (Arc::clone(own), old_list),
+        },
         None => (Arc::clone(own), None),
     }
 }
@@ -214,6 +218,14 @@ async fn elsewhere(
     let by = named.iter().filter(|(_, at)| at.epoch == epoch);
     let by = by.map(|(member, _)| own.name(*member).clone()).collect();
     Some(OldList { by, members })
+}
+
+/// Whether the list `own` has just the members and the quorums of an epoch, and all members that
+/// answer are of its cluster. Then the list is right, however few of them answer.
+fn is_list_of(own: &Membership, of: &Membership, named: &[(usize, Whereabouts)]) -> bool {
+    let is_one_cluster = named.iter().all(|(_, at)| at.founding == of.founding());
+    let is_same = own.names() == of.names() && own.document().quorums == of.document().quorums;
+    is_one_cluster && is_same
 }
 
 /// The cluster that is meant, by the digest of its epoch 0: that of the list, unless a quorum of

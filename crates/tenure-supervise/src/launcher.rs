@@ -5,13 +5,13 @@ use std::ffi::{CStr, OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use tenure::state::FileId;
 
 use crate::descend;
 use crate::frame::{Failure, Report};
@@ -79,7 +79,7 @@ pub(crate) fn became_the_command(launcher: Pid) -> bool {
 pub(crate) fn is_part_of_us(pid: Pid) -> bool {
     let file = |pid: &str| {
         let about = fs::metadata(format!("/proc/{pid}/exe")).ok()?;
-        Some((about.dev(), about.ino()))
+        Some(FileId::of(&about))
     };
     let line = |pid: &str| fs::read(format!("/proc/{pid}/cmdline")).ok();
     let own = "self";

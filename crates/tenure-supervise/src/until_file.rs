@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
@@ -12,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
+use tenure::state::FileId;
 use tenure_core::Time;
 
 /// Keeps a file current without ever making its caller wait for the disk: a thread writes the
@@ -179,10 +179,8 @@ impl Writer {
     }
 
     fn remove(&self) {
-        let inode = |about: fs::Metadata| (about.dev(), about.ino());
-        let own = self.last.as_ref().and_then(|file| file.metadata().ok());
-        let there = fs::symlink_metadata(&self.path).ok();
-        if own.is_some() && own.map(inode) == there.map(inode) {
+        let own = self.last.as_ref().and_then(FileId::open);
+        if own.is_some() && own == FileId::at(&self.path) {
             fs::remove_file(&self.path).ok();
         }
     }

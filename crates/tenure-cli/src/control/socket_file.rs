@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
+use tenure::state::FileId;
 use tenure::{Time, clock};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -38,26 +39,9 @@ const UNTIL_MAX: u64 = 32;
 #[derive(Debug)]
 pub(super) struct SocketFile {
     path: PathBuf,
-    socket: Identity,
+    socket: FileId,
     /// The lock beside the socket, held as long as the process has the place.
     lock: File,
-}
-
-/// The identity of a file, whatever its name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Identity {
-    device: u64,
-    inode: u64,
-}
-
-impl Identity {
-    fn at(path: &Path) -> Option<Self> {
-        path.symlink_metadata().ok().map(|about| Self::of(&about))
-    }
-
-    fn of(about: &fs::Metadata) -> Self {
-        Self { device: about.dev(), inode: about.ino() }
-    }
 }
 
 impl SocketFile {
@@ -76,12 +60,12 @@ impl SocketFile {
 
     /// Whether the socket and the lock are still in their places.
     pub(super) fn is_there(&self) -> bool {
-        self.has_lock() && Identity::at(&self.path) == Some(self.socket)
+        self.has_lock() && FileId::at(&self.path) == Some(self.socket)
     }
 
     fn has_lock(&self) -> bool {
-        let lock = Identity::at(&lock_file(&self.path));
-        self.lock.metadata().is_ok_and(|about| lock == Some(Identity::of(&about)))
+        let own = FileId::open(&self.lock);
+        own.is_some() && own == FileId::at(&lock_file(&self.path))
     }
 
     /// Makes missing files again, by the rules of [`take`](Self::take), and returns a new listener
@@ -192,7 +176,7 @@ pub(crate) fn is_gone(error: &io::Error) -> bool {
 }
 
 /// Listens at `path`; the caller has the lock.
-async fn listen(path: &Path) -> Result<(UnixListener, Identity), Failure> {
+async fn listen(path: &Path) -> Result<(UnixListener, FileId), Failure> {
     if let Ok(about) = path.symlink_metadata() {
         if !about.file_type().is_socket() {
             return Err(refused(path, "another file has this name"));
@@ -209,7 +193,7 @@ impl Drop for SocketFile {
         // Without the lock the socket may be that of another process, whose file may even have the
         // same inode number. The next process replaces a file that is left behind.
         if self.has_lock() {
-            if Identity::at(&self.path) == Some(self.socket) {
+            if FileId::at(&self.path) == Some(self.socket) {
                 let _ = fs::remove_file(&self.path);
             }
             let _ = fs::remove_file(lock_file(&self.path));
@@ -365,7 +349,7 @@ fn lock_socket(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
         }
         // The previous holder may have removed this file meanwhile, and a third process made a new
         // one.
-        if Identity::at(&lock) == Some(Identity::of(&about)) {
+        if FileId::at(&lock) == Some(FileId::of(&about)) {
             return Ok(Some(file));
         }
     }
@@ -386,7 +370,7 @@ fn foreign(about: &fs::Metadata) -> Option<String> {
 /// right. The way through `/proc` keeps that directory's name out of the socket's path. The
 /// directory's name depends only on the place, so that leftovers of a crash are found; in a
 /// directory of another user the bind fails.
-fn bind(path: &Path) -> io::Result<(UnixListener, Identity)> {
+fn bind(path: &Path) -> io::Result<(UnixListener, FileId)> {
     let private = private(path);
     clear(&private);
     fs::DirBuilder::new().mode(0o700).create(&private)?;
@@ -402,12 +386,12 @@ fn private(path: &Path) -> PathBuf {
     private.into()
 }
 
-fn bind_within(private: &Path, path: &Path) -> io::Result<(UnixListener, Identity)> {
+fn bind_within(private: &Path, path: &Path) -> io::Result<(UnixListener, FileId)> {
     let inside = private.join("socket");
     let opened = File::open(private)?;
     let listener = UnixListener::bind(format!("/proc/self/fd/{}/socket", opened.as_raw_fd()))?;
     fs::set_permissions(&inside, Permissions::from_mode(0o600))?;
-    let socket = Identity::of(&inside.symlink_metadata()?);
+    let socket = FileId::of(&inside.symlink_metadata()?);
     fs::rename(&inside, path)?;
     Ok((listener, socket))
 }

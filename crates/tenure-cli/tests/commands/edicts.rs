@@ -122,6 +122,14 @@ fn lost_gate_admits_nothing() {
     refuses(&machine, &edict(9, 0), 74, "does not exist: if it was lost");
 }
 
+/// The epochs of a cluster that is founded anew begin at 0 again.
+#[test]
+fn gate_outlives_no_cluster() {
+    let machine = Machine::new(TENURE);
+    admits(&machine, &["--new-gate"], &format!("12{}", &edict(1, 0)[1..]));
+    refuses(&machine, &edict(2, 0), 6, "but if the cluster was founded anew since");
+}
+
 #[test]
 fn broken_gate_admits_nothing() {
     let machine = Machine::new(TENURE);

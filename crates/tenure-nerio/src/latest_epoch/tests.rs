@@ -178,6 +178,26 @@ async fn forged_host_hides_no_copy() {
     assert_eq!(found.as_ref(), Some(there.membership()));
 }
 
+/// The list has the three members of the present epoch 1, which d has joined since the founding in
+/// the place of a. Of the three only b answers.
+#[tokio::test]
+async fn right_list_needs_no_quorum() {
+    let socket = UdpSocket::bind(FROM).await.unwrap();
+    let b = member("b", socket.local_addr().unwrap());
+    let founders = config(vec![far("a"), b.clone(), far("c")], "0.001");
+    let list = vec![b, far("c"), far("d")];
+    let here = config(list.clone(), "0.001");
+    let document = changed(&founders, list);
+    let present = Membership::read(Arc::new(document), &here).unwrap();
+    let found = tokio::select! {
+        found = find(&here, None, FROM) => found.unwrap(),
+        () = answer_as("b", socket, &present, present.document()) => unreachable!("for ever"),
+    };
+    assert_eq!((found.old_list, &found.membership), (None, &present));
+    let differs = |(member, asker): &(Member, Asker)| asker.differs(&member.name);
+    assert!(!found.seats.iter().any(differs));
+}
+
 /// Without a document that fits, the settings are used.
 #[tokio::test]
 async fn other_drift_differs() {

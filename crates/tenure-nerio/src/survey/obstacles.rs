@@ -13,7 +13,11 @@ use crate::latest_epoch::OldList;
 pub enum Unsafe {
     #[error("{member} does not answer")]
     Silent { member: NodeName },
-    #[error("{member} waits to be let in: tenure members replace {member}")]
+    #[error(
+        "{member} waits to be let in: where replace is auto, the members do that, at the earliest \
+         after its earlier process was silent for lease-max and for 10 s, and tenure node status \
+         there says when; else run tenure members replace {member}"
+    )]
     Blank { member: NodeName },
     #[error("{member} is not found: {host} does not resolve ({error})")]
     Unresolved { member: NodeName, host: String, error: String },
@@ -93,8 +97,8 @@ impl Unsafe {
                  whose key it does not accept"
             ),
             Self::Blank { member } => format!(
-                "replace {member}: its state directory is empty; if the earlier directory of \
-                 {member} is there, start {member} with that one instead"
+                "wait for the members, or replace {member}: its state directory is empty; if the \
+                 earlier directory of {member} is there, start {member} with that one instead"
             ),
             Self::Unresolved { host, .. } => {
                 format!("correct {host} in members, or see to its DNS record")

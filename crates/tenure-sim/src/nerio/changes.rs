@@ -115,10 +115,11 @@ fn add(
 /// Time after the storm until the last change has ended. Two members may have barred each other
 /// during the storm, so that both still wait for a long pause. The last lost directory may wait for
 /// its replacement after that: a member that answered before it lost its own directory, too, must
-/// answer for a while.
+/// answer for a while. Members that do not know all leases from before their epoch vote when these
+/// have ended.
 fn settles(config: &Checked) -> u64 {
     let pause = config.refresh.saturating_mul(PAUSE).min(PAUSE_MAX);
-    let once = twice(config, pause * 2 + config.refresh * QUESTIONS);
+    let once = twice(config, pause * 2 + config.refresh * QUESTIONS + config.delta_max * 2);
     let rounds = PAUSE_MAX + pause * 2;
     let waits = config.replace.map(|rule| twice(config, rule.silence * 4 + rule.pause + rounds));
     once + waits.map_or(0, |waits| waits + once)

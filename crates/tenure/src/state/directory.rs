@@ -1,7 +1,7 @@
 //! A state directory: found or created, locked, with its files.
 
 use std::collections::BTreeMap;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use super::disk::{Disk, Linux};
 use super::error::{Found, PathLoss, StateError, WriteError};
+use super::file_id::FileId;
 
 /// File with the pid of the process that uses the directory, for people and error messages.
 const LOCK: &str = "lock";
@@ -74,9 +75,6 @@ pub struct Directory {
     disk: Arc<dyn Disk>,
 }
 
-/// Identity of a file, independent of its name: its device and inode.
-type FileId = (u64, u64);
-
 #[derive(Clone, Copy, Debug)]
 struct Binding {
     own: FileSize,
@@ -92,7 +90,7 @@ struct FileSize {
 
 impl FileSize {
     fn of(stat: &Stat) -> Self {
-        Self { id: file_id(stat), bytes: u64::try_from(stat.st_size).unwrap_or_default() }
+        Self { id: FileId::from(stat), bytes: u64::try_from(stat.st_size).unwrap_or_default() }
     }
 
     /// Reads the file `name` in the directory `at`, or with [`AtFlags::EMPTY_PATH`] the open file
@@ -102,7 +100,7 @@ impl FileSize {
         match rustix::fs::statx(at, name, flags, StatxFlags::INO | StatxFlags::SIZE) {
             Ok(there) => {
                 let device = rustix::fs::makedev(there.stx_dev_major, there.stx_dev_minor);
-                Ok(Self { id: (device, there.stx_ino), bytes: there.stx_size })
+                Ok(Self { id: FileId::new(device, there.stx_ino), bytes: there.stx_size })
             }
             // Old kernels and some containers have no `statx`.
             Err(Errno::NOSYS) => Ok(Self::of(&rustix::fs::statat(at, name, flags)?)),
@@ -150,7 +148,7 @@ impl Directory {
         let stat = rustix::fs::fstat(&fd)
             .map_err(|errno| StateError::io("open state directory", path, errno))?;
         let path = path.to_owned();
-        let own = file_id(&stat);
+        let own = FileId::from(&stat);
         Ok(Self {
             fd,
             path,
@@ -200,10 +198,8 @@ impl Directory {
             }
             // Another process may have replaced the file since it was opened.
             let there = rustix::fs::statat(&self.fd, HELD, AtFlags::SYMLINK_NOFOLLOW);
-            let same = |there: &Stat, about: &Metadata| {
-                (there.st_dev, there.st_ino) == (about.dev(), about.ino())
-            };
-            if there.is_ok_and(|there| held.metadata().is_ok_and(|about| same(&there, &about))) {
+            let there = there.ok().as_ref().map(FileId::from);
+            if there.is_some() && there == FileId::open(&held) {
                 let failed = |source| StateError::io("lock", &self.at(HELD), source);
                 self.remember(HELD, &held).map_err(failed)?;
                 self.held = Some(held);
@@ -422,10 +418,6 @@ impl Drop for Directory {
             let _ = rustix::fs::flock(held, FlockOperation::Unlock);
         }
     }
-}
-
-fn file_id(stat: &Stat) -> FileId {
-    (stat.st_dev, stat.st_ino)
 }
 
 fn lock_now(file: BorrowedFd<'_>) -> rustix::io::Result<()> {

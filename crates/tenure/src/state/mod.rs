@@ -35,6 +35,7 @@ mod directory;
 mod disk;
 mod document;
 mod error;
+mod file_id;
 mod sealed;
 
 pub use self::boot::BootKey;
@@ -42,6 +43,7 @@ pub use self::directory::{Directory, Layout};
 pub use self::disk::{Disk, Linux};
 pub use self::document::{Document, whole};
 pub use self::error::{Damage, Found, PathLoss, StateError, WriteError};
+pub use self::file_id::FileId;
 pub use self::sealed::{Format, Refusal};
 
 /// Whether a start is the very first of its cluster.

@@ -40,7 +40,8 @@ pub(super) fn check(
     let lists: Vec<_> = realms.rosters.iter().map(same).collect();
     let mut rosters = given(&lists);
     rosters.retain(|(name, value)| {
-        status[*name].as_str().is_some_and(|roster| parts(roster) != parts(value))
+        !names_present(status, value)
+            && status[*name].as_str().is_some_and(|roster| parts(roster) != parts(value))
     });
     let others: Vec<_> = others.chain(rosters.iter().cloned()).collect();
     if others.is_empty() {
@@ -66,6 +67,17 @@ pub(super) fn check(
     let names: Vec<_> =
         control.into_iter().chain(others.iter().map(|(setting, _)| *setting)).collect();
     Err(origins.usage(what, fix, &names))
+}
+
+/// Whether a list names the members of the epoch of the process. After a change of members, a
+/// corrected list differs from that with which the process began.
+fn names_present(status: &Value, list: &str) -> bool {
+    let name = |entry| str::split_once(entry, '=').map_or(entry, |(name, _)| name);
+    let listed: BTreeSet<_> = parts(list).into_iter().map(name).collect();
+    let epoch = &status["epoch"];
+    let present = epoch["members"].as_array().filter(|_| epoch["number"].as_u64() > Some(0));
+    let is_named = |names: &Vec<Value>| names.iter().filter_map(Value::as_str).eq(listed);
+    present.is_some_and(is_named)
 }
 
 /// The entries of a list, in any order.
@@ -101,4 +113,21 @@ fn who<'a>(status: &Value, names: impl Iterator<Item = &'a str>) -> String {
         Some(format!(", {field} {value}"))
     });
     kind + &names.collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn corrected_list_names_epoch() {
+        let status = |number| json!({"epoch": {"number": number, "members": ["a", "b"]}});
+        let list = "b=10.0.0.2:7101,a=10.0.0.1:7101";
+        assert!(names_present(&status(1), list));
+        assert!(!names_present(&status(1), "a=10.0.0.1:7101"));
+        assert!(!names_present(&status(0), list), "the settings of its start count");
+        assert!(!names_present(&json!({}), list));
+    }
 }

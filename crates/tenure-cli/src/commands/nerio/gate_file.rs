@@ -13,6 +13,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, Timespec, Timestamps, UTIME_NOW, flock, futimens};
 use rustix::io::Errno;
 use tenure::clock;
+use tenure::state::FileId;
 use tenure_nerio::{EdictGate, EdictRefused, EdictText, EdictTimestamp};
 
 use crate::exit::Exit;
@@ -199,13 +200,19 @@ impl Place {
 
 /// Whether `file` is the one at `path`.
 fn is_at(file: &File, path: &Path) -> bool {
-    let (Ok(ours), Ok(there)) = (file.metadata(), path.metadata()) else { return false };
-    (ours.dev(), ours.ino()) == (there.dev(), there.ino())
+    let there = path.metadata().ok().map(|about| FileId::of(&about));
+    there.is_some() && there == FileId::open(file)
 }
 
 fn refused(place: &Place, why: &EdictRefused) -> Failure {
     let what = format!("the gate {} refuses: {why}", shown(&place.file));
     let fix = match why {
+        EdictRefused::Older { offered, newest } if offered.epoch < newest.epoch => {
+            "drop the work of this edict: its leader did not know the present members yet; but if \
+             the cluster was founded anew since, its epochs begin at 0 again, and this gate \
+             refuses all its edicts: end all earlier leaders and their work, and begin another \
+             gate with --new-gate"
+        }
         EdictRefused::Older { .. } => {
             "drop the work of this edict: a later edict was admitted; a leader that still leads \
              creates another edict for each attempt"

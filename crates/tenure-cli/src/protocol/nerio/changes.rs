@@ -252,19 +252,30 @@ fn carried_out(worker: &Worker, limit: Duration) -> (String, String) {
     let Worker { name, phase, waits_for } = worker;
     let step = match phase {
         ChangePhase::Finding => "asks nodes which state directories they have",
-        ChangePhase::Asking => "asks the members for their votes",
+        ChangePhase::Asking | ChangePhase::Learning { .. } => "asks the members for their votes",
         ChangePhase::Ready => "asks the new members whether they are ready",
         ChangePhase::Deciding => "asks the members to accept the change",
     };
-    let waits = match &waits_for[..] {
-        [] => String::new(),
-        missing => format!(", and waits for {}", names(missing)),
+    let waits = match (phase, &waits_for[..]) {
+        (_, []) => String::new(),
+        (ChangePhase::Learning { within }, learning) => format!(
+            ", of which {} may not know all leases from before the last change yet, and {} in {} \
+             s at the latest",
+            names(learning),
+            if learning.len() == 1 { "votes" } else { "vote" },
+            within.as_secs() + 1
+        ),
+        (_, missing) => format!(", and waits for {}", names(missing)),
     };
     let what = format!("the change is not decided within {limit:?}: {name} {step}{waits}");
     let fix = match phase {
         ChangePhase::Deciding => {
             "start the nodes that are down: the change can no longer be cancelled; tenure members \
              shows when it is made"
+        }
+        ChangePhase::Learning { .. } => {
+            "wait, and run tenure members, which shows when the change is made; or end the change \
+             with tenure members cancel"
         }
         ChangePhase::Finding | ChangePhase::Asking | ChangePhase::Ready => {
             "start the nodes that are down, and run tenure members: the change may still be \
@@ -337,7 +348,19 @@ mod tests {
             (
                 ChangeError::NoBlank { name: d.clone() },
                 "no node d with an empty state directory asks to be let in|start d with the \
-                 present members in its list and without --new, and repeat the change",
+                 present members in its list, the key of the cluster if it has keys, and without \
+                 --new, and repeat the change",
+            ),
+            (
+                ChangeError::Runs { name: d.clone() },
+                "d runs as a member, and answers with its directory|stop d for good, and repeat \
+                 the change",
+            ),
+            (
+                ChangeError::LetIn { name: d.clone(), epoch: 2 },
+                "d is a member of epoch 2 with the directory of the node that waits, and has not \
+                 entered that epoch|check that d and the members reach each other, and that their \
+                 lists have the present address of d; d then enters by itself",
             ),
             (
                 ChangeError::Entered { name: d.clone() },
@@ -446,6 +469,13 @@ mod tests {
                         and waits for b, c";
         assert_eq!(what, expected);
         assert!(fix.ends_with("or end the change with tenure members cancel"), "{fix}");
+        let phase = ChangePhase::Learning { within: Duration::from_millis(7_500) };
+        let (what, fix) = said(&Unfinished { worker: worker(phase), ..known.clone() });
+        let expected = "the change is not decided within 30s: a asks the members for their votes, \
+                        of which b, c may not know all leases from before the last change yet, and \
+                        vote in 8 s at the latest";
+        assert_eq!(what, expected);
+        assert!(fix.starts_with("wait, and run tenure members"), "{fix}");
         let known = Unfinished { worker: worker(ChangePhase::Deciding), ..known };
         assert!(said(&known).1.contains("can no longer be cancelled"));
 

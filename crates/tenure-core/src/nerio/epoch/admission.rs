@@ -99,6 +99,16 @@ impl Hindrance {
     }
 }
 
+/// A span in seconds with one decimal: watches are not more exact.
+struct Tenths(Duration);
+
+impl fmt::Display for Tenths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = self.0.as_millis() / 100;
+        write!(f, "{}.{}s", tenths / 10, tenths % 10)
+    }
+}
+
 impl fmt::Display for Hindrance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -122,17 +132,24 @@ impl fmt::Display for Hindrance {
                  them are on loopback: give the cluster keys (`tenure keys new`)",
             ),
             Self::Lately { rest } => {
-                write!(f, "the member was replaced lately; it can be replaced again in {rest:.1?}")
+                write!(
+                    f,
+                    "the member was replaced lately; it can be replaced again in {}",
+                    Tenths(*rest)
+                )
             }
             Self::Heard { ago, needed } => write!(
                 f,
-                "the process with the earlier directory was heard {ago:.1?} ago, and must be \
-                 silent for {needed:.1?}: stop that process, or this node"
+                "the process with the earlier directory was heard {} ago, and must be silent for \
+                 {}: stop that process, or this node",
+                Tenths(*ago),
+                Tenths(*needed)
             ),
             Self::Silent { span, needed } => write!(
                 f,
-                "the process with the earlier directory has been silent for {span:.1?} of \
-                 {needed:.1?}"
+                "the process with the earlier directory has been silent for {} of {}",
+                Tenths(*span),
+                Tenths(*needed)
             ),
             Self::Busy => f.write_str("another change of members runs, or the member starts"),
             Self::Few { without } => {

@@ -12,6 +12,7 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +55,9 @@ pub enum PromiseOutcome {
     Promised { accepted: Option<(Ballot, EpochId)> },
     /// The member refuses, because it has promised the later ballot `above`.
     Refused { above: Ballot },
+    /// The member promises nothing for this span at most: it does not know all leases from before
+    /// its epoch yet.
+    Later { rest: Duration },
 }
 
 /// Proposer to member: accept this successor.
@@ -132,6 +136,7 @@ impl fmt::Display for Promise {
                 write!(f, " accepted epoch {} by {by}", successor.number)
             }
             PromiseOutcome::Refused { above } => write!(f, " refused, promised {above}"),
+            PromiseOutcome::Later { rest } => write!(f, " later, within {rest:?}"),
         }
     }
 }

@@ -6,6 +6,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::SocketAddr;
+use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +97,8 @@ pub enum ChangePhase {
     Ready,
     /// The member asks all members to accept the change, which can no longer be cancelled.
     Deciding,
+    /// Members vote only when they know all leases from before their epoch, within this span.
+    Learning { within: Duration },
 }
 
 /// The reason why a change is refused.
@@ -136,7 +139,8 @@ pub enum ChangeError {
     Hosts { name: NodeName, max: usize },
     #[error(
         "no node {name} with an empty state directory asks to be let in: start {name} with the \
-         present members in its list and without --new, and repeat the change"
+         present members in its list, the key of the cluster if it has keys, and without --new, \
+         and repeat the change"
     )]
     NoBlank { name: NodeName },
     /// The member that is to be replaced runs, and no new node asks for its seat.
@@ -199,6 +203,19 @@ pub enum ChangeError {
          and new, are on loopback: give the cluster keys (`tenure keys new`)"
     )]
     Unsealed,
+    /// The memory that is to be replaced answers.
+    #[error(
+        "{name} runs as a member, and answers with its directory: stop {name} for good, and repeat \
+         the change"
+    )]
+    Runs { name: NodeName },
+    /// The memory that would be let in is that of the seat.
+    #[error(
+        "{name} is a member of epoch {epoch} with the directory of the node that waits, and has not \
+         entered that epoch: check that {name} and the members reach each other, and that their \
+         lists have the present address of {name}; {name} then enters by itself"
+    )]
+    LetIn { name: NodeName, epoch: u64 },
 }
 
 /// The reason why a member takes no part in decisions.
@@ -268,6 +285,7 @@ impl ChangePhase {
             Self::Asking => "asking",
             Self::Ready => "ready",
             Self::Deciding => "deciding",
+            Self::Learning { .. } => "learning",
         }
     }
 }

@@ -8,7 +8,7 @@ use super::super::config::Config;
 use super::super::identity::Instance;
 use super::super::quorum::{MemberSet, Quorums};
 use super::super::words::{Recipient, To};
-use super::{Document, DocumentError, EpochId};
+use super::{Document, DocumentError, EpochId, Seat};
 use crate::name::NodeName;
 
 /// The members of one epoch and their quorum system, ready for use: a [`Document`] that was
@@ -111,6 +111,12 @@ impl Membership {
     #[must_use]
     pub fn instance(&self, position: usize) -> Option<Instance> {
         self.document.seats.get(position)?.instance
+    }
+
+    /// The seat with this name.
+    #[must_use]
+    pub fn seat(&self, name: &NodeName) -> Option<&Seat> {
+        self.document.seats.iter().find(|seat| seat.name == *name)
     }
 
     /// The destination of messages for the member at this position.

@@ -456,6 +456,39 @@ impl Inheritance {
         })
     }
 
+    /// The ballot by which `member` accepted the epoch, and the bounds of its answer at `at`. `None`
+    /// unless the answer is whole.
+    #[must_use]
+    pub fn answer_of(&self, member: usize, at: Time) -> Option<(Ballot, RestBounds)> {
+        let answer = self.answers.get(&Answerer::Member(member)).filter(|one| one.is_whole)?;
+        let mut accepted = self.accepted.iter().rev();
+        let (ballot, _) = accepted.find(|(_, members)| members.contains(member))?;
+        let (rest, unknown) = (answer.bound.since(at), answer.unknown.since(at));
+        Some((*ballot, RestBounds { rest, unknown, floor: self.floor }))
+    }
+
+    /// The rests at `at` in the answer of `member`, of elections after this one.
+    pub fn rests_of(
+        &self,
+        member: usize,
+        after: Option<&ElectionName>,
+        at: Time,
+    ) -> impl Iterator<Item = HeldRest> {
+        let after = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let elections = self.held.range::<ElectionName, _>((after, Bound::Unbounded));
+        elections.flat_map(move |(election, held)| {
+            let is_its =
+                move |held: &&Held| held.from == Answerer::Member(member) && at < held.until;
+            held.iter().filter(is_its).map(move |held| HeldRest {
+                election: election.clone(),
+                who: held.who.clone(),
+                address: held.address,
+                start: held.start,
+                rest: held.until.since(at),
+            })
+        })
+    }
+
     /// `B`: the latest end of all rests of the previous epoch. [`Time::MAX`] while too few members
     /// have answered.
     #[must_use]

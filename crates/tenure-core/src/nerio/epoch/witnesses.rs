@@ -17,6 +17,11 @@ use super::{Acceptor, Membership};
 pub(in crate::nerio) struct Witnesses(ByMember<Acceptor>);
 
 impl Witnesses {
+    /// The memory whose answer is used for the seat; `None` if the document names the memory.
+    pub(in crate::nerio) fn of(&self, member: usize) -> Option<&Acceptor> {
+        self.0.get(member)
+    }
+
     /// Takes an answer of `acceptor` for the seat at position `member`. Returns `None` if the
     /// caller must ignore the answer, otherwise the members whose earlier answers it must forget.
     pub(in crate::nerio) fn hear(

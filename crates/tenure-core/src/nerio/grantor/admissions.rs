@@ -40,7 +40,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use super::super::config::HostPort;
+use super::super::config::{AutoReplace, HostPort};
 use super::super::epoch::{
     Admission, Admit, Change, ChangeError, Current, Hindrance, Membership, SeatChange, Where,
 };
@@ -80,6 +80,7 @@ pub(super) struct Admissions {
 /// A member for whose seat a blank asks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Awaited {
+    rule: AutoReplace,
     /// At most two.
     blanks: Vec<Blank>,
     /// The last instant at which the present memory was heard, or the beginning of the watch.
@@ -121,8 +122,9 @@ struct Round {
 }
 
 impl Awaited {
-    const fn new(now: Time) -> Self {
+    const fn new(now: Time, rule: AutoReplace) -> Self {
         Self {
+            rule,
             blanks: Vec::new(),
             silent_since: now,
             was_heard: false,
@@ -219,8 +221,8 @@ impl Grantor {
         if let Some(address) = address {
             let (instance, host) = (asked.instance, asked.host.clone());
             let blank = Blank { instance, address, host, heard: now, is_direct };
-            let awaited = &mut self.admissions.awaited;
-            awaited.entry(asked.name.clone()).or_insert_with(|| Awaited::new(now)).note(blank);
+            let awaited = self.admissions.awaited.entry(asked.name.clone());
+            awaited.or_insert_with(|| Awaited::new(now, rule)).note(blank);
         }
         if is_direct {
             self.hear_blank(now, from);
@@ -283,7 +285,7 @@ impl Grantor {
             seat.is_some_and(|seat| self.membership.instance(seat) == Some(current.instance));
         if is_present && let Some(awaited) = self.admissions.awaited.get_mut(name) {
             awaited.heard(now);
-            let needed = self.config.replace.map_or(Duration::ZERO, |rule| rule.silence);
+            let needed = awaited.rule.silence;
             let why = Hindrance::Heard { ago: Duration::ZERO, needed };
             self.stop_replacing(now, name, self.who.name.clone(), why, out);
         }
@@ -326,13 +328,16 @@ impl Grantor {
         }
     }
 
-    /// Asks the present memory of a member, and forgets blanks that ask no more. The hosts of the
-    /// seat count beside the one in the settings, which may be that of an earlier machine.
+    /// The rule for a member that is awaited.
+    fn rule_for(&self, name: &NodeName) -> Option<AutoReplace> {
+        self.admissions.awaited.get(name).map(|awaited| awaited.rule)
+    }
+
+    /// Asks the present memory of a member, and forgets blanks that ask no more.
     fn watch(&mut self, now: Time, name: &NodeName, out: &mut Out) {
-        let Some(rule) = self.config.replace else { return };
+        let Some(rule) = self.rule_for(name) else { return };
         let lasts = self.awaited_for(rule.silence);
         let pause = (rule.silence / QUESTIONS).max(self.config.refresh);
-        let (own, to) = (self.membership.id(), self.to(name));
         let Some(awaited) = self.admissions.awaited.get_mut(name) else { return };
         awaited.blanks.retain(|blank| now.since(blank.heard) < lasts);
         if awaited.blanks.is_empty() {
@@ -341,16 +346,21 @@ impl Grantor {
         }
         if now >= awaited.ask_at {
             awaited.ask_at = now.after(pause);
-            send(out, to, Where { start: now });
-            let listed = self.config.members.iter().find(|member| member.name == *name);
-            let listed = listed.map(|member| &member.address);
-            let mut seats = self.membership.document().seats.iter();
-            let seat = seats.find(|seat| seat.name == *name && listed.is_some());
-            let hosts = seat.map_or(&[][..], |seat| &seat.hosts);
-            for host in hosts.iter().filter(|host| Some(*host) != listed) {
-                if let Some(address) = host.literal() {
-                    send(out, To::at(own, address), Where { start: now });
-                }
+            self.ask_seat(now, name, out);
+        }
+    }
+
+    /// Asks the memory of a seat, at the host in the settings, which may be that of an earlier
+    /// machine, and at those of the seat.
+    pub(super) fn ask_seat(&self, now: Time, name: &NodeName, out: &mut Out) {
+        let own = self.membership.id();
+        send(out, self.to(name), Where { start: now });
+        let listed = self.config.members.iter().find(|member| member.name == *name);
+        let Some(listed) = listed.map(|member| &member.address) else { return };
+        let hosts = self.membership.seat(name).map_or(&[][..], |seat| &seat.hosts);
+        for host in hosts.iter().filter(|host| *host != listed) {
+            if let Some(address) = host.literal() {
+                send(out, To::at(own, address), Where { start: now });
             }
         }
     }
@@ -376,8 +386,7 @@ impl Grantor {
             let own = self.who.name.clone();
             return self.tell_awaited(now, name, own, why, out);
         }
-        let place = u32::try_from(self.own_position()).unwrap_or(0).min(31);
-        let pause = self.config.refresh.saturating_mul(1 + 4 * place).min(PAUSE_MAX);
+        let pause = self.config.refresh.saturating_mul(1 + 4 * self.place()).min(PAUSE_MAX);
         let next = now.after(pause.saturating_add(self.lot(self.config.refresh)));
         let Some(awaited) = self.admissions.awaited.get_mut(name) else { return };
         let turn = *awaited.turn.get_or_insert(next);
@@ -481,7 +490,7 @@ impl Grantor {
     /// Begins the change if a quorum agrees, and each member that answers; another round later if
     /// not.
     fn end_round(&mut self, now: Time, name: &NodeName, out: &mut Out) {
-        let Some(rule) = self.config.replace else { return };
+        let Some(rule) = self.rule_for(name) else { return };
         let lasts = self.awaited_for(rule.silence);
         let awaited = self.admissions.awaited.get_mut(name);
         let Some(Round { blank, agree, .. }) = awaited.and_then(|one| one.round.take()) else {
@@ -512,11 +521,11 @@ impl Grantor {
     /// Ends a round. The next one begins after a pause that grows, so that two members do not meet
     /// again and again.
     fn pause_rounds(&mut self, now: Time, name: &NodeName) {
-        let place = u32::try_from(self.own_position()).unwrap_or(0).min(31);
+        let place = self.place();
         let draw = self.lot(self.config.refresh);
         let refresh = self.config.refresh;
         let Some(awaited) = self.admissions.awaited.get_mut(name) else { return };
-        let turns = 4_u32.saturating_add(place) << awaited.rounds.min(7);
+        let turns = (4 + place) << awaited.rounds.min(7);
         let pause = refresh.saturating_mul(turns).min(PAUSE_MAX);
         awaited.rounds = awaited.rounds.saturating_add(1);
         (awaited.round, awaited.turn) = (None, Some(now.after(pause.saturating_add(draw))));
@@ -525,8 +534,7 @@ impl Grantor {
     /// The hosts of the seat after the change; empty if they stay. A blank at another address has
     /// proved its name by its key, and may then name its own host.
     fn hosts(&self, name: &NodeName, blank: &Blank) -> Result<Vec<HostPort>, Hindrance> {
-        let mut seats = self.membership.document().seats.iter();
-        let present = seats.find(|seat| seat.name == *name);
+        let present = self.membership.seat(name);
         if present.is_none_or(|seat| may_be_at(&seat.hosts, blank.address)) {
             return Ok(Vec::new());
         }

@@ -76,6 +76,8 @@ struct Finding {
     members: BTreeMap<NodeName, Instance>,
     /// Memories and addresses of blanks with the name of the changed seat.
     blanks: Vec<(Instance, SocketAddr)>,
+    /// Whether the memory that leaves the members has answered.
+    is_gone_heard: bool,
     /// Time at which the questions are repeated.
     again: Time,
 }
@@ -138,7 +140,7 @@ impl SeatChange {
 impl Grantor {
     /// Takes an operator's question. The driver has checked the rights of the sender.
     pub(super) fn on_change(&mut self, now: Time, from: &Sender, change: &Change, out: &mut Out) {
-        let state = match self.known_change(from, change) {
+        let state = match self.known_change(now, from, change) {
             Some(known) => known,
             None if change.what == SeatChange::Cancel => self.cancel_change(change.number, out),
             None => self.begin_change(now, Some(from), change, out).unwrap_or_else(|error| {
@@ -151,7 +153,7 @@ impl Grantor {
     }
 
     /// The state of a change that this grantor has been asked for before.
-    fn known_change(&mut self, from: &Sender, change: &Change) -> Option<ChangeState> {
+    fn known_change(&mut self, now: Time, from: &Sender, change: &Change) -> Option<ChangeState> {
         if let Some(state) = self.changes.end_of(change.number) {
             return Some(state.clone());
         }
@@ -161,7 +163,7 @@ impl Grantor {
         }
         running.by = Some(from.clone());
         running.change.start = change.start;
-        Some(self.state_of_change())
+        Some(self.state_of_change(now))
     }
 
     fn tell_change(&self, to: &Sender, change: &Change, state: ChangeState, out: &mut Out) {
@@ -226,12 +228,13 @@ impl Grantor {
             let (what, by, address) = (change.what.brief(), from.who.name.clone(), from.address);
             emit(out, None, OwnEvent::Changing { what, by, from: address });
         }
-        let finding = Finding { members: BTreeMap::new(), blanks: Vec::new(), again: now };
+        let (members, blanks, is_gone_heard) = (BTreeMap::new(), Vec::new(), false);
+        let finding = Finding { members, blanks, is_gone_heard, again: now };
         let (number, change, by) = (change.number, change.clone(), operator.cloned());
         self.changes.running = Some(Running { change, by, since: now, finding: Some(finding) });
         self.on_changes_due(now, out);
         let ended = self.changes.end_of(number).cloned();
-        Ok(ended.unwrap_or_else(|| self.state_of_change()))
+        Ok(ended.unwrap_or_else(|| self.state_of_change(now)))
     }
 
     fn check_change(&self, change: &Change) -> Result<(), ChangeError> {
@@ -287,8 +290,7 @@ impl Grantor {
     /// Asks nodes for their memories when due, and proposes the successor once all are known.
     pub(super) fn on_changes_due(&mut self, now: Time, out: &mut Out) {
         let refresh = self.config.refresh;
-        let Some(Running { change, since, finding: Some(finding), .. }) = &mut self.changes.running
-        else {
+        let Some(Running { change, finding: Some(finding), .. }) = &mut self.changes.running else {
             return;
         };
         if now < finding.again {
@@ -296,14 +298,15 @@ impl Grantor {
         }
         finding.again = now.after(refresh);
         let blank = change.what.blank().cloned();
-        // The seat that is to be replaced may have a node that asks for no fences any more.
-        let is_unheard =
-            finding.blanks.is_empty() && now.since(*since) >= refresh.saturating_mul(COUNT_AFTER);
-        let gone = change.what.gone().filter(|gone| is_unheard && blank.as_ref() == Some(*gone));
-        let gone = gone.cloned();
+        let gone = change.what.gone().filter(|gone| blank.as_ref() == Some(*gone)).cloned();
         let own = self.membership.id();
-        for name in self.unknown_seats().into_iter().chain(gone) {
+        for name in self.unknown_seats() {
             send(out, self.to(&name), Where { start: now });
+        }
+        // A seat that is to be replaced may have a node that runs, or one that asks for no fences
+        // any more.
+        if let Some(gone) = gone {
+            self.ask_seat(now, &gone, out);
         }
         let heard = &mut self.changes.heard;
         heard.retain(|_, at| now.since(*at) < refresh.saturating_mul(HEARD_FOR));
@@ -329,7 +332,11 @@ impl Grantor {
         }
         // An old process of a member may run beside the one with its later memory.
         let is_seat = current.epoch == own && current.service != Service::Replaced;
-        if current.entered && is_member && is_seat {
+        let is_there = current.entered && is_member;
+        let seat = self.membership.position(name).and_then(|seat| self.membership.instance(seat));
+        let is_its = seat.map_or(is_seat, |seat| seat == current.instance);
+        finding.is_gone_heard |= is_there && is_its && change.what.gone() == Some(name);
+        if is_there && is_seat {
             finding.members.insert(name.clone(), current.instance);
         }
         self.finish_finding(now, out);
@@ -338,17 +345,23 @@ impl Grantor {
     /// Proposes the successor if all memories are known; refuses the change after [`PATIENCE`].
     fn finish_finding(&mut self, now: Time, out: &mut Out) {
         let refresh = self.config.refresh;
-        let Some(Running { change, since, finding: Some(finding), .. }) = &self.changes.running
+        let Some(Running { change, by, since, finding: Some(finding) }) = &self.changes.running
         else {
             return;
         };
         let waited = now.since(*since);
         let blank = change.what.blank().cloned();
+        // The members themselves replace only after a longer silence (`admissions.rs`).
+        let runs = by.is_some() && finding.is_gone_heard && !finding.blanks.is_empty();
         let found = match (&blank, &finding.blanks[..]) {
             _ if waited < refresh.saturating_mul(COUNT_AFTER) => None,
             (Some(name), [(_, one), (_, other), ..]) => {
                 let addresses = [*one, *other];
                 let error = ChangeError::TwoBlanks { name: name.clone(), addresses };
+                return self.end_change(ChangeState::Refused(error), out);
+            }
+            (Some(name), _) if runs && matches!(change.what, SeatChange::Replace { .. }) => {
+                let error = ChangeError::Runs { name: name.clone() };
                 return self.end_change(ChangeState::Refused(error), out);
             }
             (_, blanks) => blanks.iter().find(|(one, _)| change.what.takes(*one)).copied(),
@@ -419,6 +432,11 @@ impl Grantor {
             SeatChange::Remove { name } => seats.retain(|seat| seat.name != *name),
             SeatChange::Replace { name, hosts, .. } => {
                 let seat = seats.iter_mut().find(|seat| seat.name == *name)?;
+                let is_same = hosts.is_empty() || seat.hosts == *hosts;
+                if seat.instance == blank && is_same {
+                    let (name, epoch) = (name.clone(), document.number);
+                    return Some(Err(ChangeError::LetIn { name, epoch }));
+                }
                 seat.instance = blank;
                 if !hosts.is_empty() {
                     seat.hosts.clone_from(hosts);
@@ -460,7 +478,7 @@ impl Grantor {
         })
     }
 
-    fn state_of_change(&self) -> ChangeState {
+    fn state_of_change(&self, now: Time) -> ChangeState {
         let finds = self.changes.running.as_ref().and_then(|running| running.finding.as_ref());
         let blank = self.changes.running.as_ref().and_then(|running| running.change.what.blank());
         if let Some(finding) = finds {
@@ -468,18 +486,27 @@ impl Grantor {
             names.extend(blank.filter(|_| finding.blanks.is_empty()).cloned());
             return ChangeState::Working { phase: ChangePhase::Finding, waits_for: short(names) };
         }
-        let (phase, names) = self.waits_for();
+        let (phase, names) = self.waits_for(now);
         ChangeState::Working { phase, waits_for: short(names) }
     }
 
     /// The present step of the proposal, and the members that have not answered.
-    fn waits_for(&self) -> (ChangePhase, Vec<NodeName>) {
+    fn waits_for(&self, now: Time) -> (ChangePhase, Vec<NodeName>) {
         let Some(proposal) = &self.proposals.running else {
             return (ChangePhase::Deciding, Vec::new());
         };
         let missing = proposal.proposer.missing();
         match proposal.proposer.phase() {
-            Phase::Prepare => (ChangePhase::Asking, self.membership.named(missing)),
+            Phase::Prepare => {
+                let mut names = self.membership.named(missing);
+                let ends = |name: &NodeName| proposal.learning.get(name).filter(|end| now < **end);
+                let last = names.iter().filter_map(ends).max();
+                let phase = last.map(|last| ChangePhase::Learning { within: last.since(now) });
+                if phase.is_some() {
+                    names.retain(|name| ends(name).is_some());
+                }
+                (phase.unwrap_or(ChangePhase::Asking), names)
+            }
             Phase::Ready => (ChangePhase::Ready, proposal.own.named(missing)),
             Phase::Accept { .. } | Phase::Decided { .. } | Phase::Cancelled => {
                 (ChangePhase::Deciding, self.membership.named(missing))
@@ -492,10 +519,12 @@ impl Grantor {
     pub(super) fn gives_up(&mut self, now: Time, out: &mut Out) -> bool {
         let patience = self.config.refresh.saturating_mul(PATIENCE);
         let since = self.changes.running.as_ref().map(|running| running.since);
+        let learning = self.proposals.running.iter().flat_map(|one| one.learning.values());
+        let since = since.map(|since| learning.fold(since, |since, end| since.max(*end)));
         if since.is_none_or(|since| now.since(since) < patience) {
             return false;
         }
-        let (phase, names) = self.waits_for();
+        let (phase, names) = self.waits_for(now);
         let who = short(names);
         let error = match (phase, &self.proposals.running) {
             (ChangePhase::Asking, _) => ChangeError::Silent { who },
@@ -504,7 +533,7 @@ impl Grantor {
                 let missing = who.into_iter().map(|name| Missing { why: why(&name), name });
                 ChangeError::NotReady { who: missing.collect() }
             }
-            (ChangePhase::Finding | ChangePhase::Ready | ChangePhase::Deciding, _) => return false,
+            _ => return false,
         };
         let gives_up = self.withdraw();
         if gives_up {

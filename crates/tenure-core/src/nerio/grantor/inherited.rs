@@ -43,14 +43,14 @@ use crate::time::Time;
 
 /// Maximum of a rest: no lease lasts longer, at any clock rate. A longer rest is a mistake of its
 /// sender.
-const REST_MAX: Duration = Config::DELTA_MAX_MAX.saturating_mul(2);
+pub(super) const REST_MAX: Duration = Config::DELTA_MAX_MAX.saturating_mul(2);
 
 /// The answers about the leases before an epoch, and the state of the questions.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Heritage {
     pub(super) into: Arc<Membership>,
     pub(super) inheritance: Inheritance,
-    witnesses: Witnesses,
+    pub(super) witnesses: Witnesses,
     /// Time at which the questions are repeated; [`Time::MAX`] when nothing is missing.
     pub(super) again: Time,
     /// Number of repetitions so far.
@@ -220,7 +220,7 @@ impl Inherited {
     }
 
     /// The end of the leases whose holders this grantor cannot name, in any election.
-    fn unknown(&self) -> Time {
+    pub(super) fn unknown(&self) -> Time {
         self.heritage.as_ref().map_or(self.until, |heritage| heritage.inheritance.unknown())
     }
 
@@ -270,6 +270,9 @@ impl Grantor {
         let state = if !self.is_awake() {
             None
         } else if read.into == own {
+            if let Some(wedged) = self.as_wedged(now) {
+                return send(out, from, self.wedged_page(now, from, read, wedged));
+            }
             Some(AcceptorState::Entered)
         } else if read.into.number > own.number {
             accepted.map(|(ballot, next)| AcceptorState::Wedged {
@@ -299,7 +302,7 @@ impl Grantor {
         read: &RestsRead,
         state: AcceptorState,
     ) -> Rests {
-        let mut page = Rests {
+        let page = Rests {
             asker: from.who.inc,
             into: read.into,
             acceptor: self.acceptor(),
@@ -309,23 +312,7 @@ impl Grantor {
             rests: Vec::new(),
             more: false,
         };
-        let mut room = Rests::BYTES_MAX.saturating_sub(wire::length(&page));
-        let mut all = self.rests_after(read.after.as_ref(), now).peekable();
-        while let Some(first) = all.next() {
-            // All rests of one election are in one page.
-            let mut group = alloc::vec![first];
-            while let Some(next) = all.next_if(|next| next.election == group[0].election) {
-                group.push(next);
-            }
-            let length: usize = group.iter().map(wire::length).sum();
-            let Some(left) = room.checked_sub(length) else {
-                page.more = true;
-                break;
-            };
-            room = left;
-            page.rests.append(&mut group);
-        }
-        page
+        filled(page, self.rests_after(read.after.as_ref(), now))
     }
 
     /// The bounds of everything that this grantor may have granted, in this epoch and before.
@@ -347,6 +334,16 @@ impl Grantor {
         after: Option<&ElectionName>,
         at: Time,
     ) -> impl Iterator<Item = HeldRest> {
+        self.with_grants(after, at, self.inherited.rests(after, at))
+    }
+
+    /// These inherited leases and the grants of this epoch, of elections after this one.
+    pub(super) fn with_grants(
+        &self,
+        after: Option<&ElectionName>,
+        at: Time,
+        inherited: impl Iterator<Item = HeldRest>,
+    ) -> impl Iterator<Item = HeldRest> {
         let begin = after.map_or(Bound::Unbounded, Bound::Excluded);
         let granted = self.elections.range::<ElectionName, _>((begin, Bound::Unbounded));
         let granted = granted.filter_map(move |(election, state)| {
@@ -360,7 +357,7 @@ impl Grantor {
             })
         });
         let mut granted = granted.peekable();
-        let mut inherited = self.inherited.rests(after, at).peekable();
+        let mut inherited = inherited.peekable();
         core::iter::from_fn(move || {
             let is_inherited = match (granted.peek(), inherited.peek()) {
                 (Some(granted), Some(inherited)) => inherited.election < granted.election,
@@ -493,6 +490,27 @@ impl Grantor {
     pub(in crate::nerio) fn epoch_before(&self) -> Option<EpochId> {
         self.before.as_ref().map(|before| before.id())
     }
+}
+
+/// The page with as many of these rests as it has room for.
+pub(super) fn filled(mut page: Rests, all: impl Iterator<Item = HeldRest>) -> Rests {
+    let mut room = Rests::BYTES_MAX.saturating_sub(wire::length(&page));
+    let mut all = all.peekable();
+    while let Some(first) = all.next() {
+        // All rests of one election are in one page.
+        let mut group = alloc::vec![first];
+        while let Some(next) = all.next_if(|next| next.election == group[0].election) {
+            group.push(next);
+        }
+        let length: usize = group.iter().map(wire::length).sum();
+        let Some(left) = room.checked_sub(length) else {
+            page.more = true;
+            break;
+        };
+        room = left;
+        page.rests.append(&mut group);
+    }
+    page
 }
 
 /// Whether the bounds are in order; `BTreeMap::range` panics if they are not.

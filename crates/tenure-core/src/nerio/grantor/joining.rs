@@ -37,7 +37,7 @@ use super::flush::{Flush, REWRITE};
 use super::inherited::Heritage;
 use super::memories::Memories;
 use super::phase::Phase;
-use super::proposals::Proposals;
+use super::proposals::{PAUSE_MAX, Proposals};
 use super::votes::Votes;
 use super::{Grantor, Listing};
 use crate::contract::Ticket;
@@ -380,6 +380,7 @@ impl Grantor {
         self.inherited.heritage = Some(heritage);
         self.phase = Phase::Serving;
         self.serving_since = now;
+        self.ask_epoch_at = now.after(PAUSE_MAX);
         self.is_news = true;
         let (id, members) = (self.membership.id(), self.membership.names().to_vec());
         emit(out, None, OwnEvent::Entered { epoch: id.number, members });

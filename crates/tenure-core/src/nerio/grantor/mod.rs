@@ -15,12 +15,14 @@ mod founding;
 mod inherited;
 pub(super) mod inventory;
 mod joining;
+mod left_behind;
 pub(super) mod listing;
 mod longer_leases;
 mod lost_memory;
 mod memories;
 mod memory_reports;
 mod order;
+mod partial;
 mod phase;
 mod proposals;
 mod query;
@@ -88,6 +90,8 @@ pub(super) struct Grantor {
     /// A larger `delta_max` that the grantor does not give yet.
     raise: Option<Raise>,
     started: Time,
+    /// Time of the next question for the epochs of the others.
+    ask_epoch_at: Time,
     /// Latest time until which a leader that sent requests to this incarnation may lead.
     leader_until: Time,
     /// Whether the grantor's memory was lost or is new, and no member relies on the present one
@@ -151,6 +155,7 @@ impl Grantor {
             delta_max: config.delta_max,
             raise: None,
             started: Time::ZERO,
+            ask_epoch_at: Time::ZERO,
             leader_until: Time::ZERO,
             joins: false,
             enters: false,
@@ -239,6 +244,7 @@ impl Grantor {
         self.on_vote_due(now, out);
         self.on_documents_due(now, out);
         self.on_admissions_due(now, out);
+        self.on_ask_epoch_due(now, out);
         self.on_changes_due(now, out);
         self.on_proposals_due(now, out);
         self.on_joining_due(now, out);
@@ -263,12 +269,13 @@ impl Grantor {
         all.filter(|due| due.at < Time::MAX).min_by_key(|due| due.at)
     }
 
-    /// The deadlines of questions for documents, for the memories of new members, and for lost
-    /// members.
-    fn asking_due(&self) -> [Option<Deadline>; 3] {
+    /// The deadlines of questions for documents, for the memories of new members, for lost members,
+    /// and for the epochs of the others.
+    fn asking_due(&self) -> [Option<Deadline>; 4] {
         let document = self.documents.due().map(|at| Timer::ReadDocument.at(at));
         let admission = self.admissions_due().map(|at| Timer::Admit.at(at));
-        [document, self.changes.due().map(|at| Timer::Propose.at(at)), admission]
+        let change = self.changes.due().map(|at| Timer::Propose.at(at));
+        [document, change, admission, self.ask_epoch_due()]
     }
 
     /// The latest epoch that this grantor knows to be decided, or its own.

@@ -27,6 +27,7 @@ use super::super::message::{Message, Sender, ToGrantor};
 use super::super::timer::Timer;
 use super::super::words::{Out, emit, send};
 use super::Grantor;
+use super::inherited::REST_MAX;
 use super::joining::Joining;
 use crate::name::NodeName;
 use crate::time::{Deadline, Time};
@@ -43,6 +44,8 @@ pub(super) struct Proposal {
     witnesses: Witnesses,
     /// Seats of `own` that are not ready, with their reasons.
     pub(super) unready: BTreeMap<NodeName, Unready>,
+    /// Members that promise nothing until this time at most, because they still learn leases.
+    pub(super) learning: BTreeMap<NodeName, Time>,
     /// Time at which the question is repeated.
     again: Time,
 }
@@ -88,9 +91,10 @@ impl Grantor {
         self.proposals.used = proposer.ballot();
         self.keep(&own);
         self.is_news = true;
-        let (witnesses, unready) = (Witnesses::default(), BTreeMap::new());
+        let (witnesses, again) = (Witnesses::default(), Time::MAX);
+        let (unready, learning) = (BTreeMap::new(), BTreeMap::new());
         self.proposals.running =
-            Some(Proposal { proposer, own, witnesses, unready, again: Time::MAX });
+            Some(Proposal { proposer, own, witnesses, unready, learning, again });
         self.ask_acceptors(now, out);
     }
 
@@ -114,11 +118,15 @@ impl Grantor {
     pub(super) fn await_decision(&mut self, now: Time) {
         if self.is_wedged() && self.proposals.running.is_none() {
             let refresh = self.config.refresh;
-            let place = u32::try_from(self.own_position()).unwrap_or(0).min(31);
-            let turns = 4_u32.saturating_add(place) << self.proposals.refusals.min(7);
+            let turns = (4 + self.place()) << self.proposals.refusals.min(7);
             let pause = refresh.saturating_mul(turns).min(PAUSE_MAX);
             self.proposals.propose_at = now.after(pause + self.lot(refresh));
         }
+    }
+
+    /// The grantor's position, by which members take turns.
+    pub(super) fn place(&self) -> u32 {
+        u32::try_from(self.own_position()).unwrap_or(0).min(31)
     }
 
     pub(super) fn lot(&mut self, bound: Duration) -> Duration {
@@ -184,7 +192,13 @@ impl Grantor {
                 proposer.on_refused(above);
             }
             PromiseOutcome::Refused { .. } => {}
+            PromiseOutcome::Later { rest } => {
+                let until = now.after(rest.min(REST_MAX));
+                let known = proposal.learning.entry(from.who.name.clone()).or_insert(until);
+                *known = until.min(*known);
+            }
             PromiseOutcome::Promised { accepted } => {
+                proposal.learning.remove(&from.who.name);
                 let is_over = proposer.on_promise(member, promise.ballot, accepted);
                 if let Some((_, successor)) = accepted {
                     // Others ask this grantor for the document.

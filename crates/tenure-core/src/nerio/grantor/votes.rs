@@ -153,6 +153,11 @@ impl Grantor {
         if ballot.is_too_far(self.votes.vote.promised) {
             return emit(out, None, OwnEvent::Ignored(Ignored::NoVote));
         }
+        if let Some(rest) = self.promises_in(now) {
+            let (asker, epoch, acceptor) = (from.who.inc, asked.epoch, self.acceptor());
+            let outcome = PromiseOutcome::Later { rest };
+            return send(out, from, Promise { asker, epoch, ballot, acceptor, outcome });
+        }
         self.votes.vote.promise(ballot);
         self.votes.asked.insert(member, (from.clone(), Asked::Promise { ballot }));
         self.write_vote(now, out);

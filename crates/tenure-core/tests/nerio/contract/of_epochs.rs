@@ -93,9 +93,10 @@ pub(super) fn anything(rng: &mut Rng) -> Message {
     match rng.within(0..15) {
         0 => Message::from(Prepare { epoch, ballot }),
         1 => {
-            let outcome = match flag(rng) {
-                true => PromiseOutcome::Promised { accepted: Some((ballot, successor)) },
-                false => PromiseOutcome::Refused { above: ballot },
+            let outcome = match rng.within(0..3) {
+                0 => PromiseOutcome::Promised { accepted: Some((ballot, successor)) },
+                1 => PromiseOutcome::Refused { above: ballot },
+                _ => PromiseOutcome::Later { rest: span(rng) },
             };
             Message::from(Promise { asker, epoch, ballot, acceptor: acceptor(rng), outcome })
         }

@@ -6,7 +6,7 @@ use tenure_core::nerio::{Admission, Admit, AutoReplace, Hindrance, ToGrantor};
 
 use super::*;
 
-const SILENCE: Duration = Duration::from_millis(2_000);
+pub(super) const SILENCE: Duration = Duration::from_millis(2_000);
 const PAUSE: Duration = Duration::from_millis(20_000);
 
 /// Members and blanks replace lost memories by themselves from now on.
@@ -26,7 +26,7 @@ fn join(s: &mut Story, who: &'static str, number: u64) {
 }
 
 /// A cluster of a, b, c and d in epoch 1, whose members replace lost memories; p leads.
-fn healing() -> Story {
+pub(super) fn healing() -> Story {
     let mut config = config(&GRANTORS);
     automatic(&mut config);
     let mut s = Story::with(config);
@@ -36,7 +36,7 @@ fn healing() -> Story {
 }
 
 /// Lets time pass in slices. Letters from the first to the second node of a pair are lost.
-fn run_without(s: &mut Story, span: Duration, lost: &[(&str, &str)]) {
+pub(super) fn run_without(s: &mut Story, span: Duration, lost: &[(&str, &str)]) {
     let is_lost = |l: &Letter| lost.iter().any(|(from, to)| l.by == *from && l.to == address(to));
     for _ in 0..span.as_millis() / 10 {
         s.pass(ms(10));
@@ -52,7 +52,7 @@ fn run_without(s: &mut Story, span: Duration, lost: &[(&str, &str)]) {
 }
 
 /// A second node with the name of c at the address of z, which the members recognize by its key.
-fn second_c(s: &Story) -> Sender {
+pub(super) fn second_c(s: &Story) -> Sender {
     let who = Who { name: name("c"), inc: Inc(5) };
     Sender { who, address: address("z"), proved: true, epoch: zero(s) }
 }
@@ -66,7 +66,7 @@ fn second_asks(s: &mut Story, to: &'static str) -> Option<Hindrance> {
 }
 
 /// The answer of that node to a member that asks for its memory.
-fn second_answers(s: &mut Story, to: &'static str) {
+pub(super) fn second_answers(s: &mut Story, to: &'static str) {
     let (from, answer) = (second_c(s), blank_memory(s, to));
     s.tell_as(&from, to, answer.into());
 }
@@ -203,6 +203,21 @@ fn unanswered_round_is_repeated() {
     assert!(!one_replaces(&s));
     run_without(&mut s, SILENCE * 6, &lost[..2]);
     assert!(replaces(&s, "a"), "{:?}", s.events("a"));
+}
+
+/// 4.3: b and d have never answered a about c, so they do not object. Their silence agrees to
+/// nothing.
+#[test]
+fn silent_members_agree_to_nothing() {
+    let mut s = healing();
+    s.lose_disk("c");
+    let lost = ["b", "d"].iter().flat_map(|who| [("c", *who), ("a", *who), (*who, "a")]);
+    let lost: Vec<_> = lost.collect();
+    run_without(&mut s, SILENCE * 4, &lost);
+    assert!(!one_replaces(&s), "{:?}", s.events("a"));
+    assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Few { .. })));
+    s.run(SILENCE * 4);
+    assert!(has_entered(&s, "c", 2), "{:?}", s.events("c"));
 }
 
 /// Members that do not hear c, which serves with b.
@@ -422,8 +437,8 @@ fn two_blanks_wait_for_operators() {
 }
 
 /// The machine of c is lost. A node with its name and key starts elsewhere, and names its host.
-#[test]
-fn moved_member_names_its_host() {
+/// The members let it in.
+fn moved() -> Story {
     let mut s = healing();
     s.actors.remove("c");
     for _ in 0..80 {
@@ -434,6 +449,12 @@ fn moved_member_names_its_host() {
         s.run(ms(100));
     }
     assert!(has_entered(&s, "a", 2), "{:?}", s.events("a"));
+    s
+}
+
+#[test]
+fn moved_member_names_its_host() {
+    let mut s = moved();
     let seats = document(&s, "a").seats;
     let seat = seats.into_iter().find(|seat| seat.name == name("c")).unwrap();
     let hosts = vec![HostPort::from(address("z"))];
@@ -444,16 +465,7 @@ fn moved_member_names_its_host() {
 /// of all still name.
 #[test]
 fn hosts_of_seats_are_asked() {
-    let mut s = healing();
-    s.actors.remove("c");
-    for _ in 0..80 {
-        for member in ["a", "b", "d"] {
-            second_asks(&mut s, member);
-            second_answers(&mut s, member);
-        }
-        s.run(ms(100));
-    }
-    assert!(has_entered(&s, "a", 2), "{:?}", s.events("a"));
+    let mut s = moved();
     s.run(PAUSE);
     s.start_empty("c");
     let epoch = document(&s, "a").id();

@@ -9,7 +9,9 @@ mod answers;
 mod candidates;
 mod entering;
 mod grants;
+mod replacements;
 mod requests;
+mod successive;
 mod survivors;
 mod votes;
 

@@ -91,6 +91,23 @@ fn unedited_member_follows() {
     assert!(has_entered(&s, "d", NUMBER));
 }
 
+/// 2.12.7: the operator recovers c without d, whose directory is whole. d starts as it was, and no
+/// candidate has a list with both.
+#[test]
+fn forgotten_survivor_leaves() {
+    let (mut s, _) = lost();
+    let next = left(&s, &["a", "b", "d"]);
+    start(&mut s, "d");
+    s.run(ms(1_000));
+    assert!(serves(&s, "d"), "c is down");
+    recover(&mut s, "c", &next);
+    s.run(ms(31_000));
+    let is_told =
+        |e: &OwnEvent| matches!(e, OwnEvent::Removed { epoch: NUMBER, replaced: false, .. });
+    assert!(emitted_by(&s, "d", is_told), "{:?}", s.events("d"));
+    assert!(serves(&s, "c") && !emitted_by(&s, "c", is_told));
+}
+
 /// 2.12.2: a, b and c removed d, and are lost; d did not hear of that. Later c is found.
 #[test]
 fn successor_of_lost_gives_way() {

@@ -1,0 +1,31 @@
+//! A member that was left behind: the others are in a later epoch, and nobody told it.
+//!
+//! - 2.12.7: *After the first change, a member asks the others for their epochs, at its start and
+//!   now and then.* An operator recovers a without b, whose directory is whole. b starts, has a in
+//!   its epoch, and serves there. Nobody sends b a message: a has other members, and the candidates
+//!   have other lists.
+
+use super::super::epoch::Where;
+use super::super::timer::Timer;
+use super::super::words::{Out, send};
+use super::Grantor;
+use super::proposals::PAUSE_MAX;
+use crate::time::{Deadline, Time};
+
+impl Grantor {
+    pub(super) fn ask_epoch_due(&self) -> Option<Deadline> {
+        let is_led_on = self.membership.id().number > 0 && self.removed.is_none();
+        let asks = is_led_on && self.is_awake() && self.joining.is_none();
+        asks.then(|| Timer::AskEpoch.at(self.ask_epoch_at))
+    }
+
+    pub(super) fn on_ask_epoch_due(&mut self, now: Time, out: &mut Out) {
+        if self.ask_epoch_due().is_none_or(|due| now < due.at) {
+            return;
+        }
+        self.ask_epoch_at = now.after(PAUSE_MAX);
+        for member in self.others().iter() {
+            send(out, self.to(self.membership.name(member)), Where { start: now });
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A grantor that does not know all leases of earlier epochs yet.
+//!
+//! A grantor enters an epoch by the first pages of a quorum's answers, and reads the others
+//! afterwards. Until then it names an unknown holder of all other elections. Rules:
+//!
+//! - 2.2.6: *Until then, a grantor that was wedged answers as the wedged grantor that it was.* a
+//!   and b enter by each other's first pages. If each named an unknown holder to the other from
+//!   then on, neither would ever learn the rest, and both would grant nothing until all leases of
+//!   epoch 0 have ended.
+//! - 2.1.11: *Until then, a grantor that has accepted nothing promises nothing.* Epoch 2 is decided
+//!   while a and b read the pages about epoch 0. Their answers name an unknown holder, so epoch 2
+//!   grants nothing until all leases of epoch 0 have ended. A grantor whose promise is needed for a
+//!   quorum would be needed for that quorum's answers, too, so nothing is granted later than
+//!   without this rule.
+
+use core::time::Duration;
+
+use super::super::epoch::{Acceptor, AcceptorState, RestBounds, Rests, RestsRead};
+use super::super::message::Sender;
+use super::Grantor;
+use super::inherited::filled;
+use crate::time::Time;
+
+/// The answer of a grantor that was wedged in the previous epoch.
+pub(super) struct AsWedged {
+    /// The grantor's position in the previous epoch.
+    member: usize,
+    acceptor: Acceptor,
+    state: AcceptorState,
+    bounds: RestBounds,
+}
+
+impl Grantor {
+    /// The span after which this grantor knows all leases from before its epoch, at the latest, and
+    /// promises ballots; `None` if it promises them now.
+    pub(super) fn promises_in(&self, now: Time) -> Option<Duration> {
+        let rest = self.inherited.unknown().since(now);
+        (!self.is_wedged() && !rest.is_zero()).then_some(rest)
+    }
+
+    /// This grantor's answer about the previous epoch, if it was wedged there and does not know all
+    /// leases yet.
+    pub(super) fn as_wedged(&self, now: Time) -> Option<AsWedged> {
+        let heritage = self.inherited.heritage.as_ref()?;
+        if now >= self.inherited.unknown() {
+            return None;
+        }
+        let before = heritage.inheritance.before()?;
+        let member = before.position(&self.who.name)?;
+        let (ballot, bounds) = heritage.inheritance.answer_of(member, now)?;
+        let (epoch, into) = (before.id(), heritage.into.id());
+        let acceptor = heritage.witnesses.of(member).cloned();
+        let acceptor = acceptor.unwrap_or_else(|| self.acceptor());
+        Some(AsWedged {
+            member,
+            acceptor,
+            state: AcceptorState::Wedged { epoch, ballot, into },
+            bounds,
+        })
+    }
+
+    /// A page of that answer. A grant of this epoch stands for the leases of its election, which
+    /// have no entry any more.
+    pub(super) fn wedged_page(
+        &self,
+        now: Time,
+        from: &Sender,
+        read: &RestsRead,
+        wedged: AsWedged,
+    ) -> Rests {
+        let AsWedged { member, acceptor, state, bounds } = wedged;
+        let after = read.after.as_ref();
+        let page = Rests {
+            asker: from.who.inc,
+            into: read.into,
+            acceptor,
+            state,
+            bounds,
+            after: read.after.clone(),
+            rests: alloc::vec::Vec::new(),
+            more: false,
+        };
+        let heritage = self.inherited.heritage.iter();
+        let own = heritage.flat_map(|one| one.inheritance.rests_of(member, after, now));
+        filled(page, self.with_grants(after, now, own))
+    }
+}
