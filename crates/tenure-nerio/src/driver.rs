@@ -1,6 +1,8 @@
 //! Nerio on datagrams and a state directory, driven by the loop that all protocols share.
 
 mod epochs;
+mod unsealed;
+mod wall;
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -14,15 +16,14 @@ use tenure::driver::{Backend, Machine, Repeats};
 use tenure::{AtMostOne, clock};
 use tenure_core::nerio::wire::{Dropped, Envelope, open, recipient};
 use tenure_core::nerio::{
-    Admission, Admit, ChangeError, ChangeState, Changed, Checked, Command, Extra, Hindrance, Inc,
-    List, Membership, Message, Nerio, Order, Ordered, OwnEvent, Passed, Question, QuorumTimestamp,
-    Record, Sender, Start, To, ToAsker, ToGrantor, Who,
+    Checked, Command, Extra, Inc, List, Membership, Message, Nerio, OwnEvent, Question,
+    QuorumTimestamp, Record, Sender, Start, To, ToAsker, Who,
 };
 use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
 use tokio::sync::broadcast;
 
+use self::wall::WallWatch;
 use crate::agreement::Agreement;
-use crate::changes::has_near_hosts;
 use crate::counters::Counters;
 use crate::edicts::Source;
 use crate::first_start::FirstStart;
@@ -30,7 +31,6 @@ use crate::key_trouble::KeyTroubles;
 use crate::lasting_troubles::LastingTroubles;
 use crate::log;
 use crate::notice::Notice;
-use crate::orders::{is_loopback, is_order, obeys_unsealed};
 use crate::outbox::Outbox;
 use crate::places::{LookUpResult, Places, receives};
 use crate::request::Ask;
@@ -68,6 +68,7 @@ pub(crate) struct Wire<T> {
     /// Epoch and quorum timestamp of the leadership that begins.
     stamped: Option<(u64, QuorumTimestamp)>,
     counters: Counters,
+    wall_watch: WallWatch,
     /// Room for one datagram, and one more byte to recognize a longer one.
     buffer: Vec<u8>,
 }
@@ -81,6 +82,7 @@ pub(crate) enum Incoming {
     Flushed((Ticket, Result<(), WriteError>)),
     LookUpResult(LookUpResult),
     Nothing,
+    ClockSet,
 }
 
 impl<T: Transport> Wire<T> {
@@ -100,6 +102,7 @@ impl<T: Transport> Wire<T> {
             lasting: LastingTroubles::new(config.delta_max),
             first_start: FirstStart::of(clock::now(), start.memory.as_ref()),
             grants: Vec::new(),
+            wall_watch: WallWatch::new(&config),
             config,
             name: name.clone(),
             memberships,
@@ -247,43 +250,6 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// Whether the unsealed message ends leaderships or changes members, and other machines could
-    /// send such a message.
-    fn is_unsafe_unsealed(&self, from: &Sender, message: &Message) -> bool {
-        let obeys = || obeys_unsealed(&self.config, &self.memberships, from.address);
-        match message {
-            Message::Grantor(ToGrantor::Change(change)) => {
-                !(has_near_hosts(&change.what) && obeys())
-            }
-            Message::Grantor(ToGrantor::Admit(admit)) => !(is_loopback(&admit.host) && obeys()),
-            // The core ignores orders for other epochs.
-            order => is_order(order) && self.number(from.epoch).is_some() && !obeys(),
-        }
-    }
-
-    fn refuse_unsealed(&mut self, from: &Sender, message: Message) {
-        let asker = from.who.inc;
-        let answer = match message {
-            Message::Grantor(ToGrantor::Order(Order { election, start, .. })) => {
-                self.counters.drop_for("unsealed_order");
-                Message::from(Ordered { election, asker, start, passed: Passed::Unsealed })
-            }
-            Message::Grantor(ToGrantor::Change(change)) => {
-                self.counters.drop_for("unsealed_change");
-                let state = ChangeState::Refused(ChangeError::Unsealed);
-                let (start, number) = (change.start, change.number);
-                Message::from(Changed { asker, start, number, state })
-            }
-            Message::Grantor(ToGrantor::Admit(Admit { start, name, instance, .. })) => {
-                self.counters.drop_for("unsealed_change");
-                let hindrance = Some(Hindrance::Unsealed);
-                Message::from(Admission { asker, start, name, instance, hindrance })
-            }
-            _ => return self.counters.drop_for("unsealed_order"),
-        };
-        self.send(from.into(), answer);
-    }
-
     /// The authority of an envelope's sender, if the sender may use that name.
     fn admit(
         &mut self,
@@ -414,14 +380,19 @@ impl<T: Transport> Backend for Wire<T> {
     const THREAD: &'static str = "tenure";
     const KINDS: usize = 3;
 
+    fn compares_wall(&self) -> bool {
+        self.wall_watch.is_on()
+    }
+
     async fn next(&mut self) -> Incoming {
-        let Self { transport, buffer, flushed, places, .. } = self;
+        let Self { transport, buffer, flushed, places, wall_watch, .. } = self;
         let received = poll_fn(|context| transport.poll_receive(context, buffer));
         tokio::select! {
             biased;
             received = received => datagram(received),
             Some(done) = flushed.recv() => Incoming::Flushed(done),
             looked = places.looked() => Incoming::LookUpResult(looked),
+            () = wall_watch.set() => Incoming::ClockSet,
         }
     }
 
@@ -455,6 +426,7 @@ impl<T: Transport> Backend for Wire<T> {
                 machine.input(Input::Failed(Some(ticket)));
             }
             Incoming::LookUpResult(looked) => self.on_looked(now, looked),
+            Incoming::ClockSet => machine.input(Input::Timeout),
             Incoming::Nothing => {}
         }
     }

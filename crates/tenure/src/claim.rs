@@ -17,7 +17,7 @@ impl SharedClaim {
 
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
-        self.0.holds(clock::now)
+        self.0.holds(clock::now, clock::wall)
     }
 
     /// The end of the claim; [`Time::ZERO`] once it is over; `None` without an end, for which a

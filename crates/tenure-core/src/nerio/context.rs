@@ -9,6 +9,7 @@ use super::epoch::{Confirmation, Membership};
 use super::identity::{Inc, Who};
 use super::quorum_trips::QuorumTrips;
 use super::round_trips::RoundTrips;
+use crate::clocks::BothClocks;
 use crate::draw::Draw;
 use crate::name::NodeName;
 use crate::time::Time;
@@ -30,6 +31,8 @@ pub(super) struct Context {
     pub(super) trips: RoundTrips,
     pub(super) quorum_trips: QuorumTrips,
     pub(super) silence: LeaderSilence,
+    /// Both clocks for the present input, with a bound on skew.
+    pub(super) clocks: Option<BothClocks>,
 }
 
 impl Context {
@@ -50,6 +53,7 @@ impl Context {
             trips,
             quorum_trips: QuorumTrips::default(),
             silence,
+            clocks: None,
         }
     }
 

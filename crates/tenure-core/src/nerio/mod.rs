@@ -302,7 +302,7 @@
 //!
 //! while let Some((n, input)) = queue.pop_front() {
 //!     let mut effects = Vec::new();
-//!     nodes[n].handle(now, input, &mut effects);
+//!     nodes[n].handle(now.into(), input, &mut effects);
 //!     for effect in effects {
 //!         match effect {
 //!             Effect::Flush(ticket, _record) => queue.push_front((n, Input::Flushed(ticket))),
@@ -320,6 +320,7 @@
 //!             }
 //!             // Writes are done at once, and there are no handles.
 //!             Effect::Persist(_) | Effect::Raise { .. } | Effect::Lower { .. } => {}
+//!             Effect::Bound { .. } => {}
 //!             Effect::Emit { .. } => {}
 //!         }
 //!     }
@@ -335,6 +336,7 @@
 mod body;
 mod by_member;
 mod candidate;
+mod clock_bound;
 mod command;
 pub mod config;
 mod context;
@@ -350,6 +352,7 @@ mod named_leader;
 mod node;
 mod observer;
 mod oqwbd;
+mod oqwbs;
 mod order;
 pub mod quorum;
 mod quorum_trips;
@@ -385,6 +388,7 @@ pub use memory::{Durable, EpochStanding, GrantTable, Kept, Memory, Remembered};
 pub use message::*;
 pub use named_leader::{LiveGrant, leadership};
 pub use node::Nerio;
+pub use oqwbs::{ClockFault, WallGrant, WallStart};
 pub use order::{Order, Ordered, Passed, StepDown};
 pub use quorum::{MemberSet, QuorumError, QuorumTextError, Quorums};
 pub use record::{GrantRecord, Record, Tenancy};

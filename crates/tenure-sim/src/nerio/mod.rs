@@ -15,6 +15,7 @@ pub mod plan;
 pub mod properties;
 mod quorum_leases;
 mod scenario;
+pub mod walls;
 mod worlds;
 
 pub use quorum_leases::{Details, Grant, QuorumLeases};

@@ -8,6 +8,7 @@ use tenure_core::nerio::{Checked, Config, Member, MemberSet, Membership, Quorums
 
 use super::focus::Focus;
 pub use super::node::NodePlan;
+use super::walls::Walls;
 use super::{changes, lists};
 use crate::rng::Rng;
 pub(super) use crate::scenario::plan::known;
@@ -34,6 +35,7 @@ pub struct Settings {
     pub strange_copy: bool,
     /// Whether candidates and observers have other lists than the members.
     pub lists: bool,
+    pub walls: Walls,
 }
 
 /// Bounds of the draws of a world.
@@ -57,6 +59,11 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     let mut settings = Draft::draw(&mut rng, members);
     focus.settings(&mut rng, &mut settings.config);
     settings.config.replace = focus.replaces(seed, &settings.config);
+    let walls = match climate {
+        Climate::Any => Walls::draw(seed, focus),
+        Climate::BrokenClocks => Walls::Unread,
+    };
+    walls.settings(seed, &mut settings.config);
     settings.shortened = focus.shortens(&mut rng);
     let config = &settings.config;
     let unit = nanos(config.lease);
@@ -64,15 +71,17 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     let mut nodes = settings.nodes(&mut rng, members, candidates);
     focus.copy(&mut rng, &mut nodes);
     let raises = focus.leases(seed, &mut nodes);
+    walls.nodes(&mut nodes);
     let elections = elections(1 + rng.below(3));
     let grain = focus.grain(&mut rng, nanos(config.round_trip)).max(1);
     let trip = settings.trip(&mut rng).longer(grain);
     let rates = focus.rates(&mut rng, seed, calm);
     let bounded = climate == Climate::Any;
     let sites = sites(&mut rng, &nodes, config.drift, bounded, storm_ends);
-    let settled = storm_ends + settle_bound(&nodes, unit, &trip);
+    let beside = walls.settle(config);
+    let settled = storm_ends + settle_bound(&nodes, unit, &trip) + beside;
     let retired = settled + 4 * unit;
-    let end = retired + retire_bound(&nodes, &trip);
+    let end = retired + retire_bound(&nodes, &trip) + beside;
     let mut conditions = Conditions {
         loopback: Delay::Between(1_000, 50_000.min(trip.longest())),
         rates,
@@ -86,6 +95,7 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     focus.late(&nodes, &mut conditions);
     focus.incidents(&mut rng, &nodes, &mut conditions);
     focus.absences(&nodes, &mut conditions);
+    walls.conditions(config.clock_skew_max, &nodes, &mut conditions);
     let strange_copy = focus.encounters(&nodes, &mut conditions);
     if raises {
         focus.raises(&nodes, &mut conditions);
@@ -107,7 +117,7 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
         reluctance,
         calm,
         bounded,
-        own: Settings { wire, focus, raises, strange_copy, lists },
+        own: Settings { wire, focus, raises, strange_copy, lists, walls },
     }
 }
 

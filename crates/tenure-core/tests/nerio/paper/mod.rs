@@ -2,12 +2,13 @@
 //! Gehrke: *Nerio: Leader Election and Edict Ordering*, arXiv 1109.5111.)
 //!
 //! `docs/seeds/nerio.md` names the test of each step and equation, and the parts that are not
-//! built: sections 4, 9 and 10.3 have no tests.
+//! built: sections 9 and 10.3 have no tests.
 
 mod section_1;
 mod section_10;
 mod section_2;
 mod section_3;
+mod section_4;
 mod section_6;
 mod section_7;
 mod section_8;
