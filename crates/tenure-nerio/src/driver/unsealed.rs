@@ -1,5 +1,6 @@
 //! Unsealed messages that end leaderships or change members.
 
+use tenure::driver::Backend;
 use tenure_core::nerio::{
     Admission, Admit, ChangeError, ChangeState, Changed, Hindrance, Message, Order, Ordered,
     Passed, Sender, ToGrantor,

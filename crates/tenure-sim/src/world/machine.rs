@@ -1,6 +1,5 @@
 //! Starts, ends and stops of processes, and cuts of the network.
 
-use super::clock::Clock;
 use super::conditions::{DiskFate, Incident};
 use super::fault::Kind;
 use super::{Happening, Occurrence, System, World};
