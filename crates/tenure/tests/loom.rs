@@ -101,3 +101,22 @@ fn leaders_never_overlap() {
         giver.join().unwrap();
     });
 }
+
+/// A claim that a handle has seen lapse on the wall clock is over, although that clock is set back
+/// and a renewal comes.
+#[test]
+fn lapse_on_wall_clock_is_final() {
+    loom::model(|| {
+        let wall = WallTime::from_nanos;
+        let cell = Arc::new(ClaimCell::new(Claim::new(at(100)), Some(wall(10))));
+        let driver_cell = cell.clone();
+        let driver = thread::spawn(move || {
+            driver_cell.bound(wall(9), wall(20));
+            driver_cell.raise(at(6), at(200));
+        });
+        let first = cell.holds(|| at(5), || wall(12));
+        let second = cell.holds(|| at(6), || wall(9));
+        assert!(first || !second, "a leadership came back");
+        driver.join().unwrap();
+    });
+}

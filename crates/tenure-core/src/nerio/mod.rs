@@ -5,7 +5,7 @@
 //! leaders have an order that every recipient can compute, however late they arrive.
 //!
 //! Source: van Renesse, Schneider, Gehrke, *Nerio: Leader Election and Edict Ordering* (arXiv
-//! 1109.5111), below "the paper". Built here: sections 1 to 3, 6, 7, 8, 10.1, 10.2 and
+//! 1109.5111), below "the paper". Built here: sections 1 to 8, 10.1, 10.2 and
 //! 10.4 to 10.6, step by step in `docs/seeds/nerio.md`.
 //! The rest is [listed below](#not-built-yet). The file `oqwbd.rs` has the steps of sections 3 and
 //! 6 in the paper's order.
@@ -15,7 +15,7 @@
 //! | | assumed for safety | assumed for progress |
 //! |---|---|---|
 //! | network | nothing: loss, delay, repetition, reordering, partitions | a quorum in touch |
-//! | clocks | each runs at `1 ± ρ` of real time while its machine is up ([`Drift`]) | the same |
+//! | clocks | each runs at `1 ± ρ` of real time while its machine is up ([`Drift`]); or wall clocks differ by at most Δ ([`Config::clock_skew_max`]) | the same |
 //! | processes | may pause at any point, end, and begin again | a quorum of grantors runs |
 //! | memory of grantors | the state directory is not copied, nor rolled back to an older state | |
 //! | participants | follow the protocol; incarnations ([`Inc`]) do not collide | the same |
@@ -239,6 +239,9 @@
 //! - *Orders*: a grantor passes an order to end a leadership on to the holder with the fence that
 //!   the order names. The holder reports the order, once, if it leads with that fence; the
 //!   application ends the leadership or goes on. An order never ends a later leadership.
+//! - *Bound on skew*: where [settings](Config::clock_skew_max) have one, `oqwbs.rs` has the ends of
+//!   section 4. A claim ends on the earlier of two clocks and a grant on the later, so that either
+//!   bound suffices.
 //! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
 //! - *Documents*: a node without a grantor needs no complete list of members. A member that is
 //!   asked for another epoch says in which epoch it is; the node reads the document of that epoch.
@@ -260,7 +263,6 @@
 //!
 //! | part | where it will fit |
 //! |---|---|
-//! | 4, bounded skew | step 6.1 and `E`: both go through [`Drift`], the one place of `1 ± ρ` |
 //! | 9, the ring; 10.3, weak leaders | kinds 14 and 15 of [`wire`]; a third machine in the node |
 //! | 10.1, δ by a measured d | [`Config::lease_needed`], with the d that spaces repetitions |
 //! | clock breach | every ok carries `T_q`: compared by the candidate, a reason to refuse |
