@@ -1,13 +1,13 @@
-//! OQwBS, "Obtain Quorum with Bounded Skew" (section 4), for clusters whose wall clocks differ by at
-//! most Δ. The steps are those of [`oqwbd`](super::oqwbd); these two take other ends:
+//! OQwBS, "Obtain Quorum with Bounded Skew" (section 4), for clusters whose wall clocks differ by
+//! at most Δ. The steps are those of [`oqwbd`](super::oqwbd); these two take other ends:
 //!
 //! ```text
 //!  q  6  F := max(F, Start + δ + Δ)   Grantor::term
 //!  p  8  E := Start + δ               Context::claim_of
 //! ```
 //!
-//! Start, E and F are wall times, and both sides count by time since boot as well. The grantor tells
-//! the *rest*, `Start + δ + Δ − C` at the arrival:
+//! Start, E and F are wall times, and both sides count by time since boot as well. The grantor
+//! tells the *rest*, `Start + δ + Δ − C` at the arrival:
 //!
 //! - p leads until its wall clock shows `Start + δ`, and at most `(1 − ρ)·min(δ, rest)` of time
 //!   since boot from its Start: the earlier ends the claim.
@@ -15,7 +15,7 @@
 //!   boot from the arrival: the later ends the grant.
 //!
 //! So either bound suffices: with wall clocks within Δ a claim ends before its grants, whatever the
-//! rates of clocks; and with rates within ρ, wherever wall clocks are. What arrives late is granted
+//! rates of clocks; and with rates within ρ, wherever wall clocks are. A late request is granted
 //! for the rest of its lease only, which is the point of section 4.
 //!
 //! A wall time is translated to time since boot at once. When the wall clock has moved against time
@@ -39,7 +39,7 @@ use crate::clocks::BothClocks;
 use crate::name::ElectionName;
 use crate::time::{Time, WallTime};
 
-/// What a request says about clocks, with a bound on their skew.
+/// The clocks of a candidate in its request, with a bound on skew.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct WallStart {
     /// Start on the candidate's wall clock.
@@ -48,7 +48,7 @@ pub struct WallStart {
     pub skew: Duration,
 }
 
-/// What an ok says about clocks, with a bound on their skew.
+/// The clocks of a grantor in its ok, with a bound on skew.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct WallGrant {
     /// `Start + δ + Δ − C` when the request arrived: the real time for which the grant lasts from
@@ -58,7 +58,7 @@ pub struct WallGrant {
     pub skew: Duration,
 }
 
-/// What keeps two nodes from comparing their wall clocks.
+/// The reason why two nodes cannot compare their wall clocks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum ClockFault {
     /// The candidate's clock is ahead of the grantor's by more than Δ.
@@ -177,7 +177,7 @@ impl Term {
 }
 
 impl Grant {
-    /// What the ok says about clocks.
+    /// The clocks of the grantor in the ok.
     pub(super) fn told(&self, skew: Option<Duration>) -> Option<WallGrant> {
         Some(WallGrant { rest: self.wall?.rest, skew: skew? })
     }

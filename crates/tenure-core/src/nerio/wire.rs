@@ -11,8 +11,8 @@
 //! `to`, and no other node handles them. Otherwise, where a name leads to the address of another
 //! member, that member would take a release for its own and end a grant. Other datagrams have 0 in
 //! `to`. A reader skips and counts messages of an unknown kind, so that kinds can be added: 13
-//! (gone), 14 (ping) and 15 (pong) are kept for supervised release and the ring of section 9. With a
-//! bound on skew, requests and oks have the kinds 48 and 49, and begin with their wall times.
+//! (gone), 14 (ping) and 15 (pong) are kept for supervised release and the ring of section 9. With
+//! a bound on skew, requests and oks have the kinds 48 and 49, and begin with their wall times.
 //!
 //! Any sender can ask in any name, so questions must not be much shorter than their answers. The
 //! datagram must have [`QUESTION_BYTES`] for each verification, query, fence read, question for a

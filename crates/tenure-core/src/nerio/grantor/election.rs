@@ -37,7 +37,7 @@ pub(in crate::nerio) struct Grant {
     /// Length of the holder's leases, as last requested. Zero after a restart, until the holder
     /// renews.
     pub(in crate::nerio) lease: Duration,
-    /// F and the rest on wall clocks, with a bound on skew. None after a restart and a release.
+    /// F and the rest on wall clocks, with a bound on skew; `None` after a restart and a release.
     pub(in crate::nerio) wall: Option<WallTerm>,
 }
 
