@@ -105,7 +105,9 @@ impl Config {
         delta_max.check(self.delta_max)?;
         Bounds::at_most("verify-max", Self::DELTA_MAX_MAX).check(self.verify_max)?;
         if let Some(skew) = self.clock_skew_max {
-            Bounds::between("clock-skew-max", Self::SKEW_MIN, Self::SKEW_MAX).check(skew)?;
+            Bounds::between("clock-skew-max", Self::SKEW_MIN, Self::SKEW_MAX)
+                .because("clocks that are further apart are not synchronized")
+                .check(skew)?;
         }
         Ok(())
     }
