@@ -60,7 +60,7 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     focus.settings(&mut rng, &mut settings.config);
     settings.config.replace = focus.replaces(seed, &settings.config);
     let walls = match climate {
-        Climate::Any => Walls::draw(seed, focus),
+        Climate::Any => Walls::draw(seed, focus, calm),
         Climate::BrokenClocks => Walls::Unread,
     };
     walls.settings(seed, &mut settings.config);

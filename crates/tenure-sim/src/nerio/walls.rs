@@ -35,10 +35,11 @@ pub enum Walls {
 impl Walls {
     /// Draws the clocks of the world of `seed`.
     #[must_use]
-    pub fn draw(seed: u64, focus: Focus) -> Self {
+    pub fn draw(seed: u64, focus: Focus, calm: bool) -> Self {
         let draw = mix(seed ^ WALLS);
         match draw % 24 {
             0 => Self::Within,
+            1 | 2 if calm => Self::Within,
             1 => Self::Beyond,
             // Members replace each other by waits that ρ alone bounds.
             2 if !matches!(focus, Focus::Change | Focus::Copies | Focus::Founding) => Self::Slow,
