@@ -57,6 +57,10 @@ impl<T> ByElection<T> {
         self.0.len()
     }
 
+    pub(crate) fn each(&mut self, mut act: impl FnMut(&mut T)) {
+        self.0.values_mut().for_each(|kept| act(kept));
+    }
+
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&mut T) -> bool) {
         self.0.retain(|_, kept| keep(kept));
     }

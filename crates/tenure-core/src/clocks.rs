@@ -12,6 +12,12 @@ pub trait Clocks {
 
     /// `CLOCK_REALTIME`: it may be wrong, and it may step either way at any time.
     fn wall(&self) -> WallTime;
+
+    /// Whether the settings of the core compare wall time, for a core that takes a [`Reading`].
+    #[inline]
+    fn compares_wall(&self) -> bool {
+        false
+    }
 }
 
 /// The clocks that a driver reads for each input: [`Time`] for a core that needs time since boot
@@ -89,6 +95,37 @@ impl Now for BothClocks {
         best
     }
 
+    fn since_boot(self) -> Time {
+        self.boot
+    }
+}
+
+/// Time since boot, and wall time beside it only where the settings of the core compare wall time.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Reading {
+    pub boot: Time,
+    /// Both clocks, with the same `boot`.
+    pub both: Option<BothClocks>,
+}
+
+impl From<Time> for Reading {
+    #[inline]
+    fn from(boot: Time) -> Self {
+        Self { boot, both: None }
+    }
+}
+
+impl Now for Reading {
+    #[inline]
+    fn sample(clocks: &impl Clocks) -> Self {
+        if clocks.compares_wall() {
+            let both = BothClocks::sample(clocks);
+            return Self { boot: both.boot, both: Some(both) };
+        }
+        clocks.since_boot().into()
+    }
+
+    #[inline]
     fn since_boot(self) -> Time {
         self.boot
     }

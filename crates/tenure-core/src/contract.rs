@@ -12,8 +12,8 @@
 //!    the later effects of the same call and hand in [`Input::Failed`]. A
 //!    [`Flush`](Effect::Flush) becomes durable later: carry out flushes one after the other, and
 //!    hand in [`Input::Flushed`] or [`Input::Failed`] for each, in that order.
-//! 6. Complete [`Raise`](Effect::Raise) and [`Lower`](Effect::Lower) before the next effect: no
-//!    handle says "I lead" once a release is on its way.
+//! 6. Complete [`Bound`](Effect::Bound), [`Raise`](Effect::Raise) and [`Lower`](Effect::Lower) before
+//!    the next effect: no handle says "I lead" once a release is on its way.
 //!
 //! The promises of a core, checked for every core by one suite (`contract` of `tenure-testkit`):
 //!
@@ -32,7 +32,7 @@ use crate::clocks::Now;
 use crate::fence::Fence;
 use crate::name::ElectionName;
 use crate::standing::Standing;
-use crate::time::{Deadline, Time};
+use crate::time::{Deadline, Time, WallTime};
 
 /// The types of the inputs and effects of a protocol. They form a trait of their own, so that each
 /// part of a state machine can name them without naming the state machine.
@@ -118,6 +118,10 @@ pub enum Effect<W: Words> {
         /// Fence of the leadership, where the protocol orders leaders.
         fence: Option<Fence>,
     },
+    /// The claim to lead `election` ends at this wall time as well, whichever clock is there first:
+    /// handles read both. A later bound moves this end later. Only a core that compares wall clocks
+    /// emits this effect, before each [`Raise`](Self::Raise) of a claim that it bounds.
+    Bound { election: ElectionName, wall: WallTime },
     /// The claim to lead `election` is over. This effect comes before every effect that lets
     /// another process lead.
     Lower { election: ElectionName },
@@ -179,6 +183,7 @@ impl<W: Words> Display for Effect<W> {
             Self::Raise { election, until, fence: None } => {
                 write!(f, "claim {election} until {until}")
             }
+            Self::Bound { election, wall } => write!(f, "claim {election} bound {wall}"),
             Self::Lower { election } => write!(f, "no claim {election}"),
             Self::Persist(record) => write!(f, "persist {record}"),
             Self::Flush(Ticket(ticket), record) => write!(f, "flush {ticket} {record}"),

@@ -44,7 +44,7 @@ mod waiting;
 pub use backoff::Backoff;
 pub use bounds::{Bounds, Checked, Fault, OutOfRange, Quantity, Range, SettingsError};
 pub use claim::Claim;
-pub use clocks::{BothClocks, Clocks, Now};
+pub use clocks::{BothClocks, Clocks, Now, Reading};
 pub use command::Command;
 pub use contract::{Effect, Effects, Input, Protocol, Ticket, Words};
 pub use draw::Draw;

@@ -3,6 +3,7 @@
 mod epochs;
 mod supervision;
 mod unsealed;
+mod wall;
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -22,6 +23,7 @@ use tenure_core::nerio::{
 use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
 use tokio::sync::{broadcast, watch};
 
+use self::wall::WallWatch;
 use crate::agreement::Agreement;
 use crate::counters::Counters;
 use crate::edicts::Source;
@@ -72,6 +74,7 @@ pub(crate) struct Wire<T> {
     /// Weak leader of the last report.
     weak: watch::Sender<Option<WeakLeader>>,
     counters: Counters,
+    wall_watch: WallWatch,
     /// Room for one datagram, and one more byte to recognize a longer one.
     buffer: Vec<u8>,
 }
@@ -85,6 +88,7 @@ pub(crate) enum Incoming {
     Flushed((Ticket, Result<(), WriteError>)),
     LookUpResult(LookUpResult),
     Nothing,
+    ClockSet,
 }
 
 impl<T: Transport> Wire<T> {
@@ -105,6 +109,7 @@ impl<T: Transport> Wire<T> {
             first_start: FirstStart::of(clock::now(), start.memory.as_ref()),
             watched: None,
             grants: Vec::new(),
+            wall_watch: WallWatch::new(&config),
             config,
             name: name.clone(),
             memberships,
@@ -385,14 +390,19 @@ impl<T: Transport> Backend for Wire<T> {
     const THREAD: &'static str = "tenure";
     const KINDS: usize = 3;
 
+    fn compares_wall(&self) -> bool {
+        self.wall_watch.is_on()
+    }
+
     async fn next(&mut self) -> Incoming {
-        let Self { transport, buffer, flushed, places, .. } = self;
+        let Self { transport, buffer, flushed, places, wall_watch, .. } = self;
         let received = poll_fn(|context| transport.poll_receive(context, buffer));
         tokio::select! {
             biased;
             received = received => datagram(received),
             Some(done) = flushed.recv() => Incoming::Flushed(done),
             looked = places.looked() => Incoming::LookUpResult(looked),
+            () = wall_watch.set() => Incoming::ClockSet,
         }
     }
 
@@ -426,6 +436,7 @@ impl<T: Transport> Backend for Wire<T> {
                 machine.input(Input::Failed(Some(ticket)));
             }
             Incoming::LookUpResult(looked) => self.on_looked(now, looked),
+            Incoming::ClockSet => machine.input(Input::Timeout),
             Incoming::Nothing => {}
         }
     }

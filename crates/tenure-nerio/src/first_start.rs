@@ -87,6 +87,7 @@ mod tests {
             leading: leads,
             next: None,
             value: "".parse().unwrap(),
+            wall: None,
         };
         member.hears(at(seconds), &from, &Message::from(request))
     }

@@ -120,6 +120,7 @@ fn lasting_event(
         }
         OwnEvent::NameShared { other, .. } => Some(("shared", format!("{} {other}", election?))),
         OwnEvent::OldMemory { member, by } => Some(("old memory", format!("{member} {by}"))),
+        OwnEvent::ClocksApart { who, .. } => Some(("clocks", who.to_string())),
         OwnEvent::OtherDocument { by, .. } => Some(("other document", by.to_string())),
         OwnEvent::UnreadableDocument { by, .. } => Some(("unreadable document", by.to_string())),
         OwnEvent::Awaited { name, .. } => Some(("awaited", name.to_string())),

@@ -16,6 +16,10 @@ impl Clocks for Readings {
     fn wall(&self) -> WallTime {
         self.wall
     }
+
+    fn compares_wall(&self) -> bool {
+        true
+    }
 }
 
 /// Hands `core` an input at `now`, on a machine whose wall clock is right.

@@ -281,7 +281,7 @@ impl<P: Scene> Stage<P> {
                     }
                     self.nodes[node].told.push((election, event));
                 }
-                Effect::Raise { .. } | Effect::Lower { .. } => {}
+                Effect::Raise { .. } | Effect::Bound { .. } | Effect::Lower { .. } => {}
                 Effect::Flush(ticket, _) if self.nodes[node].full => {
                     answers.push(Input::Failed(Some(ticket)));
                 }

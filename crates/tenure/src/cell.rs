@@ -1,6 +1,6 @@
 //! The claim of one leadership, shared between the driver that raises it and its handles.
 
-use tenure_core::{Claim, Time};
+use tenure_core::{Claim, Time, WallTime};
 
 use crate::atomic::{AtomicU64, Ordering};
 
@@ -10,34 +10,49 @@ use crate::atomic::{AtomicU64, Ordering};
 /// the two reads: the claim could be given up meanwhile, and the thread would find itself the
 /// leader while another node leads.
 #[derive(Debug)]
-pub(crate) struct ClaimCell(AtomicU64);
+pub(crate) struct ClaimCell {
+    until: AtomicU64,
+    /// End on the wall clock, where the protocol compares wall clocks.
+    wall: Option<AtomicU64>,
+}
 
 impl ClaimCell {
-    pub(crate) fn new(claim: Claim) -> Self {
-        Self(AtomicU64::new(claim.until().as_nanos()))
+    pub(crate) fn new(claim: Claim, wall: Option<WallTime>) -> Self {
+        let until = AtomicU64::new(claim.until().as_nanos());
+        Self { until, wall: wall.map(|wall| AtomicU64::new(wall.as_nanos())) }
     }
 
-    /// Whether the claim holds at the time that `clock` returns.
+    /// Whether the claim holds at the times that the clocks return. The wall clock is read only if
+    /// the claim ends on it.
     #[inline]
-    pub(crate) fn holds(&self, clock: impl FnOnce() -> Time) -> bool {
+    pub(crate) fn holds(
+        &self,
+        clock: impl FnOnce() -> Time,
+        wall_clock: impl FnOnce() -> WallTime,
+    ) -> bool {
         let now = clock();
+        if let Some(wall) = &self.wall
+            && self.has_lapsed(wall, wall_clock())
+        {
+            return false;
+        }
         self.claim().holds(now)
     }
 
     /// The claim. To compare it with the clock, read the clock first.
     #[inline]
     pub(crate) fn claim(&self) -> Claim {
-        claim(self.0.load(Ordering::Acquire))
+        claim(self.until.load(Ordering::Acquire))
     }
 
     /// Raises the claim, unless it has lapsed at `now` or is over; true if raised.
     pub(crate) fn raise(&self, now: Time, until: Time) -> bool {
-        let mut current = self.0.load(Ordering::Acquire);
+        let mut current = self.until.load(Ordering::Acquire);
         while let Some(raised) = claim(current).raised(now, until) {
             let success = Ordering::AcqRel;
             let failure = Ordering::Acquire;
             let raised = raised.until().as_nanos();
-            match self.0.compare_exchange_weak(current, raised, success, failure) {
+            match self.until.compare_exchange_weak(current, raised, success, failure) {
                 Ok(_) => return true,
                 Err(changed) => current = changed,
             }
@@ -45,10 +60,30 @@ impl ClaimCell {
         false
     }
 
+    /// Moves the end on the wall clock later, unless the claim has lapsed when the clock shows
+    /// `shown`.
+    pub(crate) fn bound(&self, shown: WallTime, until: WallTime) {
+        if let Some(wall) = &self.wall
+            && !self.has_lapsed(wall, shown)
+        {
+            wall.fetch_max(until.as_nanos(), Ordering::AcqRel);
+        }
+    }
+
     /// Ends the claim for ever. Raise and lower are both atomic exchanges: of two at once, the
     /// later sees the earlier.
     pub(crate) fn lower(&self) {
-        self.0.swap(Claim::OVER.until().as_nanos(), Ordering::AcqRel);
+        self.until.swap(Claim::OVER.until().as_nanos(), Ordering::AcqRel);
+    }
+
+    /// Whether the claim has lapsed on the wall clock. A claim that has is over for ever: the clock
+    /// may be set back.
+    fn has_lapsed(&self, wall: &AtomicU64, shown: WallTime) -> bool {
+        let lapsed = shown.as_nanos() >= wall.load(Ordering::Acquire);
+        if lapsed {
+            self.lower();
+        }
+        lapsed
     }
 }
 

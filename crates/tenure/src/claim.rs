@@ -21,7 +21,7 @@ impl SharedClaim {
 
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
-        self.cell.holds(clock::now) && self.is_here()
+        self.cell.holds(clock::now, clock::wall) && self.is_here()
     }
 
     /// The end of the claim; [`Time::ZERO`] once it is over; `None` without an end, for which a

@@ -4,6 +4,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use tenure_core::{Time, WallTime};
 
 pub use crate::alarm::Alarm;
+pub use crate::clock_set::ClockSet;
 
 /// Reads `CLOCK_BOOTTIME`, in nanoseconds.
 ///

@@ -39,6 +39,7 @@ mod campaign;
 mod cell;
 mod claim;
 pub mod clock;
+mod clock_set;
 pub mod driver;
 mod election;
 mod entropy;

@@ -14,7 +14,7 @@ mod cell;
 
 use atomic::{AtomicU64, Ordering};
 use cell::ClaimCell;
-use tenure_core::{Claim, Time};
+use tenure_core::{Claim, Time, WallTime};
 
 /// The time of a clock that all threads share.
 fn show(clock: &AtomicU64) -> Time {
@@ -26,7 +26,7 @@ fn at(nanos: u64) -> Time {
 }
 
 fn until(nanos: u64) -> Arc<ClaimCell> {
-    Arc::new(ClaimCell::new(Claim::new(at(nanos))))
+    Arc::new(ClaimCell::new(Claim::new(at(nanos)), None))
 }
 
 /// A renewal that completes after the lapse must not bring a leadership back: a handle that has
@@ -43,8 +43,8 @@ fn a_lapsed_claim_never_comes_back() {
             driver_clock.store(12, Ordering::SeqCst);
             driver_cell.raise(show(&driver_clock), at(30));
         });
-        let first = cell.holds(|| show(&clock));
-        let second = cell.holds(|| show(&clock));
+        let first = cell.holds(|| show(&clock), WallTime::default);
+        let second = cell.holds(|| show(&clock), WallTime::default);
         assert!(first || !second, "a leadership came back");
         driver.join().unwrap();
     });
@@ -69,7 +69,7 @@ fn no_handle_leads_after_release() {
             raiser_cell.raise(at(6), at(20));
         });
         let gone = released.load(Ordering::SeqCst) == 1;
-        let current = cell.holds(|| show(&clock));
+        let current = cell.holds(|| show(&clock), WallTime::default);
         assert!(!(gone && current), "current after the release left");
         giver.join().unwrap();
         raiser.join().unwrap();
@@ -99,5 +99,24 @@ fn leaders_never_overlap() {
         });
         assert!(!current || sampled < at(BEGINS), "leads at {sampled:?}, when the next one does");
         giver.join().unwrap();
+    });
+}
+
+/// A claim that a handle has seen lapse on the wall clock is over, although that clock is set back
+/// and a renewal comes.
+#[test]
+fn lapse_on_wall_clock_is_final() {
+    loom::model(|| {
+        let wall = WallTime::from_nanos;
+        let cell = Arc::new(ClaimCell::new(Claim::new(at(100)), Some(wall(10))));
+        let driver_cell = cell.clone();
+        let driver = thread::spawn(move || {
+            driver_cell.bound(wall(9), wall(20));
+            driver_cell.raise(at(6), at(200));
+        });
+        let first = cell.holds(|| at(5), || wall(12));
+        let second = cell.holds(|| at(6), || wall(9));
+        assert!(first || !second, "a leadership came back");
+        driver.join().unwrap();
     });
 }

@@ -9,6 +9,7 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::identity::{Inc, Instance, Mark, Stamp, Who};
+use super::oqwbs::{ClockFault, WallGrant, WallStart};
 use super::roster::Roster;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName, Value};
@@ -39,6 +40,9 @@ pub struct Request {
     pub next: Option<NodeName>,
     /// Value that others see when the candidate leads.
     pub value: Value,
+    /// Present with a bound on skew. Such a request is a message of another kind on the wire.
+    #[serde(skip)]
+    pub wall: Option<WallStart>,
 }
 
 /// `ok` (sections 3 and 7).
@@ -65,6 +69,9 @@ pub struct Granted {
     pub next_waits: bool,
     /// First of the waiting candidates.
     pub waiting: Option<NodeName>,
+    /// Present with a bound on skew. Such an ok is a message of another kind on the wire.
+    #[serde(skip)]
+    pub wall: Option<WallGrant>,
 }
 
 /// The reason why a request was not granted.
@@ -116,6 +123,8 @@ pub enum Refusal {
         /// Number of the present epoch.
         epoch: u64,
     },
+    /// The clocks of candidate and grantor cannot be compared.
+    Clock(ClockFault),
 }
 
 /// `refused` (section 10.2).
@@ -369,6 +378,7 @@ impl fmt::Display for Refusal {
             Self::Replaced => f.write_str("replaced by a later memory"),
             Self::Wedged { next } => write!(f, "wedged for epoch {next}"),
             Self::Removed { epoch } => write!(f, "removed in epoch {epoch}"),
+            Self::Clock(fault) => fault.fmt(f),
         }
     }
 }

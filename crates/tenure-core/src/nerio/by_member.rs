@@ -84,6 +84,10 @@ impl<T> ByMember<T> {
         self.0.iter().map(|(_, value)| value)
     }
 
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.0.iter_mut().map(|(_, value)| value)
+    }
+
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.0.retain(|(_, value)| keep(value));
     }

@@ -12,6 +12,7 @@ use super::quorum_trips::QuorumTrips;
 use super::ring::Ring;
 use super::round_trips::RoundTrips;
 use super::words::{Out, send};
+use crate::clocks::BothClocks;
 use crate::draw::Draw;
 use crate::name::NodeName;
 use crate::time::Time;
@@ -37,6 +38,8 @@ pub(super) struct Context {
     pub(super) ring: Option<Ring>,
     /// The member that watches this process.
     pub(super) supervisor: Option<NodeName>,
+    /// Both clocks for the present input, with a bound on skew.
+    pub(super) clocks: Option<BothClocks>,
 }
 
 impl Context {
@@ -59,6 +62,7 @@ impl Context {
             silence,
             ring: None,
             supervisor: None,
+            clocks: None,
         }
     }
 

@@ -11,6 +11,7 @@ use super::body::{Refusal, fmt_fence};
 use super::epoch::{ChangeError, DocumentError, Hindrance, Membership, SeatChange};
 use super::identity::Who;
 pub use super::ignored::Ignored;
+use super::oqwbs::ClockFault;
 use super::ring::WeakLeader;
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
@@ -265,6 +266,12 @@ pub enum OwnEvent {
     /// The weak leader of the partition in which this node sees itself has changed; `None` while it
     /// is unknown. Nodes with a ring emit this.
     WeakLeader(Option<WeakLeader>),
+    /// This node and another cannot compare their wall clocks: the fault is the proof. Emitted with
+    /// each message that proves it.
+    ClocksApart {
+        who: NodeName,
+        fault: Box<ClockFault>,
+    },
     Ignored(Ignored),
 }
 
@@ -342,6 +349,9 @@ impl OwnEvent {
                 if silent.len() == 1 { "does" } else { "do" },
                 if silent.len() == 1 { "it" } else { "them" }
             ),
+            (Self::ClocksApart { who, fault }, _) => {
+                write!(f, "clocks are apart: with {who}, {fault}")
+            }
             (Self::Awaited { name, why, at }, _) => awaited(name, why, now.since(*at), f),
             (Self::Granted { to }, Some(election)) => write!(f, "{election} granted to {to}"),
             (Self::Freed { by }, Some(election)) => write!(f, "{election} given up by {by}"),
@@ -425,6 +435,7 @@ impl fmt::Display for OwnEvent {
             Self::Founded => f.write_str(FOUNDED),
             Self::Replaced => f.write_str(REPLACED),
             Self::OldMemory { member, by } => old_memory(member, by, f),
+            Self::ClocksApart { who, fault } => write!(f, "clocks apart with {who}: {fault}"),
             Self::DiskFailed => f.write_str("cannot write"),
             Self::DiskHangs { since } => write!(f, "has written nothing since {since}"),
             Self::DiskMended => f.write_str("can write again"),

@@ -285,7 +285,11 @@ impl fmt::Display for ToCandidate {
                 let next_waits = if m.next_waits { " next waits" } else { "" };
                 let waiting = WordAndName("waiting", m.waiting.as_ref());
                 write!(f, "granted {} start {} stamp {} ", m.election, m.start, m.stamp)?;
-                write!(f, "fence {accepted} seen {}{waited}{next_waits}{waiting}", m.seen)
+                write!(f, "fence {accepted} seen {}{waited}{next_waits}{waiting}", m.seen)?;
+                match m.wall {
+                    Some(wall) => write!(f, " rest {:?}", wall.rest),
+                    None => Ok(()),
+                }
             }
             Self::Refused(m) => {
                 write!(f, "refused {} start {} {} ", m.election, m.start, m.refusal)?;
@@ -354,6 +358,9 @@ fn fmt_request(m: &Request, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, "fence {fence} first {} priority {}{leading}", m.first, m.priority)?;
     if let Some(fence) = m.announced {
         write!(f, " announced {fence}")?;
+    }
+    if let Some(wall) = m.wall {
+        write!(f, " wall {}", wall.start)?;
     }
     write!(f, "{next}")
 }

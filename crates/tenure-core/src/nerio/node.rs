@@ -3,6 +3,7 @@
 
 mod epochs;
 mod ring;
+mod wall;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -20,12 +21,14 @@ use super::grantor::Grantor;
 use super::identity::{Inc, Instance, Who};
 use super::message::{Message, Sender, ToAsker, ToCandidate, ToGrantor};
 use super::observer::Observer;
+use super::oqwbs::WallClock;
 use super::order::StepDown;
 use super::ring::Ring;
 use super::timer::Timer;
 use super::wire;
 use super::words::{Out, Start, To, Words, emit, send};
 use crate::by_election::ByElection;
+use crate::clocks::Reading;
 use crate::contract::{Input, Protocol};
 use crate::deadlines::Deadlines;
 use crate::draw::Draw;
@@ -55,6 +58,7 @@ pub struct Nerio {
     told_epochs: Vec<EpochId>,
     /// Whether the epochs may have changed with this input.
     is_news: bool,
+    wall_clock: WallClock,
     /// Documents of epochs that candidates and observers do not know.
     learning: Learning,
     now: Time,
@@ -76,6 +80,7 @@ impl Nerio {
             told_epoch: None,
             told_epochs,
             is_news: false,
+            wall_clock: WallClock::default(),
             learning: Learning::default(),
             now: Time::ZERO,
         }
@@ -130,6 +135,7 @@ impl Nerio {
             let Context { config, membership, who, draw, .. } = &self.context;
             let (config, membership) = (config.clone(), Arc::clone(membership));
             let mut grantor = Grantor::new(config, membership, who.clone(), *draw);
+            grantor.clocks = self.context.clocks;
             grantor.on_start(now, memory, out);
             self.grantor = Some(grantor);
             self.context.confirmation.confirm();
@@ -512,13 +518,16 @@ impl Nerio {
 
 impl Protocol for Nerio {
     type Words = Words;
-    type Now = Time;
+    type Now = Reading;
 
-    fn handle(&mut self, now: Time, input: Input<Words>, out: &mut Out) {
-        if matches!(input, Input::Timeout) && self.is_early(now) {
+    fn handle(&mut self, now: Reading, input: Input<Words>, out: &mut Out) {
+        if self.context.config.clock_skew_max.is_some() {
+            self.see(now);
+        }
+        if matches!(input, Input::Timeout) && self.is_early(now.boot) {
             return;
         }
-        self.now = self.now.max(now);
+        self.now = self.now.max(now.boot);
         let now = self.now;
         let begin = out.len();
         match input {

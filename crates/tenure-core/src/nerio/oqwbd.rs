@@ -25,15 +25,13 @@
 //! and hand over; those in `grantor/` remember grants, and keep a grantor from granting too early.
 
 use super::body::{Granted, Refusal, Release, Released, Request};
-use super::candidate::{
-    Answer, Campaign, Candidate, Lease, Office, PendingRelease, SentRequest, Transfer,
-};
+use super::candidate::{Answer, Candidate, Lease, Office, PendingRelease, SentRequest, Transfer};
 use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent};
 use super::grantor::{ElectionState, Entry, Grant, Grantor, ParkedRequest, Phase};
 use super::identity::Stamp;
 use super::message::Sender;
-use super::quorum::{MemberSet, Quorums};
+use super::quorum::MemberSet;
 use super::record::{GrantRecord, Tenancy};
 use super::timestamp::QuorumTimestamp;
 use super::words::{Effect, Out, To, emit, send};
@@ -64,7 +62,8 @@ impl Candidate {
             // While this candidate waits, others lead: propose a fence for the next leader.
             campaign.fence = self.best.next().unwrap_or(self.best);
         }
-        campaign.note_sent(SentRequest { start: now, delta, fence: campaign.fence });
+        let wall = context.wall_start();
+        campaign.note_sent(SentRequest { start: now, delta, fence: campaign.fence, wall });
         campaign.answers.held_off.retain(|(_, until)| now < *until);
         let transfer = campaign.transfer.as_ref().map(|transfer| transfer.to.clone());
         let request = Request {
@@ -79,6 +78,7 @@ impl Candidate {
             leading,
             next: transfer.or_else(|| campaign.successor(now, &context.config).cloned()),
             value: campaign.value.clone(),
+            wall,
         };
         let too_long = campaign.too_long_for(now, context);
         for member in context.membership.everyone().iter() {
@@ -190,26 +190,27 @@ impl Grantor {
         if let Some(refusal) = self.kept_out(at, election, &from.who) {
             return self.park(at, from, request, refusal, shared, out);
         }
-        let asked = ParkedRequest::new(from, request, at, &self.config);
+        let asked = ParkedRequest::new(from, self.term(at, &request), request, &self.config);
         self.grant(stamp, asked, None, out);
     }
 
     /// Step 6: grants the lease. `taken` is the sample of the free test and goes into the quorum
     /// timestamp; the lease is measured from the arrival of the request, which bounds its Start.
     fn grant(&mut self, taken: Stamp, asked: ParkedRequest, waited: Option<bool>, out: &mut Out) {
-        let ParkedRequest { who, address, request, arrival, .. } = asked;
+        let ParkedRequest { who, address, request, mut term, .. } = asked;
         self.early.remove(&request.election);
+        let mut finish = self.finish(&term);
         let floor = self.fences.floor();
         let state = ElectionState::of(&request.election, &mut self.elections, floor);
         let before = state.grant.take();
         let entry = if before.is_none() { Entry::New } else { Entry::Renewed };
         let same = before.as_ref().filter(|grant| grant.record.holder == who);
-        let mut finish = arrival.after(self.config.drift.stretch(request.delta));
         // The grant also covers the holder's lease of an earlier epoch (10.6).
         finish = finish.max(self.inherited.granted(&request.election, &who));
         if let Some(before) = &before {
             // F never goes back while granted (section 3, step 6.1).
             finish = finish.max(before.record.finish);
+            term.cover(before);
             let ended = same.is_some() || !before.is_live(taken.clock);
             debug_assert!(ended, "I1: A changes only when the grant has ended");
             let grows = same.is_none_or(|grant| grant.record.start < request.start);
@@ -247,7 +248,7 @@ impl Grantor {
         };
         let (waited, next) = (waited.is_some(), request.next);
         let grant = Grant::new(record, request.lease, seen_before, waited);
-        state.grant = Some(Grant { next, was_next, ..grant });
+        state.grant = Some(Grant { next, was_next, wall: term.wall, ..grant });
         state.book(&request.election, &self.config, &mut self.deadlines);
         self.answer(taken.clock, &request.election, entry, out);
         if changed {
@@ -285,6 +286,7 @@ impl Grantor {
             waited: grant.waited,
             next_waits,
             waiting: state.first_waiting(at, &self.config).cloned(),
+            wall: grant.told(self.config.clock_skew_max),
         };
         out.push(Effect::Persist(record.clone().into()));
         send(out, To::at(self.membership.id(), record.address), granted);
@@ -333,7 +335,11 @@ impl Candidate {
         if campaign.answers.oks.get(member).is_some_and(|known| known.start >= granted.start) {
             return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
         }
-        campaign.answers.oks.insert(member, Answer::of(now, granted, &sent, context.config.drift));
+        let end = match context.claim_of(&sent, granted) {
+            Ok(end) => end,
+            Err(fault) => return self.on_wrong_clock(now, member, (granted, fault), context, out),
+        };
+        campaign.answers.oks.insert(member, Answer::of(now, granted, &sent, end));
         let replaced = campaign.replaced(now);
         if let Some((_, (member, by))) = replaced {
             let name = |at: usize| context.membership.name(at).clone();
@@ -368,10 +374,13 @@ impl Candidate {
         let begins = (has_fence && !announced).then(|| campaign.timestamp_of(members));
         debug_assert!(quorums.is_quorum(members), "I6: a quorum completes");
         debug_assert!(now < until, "I6: in time");
+        let wall_until = campaign.wall_until(members);
         campaign.abort(self.last_start);
         let renewed = campaign.lease.is_some();
-        let lease = campaign.lease.get_or_insert(Lease { until, office: None, settled: false });
+        let begun = Lease { until, wall_until, office: None, settled: false };
+        let lease = campaign.lease.get_or_insert(begun);
         lease.until = lease.until.max(until);
+        lease.wall_until = lease.wall_until.max(wall_until);
         let settles = renewed && has_fence && !lease.settled;
         lease.settled |= settles;
         if lease.settled {
@@ -395,10 +404,11 @@ impl Candidate {
             let (fence, timestamp) = (campaign.fence, timestamp.clone());
             lease.office = Some(Office { fence, timestamp, epoch });
         }
-        let until = lease.until;
+        let (until, bound) = (lease.until, lease.bound(&self.election));
         let Some(fence) = campaign.announced() else { return };
         let election = self.election.clone();
         self.best = self.best.max(fence);
+        out.extend(bound);
         out.push(Effect::Raise { election, until, fence: Some(fence) });
         if let Some(timestamp) = begins {
             self.emit(OwnEvent::Stamped { fence, timestamp, epoch }, out);
@@ -421,26 +431,6 @@ impl Candidate {
         } else {
             campaign.begin_anew(self.last_start, now);
         }
-    }
-}
-
-impl Campaign {
-    /// The members whose oks complete the instance, and their E: the latest instant before which
-    /// all oks of some quorum are good. Oks of `replaced` members are left out: an ok of one memory
-    /// never counts together with an ok that names another memory of the same member.
-    fn best_quorum(
-        &self,
-        now: Time,
-        accepted: bool,
-        replaced: MemberSet,
-        quorums: &Quorums,
-    ) -> Option<(MemberSet, Time)> {
-        // Oks count together if they have accepted one fence (scalar fence 2).
-        let same = |ok: &Answer| ok.accepted == Some(self.fence);
-        let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
-        let oks =
-            self.answers.oks.iter().filter(|(member, ok)| good(ok) && !replaced.contains(*member));
-        quorums.longest(oks.map(|(member, ok)| (ok.good_until, *member)))
     }
 }
 
@@ -555,7 +545,7 @@ impl Grantor {
         }
         if ends {
             if let Some(grant) = &mut state.grant {
-                grant.record.finish = at;
+                (grant.record.finish, grant.wall) = (at, None);
                 grant.next = release.next.clone().or(grant.next.take());
             }
             emit(out, Some(election.clone()), OwnEvent::Freed { by: from.who.clone() });

@@ -10,7 +10,8 @@
 //! nothing about its epoch. Datagrams for a member have its [number](super::Membership::number) in
 //! `to`, and no other node handles them. Otherwise, where a name leads to the address of another
 //! member, that member would take a release for its own and end a grant. Other datagrams have 0 in
-//! `to`. A reader skips and counts messages of an unknown kind, so that kinds can be added.
+//! `to`. A reader skips and counts messages of an unknown kind, so that kinds can be added. With a
+//! bound on skew, requests and oks have the kinds 48 and 49, and begin with their wall times.
 //!
 //! Any sender can ask in any name, so questions must not be much shorter than their answers. The
 //! datagram must have [`QUESTION_BYTES`] for each verification, query, fence read, question for a
@@ -18,11 +19,14 @@
 //! question about the next epoch (29, 31, 33, 36, 38, 40), and [`REQUEST_BYTES`] for each request and each
 //! decision (35). Zeros of kind 255 fill it up; a reader ignores a question without its bytes.
 
+mod of_skew;
+
 use alloc::vec::Vec;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::body::{Granted, Request};
 use super::epoch::EpochId;
 use super::identity::{Inc, Who};
 use super::message::{Message, ToAsker, ToCandidate, ToGrantor};
@@ -240,7 +244,7 @@ impl<'a> Messages<'a> {
 const fn least(kind: u8) -> usize {
     match kind {
         // A decision causes a question for its document.
-        REQUEST | DECIDED => REQUEST_BYTES,
+        REQUEST | WALL_REQUEST | DECIDED => REQUEST_BYTES,
         VERIFY | QUERY | LIST | FENCE_READ | ELECTIONS | CANDIDATES | ORDER | WHERE
         | DOCUMENT_READ | PREPARE | ACCEPT | RESTS_READ | READY_READ | CHANGE | ADMIT | PING => {
             QUESTION_BYTES
@@ -278,11 +282,18 @@ macro_rules! kinds {
     ($($number:tt => $taker:ident($to:ident::$body:ident),)+) => {
         const fn kind(message: &Message) -> u8 {
             match message {
+                Message::Grantor(ToGrantor::Request(Request { wall: Some(_), .. })) => {
+                    WALL_REQUEST
+                }
+                Message::Candidate(ToCandidate::Granted(Granted { wall: Some(_), .. })) => {
+                    WALL_GRANTED
+                }
                 $(Message::$taker($to::$body(_)) => $number,)+
             }
         }
 
         fn push_body(into: &mut Vec<u8>, message: &Message) {
+            of_skew::push_wall(into, message);
             match message {
                 $(Message::$taker($to::$body(part)) => push(into, part),)+
             }
@@ -290,6 +301,8 @@ macro_rules! kinds {
 
         fn decode(kind: u8, body: &[u8]) -> Result<Message, Dropped> {
             match kind {
+                WALL_REQUEST => pull(body, of_skew::request),
+                WALL_GRANTED => pull(body, of_skew::granted),
                 $($number => pull(body, |part| Message::$taker($to::$body(part))),)+
                 unknown => Err(Dropped::Kind(unknown)),
             }
@@ -315,6 +328,8 @@ const DECIDED: u8 = 35;
 const READY_READ: u8 = 36;
 const CHANGE: u8 = 38;
 const ADMIT: u8 = 40;
+const WALL_REQUEST: u8 = 48;
+const WALL_GRANTED: u8 = 49;
 
 kinds! {
     REQUEST => Grantor(ToGrantor::Request),
@@ -372,8 +387,8 @@ mod tests {
     use core::time::Duration;
 
     use super::super::body::{
-        FenceRead, FenceSeen, Granted, Holder, List, Listed, Query, Raising, Refusal, Refused,
-        Release, Released, Request, Service, State, Verify,
+        FenceRead, FenceSeen, Holder, List, Listed, Query, Raising, Refusal, Refused, Release,
+        Released, Service, State, Verify,
     };
     use super::super::config::Config;
     use super::super::epoch::{Current, DocumentPart, DocumentRead, Where};
@@ -551,6 +566,7 @@ mod tests {
                 leading: true,
                 next: Some(who().name),
                 value,
+                wall: None,
             }),
             Message::from(Granted {
                 election: election.clone(),
@@ -564,6 +580,7 @@ mod tests {
                 waited: true,
                 next_waits: true,
                 waiting: Some(who().name),
+                wall: None,
             }),
             Message::from(Refused {
                 election: election.clone(),
@@ -641,6 +658,7 @@ mod tests {
             leading: false,
             next: None,
             value: Value::new("").unwrap(),
+            wall: None,
         };
         let decided = answers(|m| {
             matches!(m, Message::Candidate(ToCandidate::Granted(_) | ToCandidate::Refused(_)))

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
-    Boot, CandidateHere, Candidates, CandidatesHere, Checked, Command, Config, Current, Detector,
-    Document, DocumentPart, DocumentRead, ElectionHere, Elections, ElectionsHere, Entry, EpochId,
-    Extra, FenceRead, FenceSeen, Gone, Granted, Holder, HolderHere, Inc, Instance, Kept, Leaving,
-    Limits, List, Listed, Member, Memory, Message, Nerio, Order, Ordered, Passed, Query, Quorums,
-    Raising, Recipient, Refusal, Refused, Release, Released, Remainder, Request, RingConfig,
-    Roster, Sender, Service, Stamp, Start, State, StepDown, Supervisor, To, Verify, Where, Which,
-    Who,
+    Boot, CandidateHere, Candidates, CandidatesHere, Checked, ClockFault, Command, Config, Current,
+    Detector, Document, DocumentPart, DocumentRead, ElectionHere, Elections, ElectionsHere, Entry,
+    EpochId, Extra, FenceRead, FenceSeen, Gone, Granted, Holder, HolderHere, Inc, Instance, Kept,
+    Leaving, Limits, List, Listed, Member, Memory, Message, Nerio, Order, Ordered, Passed, Query,
+    Quorums, Raising, Recipient, Refusal, Refused, Release, Released, Remainder, Request,
+    RingConfig, Roster, Sender, Service, Stamp, Start, State, StepDown, Supervisor, To, Verify,
+    WallGrant, WallStart, Where, Which, Who,
 };
-use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
+use tenure_core::{ElectionName, Fence, NodeName, Time, Value, WallTime};
 
 use tenure_testkit::Rng;
 use tenure_testkit::contract::{Packets, Received, Subject};
@@ -26,13 +26,21 @@ mod cores {
     tenure_testkit::contract!(nerio, crate::contract::NerioSubject);
 }
 
+/// The same with a bound on skew.
+mod wall_clocks {
+    tenure_testkit::contract!(nerio, crate::contract::NerioSubject<true>);
+}
+
 mod of_epochs;
 
 mod wires {
     tenure_testkit::packets!(nerio, crate::contract::NerioSubject);
 }
 
-struct NerioSubject;
+struct NerioSubject<const SKEW: bool = false>;
+
+/// Δ, where there is one.
+const SKEW: Duration = Duration::from_millis(100);
 
 fn address(node: usize) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 7_001 + node as u16))
@@ -55,6 +63,12 @@ fn config() -> Checked {
     config.check().unwrap()
 }
 
+fn with_skew() -> Checked {
+    let mut config = Config::clone(&config());
+    config.clock_skew_max = Some(SKEW);
+    config.check().unwrap()
+}
+
 fn epoch() -> EpochId {
     static EPOCH: LazyLock<EpochId> = LazyLock::new(|| config().membership().id());
     *EPOCH
@@ -68,7 +82,7 @@ fn sender(node: usize) -> Sender {
     Sender { who: who(node), address: address(node), proved: node < GRANTORS, epoch: epoch() }
 }
 
-impl Subject for NerioSubject {
+impl<const SKEW: bool> Subject for NerioSubject<SKEW> {
     type Core = Nerio;
     type Store = ();
 
@@ -77,7 +91,8 @@ impl Subject for NerioSubject {
     const DEBUG_BYTES_MAX: usize = 60_000;
 
     fn core(node: usize) -> Nerio {
-        Nerio::new(config(), NAMES[node].parse().unwrap())
+        let config = if SKEW { with_skew() } else { config() };
+        Nerio::new(config, NAMES[node].parse().unwrap())
     }
 
     fn start(node: usize) -> Start {
@@ -272,7 +287,7 @@ fn service(rng: &mut Rng) -> Service {
 }
 
 fn refusal(rng: &mut Rng) -> Refusal {
-    match rng.within(0..11) {
+    match rng.within(0..12) {
         0 | 1 => Refusal::Held { holder: Box::new(holder(rng)), parked: flag(rng) },
         2 => Refusal::Quarantine { remaining: span(rng) },
         3 => Refusal::Recovering { known: flag(rng) },
@@ -282,7 +297,18 @@ fn refusal(rng: &mut Rng) -> Refusal {
         7 => Refusal::Starting,
         8 => Refusal::Wedged { next: number(rng) },
         9 => Refusal::Removed { epoch: number(rng) },
+        10 => Refusal::Clock(clock_fault(rng)),
         _ => Refusal::Disk,
+    }
+}
+
+fn clock_fault(rng: &mut Rng) -> ClockFault {
+    let (by, skew) = (span(rng), skew(rng));
+    match rng.within(0..4) {
+        0 => ClockFault::Ahead { by, skew },
+        1 => ClockFault::Behind { by, skew },
+        2 => ClockFault::Late { by },
+        _ => ClockFault::OtherBound { candidate: Some(by), grantor: None },
     }
 }
 
@@ -320,6 +346,7 @@ fn granted(rng: &mut Rng) -> Granted {
         waited: flag(rng),
         next_waits: flag(rng),
         waiting: some_name(rng),
+        wall: flag(rng).then(|| WallGrant { rest: span(rng), skew: skew(rng) }),
     }
 }
 
@@ -336,7 +363,17 @@ fn request(rng: &mut Rng) -> Request {
         leading: flag(rng),
         next: some_name(rng),
         value: any_value(rng),
+        wall: flag(rng).then(|| WallStart { start: wall(rng), skew: skew(rng) }),
     }
+}
+
+fn wall(rng: &mut Rng) -> WallTime {
+    WallTime::from_nanos(time(rng).as_nanos())
+}
+
+/// A bound on skew: usually that of the settings.
+fn skew(rng: &mut Rng) -> Duration {
+    if flag(rng) { SKEW } else { span(rng) }
 }
 
 fn which(rng: &mut Rng) -> Which {

@@ -147,6 +147,7 @@ impl Scene for Voters {
                 claims.push((*fence, *until));
                 stage.own.fences.extend(fence.map(Fence::number));
             }
+            Effect::Bound { .. } => {}
             Effect::Lower { .. } => drop(claims.pop()),
             _ => {}
         }

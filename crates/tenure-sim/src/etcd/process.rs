@@ -221,6 +221,7 @@ impl Process {
                 Effect::Raise { election, until, fence } => {
                     Effect::Raise { election, until, fence }
                 }
+                Effect::Bound { election, wall } => Effect::Bound { election, wall },
                 Effect::Lower { election } => Effect::Lower { election },
                 Effect::Emit { election, event } => {
                     Effect::Emit { election, event: Report::Ours(event) }

@@ -291,6 +291,7 @@ impl Book {
             Effect::Raise { until: end, fence: Some(fence), .. } => {
                 self.claimed(now, node, until(*end), *fence);
             }
+            Effect::Bound { .. } => {}
             Effect::Lower { .. } => self.lowered(now, node),
             Effect::Emit { event, .. } => self.told(node, event),
             Effect::Send { to, message } => {

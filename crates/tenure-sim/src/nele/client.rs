@@ -135,6 +135,7 @@ impl Client {
                 Effect::Raise { election, until, fence } => {
                     out.push(Effect::Raise { election, until, fence });
                 }
+                Effect::Bound { election, wall } => out.push(Effect::Bound { election, wall }),
                 Effect::Lower { election } => out.push(Effect::Lower { election }),
                 Effect::Emit { election, event } => out.push(told(election, Notice::Core(event))),
                 Effect::Persist(record) | Effect::Flush(_, record) => match record {},

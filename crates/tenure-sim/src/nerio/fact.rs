@@ -5,7 +5,7 @@ use tenure_core::nerio::{
     Document, Entry, EpochId, FenceSeen, GrantRecord, Inc, Instance, Message, QuorumTimestamp,
     Release, Request, Sender, Who,
 };
-use tenure_core::{Fence, LeaderView, NodeName, Ticket, Time};
+use tenure_core::{Fence, LeaderView, NodeName, Ticket, Time, WallTime};
 
 use super::disk::Disk;
 
@@ -114,6 +114,8 @@ pub enum Own<'a> {
         request: &'a Request,
         /// Instant on the clock of the grantor.
         local: Time,
+        /// Instant on the wall clock of the grantor.
+        wall: WallTime,
     },
     /// A release arrives at a grantor.
     GivesUp { grantor: usize, from: &'a Sender, release: &'a Release },

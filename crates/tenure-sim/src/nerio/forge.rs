@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use tenure_core::nerio::Boot;
 use tenure_core::nerio::{
     Checked, Current, Decided, DocumentPart, EpochId, Granted, Inc, Instance, Message, Order,
-    Refusal, Release, Request, Sender, Service, Stamp, ToAsker, ToCandidate, ToGrantor, Who,
+    Refusal, Release, Request, Sender, Service, Stamp, ToAsker, ToCandidate, ToGrantor, WallGrant,
+    Who,
 };
 use tenure_core::{Fence, Time};
 
@@ -83,6 +84,7 @@ pub(super) fn forge(
                 waited: false,
                 next_waits: false,
                 waiting: None,
+                wall: config.clock_skew_max.map(|skew| WallGrant { rest: skew * 100, skew }),
             };
             let from = if own { elsewhere } else { from.clone() };
             Some((from, Message::from(granted)))

@@ -15,6 +15,7 @@ pub mod plan;
 pub mod properties;
 mod quorum_leases;
 mod scenario;
+pub mod walls;
 pub mod watch;
 mod worlds;
 

@@ -8,6 +8,7 @@ use tenure_core::nerio::{Checked, Config, Member, MemberSet, Membership, Quorums
 
 use super::focus::Focus;
 pub use super::node::NodePlan;
+use super::walls::Walls;
 use super::{changes, lists, watch};
 use crate::rng::Rng;
 pub(super) use crate::scenario::plan::known;
@@ -36,6 +37,7 @@ pub struct Settings {
     pub lists: bool,
     /// Whether members watch the processes of other nodes.
     pub watches: bool,
+    pub walls: Walls,
 }
 
 /// Bounds of the draws of a world.
@@ -60,6 +62,11 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     focus.settings(&mut rng, &mut settings.config);
     settings.config.replace = focus.replaces(seed, &settings.config);
     settings.config.ring = Focus::ring(seed, &settings.config);
+    let walls = match climate {
+        Climate::Any => Walls::draw(seed, focus, calm),
+        Climate::BrokenClocks => Walls::Unread,
+    };
+    walls.settings(seed, &mut settings.config);
     settings.shortened = focus.shortens(&mut rng);
     let config = &settings.config;
     let unit = nanos(config.lease);
@@ -67,15 +74,17 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     let mut nodes = settings.nodes(&mut rng, members, candidates);
     focus.copy(&mut rng, &mut nodes);
     let raises = focus.leases(seed, &mut nodes);
+    walls.nodes(&mut nodes);
     let elections = elections(1 + rng.below(3));
     let grain = focus.grain(&mut rng, nanos(config.round_trip)).max(1);
     let trip = settings.trip(&mut rng).longer(grain);
     let rates = focus.rates(&mut rng, seed, calm);
     let bounded = climate == Climate::Any;
     let sites = sites(&mut rng, &nodes, config.drift, bounded, storm_ends);
-    let settled = storm_ends + settle_bound(&nodes, unit, &trip) + ring_bound(&nodes);
+    let beside = walls.settle(config);
+    let settled = storm_ends + settle_bound(&nodes, unit, &trip) + ring_bound(&nodes) + beside;
     let retired = settled + 4 * unit;
-    let end = retired + retire_bound(&nodes, &trip);
+    let end = retired + retire_bound(&nodes, &trip) + beside;
     let mut conditions = Conditions {
         loopback: Delay::Between(1_000, 50_000.min(trip.longest())),
         rates,
@@ -89,6 +98,7 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     focus.late(&nodes, &mut conditions);
     focus.incidents(&mut rng, &nodes, &mut conditions);
     focus.absences(&nodes, &mut conditions);
+    walls.conditions(config.clock_skew_max, &nodes, &mut conditions);
     let strange_copy = focus.encounters(&nodes, &mut conditions);
     if raises {
         focus.raises(&nodes, &mut conditions);
@@ -114,7 +124,7 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
         reluctance,
         calm,
         bounded,
-        own: Settings { wire, focus, raises, strange_copy, lists, watches },
+        own: Settings { wire, focus, raises, strange_copy, lists, watches, walls },
     }
 }
 

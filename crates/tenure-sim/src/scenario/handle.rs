@@ -1,11 +1,15 @@
 //! The handle of an application: the `Claim` of the core crate, as in drivers.
 
-use tenure_core::{Claim, Fence, Standing, Time};
+use tenure_core::{Claim, Fence, Standing, Time, WallTime};
 
 /// The handle of the present leadership of one election at one node. A driver raises and lowers the
 /// claim; an application reads it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Handle(Option<(Option<Fence>, Claim)>);
+pub struct Handle {
+    claim: Option<(Option<Fence>, Claim)>,
+    /// End of the claim on the wall clock.
+    wall: Option<WallTime>,
+}
 
 impl Handle {
     /// Raises the claim at `now`, as a driver does. Returns the new end, or `None` if the claim has
@@ -15,12 +19,22 @@ impl Handle {
             Some(claim) => claim.raised(now, until)?,
             None => Claim::new(until),
         };
-        self.0 = Some((fence, claim));
+        self.claim = Some((fence, claim));
         Some(claim.until())
     }
 
+    /// Bounds the claim by the wall clock.
+    pub(super) fn bound(&mut self, wall: WallTime) {
+        self.wall = self.wall.max(Some(wall));
+    }
+
+    /// The end of the claim on the wall clock.
+    pub(super) const fn wall(&self) -> Option<WallTime> {
+        self.wall
+    }
+
     pub(super) fn lower(&mut self) {
-        self.0 = self.0.map(|(fence, _)| (fence, Claim::OVER));
+        self.claim = self.claim.map(|(fence, _)| (fence, Claim::OVER));
     }
 
     /// Ends the leadership: the next is another leadership, even with the same fence, as after the
@@ -31,8 +45,9 @@ impl Handle {
 
     /// The answer of the handle at `now`.
     #[must_use]
-    pub fn standing(&self, now: Time) -> Standing {
-        match self.0.filter(|(_, claim)| claim.holds(now)) {
+    pub fn standing(&self, now: Time, shown: WallTime) -> Standing {
+        let holds = self.wall.is_none_or(|wall| shown < wall);
+        match self.claim.filter(|(_, claim)| holds && claim.holds(now)) {
             Some((fence, claim)) => Standing::Leading { until: claim.until(), fence },
             None => Standing::NotLeading,
         }
@@ -44,6 +59,6 @@ impl Handle {
     }
 
     fn claim(&self, fence: Option<Fence>) -> Option<Claim> {
-        self.0.filter(|(own, _)| *own == fence).map(|(_, claim)| claim)
+        self.claim.filter(|(own, _)| *own == fence).map(|(_, claim)| claim)
     }
 }

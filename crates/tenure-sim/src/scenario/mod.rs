@@ -31,7 +31,7 @@ mod spans;
 use std::fmt::{Debug, Display};
 use std::time::Duration;
 
-use tenure_core::{Command, Effect, Event, Input, LeaderView, Loss, Protocol, contract};
+use tenure_core::{Command, Effect, Event, Input, LeaderView, Loss, Protocol, WallTime, contract};
 
 pub use self::app::{App, Role};
 pub use self::check::{Check, Checks, Property, seconds};
@@ -318,6 +318,18 @@ pub trait Scenario: Sized + Debug + 'static {
     /// promises more.
     fn ends(led: &Leadership<Self::Details>) -> u64 {
         led.until
+    }
+
+    /// The first time at which the wall clock of `node` shows `wall`, for a core that compares wall
+    /// clocks.
+    fn wall_reaches(_: &Context<'_>, _node: usize, _: WallTime) -> u64 {
+        u64::MAX
+    }
+
+    /// Whether the claims of handles end on wall clocks as well: handles read both clocks at any
+    /// moment, and the core with each input.
+    fn compares_wall(_: &PlanOf<Self>) -> bool {
+        false
     }
 
     /// Whether a claim and another leadership may overlap: because this protocol allows it, or

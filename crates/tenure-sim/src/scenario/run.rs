@@ -114,6 +114,11 @@ impl<S: Scenario> Run<S> {
             Effect::Raise { election, until, fence } => {
                 return self.raise(context, node, election, *until, *fence);
             }
+            Effect::Bound { election, wall } => {
+                if let Some(election) = self.election(election) {
+                    self.apps[node][election].handle.bound(*wall);
+                }
+            }
             Effect::Lower { election } => {
                 let Some(election) = self.election(election) else { return Ok(None) };
                 self.apps[node][election].handle.lower();
@@ -152,7 +157,10 @@ impl<S: Scenario> Run<S> {
             return Ok(Some((name.clone(), Command::Resign.into())));
         }
         let ends = raised.unwrap_or(until);
-        let until = context.clock.reaches(ends);
+        let mut until = context.clock.reaches(ends);
+        if let Some(wall) = role.handle.wall() {
+            until = until.min(S::wall_reaches(context, node, wall));
+        }
         let term = role.term;
         let life = self.history.lives[node].unwrap_or_default();
         let claim = Claim { node, life, election, fence, term, until, ends, decided };
@@ -239,7 +247,7 @@ impl<S: Scenario> Run<S> {
     fn work(&mut self, context: &Context<'_>, node: usize, process: &S::Process) -> Verdict {
         let local = context.local();
         for election in 0..self.plan.elections.len() {
-            let handle = self.apps[node][election].handle.standing(local);
+            let handle = self.apps[node][election].handle.standing(local, context.wall_now());
             let standing = process.standing(&self.plan.elections[election], local);
             self.tell(context, Fact::Asked { node, election, handle, standing })?;
             S::asked(self, context, node, election, handle)?;

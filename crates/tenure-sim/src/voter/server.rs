@@ -127,6 +127,7 @@ impl Server {
                 Effect::Raise { election, until, fence } => {
                     out.push(Effect::Raise { election, until, fence });
                 }
+                Effect::Bound { election, wall } => out.push(Effect::Bound { election, wall }),
                 Effect::Lower { election } => out.push(Effect::Lower { election }),
                 Effect::Emit { election, event } => out.push(Effect::Emit { election, event }),
                 Effect::Persist(record) => out.push(Effect::Persist(record)),

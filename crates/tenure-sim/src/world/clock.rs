@@ -10,6 +10,8 @@ pub const TRUE_RATE: u64 = 1 << 30;
 pub struct Clock {
     /// Start of each piece in true time, the reading at that time, and the rate.
     pieces: Vec<Piece>,
+    /// Begin of the last piece in true time, and its rate, if the clock keeps them over a reboot.
+    settled: Option<(u64, u64)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -30,13 +32,31 @@ impl Clock {
     /// A clock that shows `origin` at the true time `since`.
     #[must_use]
     pub fn new(since: u64, origin: u64, rate: u64) -> Self {
-        Self { pieces: vec![Piece { since, shown: origin, rate }] }
+        Self { pieces: vec![Piece { since, shown: origin, rate }], settled: None }
     }
 
     /// Changes the rate at the true time `since`. Instants must increase.
     pub fn change(&mut self, since: u64, rate: u64) {
         let shown = self.shows(since).as_nanos();
         self.pieces.push(Piece { since, shown, rate });
+    }
+
+    /// Has this rate from the true time `since` on, whatever rates were to follow.
+    pub fn settle(&mut self, since: u64, rate: u64) {
+        let shown = self.shows(since).as_nanos();
+        self.pieces.retain(|piece| piece.since < since);
+        self.pieces.push(Piece { since, shown, rate });
+        self.settled = Some((since, rate));
+    }
+
+    /// The clock after a reboot at the true time `since`.
+    #[must_use]
+    pub fn rebooted(&self, since: u64, origin: u64) -> Self {
+        let mut clock = Self::new(since, origin, self.rate(since));
+        if let Some((at, rate)) = self.settled.filter(|(at, _)| *at > since) {
+            clock.settle(at, rate);
+        }
+        clock
     }
 
     /// Jumps ahead by `by` at the true time `since`.

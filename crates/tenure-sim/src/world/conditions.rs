@@ -29,6 +29,8 @@ pub struct Conditions {
     pub incidents: Vec<(u64, Incident)>,
     /// Pause between two commands of a node's application.
     pub pace: Delay,
+    /// Whether cores with a choice read wall clocks, and wake up when these are set.
+    pub reads_wall: bool,
     /// Grid of true time for messages and commands, so that many events coincide.
     pub grain: u64,
     /// Whether messages between two nodes arrive in the order in which they were sent.
@@ -61,6 +63,7 @@ impl Conditions {
             rates: Rates::default(),
             incidents: Vec::new(),
             pace: Delay::Between(unit / 40, unit / 3),
+            reads_wall: false,
             grain: 1,
             ordered: false,
             forges: 0,

@@ -77,6 +77,13 @@ impl<G: System> World<G> {
         }
     }
 
+    /// Wakes the process of a node whose wall clock was set, unless it is stopped.
+    pub(super) fn set_clock(&mut self, node: usize) -> Result<(), G::Violation> {
+        let this = &self.nodes[node];
+        let runs = this.core.is_some() && this.held.is_none() && this.stopped_until <= self.now;
+        if runs { self.input(node, Input::Timeout) } else { Ok(()) }
+    }
+
     /// The stopped process for which this event waits, and the end of the stop.
     fn stopped(&self, happening: &Happening<G>) -> Option<(usize, u64)> {
         let node = match happening {
@@ -301,7 +308,13 @@ impl<G: System> World<G> {
                     });
                 }
             }
-            Some(Effect::Raise { .. } | Effect::Lower { .. } | Effect::Emit { .. }) | None => {}
+            Some(
+                Effect::Raise { .. }
+                | Effect::Bound { .. }
+                | Effect::Lower { .. }
+                | Effect::Emit { .. },
+            )
+            | None => {}
         }
         self.nodes[node].owed.extend(owed);
         Ok(true)

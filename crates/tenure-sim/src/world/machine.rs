@@ -1,6 +1,5 @@
 //! Starts, ends and stops of processes, and cuts of the network.
 
-use super::clock::Clock;
 use super::conditions::{DiskFate, Incident};
 use super::fault::Kind;
 use super::{Happening, Occurrence, System, World};
@@ -118,7 +117,7 @@ impl<G: System> World<G> {
             Incident::Step { node, ahead } => {
                 self.note(node, || format!("its wall clock is set {} s ahead", ahead as f64 / 1e9));
                 self.nodes[node].wall = ahead;
-                Ok(())
+                if self.conditions.reads_wall { self.set_clock(node) } else { Ok(()) }
             }
             Incident::Stop { node, until } => {
                 self.note(node, || "is stopped".to_owned());
@@ -151,8 +150,7 @@ impl<G: System> World<G> {
         let damaged = self.system.damage(&mut disks, node, fate, reboot.is_some());
         self.note(node, || format!("{how} ends, disk {fate:?}, allowed {damaged}"));
         if let Some(origin) = reboot {
-            let rate = self.nodes[node].clock.rate(self.now);
-            self.nodes[node].clock = Clock::new(self.now, origin, rate);
+            self.nodes[node].clock = self.nodes[node].clock.rebooted(self.now, origin);
         }
         self.end(node, down)
     }

@@ -408,12 +408,13 @@ impl<G: System> World<G> {
 }
 
 /// Wall time at the beginning of every world.
-const EPOCH: u64 = 1_800_000_000_000_000_000;
+pub const EPOCH: u64 = 1_800_000_000_000_000_000;
 
 /// Clock readings of a machine at one instant.
 struct Reading {
     local: Time,
     wall: WallTime,
+    compares: bool,
 }
 
 impl Clocks for Reading {
@@ -426,17 +427,28 @@ impl Clocks for Reading {
     fn wall(&self) -> WallTime {
         self.wall
     }
+
+    #[inline]
+    fn compares_wall(&self) -> bool {
+        self.compares
+    }
 }
 
 impl Context<'_> {
     fn reading(&self, local: Time) -> Reading {
-        Reading { local, wall: self.wall() }
+        Reading { local, wall: self.wall(), compares: self.conditions.reads_wall }
     }
 
     /// Reading of the wall clock for the last input.
     #[must_use]
     pub const fn wall(&self) -> WallTime {
         WallTime::from_nanos((EPOCH + self.sampled).saturating_add_signed(self.wall))
+    }
+
+    /// Present reading of the wall clock.
+    #[must_use]
+    pub const fn wall_now(&self) -> WallTime {
+        WallTime::from_nanos((EPOCH + self.now).saturating_add_signed(self.wall))
     }
 
     /// Present reading of the clock of the node.

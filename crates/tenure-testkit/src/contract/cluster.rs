@@ -126,6 +126,7 @@ impl<S: Subject> Cluster<S> {
                 }
                 Effect::Flush(ticket, _) => self.flushes.push((node, *ticket)),
                 Effect::Raise { .. }
+                | Effect::Bound { .. }
                 | Effect::Lower { .. }
                 | Effect::Persist(_)
                 | Effect::Emit { .. } => {}

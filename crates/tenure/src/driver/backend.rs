@@ -43,6 +43,11 @@ pub trait Backend: Send + Sized + 'static {
         clock::wall()
     }
 
+    /// Whether the settings of the core compare wall time, for a core with a choice.
+    fn compares_wall(&self) -> bool {
+        false
+    }
+
     /// Waits for input from outside. Cancel safe: if a poll finds an input, that poll returns it.
     fn next(&mut self) -> impl Future<Output = Self::Incoming> + Send;
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use tenure_core::{Claim, ElectionName, Loss, Time, Waiting};
+use tenure_core::{Claim, ElectionName, Loss, Time, Waiting, WallTime};
 use tokio::sync::watch;
 
 use crate::cell::ClaimCell;
@@ -33,6 +33,8 @@ struct Entry<C: SafetyClass> {
     id: CampaignId,
     reply: Option<CampaignReply<C>>,
     cell: Option<Arc<ClaimCell>>,
+    /// End of the claim on the wall clock, before the claim is raised first.
+    wall: Option<WallTime>,
     progress: watch::Sender<Progress>,
     signals: Arc<Signals>,
     /// The last renewal.
@@ -79,6 +81,7 @@ impl<C: SafetyClass> Campaigns<C> {
             id,
             reply: Some(reply),
             cell: None,
+            wall: None,
             progress,
             signals: Arc::default(),
             renewed: Time::ZERO,
@@ -137,7 +140,7 @@ impl<C: SafetyClass> Campaigns<C> {
         let raised = match &campaign.cell {
             Some(cell) => cell.raise(now, until),
             None => {
-                campaign.cell = Some(Arc::new(ClaimCell::new(Claim::new(until))));
+                campaign.cell = Some(Arc::new(ClaimCell::new(Claim::new(until), campaign.wall)));
                 true
             }
         };
@@ -147,6 +150,15 @@ impl<C: SafetyClass> Campaigns<C> {
             campaign.signals.raised.notify_waiters();
         }
         (!raised).then_some(Resign)
+    }
+
+    /// Bounds the claim by the wall clock for the core, before it is raised.
+    pub fn bound(&mut self, election: &ElectionName, until: WallTime) {
+        let Some(campaign) = self.campaigns.get_mut(election) else { return };
+        match &campaign.cell {
+            Some(cell) => cell.bound(clock::wall(), until),
+            None => campaign.wall = Some(until),
+        }
     }
 
     /// Notes that this process did not run for a while, for the leaders that may end by that.

@@ -49,6 +49,10 @@ impl<B: Backend> Clocks for Real<'_, B> {
     fn wall(&self) -> WallTime {
         self.0.wall()
     }
+
+    fn compares_wall(&self) -> bool {
+        self.0.compares_wall()
+    }
 }
 
 enum Wake<B: Backend> {
@@ -245,6 +249,7 @@ impl<B: Backend> Loop<B> {
                     let owed = machine.campaigns.raise(&election, until);
                     machine.owe(election, owed);
                 }
+                Effect::Bound { election, wall } => machine.campaigns.bound(&election, wall),
                 Effect::Lower { election } => machine.campaigns.lower(&election),
                 Effect::Persist(record) => {
                     if !backend.persist(&record) {

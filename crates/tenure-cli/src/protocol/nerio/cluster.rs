@@ -9,8 +9,8 @@ use tenure_nerio::keys::Keys;
 
 use super::keys::KeySetting;
 use super::{
-    EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, PROTOCOL, QUORUMS, REFRESH, ROUND_TRIP, VERIFY_MAX,
-    combination, keys,
+    CLOCK_SKEW_MAX, EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, PROTOCOL, QUORUMS, REFRESH, ROUND_TRIP,
+    VERIFY_MAX, combination, keys,
 };
 use crate::failure::Failure;
 use crate::protocol::Layers;
@@ -105,6 +105,7 @@ fn config(
     let mut config = Config::new(layers.required(&table::CLUSTER)?, members);
     let quorums = quorums(layers)?;
     timing(&mut config, layers)?;
+    config.clock_skew_max = layers.optional(&CLOCK_SKEW_MAX)?;
     let lease = config.lease;
     config.verify_max = layers.or_follows(&VERIFY_MAX, || Ok(lease / 10))?;
     combination::check(config, &quorums, &layers.origins)

@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn every_refusal_names_a_setting() {
         let second = Duration::from_secs(1);
-        let changes: [fn(&mut Config, Duration); 12] = [
+        let changes: [fn(&mut Config, Duration); 13] = [
             |c, _| c.members.clear(),
             |c, _| c.members[1] = c.members[0].clone(),
             |c, _| c.members[0].address = "127.0.0.1:0".parse().unwrap(),
@@ -102,6 +102,7 @@ mod tests {
             |c, s| c.lease = s / 1_000,
             |c, s| c.lease = s * 1_000_000,
             |c, s| c.verify_max = s * 1_000_000,
+            |c, s| c.clock_skew_max = Some(s * 61),
             |c, s| c.kill_margin = s * 2,
             |c, _| c.refresh = Duration::ZERO,
             |c, _| c.ring = ring(Duration::ZERO),

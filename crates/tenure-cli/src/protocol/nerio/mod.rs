@@ -50,6 +50,11 @@ crate::settings! {
         TIMING, parse::duration, span,
         "The longest lease that this node grants. A node without memory waits for this long \
          before it grants. A candidate with a longer lease gets nothing from this node";
+    CLOCK_SKEW_MAX: Duration = "clock-skew-max" "DURATION" Text, Everywhere, Nothing, TIMING,
+        parse::duration, span,
+        "Compare wall clocks, too: the largest difference between any two of the cluster. Leases \
+         then hold if wall clocks are within this bound, or rates of clocks within drift; a grant \
+         lasts up to twice the bound longer. The same everywhere, or nowhere";
     ROUND_TRIP: Duration = "round-trip" "DURATION" Text, Everywhere, Text("10ms"), TIMING,
         parse::duration, span,
         "A high percentile of the round trips between nodes. A value that is too small costs \
@@ -101,6 +106,7 @@ pub static CLUSTER_SETTINGS: &[&Spec] = &[
     &table::GRACE.spec,
     &table::KILL_MARGIN.spec,
     &table::DRIFT.spec,
+    &CLOCK_SKEW_MAX.spec,
     &ROUND_TRIP.spec,
     &REFRESH.spec,
     &VERIFY_MAX.spec,

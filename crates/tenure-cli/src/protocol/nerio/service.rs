@@ -184,6 +184,7 @@ impl Service {
             OwnEvent::Awaited { .. }
             | OwnEvent::ReplacementFailed { .. }
             | OwnEvent::OldMemory { .. }
+            | OwnEvent::ClocksApart { .. }
             | OwnEvent::NameContested { .. }
             | OwnEvent::AddressContested { .. } => {
                 failure::warn(&notice.to_string());

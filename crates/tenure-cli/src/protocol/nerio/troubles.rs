@@ -119,6 +119,7 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
                 | OwnEvent::LeaseSuffices { .. }
                 | OwnEvent::NameShared { .. }
                 | OwnEvent::AddressContested { .. }
+                | OwnEvent::ClocksApart { .. }
                 | OwnEvent::UnreadableDocument { .. }
                 | OwnEvent::Ordered { .. },
             ..

@@ -45,7 +45,7 @@ use crate::event::{End, Loss};
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName, Value};
 use crate::standing::Standing;
-use crate::time::Time;
+use crate::time::{Time, WallTime};
 use crate::waiting::Waiting;
 
 /// The candidate of a node in one election.
@@ -96,6 +96,8 @@ pub(super) struct Campaign {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Lease {
     pub(super) until: Time,
+    /// E on the wall clock, with a bound on skew.
+    pub(super) wall_until: Option<WallTime>,
     /// Leadership; `None` until a completing quorum has accepted the fence, which the candidate
     /// then announces.
     pub(super) office: Option<Office>,

@@ -1,19 +1,22 @@
-//! Requests of a candidate, and the oks that count: from when, and for how long.
+//! Requests of a candidate, and the oks that count: from when, for how long, and which together.
 
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::super::body::Granted;
 use super::super::identity::{Instance, Mark, Stamp};
-use crate::drift::Drift;
+use super::super::oqwbs::{ClaimEnd, WallStart};
+use super::super::quorum::{MemberSet, Quorums};
+use super::Campaign;
 use crate::fence::Fence;
-use crate::time::Time;
+use crate::time::{Time, WallTime};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct SentRequest {
     pub(in crate::nerio) start: Time,
     pub(in crate::nerio) delta: Duration,
     pub(in crate::nerio) fence: Fence,
+    pub(in crate::nerio) wall: Option<WallStart>,
 }
 
 /// The counted ok of one grantor: its ok with the highest Start.
@@ -31,6 +34,8 @@ pub(in crate::nerio) struct Answer {
     pub(in crate::nerio) news: Time,
     /// `Start + (1 − ρ)δ`: the end of the ok, on the candidate's clock.
     pub(in crate::nerio) good_until: Time,
+    /// `Start + δ`: the end of the ok on the candidate's wall clock, with a bound on skew.
+    pub(in crate::nerio) wall_until: Option<WallTime>,
 }
 
 impl Answer {
@@ -41,7 +46,7 @@ impl Answer {
         now: Time,
         granted: &Granted,
         sent: &SentRequest,
-        drift: Drift,
+        end: ClaimEnd,
     ) -> Self {
         Self {
             start: sent.start,
@@ -50,7 +55,28 @@ impl Answer {
             stamp: granted.stamp,
             accepted: granted.accepted.then_some(sent.fence),
             news: if granted.waited { now } else { sent.start },
-            good_until: sent.start.after(drift.shrink(sent.delta)),
+            good_until: end.until,
+            wall_until: end.wall,
         }
+    }
+}
+
+impl Campaign {
+    /// The members whose oks complete the instance, and their E: the latest instant before which
+    /// all oks of some quorum are good. Oks of `replaced` members are left out: an ok of one memory
+    /// never counts together with an ok that names another memory of the same member.
+    pub(in crate::nerio) fn best_quorum(
+        &self,
+        now: Time,
+        accepted: bool,
+        replaced: MemberSet,
+        quorums: &Quorums,
+    ) -> Option<(MemberSet, Time)> {
+        // Oks count together if they have accepted one fence (scalar fence 2).
+        let same = |ok: &Answer| ok.accepted == Some(self.fence);
+        let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
+        let oks =
+            self.answers.oks.iter().filter(|(member, ok)| good(ok) && !replaced.contains(*member));
+        quorums.longest(oks.map(|(member, ok)| (ok.good_until, *member)))
     }
 }

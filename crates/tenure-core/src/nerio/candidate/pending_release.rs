@@ -66,7 +66,7 @@ impl PendingRelease {
             start,
             next,
             hold,
-            until: now.after(context.config.drift.stretch(context.config.drift.stretch(longest))),
+            until: now.after(context.config.given_up(longest)),
             begins: now.max(hold),
             again: now.max(hold),
             pause: context.retry(),

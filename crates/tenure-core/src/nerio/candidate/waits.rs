@@ -242,6 +242,7 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
         Refusal::Removed { epoch } => {
             ("removed", alloc::format!("it is no member since epoch {epoch}").into())
         }
+        Refusal::Clock(fault) => ("clock", alloc::format!("{fault}").into()),
         Refusal::Held { .. } | Refusal::Quarantine { .. } | Refusal::Recovering { .. } => {
             ("not-now", alloc::format!("{refusal}").into())
         }

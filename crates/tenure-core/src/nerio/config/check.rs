@@ -106,6 +106,11 @@ impl Config {
         let delta_max = Bounds::between("lease-max", Self::LEASE_MIN, Self::DELTA_MAX_MAX);
         delta_max.check(self.delta_max)?;
         Bounds::at_most("verify-max", Self::DELTA_MAX_MAX).check(self.verify_max)?;
+        if let Some(skew) = self.clock_skew_max {
+            Bounds::between("clock-skew-max", Self::SKEW_MIN, Self::SKEW_MAX)
+                .because("clocks that are further apart are not synchronized")
+                .check(skew)?;
+        }
         Ok(())
     }
 

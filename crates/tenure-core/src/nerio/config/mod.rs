@@ -17,6 +17,10 @@
 //! | `ring` | each member judges for itself which others have failed; no safety rests on it |
 //! | `replace` | a member begins or supports replacements only with it; no safety rests on it |
 //! | `limits` | they bound what this node keeps |
+//!
+//! Δ (`clock_skew_max`) must be the same everywhere, too. Requests and oks carry it, and nodes with
+//! another Δ refuse each other: so clusters without it keep their digest, and documents of epochs
+//! their form.
 
 mod check;
 mod digest;
@@ -36,6 +40,7 @@ pub use error::ConfigError;
 pub use host::{HostPort, HostPortError};
 pub use member::{Member, MemberError, members};
 
+use super::clock_bound::ClockBound;
 use super::quorum::{MemberSet, Quorums};
 use super::ring::RingConfig;
 use crate::drift::Drift;
@@ -73,6 +78,13 @@ pub struct Config {
     /// that is too small makes two leaders possible; a larger value costs its share of every lease.
     /// Default 10⁻³, twice the rate at which Linux slews a clock.
     pub drift: Drift,
+    /// Δ, the bound on the difference of any two wall clocks of the cluster (section 4), from
+    /// [`Config::SKEW_MIN`] to [`Config::SKEW_MAX`]. Where it is set, a claim ends in time if
+    /// either bound holds: the wall clocks of leader and grantors within Δ, or their rates within
+    /// ρ. A grant lasts at most 2Δ longer, and a late request costs no more than that. Requests
+    /// and oks of nodes with another Δ do not count. Set it to several times the error that clocks
+    /// have by their synchronization. Default: wall clocks are not compared.
+    pub clock_skew_max: Option<Duration>,
     /// δ, the length of a lease that this node asks for, in real time: from [`Config::LEASE_MIN`]
     /// to [`Config::DELTA_MAX_MAX`]. The candidate waits until a quorum of grantors allows this
     /// length by `delta_max`. Short: fast take-over after a crash. Long: the leader survives longer
@@ -181,6 +193,11 @@ impl Config {
         Err(_) => panic!("a quarter is below one"),
     };
 
+    /// The smallest Δ: the allowance for readings of clocks is as long.
+    pub const SKEW_MIN: Duration = Duration::from_millis(1);
+    /// The largest Δ: clocks that are further off are not synchronized.
+    pub const SKEW_MAX: Duration = Duration::from_secs(60);
+
     /// The shortest first lease, unless the lease itself is shorter: a new leader's work has time
     /// to begin before the first renewal.
     const FIRST_MIN: Duration = Duration::from_secs(1);
@@ -200,6 +217,7 @@ impl Config {
             cluster,
             members,
             drift: Drift::DEFAULT,
+            clock_skew_max: None,
             lease,
             delta_max: lease * 2,
             round_trip: Duration::from_millis(10),
@@ -298,10 +316,21 @@ impl Config {
     }
 
     /// `⌈(1 + ρ)·delta_max⌉` on its own clock: the shortest span for which a grantor that lost its
-    /// memory grants nothing.
+    /// memory grants nothing. With a bound on skew 2Δ are added to `delta_max`.
     #[must_use]
     pub fn quarantine(&self) -> Duration {
-        self.drift.stretch(self.delta_max)
+        self.clock_bound().outlasts(self.delta_max)
+    }
+
+    /// The bounds on clocks.
+    pub(in crate::nerio) const fn clock_bound(&self) -> ClockBound {
+        ClockBound { drift: self.drift, skew: self.clock_skew_max }
+    }
+
+    /// `(1 + ρ)²·lease`: the span on a candidate's clock after which no grantor keeps a grant for a
+    /// lease that the candidate has given up. With a bound on skew 2Δ are added to the lease.
+    pub(in crate::nerio) fn given_up(&self, lease: Duration) -> Duration {
+        self.drift.stretch(self.clock_bound().outlasts(lease))
     }
 
     /// `3R`: the span for which a grantor keeps a parked request that is not refreshed.

@@ -12,6 +12,7 @@ use super::super::config::Checked;
 use super::super::identity::{Inc, Who};
 use super::super::inventory::CandidateHere;
 use super::super::message::Sender;
+use super::super::oqwbs::{Term, WallTerm};
 use super::super::rank::Rank;
 use super::super::record::{GrantRecord, Tenancy};
 use crate::deadlines::{Booking, Deadlines};
@@ -36,6 +37,8 @@ pub(in crate::nerio) struct Grant {
     /// Length of the holder's leases, as last requested. Zero after a restart, until the holder
     /// renews.
     pub(in crate::nerio) lease: Duration,
+    /// F and the rest on wall clocks, with a bound on skew; `None` after a restart and a release.
+    pub(in crate::nerio) wall: Option<WallTerm>,
 }
 
 impl Grant {
@@ -45,8 +48,8 @@ impl Grant {
         seen_before: Fence,
         waited: bool,
     ) -> Self {
-        let (next, was_next, leaves_at) = (None, false, None);
-        Self { record, seen_before, waited, next, was_next, leaves_at, lease }
+        let (next, was_next, leaves_at, wall) = (None, false, None, None);
+        Self { record, seen_before, waited, next, was_next, leaves_at, lease, wall }
     }
 
     /// γ: whether the lease is granted at `at` (section 2).
@@ -94,7 +97,7 @@ pub(in crate::nerio) struct ParkedRequest {
     pub(in crate::nerio) who: Who,
     pub(in crate::nerio) address: SocketAddr,
     pub(in crate::nerio) request: Request,
-    pub(in crate::nerio) arrival: Time,
+    pub(in crate::nerio) term: Term,
     /// Time since which the candidate has waited here without a break.
     since: ReportedTime,
     /// Time at which the request expires: its lease would be over, or its candidate has stopped
@@ -105,24 +108,23 @@ pub(in crate::nerio) struct ParkedRequest {
 impl ParkedRequest {
     pub(in crate::nerio) fn new(
         from: &Sender,
+        term: Term,
         request: Request,
-        arrival: Time,
         config: &Checked,
     ) -> Self {
         let (who, address) = (from.who.clone(), from.address);
-        let expires_at = Self::expiry(&request, arrival, config);
-        Self { who, address, request, arrival, since: ReportedTime(arrival), expires_at }
+        let expires_at = Self::expiry(&term, config);
+        Self { who, address, request, term, since: ReportedTime(term.arrival), expires_at }
     }
 
-    fn renew(&mut self, request: Request, arrival: Time, config: &Checked) {
-        self.expires_at = Self::expiry(&request, arrival, config);
-        (self.request, self.arrival) = (request, arrival);
+    fn renew(&mut self, request: Request, term: Term, config: &Checked) {
+        self.expires_at = Self::expiry(&term, config);
+        (self.request, self.term) = (request, term);
     }
 
-    fn expiry(request: &Request, arrival: Time, config: &Checked) -> Time {
-        let lease_over = arrival.after(config.drift.stretch(request.delta));
-        let silent = arrival.after(config.parked_for());
-        lease_over.min(silent)
+    fn expiry(term: &Term, config: &Checked) -> Time {
+        let silent = term.arrival.after(config.parked_for());
+        term.finish.min(silent)
     }
 
     pub(in crate::nerio) fn describe(&self, at: Time) -> CandidateHere {
@@ -251,7 +253,7 @@ impl ElectionState {
     /// intervals.
     pub(in crate::nerio) fn first_waiting(&self, at: Time, config: &Checked) -> Option<&NodeName> {
         let lately = config.heard_within();
-        let heard = |p: &&ParkedRequest| at.since(p.arrival) < lately;
+        let heard = |p: &&ParkedRequest| at.since(p.term.arrival) < lately;
         let best = self.parked.iter().filter(heard).max_by_key(|p| p.rank(None))?;
         Some(&best.who.name)
     }
@@ -263,19 +265,19 @@ impl ElectionState {
         &mut self,
         from: &Sender,
         request: Request,
-        arrival: Time,
+        term: Term,
         config: &Checked,
     ) -> bool {
         match self.parked.iter_mut().find(|other| other.who == from.who) {
             Some(other) if other.address != from.address => false,
             Some(other) => {
                 if other.request.start < request.start {
-                    other.renew(request, arrival, config);
+                    other.renew(request, term, config);
                 }
                 true
             }
             None => {
-                self.parked.push(ParkedRequest::new(from, request, arrival, config));
+                self.parked.push(ParkedRequest::new(from, term, request, config));
                 if self.parked.len() <= config.limits.parked {
                     return true;
                 }

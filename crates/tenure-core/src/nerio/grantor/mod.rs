@@ -66,6 +66,7 @@ use super::message::{Sender, ToGrantor};
 use super::record::Record;
 use super::timer::Timer;
 use super::words::{Out, emit, send};
+use crate::clocks::BothClocks;
 use crate::contract::Ticket;
 use crate::deadlines::Deadlines;
 use crate::draw::Draw;
@@ -140,6 +141,8 @@ pub(super) struct Grantor {
     pub(super) last_stamp: Stamp,
     last_ticket: Ticket,
     pub(super) writes: Writes,
+    /// Both clocks for the present input, with a bound on skew.
+    pub(super) clocks: Option<BothClocks>,
 }
 
 /// The names of all elections with a live grant, at one instant.
@@ -195,6 +198,7 @@ impl Grantor {
             last_stamp: Stamp { boot: Boot(0), clock: Time::ZERO, counter: 0 },
             last_ticket: Ticket(0),
             writes: Writes::default(),
+            clocks: None,
         }
     }
 
@@ -346,6 +350,9 @@ impl Grantor {
         if lease > delta_max {
             return Some(Refusal::TooLong { lease, delta_max });
         }
+        if let Some(fault) = self.clock_fault(request) {
+            return Some(fault.into());
+        }
         if self.fences.is_too_far(state, request.fence) {
             return Some(Refusal::FenceTooFar);
         }
@@ -394,9 +401,10 @@ impl Grantor {
         out: &mut Out,
     ) {
         let (election, start) = (request.election.clone(), request.start);
+        let term = self.term(at, &request);
         let Some(state) = self.elections.get_mut(&election) else { return };
         state.drop_expired(at);
-        let parked = state.park(from, request, at, &self.config);
+        let parked = state.park(from, request, term, &self.config);
         state.book(&election, &self.config, &mut self.deadlines);
         let (seen, asker, name_shared) = (state.fence_seen, from.who.inc, shared);
         let refusal = match refusal {
@@ -415,6 +423,7 @@ impl Grantor {
         name_shared: Option<SocketAddr>,
         out: &mut Out,
     ) {
+        Self::say_wrong_clock(from, &refusal, out);
         let seen = self.fences.seen(self.state(election));
         let (election, asker) = (election.clone(), from.who.inc);
         let refused = Refused { election, asker, start, refusal, seen, name_shared };

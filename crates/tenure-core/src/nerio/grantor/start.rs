@@ -82,7 +82,7 @@ impl Grantor {
 
     /// The longest time of a lease of `delta_max`, on this grantor's clock.
     pub(super) fn outlasts(&self, delta_max: Duration) -> Duration {
-        self.config.drift.stretch(delta_max)
+        self.config.clock_bound().outlasts(delta_max)
     }
 
     pub(super) fn write_boot(

@@ -233,8 +233,7 @@ impl Nerio {
         context.silence.switch(&context.membership, &membership);
         let before = core::mem::replace(&mut context.membership, membership);
         let longest = context.config.lease.max(context.config.lease_first());
-        let drift = context.config.drift;
-        let until = now.after(drift.stretch(drift.stretch(longest)));
+        let until = now.after(context.config.given_up(longest));
         // No candidate has led by a list that is not an epoch of this cluster.
         let is_epoch = before.founding() == context.membership.founding();
         context.before = is_epoch.then_some((before, until));

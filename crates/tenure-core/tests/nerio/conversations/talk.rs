@@ -241,7 +241,11 @@ fn standing(stage: &Stage<Talks>, node: usize) -> Vec<String> {
         let message = Message::from(Query { election: name(DB), start: now });
         let mut effects = Vec::new();
         let mut core = one.core.clone();
-        core.handle(now, Input::Message { from: sender(stage, node), message }, &mut effects);
+        core.handle(
+            now.into(),
+            Input::Message { from: sender(stage, node), message },
+            &mut effects,
+        );
         lines.extend(effects.into_iter().filter_map(|effect| match effect {
             Effect::Send { message: message @ Message::Asker(ToAsker::State(_)), .. } => {
                 Some(message.to_string())

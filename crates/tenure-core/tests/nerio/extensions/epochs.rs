@@ -150,7 +150,7 @@ fn verification_crosses_epochs_not_clusters() {
         let now = s.now("p");
         let message = verify(at(5));
         let mut effects = Vec::new();
-        s.actor("p").core.handle(now, Input::Message { from, message }, &mut effects);
+        s.actor("p").core.handle(now.into(), Input::Message { from, message }, &mut effects);
         remainder(&effects).map(|remainder| remainder.fence)
     };
     assert_eq!(verify(0, &mut s), None);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tenure_core::nerio::{
     Command, Effect, Event, Message, Nerio, Record, Remembered, Sender, Words,
 };
-use tenure_core::{Fence, Input, Protocol, Standing, Ticket, Time};
+use tenure_core::{BothClocks, Fence, Input, Protocol, Reading, Standing, Ticket, Time, WallTime};
 
 use super::{Story, address, members, x};
 
@@ -28,17 +28,44 @@ pub struct Actor {
     pub events: Vec<Event>,
     /// Claims with their ends on the node's clock; a lowered claim has no fence.
     pub claims: Vec<(Time, Option<Fence>)>,
+    /// Ends of claims on the node's wall clock.
+    pub bounds: Vec<WallTime>,
+    /// Lead of the node's wall clock over [`EPOCH`] and its other clock, in milliseconds; `None`
+    /// for a node that reads no wall clock.
+    pub lead: Option<i64>,
     /// Flushes not answered yet, while disks are slow.
     pub flushes: VecDeque<(Ticket, Record)>,
     /// Number of earlier processes.
     pub lives: u32,
 }
 
+/// Wall time at the origin of all other clocks, if no clock leads.
+const EPOCH: u64 = 1_800_000_000_000_000_000;
+
+/// The wall time at `clock` with a lead in milliseconds.
+pub fn wall_at(clock: Time, lead: i64) -> WallTime {
+    let true_time = EPOCH + clock.as_nanos();
+    WallTime::from_nanos(true_time.saturating_add_signed(lead * 1_000_000))
+}
+
 impl Actor {
     /// A node that has not started.
     pub fn new(core: Nerio, clock: Time, disk: Option<Remembered>, lives: u32) -> Self {
-        let (events, claims, flushes) = (Vec::new(), Vec::new(), VecDeque::new());
-        Self { core, clock, disk, events, claims, flushes, lives }
+        let (events, claims, bounds, flushes) =
+            (Vec::new(), Vec::new(), Vec::new(), VecDeque::new());
+        let lead = core.config().clock_skew_max.map(|_| 0);
+        Self { core, clock, disk, events, claims, bounds, lead, flushes, lives }
+    }
+
+    /// Present reading of the clocks, at one instant.
+    pub fn reading(&self) -> Reading {
+        let (boot, apart) = (self.clock, Duration::ZERO);
+        let both = self.wall().map(|wall| BothClocks { boot, wall, apart });
+        Reading { boot, both }
+    }
+
+    pub fn wall(&self) -> Option<WallTime> {
+        Some(wall_at(self.clock, self.lead?))
     }
 }
 
@@ -61,13 +88,14 @@ impl Story {
         let failing = self.failing == Some(who);
         let actor = self.actor(who);
         let mut effects = Vec::new();
-        actor.core.handle(actor.clock, input, &mut effects);
+        actor.core.handle(actor.reading(), input, &mut effects);
         let core = &actor.core;
         let from = members::sender(core.config(), core.who().clone(), address(who));
         let (mut flushed, mut sent) = (Vec::new(), Vec::new());
         let mut failed = false;
         for effect in &effects {
             match effect.clone() {
+                Effect::Bound { wall, .. } => actor.bounds.push(wall),
                 Effect::Raise { until, fence, .. } => actor.claims.push((until, fence)),
                 Effect::Lower { .. } => actor.claims.push((actor.clock, None)),
                 Effect::Persist(_) if failing => {

@@ -24,6 +24,7 @@ pub fn request(start: Time) -> Request {
         leading: false,
         next: None,
         value: "".parse().unwrap(),
+        wall: None,
     }
 }
 

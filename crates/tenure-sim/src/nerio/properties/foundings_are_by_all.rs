@@ -105,7 +105,9 @@ impl Property<QuorumLeases> for FoundingsAreByAll {
 impl Life {
     fn hear_leader(&mut self, check: &Check<'_>, grantor: usize, request: &Request, local: Time) {
         let longest = request.lease.max(request.delta);
-        let outlasts = check.plan.nodes[grantor].config.drift.stretch(longest);
+        let config = &check.plan.nodes[grantor].config;
+        let skew = config.clock_skew_max.unwrap_or_default();
+        let outlasts = config.drift.stretch(longest + 2 * skew);
         self.led_until = self.led_until.max(local.after(outlasts));
     }
 }

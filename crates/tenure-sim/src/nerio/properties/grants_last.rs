@@ -33,6 +33,8 @@ struct Ask {
     start: Time,
     arrival: Time,
     delta: Duration,
+    /// Rest of the lease with the skew, on the wall clock of the arrival.
+    rest: Option<Duration>,
 }
 
 #[derive(Clone, Debug)]
@@ -76,14 +78,16 @@ impl Property<QuorumLeases> for GrantsLast {
                 self.stamps[grantor] = None;
                 Ok(())
             }
-            Fact::Own(Own::Asks { grantor, election, from, request, local }) => {
+            Fact::Own(Own::Asks { grantor, election, from, request, local, wall }) => {
                 let asked = &mut self.seen[grantor][election].asked;
                 let oldest = local.before(check.plan.nodes[grantor].config.parked_for());
                 asked.retain(|asked| asked.arrival >= oldest);
                 let by = from.who.inc;
                 let start = request.start;
                 let delta = request.delta;
-                asked.push(Ask { by, start, arrival: local, delta });
+                let rest =
+                    request.wall.map(|told| told.start.after(delta).after(told.skew).since(wall));
+                asked.push(Ask { by, start, arrival: local, delta, rest });
                 Ok(())
             }
             Fact::Own(Own::Freed { grantor, election, .. }) => {
@@ -185,8 +189,13 @@ impl GrantsLast {
         }
         let kept = before.filter(|before| !before.freed).map(|before| before.finish);
         let fits = |asked: &Ask| {
-            let ends = asked.arrival.after(longest(config.drift, asked.delta));
+            let lasts = longest(config.drift, asked.rest.unwrap_or(asked.delta));
+            let ends = asked.arrival.after(lasts);
             let goes_on = kept == Some(finish) || seen.restored;
+            if asked.rest.is_some() {
+                // A wall clock that was set back since then makes the grant longer.
+                return asked.delta <= config.delta_max && finish >= ends;
+            }
             asked.delta <= config.delta_max && (finish == ends || goes_on && finish > ends)
         };
         if asked.any(fits) {

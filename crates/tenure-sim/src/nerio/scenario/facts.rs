@@ -136,7 +136,9 @@ impl Run<QuorumLeases> {
             Input::Message { from, message: Message::Grantor(ToGrantor::Request(request)) } => {
                 let Some(election) = self.election(&request.election) else { return Ok(()) };
                 let local = context.sample();
-                self.tell_own(context, Own::Asks { grantor, election, from, request, local })
+                let wall = context.wall();
+                let asks = Own::Asks { grantor, election, from, request, local, wall };
+                self.tell_own(context, asks)
             }
             Input::Message { from, message: Message::Grantor(ToGrantor::Release(release)) } => {
                 self.tell_own(context, Own::GivesUp { grantor, from, release })

@@ -11,9 +11,8 @@ use tenure_core::nerio::{
     Command, Event, Extra, Inc, MemberSet, Message, Nerio, OwnEvent, Recipient, Record, Sender,
     Start, To, Who, Words,
 };
-use tenure_core::{Effect, Input, LeaderView, Standing};
+use tenure_core::{Effect, Input, LeaderView, Standing, WallTime};
 
-use super::changes;
 use super::disk::{Disk, instance};
 use super::epochs::Epochs;
 use super::fact::{Own, named};
@@ -24,6 +23,7 @@ use super::plan::{self, NodePlan, Plan, Settings};
 use super::properties::{Properties, SENTENCES};
 use super::quorum_leases::{Details, QuorumLeases, Work};
 use super::watch::{self, Watch};
+use super::{changes, walls};
 use crate::rng::Rng;
 use crate::scenario::{
     Check, Claim, Fact, History, Leadership, Memory, Run, Scenario, Sentences, Verdict,
@@ -221,6 +221,15 @@ impl Scenario for QuorumLeases {
     }
 
     #[inline]
+    fn wall_reaches(context: &Context<'_>, node: usize, wall: WallTime) -> u64 {
+        walls::wall_reaches(context.conditions, node, context.now, context.wall, wall)
+    }
+
+    fn compares_wall(plan: &Plan) -> bool {
+        plan.config().clock_skew_max.is_some()
+    }
+
+    #[inline]
     fn event(event: &Event) -> Option<&Event> {
         Some(event)
     }
@@ -248,11 +257,12 @@ impl Scenario for QuorumLeases {
         Command::Campaign { value, priority: (node % 3) as u8 }
     }
 
-    fn whim(plan: &Plan, _: usize, observe: Option<Command>, rng: &mut Rng) -> Option<Command> {
+    fn whim(plan: &Plan, node: usize, observe: Option<Command>, rng: &mut Rng) -> Option<Command> {
         let other = &plan.nodes[rng.below(plan.nodes.len())];
         Some(match rng.within(0..16) {
             0 => Command::Resign,
             1 => Command::Transfer { to: other.name.clone(), probe: rng.once_in(3) },
+            2..=5 if plan.own.walls.is_slow(&plan.nodes[node]) => return None,
             2..=5 => Command::Extra(Extra::Verify { leader: other.address }),
             6 => observe?,
             7 if observe.is_some() && rng.once_in(3) => Command::Unobserve,
@@ -409,7 +419,7 @@ impl Scenario for QuorumLeases {
         let campaigning = plan.nodes.iter().filter(|node| node.campaigns).count();
         format!(
             "{} members ({:?}), {} nodes, {campaigning} that campaign, {} elections; lease {:?}, \
-             delta_max {:?}, rho {}e-9, refresh {:?}, d {:?}",
+             delta_max {:?}, rho {}e-9, skew {:?} ({:?}), refresh {:?}, d {:?}",
             plan.members(),
             plan.membership().quorums(),
             plan.nodes.len(),
@@ -417,6 +427,8 @@ impl Scenario for QuorumLeases {
             config.lease,
             config.delta_max,
             config.drift.parts_per_billion(),
+            config.clock_skew_max,
+            plan.own.walls,
             config.refresh,
             config.round_trip,
         )

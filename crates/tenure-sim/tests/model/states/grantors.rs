@@ -186,7 +186,7 @@ pub(crate) fn look(node: &Node, at: u64) -> Look {
     let now = node.clock.shows(at);
     let message = Message::from(Query { election: election(), start: now });
     let mut effects = Vec::new();
-    node.core.clone().handle(now, Input::Message { from, message }, &mut effects);
+    node.core.clone().handle(now.into(), Input::Message { from, message }, &mut effects);
     match effects.pop() {
         Some(Effect::Send { message: Message::Asker(ToAsker::State(state)), .. }) => {
             let serves = state.service == Service::Serving;

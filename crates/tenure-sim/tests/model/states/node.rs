@@ -141,10 +141,11 @@ impl Node {
         let mut outward = Vec::new();
         while let Some(input) = inputs.pop_front() {
             let mut effects = Vec::new();
-            self.core.handle(now, input, &mut effects);
+            self.core.handle(now.into(), input, &mut effects);
             for effect in effects {
                 match effect {
                     Effect::Raise { until, fence, .. } => outward.push(self.raised(until, fence)),
+                    Effect::Bound { .. } => {}
                     Effect::Lower { .. } => outward.push(Outward::Lowered),
                     Effect::Persist(record) => self.write(record),
                     Effect::Flush(ticket, record) => {

@@ -69,6 +69,7 @@ fn ok_of_previous_epoch_is_ignored() {
         waited: false,
         next_waits: false,
         waiting: None,
+        wall: None,
     };
     tell_in(&mut s, next.id(), "d", "p", ok.clone());
     assert!(!s.leads("p"));

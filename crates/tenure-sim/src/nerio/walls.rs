@@ -1,0 +1,145 @@
+//! Wall clocks of worlds whose settings have a bound on skew.
+
+use std::time::Duration;
+
+use tenure_core::WallTime;
+use tenure_core::nerio::Config;
+
+use super::focus::Focus;
+use super::node::NodePlan;
+use crate::rng::{Rng, mix};
+use crate::scenario::plan::nanos;
+use crate::world::clock::TRUE_RATE;
+use crate::world::conditions::{Conditions, Incident};
+
+/// Salt of the draw that makes worlds with a bound on skew.
+const WALLS: u64 = 0x736b_6577;
+/// Stream of draws for wall clocks.
+const STREAM: u64 = 7;
+
+/// The clocks of a world, and the bound that the faults leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Walls {
+    /// The settings have no bound on skew.
+    Unread,
+    /// Both bounds hold: wall clocks are within Δ, and step within it; rates are within ρ.
+    Within,
+    /// Rates are within ρ. During the storm wall clocks are off by several Δ, and step.
+    Beyond,
+    /// Wall clocks are within Δ, and step within it. During the storm the other clocks of
+    /// candidates that are no members run at half of their rate: the host of a virtual machine
+    /// stops it now and then.
+    Slow,
+}
+
+impl Walls {
+    /// Draws the clocks of the world of `seed`.
+    #[must_use]
+    pub fn draw(seed: u64, focus: Focus, calm: bool) -> Self {
+        let draw = mix(seed ^ WALLS);
+        match draw % 24 {
+            0 => Self::Within,
+            1 | 2 if calm => Self::Within,
+            1 => Self::Beyond,
+            // Members replace each other by waits that ρ alone bounds.
+            2 if !matches!(focus, Focus::Change | Focus::Copies | Focus::Founding) => Self::Slow,
+            2 => Self::Within,
+            _ => Self::Unread,
+        }
+    }
+
+    /// Gives the settings a bound on skew.
+    pub(super) fn settings(self, seed: u64, config: &mut Config) {
+        if self != Self::Unread {
+            let parts = Rng::new(seed, STREAM).choose(&[50, 10, 10, 4]);
+            config.clock_skew_max = Some(config.lease / parts);
+        }
+    }
+
+    /// Nodes with a slow clock neither observe nor verify: both rest on rates.
+    pub(super) fn nodes(self, nodes: &mut [NodePlan]) {
+        for node in nodes.iter_mut().filter(|node| self == Self::Slow && !node.member) {
+            node.observes = false;
+        }
+    }
+
+    /// Whether the other clock of this node may run slow.
+    #[must_use]
+    pub fn is_slow(self, node: &NodePlan) -> bool {
+        self == Self::Slow && !node.member
+    }
+
+    /// Time for which a wall clock that was set back keeps grants, after the storm.
+    pub(super) fn settle(self, config: &Config) -> u64 {
+        let skew = nanos(config.clock_skew_max.unwrap_or_default());
+        if self == Self::Beyond { 12 * skew } else { 4 * skew }
+    }
+
+    /// Sets wall clocks off, and makes them step.
+    pub(super) fn conditions(
+        self,
+        skew: Option<Duration>,
+        nodes: &[NodePlan],
+        to: &mut Conditions,
+    ) {
+        let Some(skew) = skew.filter(|_| self != Self::Unread) else { return };
+        let Conditions { seed, storm_ends, .. } = *to;
+        let mut rng = Rng::new(seed, STREAM);
+        to.reads_wall = true;
+        // Any two clocks within Δ of each other.
+        let near = (nanos(skew) / 2).cast_signed();
+        let far = if self == Self::Beyond { 4 * near } else { near };
+        let mut off = |most: i64| {
+            // Often as far off as they may be.
+            let drawn = rng.within(0..4 * most.unsigned_abs() + 1).cast_signed() - 2 * most;
+            (drawn.clamp(-most, most), rng.within(0..storm_ends))
+        };
+        for node in 0..nodes.len() {
+            to.sites[node].wall = off(far).0;
+            for _ in 0..3 {
+                let (ahead, at) = off(far);
+                to.incidents.push((at, Incident::Step { node, ahead }));
+            }
+            if self == Self::Beyond {
+                let ahead = off(near).0;
+                to.incidents.push((storm_ends, Incident::Step { node, ahead }));
+            }
+            if self.is_slow(&nodes[node]) {
+                let (_, from) = off(far);
+                let clock = &mut to.sites[node].clock;
+                let rate = clock.rate(storm_ends);
+                clock.settle(from, TRUE_RATE / 2);
+                clock.settle(storm_ends, rate);
+            }
+        }
+        to.incidents.sort_by_key(|(at, _)| *at);
+    }
+}
+
+/// The first time at which the wall clock of `node` shows `wall`, if all its steps happen.
+#[must_use]
+pub fn wall_reaches(
+    conditions: &Conditions,
+    node: usize,
+    from: u64,
+    lead: i64,
+    wall: WallTime,
+) -> u64 {
+    let reaches = |lead: i64| {
+        let since = i128::from(wall.as_nanos()) - i128::from(crate::world::EPOCH);
+        u64::try_from(since - i128::from(lead)).unwrap_or(0)
+    };
+    let (mut at, mut lead) = (from, lead);
+    for (time, incident) in &conditions.incidents {
+        if let Incident::Step { node: stepped, ahead } = incident
+            && *stepped == node
+            && *time > at
+        {
+            if reaches(lead) < *time {
+                break;
+            }
+            (at, lead) = (*time, *ahead);
+        }
+    }
+    reaches(lead).max(at)
+}
