@@ -136,6 +136,7 @@ pub use self::error::{FindError, NotLeading, NotWonHere, RekeyError, StartError,
 pub use self::leader_questions::{Found, Verified};
 pub use self::node::{Builder, Node, address_to_bind};
 pub use self::notice::{Forgot, KeyTrouble, Notice};
+pub use self::request::Clocks;
 pub use self::seal::{Authority, Keyring, Peer, Unsealed};
 pub use self::storage::Storage;
 

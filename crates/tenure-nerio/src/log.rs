@@ -37,6 +37,8 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
                 | OwnEvent::DiskMended
                 | OwnEvent::SpareAgain
                 | OwnEvent::LeaseSuffices { .. }
+                | OwnEvent::BreachCleared
+                | OwnEvent::LeaseFollows { .. }
                 | OwnEvent::Changing { .. }
                 | OwnEvent::AwaitedNoMore { .. }
                 | OwnEvent::Replacing { .. }
@@ -49,7 +51,9 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
         Notice::Protocol { event: OwnEvent::Granted { .. } | OwnEvent::Freed { .. }, .. } => {
             tracing::debug!(target: NOTICES, "{notice}")
         }
-        Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
+        Notice::DiskFailed { .. }
+        | Notice::DiskHangs { .. }
+        | Notice::Protocol { event: OwnEvent::WrongClock { .. }, .. } => {
             tracing::error!(target: NOTICES, "{notice}")
         }
         _ => tracing::warn!(target: NOTICES, "{notice}"),
@@ -130,6 +134,10 @@ fn lasting_event(
         | OwnEvent::SpareAgain
         | OwnEvent::LeaseOutgrown { .. }
         | OwnEvent::LeaseSuffices { .. }
+        | OwnEvent::LeaseFollows { .. }
+        | OwnEvent::ClockApart(_)
+        | OwnEvent::WrongClock { .. }
+        | OwnEvent::BreachCleared
         | OwnEvent::Verified { .. }
         | OwnEvent::NotVerified { .. }
         | OwnEvent::Ordered { .. }

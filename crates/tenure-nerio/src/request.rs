@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tenure_core::nerio::{Membership, Service};
+use tenure_core::nerio::{MemberClock, Membership, Service};
 use tenure_core::{ElectionName, NodeName};
 use tokio::sync::{mpsc, oneshot};
 
@@ -12,6 +12,16 @@ use crate::keys::Keys;
 use crate::notice::Notice;
 use crate::seal::Keyring;
 use crate::verifications::Proof;
+
+/// The clocks of members beside that of a node.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Clocks {
+    /// Members whose leases this node has asked for, since the start or the last
+    /// [`clear_breach`](crate::Node::clear_breach).
+    pub members: Vec<MemberClock>,
+    /// Whether the node takes its own clock to be wrong, and neither leads nor grants.
+    pub is_wrong: bool,
+}
 
 /// A request of the node itself.
 pub(crate) enum Ask {
@@ -22,6 +32,8 @@ pub(crate) enum Ask {
     Membership(oneshot::Sender<Arc<Membership>>),
     Troubles(oneshot::Sender<Vec<Notice>>),
     Disagreement(oneshot::Sender<Option<Notice>>),
+    Clocks(oneshot::Sender<Clocks>),
+    ClearBreach(oneshot::Sender<bool>),
     Keyring(oneshot::Sender<Option<Keyring>>),
     Rekey { keys: Keys, done: oneshot::Sender<()> },
 }

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
+use serde_json::Value;
 use tenure::{
     AtMostOne, Election, ElectionName, Fence, Leader, MayOverlap, NodeName, Observer, SafetyClass,
     View, Waiting,
@@ -12,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use super::later::{Later, at_once};
 use super::members::{MadeChange, MemberChange, Members};
 use super::roles::{Part, RoleHolder};
-use crate::control::Call;
+use crate::control::{Answer, Call};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Origins;
@@ -206,6 +207,18 @@ pub trait Participant {
 
     /// Creates an edict of this leadership, as text; `None` if the protocol has no edicts.
     fn edict(&self, _: &Leader<AtMostOne>) -> Option<Result<String, Failure>> {
+        None
+    }
+
+    /// The clocks of others beside that of this process, for the status of a runner; `None` if the
+    /// protocol compares none.
+    fn clocks(&self) -> Later<'static, Option<Value>> {
+        at_once(None)
+    }
+
+    /// Compares all clocks anew, because an operator says that they are right; `None` if the
+    /// protocol compares none.
+    fn clear_breach(&self) -> Option<Later<'static, Answer>> {
         None
     }
 

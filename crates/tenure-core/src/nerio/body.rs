@@ -116,6 +116,8 @@ pub enum Refusal {
         /// Number of the present epoch.
         epoch: u64,
     },
+    /// This grantor takes its own clock to be wrong.
+    WrongClock,
 }
 
 /// `refused` (section 10.2).
@@ -245,6 +247,8 @@ pub enum Service {
     Wedged,
     /// The grantor is no member of the present epoch.
     Removed,
+    /// The grantor takes its own clock to be wrong, and grants nothing. Its earlier grants last.
+    WrongClock,
 }
 
 /// The state of an election at one grantor.
@@ -369,6 +373,7 @@ impl fmt::Display for Refusal {
             Self::Replaced => f.write_str("replaced by a later memory"),
             Self::Wedged { next } => write!(f, "wedged for epoch {next}"),
             Self::Removed { epoch } => write!(f, "removed in epoch {epoch}"),
+            Self::WrongClock => f.write_str("wrong clock"),
         }
     }
 }
@@ -386,6 +391,7 @@ impl fmt::Display for Service {
             Self::Replaced => f.write_str("replaced by a later memory"),
             Self::Wedged => f.write_str("wedged while its members change"),
             Self::Removed => f.write_str("no member any more"),
+            Self::WrongClock => f.write_str("stopped by its own clock"),
         }
     }
 }

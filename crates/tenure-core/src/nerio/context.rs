@@ -1,13 +1,17 @@
 //! State that all candidates and observers of a node share.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::time::Duration;
 
 use super::candidate::LeaderSilence;
 use super::config::Checked;
 use super::epoch::{Confirmation, Membership};
+use super::event::OwnEvent;
+use super::following_lease::FollowingLease;
 use super::identity::{Inc, Who};
 use super::quorum_trips::QuorumTrips;
+use super::rates::Rates;
 use super::round_trips::RoundTrips;
 use crate::draw::Draw;
 use crate::name::NodeName;
@@ -30,6 +34,9 @@ pub(super) struct Context {
     pub(super) trips: RoundTrips,
     pub(super) quorum_trips: QuorumTrips,
     pub(super) silence: LeaderSilence,
+    /// The lease of `config` follows the network, if the settings say so.
+    pub(super) following: Option<Box<FollowingLease>>,
+    pub(super) rates: Rates,
 }
 
 impl Context {
@@ -39,6 +46,7 @@ impl Context {
         let who = Who { name, inc: Inc(0) };
         let (draw, silence) = (Draw::new(0), LeaderSilence::default());
         let (confirmation, trips) = (Confirmation::default(), RoundTrips::default());
+        let following = FollowingLease::of(&config).map(Box::new);
         Self {
             config,
             membership,
@@ -50,7 +58,36 @@ impl Context {
             trips,
             quorum_trips: QuorumTrips::default(),
             silence,
+            following,
+            rates: Rates::default(),
         }
+    }
+
+    /// δ of the first request of a leadership.
+    pub(super) fn lease_first(&self) -> Duration {
+        let first = self.config.lease_first();
+        match &self.following {
+            None => first,
+            Some(following) => {
+                first.max(following.first_needed(&self.config)).min(self.config.lease)
+            }
+        }
+    }
+
+    /// The longest lease for which this node may have asked.
+    pub(super) fn longest_lease(&self) -> Duration {
+        let longest = self.config.lease.max(self.config.lease_first());
+        self.following.as_ref().map_or(longest, |following| longest.max(following.longest()))
+    }
+
+    /// Lets the lease follow the measured network, if it does.
+    pub(super) fn follow_network(&mut self, now: Time) -> Option<OwnEvent> {
+        self.following.as_mut()?.follow(now, &mut self.config, &self.quorum_trips)
+    }
+
+    /// Shortens a lease that follows the network to the longest that a grantor gives.
+    pub(super) fn follow_refusal(&mut self, now: Time, delta_max: Duration) -> Option<OwnEvent> {
+        self.following.as_mut()?.refused(now, delta_max, &mut self.config)
     }
 
     /// Membership of the previous epoch, while its leases may last.

@@ -22,7 +22,8 @@
 //!
 //! Clocks need not agree on the time, and their origins may change when a machine starts anew. A
 //! machine restored from a snapshot, or a clock beyond ρ, is outside the model: then two processes
-//! may lead, and only fences at the guarded resource keep them apart.
+//! may lead, and only fences at the guarded resource keep them apart. A candidate notices a clock
+//! beyond ρ beside its own, and counts no lease that the clock shortens (`rates.rs`).
 //!
 //! # Guarantees
 //!
@@ -239,6 +240,11 @@
 //! - *Orders*: a grantor passes an order to end a leadership on to the holder with the fence that
 //!   the order names. The holder reports the order, once, if it leads with that fence; the
 //!   application ends the leadership or goes on. An order never ends a later leadership.
+//! - *Clock breach*: oks prove that two clocks are not both within ρ. Oks of a member with a faster
+//!   clock do not count. A node takes its own clock to be wrong if the members beside which it is
+//!   right are no quorum: it leads nothing and grants nothing, until an operator clears the breach.
+//! - *A lease that follows* (10.1), opt-in: δ grows and shrinks with the measured d, between the
+//!   lease of the settings and δ_max, and counts from the next Start.
 //! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
 //! - *Documents*: a node without a grantor needs no complete list of members. A member that is
 //!   asked for another epoch says in which epoch it is; the node reads the document of that epoch.
@@ -262,8 +268,6 @@
 //! |---|---|
 //! | 4, bounded skew | step 6.1 and `E`: both go through [`Drift`], the one place of `1 ± ρ` |
 //! | 9, the ring; 10.3, weak leaders | kinds 14 and 15 of [`wire`]; a third machine in the node |
-//! | 10.1, δ by a measured d | [`Config::lease_needed`], with the d that spaces repetitions |
-//! | clock breach | every ok carries `T_q`: compared by the candidate, a reason to refuse |
 //! | supervised release | kind 13 of [`wire`]; a grant ended by another than its holder |
 //!
 //! # Example
@@ -340,6 +344,7 @@ pub mod config;
 mod context;
 pub mod epoch;
 mod event;
+mod following_lease;
 mod grantor;
 mod identity;
 mod ignored;
@@ -354,6 +359,7 @@ mod order;
 pub mod quorum;
 mod quorum_trips;
 mod rank;
+mod rates;
 mod record;
 mod roster;
 mod round_trips;
@@ -387,6 +393,7 @@ pub use named_leader::{LiveGrant, leadership};
 pub use node::Nerio;
 pub use order::{Order, Ordered, Passed, StepDown};
 pub use quorum::{MemberSet, QuorumError, QuorumTextError, Quorums};
+pub use rates::{Apart, ClockApart, MemberClock, Rate};
 pub use record::{GrantRecord, Record, Tenancy};
 pub use roster::{Entry, Roster};
 pub use timer::Timer;

@@ -1,6 +1,7 @@
 //! Nerio: quorum leases among a few nodes of the users' own.
 
 mod changes;
+mod clocks;
 pub mod cluster;
 mod combination;
 pub mod health;
@@ -48,6 +49,10 @@ crate::settings! {
         TIMING, parse::duration, span,
         "The longest lease that this node grants. A node without memory waits for this long \
          before it grants. A candidate with a longer lease gets nothing from this node";
+    LEASE_AUTO: bool = "lease-auto" "" Switch, Everywhere, Text("false"), TIMING,
+        parse::switch, plain,
+        "Let the lease follow the measured network: from --lease, the shortest, to --lease-max, \
+         the longest";
     ROUND_TRIP: Duration = "round-trip" "DURATION" Text, Everywhere, Text("10ms"), TIMING,
         parse::duration, span,
         "A high percentile of the round trips between nodes. A value that is too small costs \
@@ -113,6 +118,7 @@ pub static PROTOCOL: Protocol = Protocol {
         &table::NEW.spec,
         &table::MEMORY.spec,
         &REPLACE.spec,
+        &LEASE_AUTO.spec,
     ],
     secrets: &[],
     says: &[
@@ -160,6 +166,10 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
             (cluster, None, quorums)
         }
         (None, _) => (Cluster::read(layers, None)?, None, None),
+    };
+    let cluster = match purpose {
+        Purpose::Campaign(_) => cluster.with_lease_auto(layers.required(&LEASE_AUTO)?),
+        _ => cluster,
     };
     let keys = cluster.keys.as_ref();
     let origins = &layers.origins;

@@ -231,8 +231,9 @@ impl Nerio {
         let has_grantor = self.grantor.is_some();
         let Self { context, candidates, candidates_due, observers, observers_due, .. } = self;
         context.silence.switch(&context.membership, &membership);
+        context.rates.switch(&context.membership, &membership);
         let before = core::mem::replace(&mut context.membership, membership);
-        let longest = context.config.lease.max(context.config.lease_first());
+        let longest = context.longest_lease();
         let drift = context.config.drift;
         let until = now.after(drift.stretch(drift.stretch(longest)));
         // No candidate has led by a list that is not an epoch of this cluster.
