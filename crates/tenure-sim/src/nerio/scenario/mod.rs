@@ -54,6 +54,8 @@ crate::tally! {
         absent_disks,
         /// Entries of grantors into epochs after the first.
         entered,
+        /// Reports of clocks that are apart.
+        apart,
     }
 }
 
