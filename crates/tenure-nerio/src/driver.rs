@@ -1,5 +1,6 @@
 //! Nerio on datagrams and a state directory, driven by the loop that all protocols share.
 
+mod clocks;
 mod epochs;
 
 use std::any::Any;
@@ -33,7 +34,7 @@ use crate::notice::Notice;
 use crate::orders::{is_loopback, is_order, obeys_unsealed};
 use crate::outbox::Outbox;
 use crate::places::{LookUpResult, Places, receives};
-use crate::request::{Ask, Clocks};
+use crate::request::Ask;
 use crate::seal::{self, Authority, SEALED_MAX};
 use crate::sealed_transport::Line;
 use crate::state::WriteError;
@@ -477,19 +478,9 @@ impl<T: Transport> Backend for Wire<T> {
             Ask::Membership(reply) => {
                 let _ = reply.send(Arc::clone(self.membership()));
             }
-            Ask::Clocks(reply) => {
-                let (members, is_wrong) = (machine.core.clocks(), machine.core.has_wrong_clock());
-                let _ = reply.send(Clocks { members, is_wrong });
-            }
-            Ask::ClearBreach(reply) => {
-                let _ = reply.send(machine.core.has_wrong_clock());
-                if let Ok(any) = ElectionName::new("any") {
-                    machine.command(any, Command::Extra(Extra::ClearBreach));
-                }
-            }
+            Ask::OfClocks(ask) => clocks::on_ask(ask, machine),
             Ask::Troubles(reply) => {
-                let mut all = self.places.troubles();
-                all.extend(machine.core.breaches().map(of_node));
+                let mut all = clocks::troubles(self.places.troubles(), &machine.core);
                 let mut elections = machine.campaigns.elections().into_iter();
                 let leads = elections.any(|election| machine.campaigns.won(&election));
                 all.extend(self.lasting.now(now, leads));
@@ -596,10 +587,6 @@ impl<T: Transport> Backend for Wire<T> {
     fn farewell(&self) -> Duration {
         FAREWELL
     }
-}
-
-const fn of_node(event: OwnEvent) -> Notice {
-    Notice::Protocol { election: None, event }
 }
 
 fn datagram(received: io::Result<(usize, SocketAddr)>) -> Incoming {

@@ -38,7 +38,7 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
                 | OwnEvent::SpareAgain
                 | OwnEvent::LeaseSuffices { .. }
                 | OwnEvent::BreachCleared
-                | OwnEvent::LeaseFollows { .. }
+                | OwnEvent::LeaseFollows(_)
                 | OwnEvent::Changing { .. }
                 | OwnEvent::AwaitedNoMore { .. }
                 | OwnEvent::Replacing { .. }
@@ -134,7 +134,7 @@ fn lasting_event(
         | OwnEvent::SpareAgain
         | OwnEvent::LeaseOutgrown { .. }
         | OwnEvent::LeaseSuffices { .. }
-        | OwnEvent::LeaseFollows { .. }
+        | OwnEvent::LeaseFollows(_)
         | OwnEvent::ClockApart(_)
         | OwnEvent::WrongClock { .. }
         | OwnEvent::BreachCleared

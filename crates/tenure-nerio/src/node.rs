@@ -15,7 +15,7 @@ use crate::driver::Wire;
 use crate::error::{RekeyError, StartError};
 use crate::keys::Keys;
 use crate::notice::Notice;
-use crate::request::{Ask, Clocks};
+use crate::request::{Ask, ClockAsk, Clocks};
 use crate::seal::{Keyring, Seal};
 use crate::sealed_transport::Line;
 use crate::state::Grantor;
@@ -160,14 +160,14 @@ impl Node {
     /// The clocks of members beside this node's, as far as their oks have shown them; `None` once
     /// the node is closed. Cancel safe.
     pub async fn clocks(&self) -> Option<Clocks> {
-        self.shared.driver.ask(Ask::Clocks).await
+        self.shared.driver.ask(|reply| Ask::OfClocks(ClockAsk::Show(reply))).await
     }
 
     /// Makes the node compare all clocks anew: an operator says that they are right now. True if
     /// the node had taken its own clock to be wrong; it leads and grants again. `None` once the
     /// node is closed. Cancel safe.
     pub async fn clear_breach(&self) -> Option<bool> {
-        self.shared.driver.ask(Ask::ClearBreach).await
+        self.shared.driver.ask(|reply| Ask::OfClocks(ClockAsk::Clear(reply))).await
     }
 
     /// [`Notice::NoQuorumAgrees`], as long as it is true: for listeners that have missed notices.

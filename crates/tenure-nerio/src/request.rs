@@ -32,8 +32,14 @@ pub(crate) enum Ask {
     Membership(oneshot::Sender<Arc<Membership>>),
     Troubles(oneshot::Sender<Vec<Notice>>),
     Disagreement(oneshot::Sender<Option<Notice>>),
-    Clocks(oneshot::Sender<Clocks>),
-    ClearBreach(oneshot::Sender<bool>),
+    OfClocks(ClockAsk),
     Keyring(oneshot::Sender<Option<Keyring>>),
     Rekey { keys: Keys, done: oneshot::Sender<()> },
+}
+
+/// A question about clocks, or an order.
+pub(crate) enum ClockAsk {
+    Show(oneshot::Sender<Clocks>),
+    /// Compare all clocks anew; answers whether the node had taken its own clock to be wrong.
+    Clear(oneshot::Sender<bool>),
 }

@@ -12,7 +12,7 @@ const OFF: i32 = 20_000;
 const WORK: [&str; 3] = [
     "sh",
     "-c",
-    "echo works with $TENURE_FENCE; trap 'echo stopped; exit 0' TERM; while :; do sleep 0.1; done",
+    "trap 'echo stopped; exit 0' TERM; echo works with $TENURE_FENCE; while :; do sleep 0.1; done",
 ];
 
 struct Stage {

@@ -9,6 +9,7 @@ use core::time::Duration;
 
 use super::body::{Refusal, fmt_fence};
 use super::epoch::{ChangeError, DocumentError, Hindrance, Membership, SeatChange};
+use super::following_lease::LeaseChange;
 use super::identity::Who;
 pub use super::ignored::Ignored;
 use super::rates::{ClockApart, wrong_clock};
@@ -70,13 +71,8 @@ pub enum OwnEvent {
         samples: usize,
         round_trip: Duration,
     },
-    /// The lease of this node follows the network: its requests ask for another one from now on.
-    LeaseFollows {
-        before: Duration,
-        lease: Duration,
-        /// Measured round trip; `None` if a grantor gives no longer lease.
-        round_trip: Option<Duration>,
-    },
+    /// The lease of this node follows the network: later requests ask for another lease.
+    LeaseFollows(LeaseChange),
     /// Oks prove that the clocks of a member and of this node are not both within ρ. If the
     /// member's clock is the faster one, its leases no longer count here.
     ClockApart(Box<ClockApart>),
@@ -330,12 +326,7 @@ impl OwnEvent {
                 "the lease suffices for the network again: 99 % of the last {samples} renewals \
                  waited up to {round_trip:?} for a quorum"
             ),
-            (Self::ClockApart(apart), _) => write!(
-                f,
-                "{apart}. {}Correct the clock that is wrong, then start its process again (\"A \
-                 clock beyond drift\" in docs/operations.md)",
-                apart.consequence()
-            ),
+            (Self::ClockApart(apart), _) => apart.sentence(f),
             (Self::NameShared { grantor, other }, Some(election)) => write!(
                 f,
                 "{grantor} says that another process, at {other}, uses this candidate's name for \
@@ -408,14 +399,7 @@ impl fmt::Display for OwnEvent {
             Self::LeaseSuffices { round_trip, .. } => {
                 write!(f, "lease suffices for round trips of {round_trip:?}")
             }
-            Self::LeaseFollows { before, lease, round_trip: Some(round_trip) } => write!(
-                f,
-                "the lease follows the network, from {before:?} to {lease:?}: quorums answer \
-                 within {round_trip:?}"
-            ),
-            Self::LeaseFollows { before, lease, round_trip: None } => {
-                write!(f, "the lease falls from {before:?} to {lease:?}, the longest of a grantor")
-            }
+            Self::LeaseFollows(change) => change.fmt(f),
             Self::ClockApart(apart) => apart.fmt(f),
             Self::WrongClock { apart } => f.write_str(&wrong_clock(apart)),
             Self::BreachCleared => f.write_str("compares all clocks anew"),

@@ -6,6 +6,7 @@
 //! The lease has room for half as much again as the measured d; it grows when less than a quarter
 //! is left, and shrinks when d has fallen by a quarter, at most once in [`PAUSE`].
 
+use core::fmt;
 use core::time::Duration;
 
 use super::config::Checked;
@@ -17,6 +18,31 @@ use crate::time::Time;
 const PAUSE: Duration = Duration::from_secs(60);
 /// Span for which the refusal of a longer lease counts: a grantor may be given a larger one.
 const REFUSED_FOR: Duration = Duration::from_secs(10 * 60);
+
+/// A change of a lease that follows the network.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LeaseChange {
+    pub before: Duration,
+    pub lease: Duration,
+    /// Measured round trip; `None` if a grantor gives no longer lease.
+    pub round_trip: Option<Duration>,
+}
+
+impl fmt::Display for LeaseChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { before, lease, round_trip } = self;
+        match round_trip {
+            Some(round_trip) => write!(
+                f,
+                "the lease follows the network, from {before:?} to {lease:?}: quorums answer \
+                 within {round_trip:?}"
+            ),
+            None => {
+                write!(f, "the lease falls from {before:?} to {lease:?}, the longest of a grantor")
+            }
+        }
+    }
+}
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct FollowingLease {
@@ -98,7 +124,7 @@ impl FollowingLease {
         let before = config.lease;
         self.changed = now;
         *config = config.with_other_lease(lease);
-        Some(OwnEvent::LeaseFollows { before, lease, round_trip })
+        Some(OwnEvent::LeaseFollows(LeaseChange { before, lease, round_trip }))
     }
 }
 
@@ -138,8 +164,8 @@ mod tests {
                 self.now = self.now.after(self.config.renew_after());
                 self.trips.observe(self.now, trip, &self.config);
                 let event = self.following.follow(self.now, &mut self.config, &self.trips);
-                if let Some(OwnEvent::LeaseFollows { lease, .. }) = event {
-                    leases.push(lease);
+                if let Some(OwnEvent::LeaseFollows(change)) = event {
+                    leases.push(change.lease);
                 }
             }
             leases

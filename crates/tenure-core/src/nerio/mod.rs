@@ -382,6 +382,7 @@ pub use epoch::{
     SurvivorsError, Unready, Where,
 };
 pub use event::{Event, Ignored, OwnEvent, Question};
+pub use following_lease::LeaseChange;
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};
 pub use inventory::{
     CandidateHere, Candidates, CandidatesHere, ElectionHere, Elections, ElectionsHere, HolderHere,

@@ -360,13 +360,17 @@ pub(super) fn wrong_clock(apart: &[NodeName]) -> String {
 }
 
 impl ClockApart {
-    /// The consequence at this node, a sentence.
-    pub(super) const fn consequence(&self) -> &'static str {
-        if self.apart.is_faster {
-            "This node does not count the leases of that member. "
-        } else {
-            "The leases of that member count, as they last longer. "
-        }
+    /// Prints the proof, its consequence and a remedy.
+    pub(super) fn sentence(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let consequence = match self.apart.is_faster {
+            true => "This node does not count the leases of that member",
+            false => "The leases of that member count, as they last longer",
+        };
+        write!(
+            f,
+            "{self}. {consequence}. Correct the clock that is wrong, then start its process again \
+             (\"A clock beyond drift\" in docs/operations.md)"
+        )
     }
 }
 

@@ -1,9 +1,8 @@
 // A library for LD_PRELOAD: CLOCK_BOOTTIME of its program runs at another rate. From the real
 // instant TESTS_CLOCK_SINCE on, in nanoseconds, the clock advances by TESTS_CLOCK_PPM millionths
-// more than the real clock. The program finds no vDSO, so that it asks the kernel for the time; a
-// filter hands such calls, and those that set timers, to the handler below.
+// more than the real clock. A filter hands calls of the kernel that read clocks, set timers, or ask for
+// the place of the vDSO to the handler below: a program that finds no vDSO asks the kernel.
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <linux/filter.h>
@@ -20,6 +19,8 @@
 
 // The sixth argument of the library's own calls, which the filter passes on.
 #define OWN 0x7e0017e5
+// `PR_GET_AUXV`, which older headers lack.
+#define GET_AUXV 0x41555856
 #define NANOS 1000000000LL
 #define MILLION 1000000LL
 
@@ -65,7 +66,12 @@ static void on_call(int signal, siginfo_t *info, void *vector) {
     ucontext_t *context = vector;
     long a = ARGUMENT(context, 0), b = ARGUMENT(context, 1);
     long c = ARGUMENT(context, 2), d = ARGUMENT(context, 3);
-    if (info->si_syscall == SYS_clock_gettime) {
+    if (info->si_syscall == SYS_prctl) {
+        long length = RESULT(context) = ask(SYS_prctl, a, b, c, d);
+        Elf64_auxv_t *one = (Elf64_auxv_t *)b;
+        for (; length > 0 && one->a_type != AT_NULL; one++)
+            if (one->a_type == AT_SYSINFO_EHDR) one->a_type = AT_IGNORE;
+    } else if (info->si_syscall == SYS_clock_gettime) {
         long result = ask(SYS_clock_gettime, a, b, 0, 0);
         struct timespec *time = (struct timespec *)b;
         if (result == 0 && a == CLOCK_BOOTTIME) *time = timespec(shown(nanos(time)));
@@ -80,13 +86,6 @@ static void on_call(int signal, siginfo_t *info, void *vector) {
     (void)signal;
 }
 
-unsigned long getauxval(unsigned long type) {
-    static unsigned long (*next)(unsigned long);
-    if (type == AT_SYSINFO_EHDR) return 0;
-    if (!next) next = (unsigned long (*)(unsigned long))dlsym(RTLD_NEXT, "getauxval");
-    return next(type);
-}
-
 __attribute__((constructor)) static void begin(void) {
     const char *from = getenv("TESTS_CLOCK_SINCE"), *by = getenv("TESTS_CLOCK_PPM");
     if (!from || !by) return;
@@ -95,10 +94,13 @@ __attribute__((constructor)) static void begin(void) {
     struct sigaction action = {.sa_sigaction = on_call, .sa_flags = SA_SIGINFO | SA_NODEFER};
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[5])),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN, 6, 0),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 2, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_timerfd_settime, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 5, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_timerfd_settime, 4, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 2),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, GET_AUXV, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
     };

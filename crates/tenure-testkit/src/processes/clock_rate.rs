@@ -9,7 +9,8 @@ use tenure::clock;
 const SOURCE: &str = include_str!("clock_rate.c");
 
 /// A library for `LD_PRELOAD`, built by the C compiler of this machine. `CLOCK_BOOTTIME` of its
-/// program and of the program's children runs at another rate; timers on that clock follow.
+/// program and of the program's children runs at another rate; timers on that clock follow. Needs
+/// Linux 6.4, where a program asks the kernel for the place of its vDSO.
 pub struct ClockRate(TempDir);
 
 impl ClockRate {
@@ -20,7 +21,7 @@ impl ClockRate {
         fs::write(folder.path().join("clock_rate.c"), SOURCE).unwrap();
         let mut compiler = Command::new("cc");
         compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]);
-        compiler.args(["-o", "clock_rate.so", "clock_rate.c", "-ldl"]);
+        compiler.args(["-o", "clock_rate.so", "clock_rate.c"]);
         compiler.current_dir(folder.path()).stdin(Stdio::null());
         let built = compiler.output().expect("cc is needed");
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));

@@ -92,7 +92,7 @@ impl NoticeReporter {
                 event:
                     OwnEvent::SpareAgain
                     | OwnEvent::LeaseSuffices { .. }
-                    | OwnEvent::LeaseFollows { .. }
+                    | OwnEvent::LeaseFollows(_)
                     | OwnEvent::BreachCleared,
                 ..
             } => {
@@ -121,7 +121,7 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
                 | OwnEvent::SpareAgain
                 | OwnEvent::LeaseOutgrown { .. }
                 | OwnEvent::LeaseSuffices { .. }
-                | OwnEvent::LeaseFollows { .. }
+                | OwnEvent::LeaseFollows(_)
                 | OwnEvent::ClockApart(_)
                 | OwnEvent::WrongClock { .. }
                 | OwnEvent::BreachCleared

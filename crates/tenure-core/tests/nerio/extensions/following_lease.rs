@@ -30,7 +30,7 @@ fn run(s: &mut Story, road: &mut Vec<(Time, Letter)>, span: Duration, way: Durat
 /// The leases of p after each change.
 fn leases(s: &Story) -> Vec<Duration> {
     let lease = |event: &tenure_core::nerio::Event| match event {
-        Event::Own(OwnEvent::LeaseFollows { lease, .. }) => Some(*lease),
+        Event::Own(OwnEvent::LeaseFollows(change)) => Some(change.lease),
         _ => None,
     };
     s.events("p").iter().filter_map(lease).collect()
