@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::time::nanos;
+use crate::time::{Time, nanos};
 
 const BILLION: u32 = 1_000_000_000;
 
@@ -67,6 +67,23 @@ impl Drift {
     #[must_use]
     pub fn real_at_most(self, span: Duration) -> Duration {
         scale(span, BILLION, BILLION - self.0, Rounding::Up)
+    }
+
+    /// `(1 − ρ)·fast − (1 + ρ)·slow`, in 10⁻⁹ ns and exact, for the advances of two clocks from the
+    /// first to the second of their instants. Above zero if no real span has both advances on clocks
+    /// within ρ, because the first clock is too fast beside the second one.
+    pub(crate) fn surplus(self, fast: [Time; 2], slow: [Time; 2]) -> i128 {
+        let advance =
+            |[from, to]: [Time; 2]| i128::from(to.as_nanos()) - i128::from(from.as_nanos());
+        advance(fast) * i128::from(BILLION - self.0) - advance(slow) * i128::from(BILLION + self.0)
+    }
+
+    /// `⌊(1 + ρ)/(1 − ρ) − 1⌋` in parts per billion: the most by which a clock within ρ advances
+    /// more than another one.
+    #[must_use]
+    pub fn apart_max(self) -> u64 {
+        let (twice, slow) = (2 * u64::from(self.0), u64::from(BILLION - self.0));
+        twice * u64::from(BILLION) / slow
     }
 }
 

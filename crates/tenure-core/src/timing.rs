@@ -48,16 +48,32 @@ impl LeaseTiming {
         Bounds::between("lease", shortest, longest).check(lease)?;
         bounds::kill_margin(grace).check(kill_margin)?;
         let (count, round_trip) = bounds.round_trips;
-        let trips = round_trip.saturating_mul(count);
-        let needed = grace.saturating_add(kill_margin).saturating_add(trips);
+        let needed = self.needed(bounds);
         if usable(lease) > needed {
             return Ok(());
         }
-        let enough = shortest_lease(bounds, |lease| usable(lease) > needed);
+        let enough = self.shortest(bounds, &usable);
         let usable = usable(lease);
         let beside = RoundTrips { count, round_trip };
         let short = TooShort { lease, usable, drift, grace, kill_margin, beside, needed, enough };
         Err(TimingError::TooShort(Box::new(short)))
+    }
+
+    /// The shortest lease that [`check`](Self::check) accepts beside the other times, if any does.
+    pub(crate) fn shortest(
+        &self,
+        bounds: &LeaseBounds,
+        usable: impl Fn(Duration) -> Duration,
+    ) -> Option<Duration> {
+        let needed = self.needed(bounds);
+        shortest_lease(bounds, |lease| usable(lease) > needed)
+    }
+
+    /// The sum of grace, kill margin and the round trips of `bounds`.
+    fn needed(&self, bounds: &LeaseBounds) -> Duration {
+        let (count, round_trip) = bounds.round_trips;
+        let trips = round_trip.saturating_mul(count);
+        self.grace.saturating_add(self.kill_margin).saturating_add(trips)
     }
 }
 

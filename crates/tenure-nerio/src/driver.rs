@@ -1,5 +1,6 @@
 //! Nerio on datagrams and a state directory, driven by the loop that all protocols share.
 
+mod clocks;
 mod epochs;
 mod supervision;
 mod unsealed;
@@ -459,8 +460,9 @@ impl<T: Transport> Backend for Wire<T> {
             Ask::Membership(reply) => {
                 let _ = reply.send(Arc::clone(self.membership()));
             }
+            Ask::OfClocks(ask) => clocks::on_ask(ask, machine),
             Ask::Troubles(reply) => {
-                let mut all = self.places.troubles();
+                let mut all = clocks::troubles(self.places.troubles(), &machine.core);
                 let mut elections = machine.campaigns.elections().into_iter();
                 let leads = elections.any(|election| machine.campaigns.won(&election));
                 all.extend(self.lasting.now(now, leads));

@@ -140,6 +140,7 @@ pub use self::error::{
 pub use self::leader_questions::{Found, Verified};
 pub use self::node::{Builder, Node, address_to_bind};
 pub use self::notice::{Forgot, KeyTrouble, Notice};
+pub use self::request::Clocks;
 pub use self::seal::{Authority, Keyring, Peer, Unsealed};
 pub use self::storage::Storage;
 pub use self::weak_leaders::WeakLeaders;

@@ -37,6 +37,8 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
                 | OwnEvent::DiskMended
                 | OwnEvent::SpareAgain
                 | OwnEvent::LeaseSuffices { .. }
+                | OwnEvent::BreachCleared
+                | OwnEvent::LeaseFollows(_)
                 | OwnEvent::Changing { .. }
                 | OwnEvent::AwaitedNoMore { .. }
                 | OwnEvent::Replacing { .. }
@@ -50,7 +52,9 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
         Notice::Protocol { event: OwnEvent::Granted { .. } | OwnEvent::Freed { .. }, .. } => {
             tracing::debug!(target: NOTICES, "{notice}")
         }
-        Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
+        Notice::DiskFailed { .. }
+        | Notice::DiskHangs { .. }
+        | Notice::Protocol { event: OwnEvent::WrongClock { .. }, .. } => {
             tracing::error!(target: NOTICES, "{notice}")
         }
         _ => tracing::warn!(target: NOTICES, "{notice}"),
@@ -132,6 +136,10 @@ fn lasting_event(
         | OwnEvent::SpareAgain
         | OwnEvent::LeaseOutgrown { .. }
         | OwnEvent::LeaseSuffices { .. }
+        | OwnEvent::LeaseFollows(_)
+        | OwnEvent::ClockApart(_)
+        | OwnEvent::WrongClock { .. }
+        | OwnEvent::BreachCleared
         | OwnEvent::Verified { .. }
         | OwnEvent::NotVerified { .. }
         | OwnEvent::Ordered { .. }

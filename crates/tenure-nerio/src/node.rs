@@ -17,7 +17,7 @@ use crate::driver::Wire;
 use crate::error::{RekeyError, StartError};
 use crate::keys::Keys;
 use crate::notice::Notice;
-use crate::request::Ask;
+use crate::request::{Ask, ClockAsk, Clocks};
 use crate::seal::{Keyring, Seal};
 use crate::sealed_transport::Line;
 use crate::state::Grantor;
@@ -168,6 +168,19 @@ impl Node {
     /// or for the longest lease if that is longer. `None` once the node is closed. Cancel safe.
     pub async fn troubles(&self) -> Option<Vec<Notice>> {
         self.shared.driver.ask(Ask::Troubles).await
+    }
+
+    /// The clocks of members beside this node's, as far as their oks have shown them; `None` once
+    /// the node is closed. Cancel safe.
+    pub async fn clocks(&self) -> Option<Clocks> {
+        self.shared.driver.ask(|reply| Ask::OfClocks(ClockAsk::Show(reply))).await
+    }
+
+    /// Makes the node compare all clocks anew: an operator says that they are right now. True if
+    /// the node had taken its own clock to be wrong; it leads and grants again. `None` once the
+    /// node is closed. Cancel safe.
+    pub async fn clear_breach(&self) -> Option<bool> {
+        self.shared.driver.ask(|reply| Ask::OfClocks(ClockAsk::Clear(reply))).await
     }
 
     /// [`Notice::NoQuorumAgrees`], as long as it is true: for listeners that have missed notices.
@@ -356,7 +369,10 @@ impl Builder {
         let (notices, said) = Notices::new();
         let settings = config.clone();
         let own = who.clone();
-        let resignation_max = config.drift.stretch(config.lease) + config.lease_first();
+        // A lease that follows the network is at most as long as the longest lease.
+        let longest = if config.lease_auto { config.delta_max } else { config.lease };
+        let longest = longest.max(config.lease);
+        let resignation_max = config.drift.stretch(longest) + config.lease_first();
         let grace = config.grace;
         let kill_margin = config.kill_margin;
         let begin = move || {

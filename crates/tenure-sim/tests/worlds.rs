@@ -32,6 +32,7 @@ fn faults_within_the_model_violate_nothing() {
     assert!(each(own.verified) > 1 && each(counts.views) > 100, "{found:?}");
     assert!(counts.crashes > found.worlds && counts.transferred > found.worlds / 2, "{found:?}");
     assert!(own.lost_disks > 3 && own.foreign_disks > 3, "{found:?}");
+    assert_eq!(own.apart, 0, "{found:?}");
     for kind in Kind::ALL {
         assert!(found.faults[kind as usize] > 0, "no {}: {found:?}", kind.name());
     }
@@ -119,7 +120,10 @@ fn rings_name_weak_leaders() {
 /// Clocks beyond the bound are outside the model: leaders may overlap, and fences hold.
 #[test]
 fn fences_hold_beyond_the_bound() {
-    suite::assert_none(&suite::worlds(Worlds { climate: Climate::BrokenClocks }, 1, 40));
+    let broken = Worlds { climate: Climate::BrokenClocks };
+    let found = suite::assert_none(&suite::worlds(broken, 1, 40));
+    let apart = found.counts.own.apart;
+    assert!(apart > found.worlds, "{apart} reports of clocks apart in {} worlds", found.worlds);
 }
 
 /// Lets worlds whose clocks break their bound be checked as if all clocks kept to it.

@@ -68,7 +68,7 @@ const fn row(words: &'static str, read: fn(&mut Layers<'_>) -> Result<Work, Fail
 }
 
 /// All commands but `completions`, which prints a text.
-static ALL: [Command; 29] = [
+static ALL: [Command; 30] = [
     row("run", |layers| work(RunSettings::read(layers)?, run::run, stay)),
     row("node", |layers| {
         let settings = NodeSettings::read(layers)?;
@@ -84,6 +84,9 @@ static ALL: [Command; 29] = [
         } else {
             work(StatusSettings::read(layers)?, status::run, block_on)
         }
+    }),
+    row("node clear-breach", |layers| {
+        work(StatusSettings::read(layers)?, nerio::clear_breach::run, block_on)
     }),
     row("node wait-safe", |layers| {
         work(WaitSafeSettings::read(layers)?, nerio::wait_safe::run, aside)

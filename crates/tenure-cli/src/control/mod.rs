@@ -34,6 +34,8 @@ pub enum Request {
     Status,
     /// Report the users of each key.
     Keys,
+    /// Compare the clocks of this node and of the members anew.
+    ClearBreach,
     Resign,
     /// Stop every CMD of the process, give back all roles, and campaign for them again.
     ResignAll,

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde_json::Value;
 use tenure::{
     AtMostOne, Election, ElectionName, Fence, Leader, MayOverlap, NodeName, Observer, SafetyClass,
     View, Waiting,
@@ -14,7 +15,7 @@ use super::later::{Later, at_once};
 use super::members::{MadeChange, MemberChange, Members};
 use super::roles::{Part, RoleHolder};
 use super::weak::WeakObserver;
-use crate::control::Call;
+use crate::control::{Answer, Call};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Origins;
@@ -224,6 +225,18 @@ pub trait Participant {
     /// process does.
     fn work(&self) -> Result<Option<AnnouncedWork>, Failure> {
         Ok(None)
+    }
+
+    /// The clocks of others beside that of this process, for the status of a runner; `None` if the
+    /// protocol compares none.
+    fn clocks(&self) -> Later<'static, Option<Value>> {
+        at_once(None)
+    }
+
+    /// Compares all clocks anew, because an operator says that they are right; `None` if the
+    /// protocol compares none.
+    fn clear_breach(&self) -> Option<Later<'static, Answer>> {
+        None
     }
 
     /// Resigns from all leaderships, and waits a moment for the release.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
+mod clocks;
 mod demo;
 mod edicts;
 mod one_process;

@@ -125,6 +125,8 @@ pub enum Refusal {
     },
     /// The clocks of candidate and grantor cannot be compared.
     Clock(ClockFault),
+    /// This grantor takes its own clock to be wrong.
+    WrongClock,
 }
 
 /// `refused` (section 10.2).
@@ -254,6 +256,8 @@ pub enum Service {
     Wedged,
     /// The grantor is no member of the present epoch.
     Removed,
+    /// The grantor takes its own clock to be wrong, and grants nothing. Its earlier grants last.
+    WrongClock,
 }
 
 /// The state of an election at one grantor.
@@ -379,6 +383,7 @@ impl fmt::Display for Refusal {
             Self::Wedged { next } => write!(f, "wedged for epoch {next}"),
             Self::Removed { epoch } => write!(f, "removed in epoch {epoch}"),
             Self::Clock(fault) => fault.fmt(f),
+            Self::WrongClock => f.write_str("wrong clock"),
         }
     }
 }
@@ -396,6 +401,7 @@ impl fmt::Display for Service {
             Self::Replaced => f.write_str("replaced by a later memory"),
             Self::Wedged => f.write_str("wedged while its members change"),
             Self::Removed => f.write_str("no member any more"),
+            Self::WrongClock => f.write_str("stopped by its own clock"),
         }
     }
 }

@@ -11,12 +11,16 @@ pub type Command = crate::Command<Extra>;
 pub enum Extra {
     /// Ask a leader whether it leads (section 10.5).
     Verify { leader: SocketAddr },
+    /// The clocks of this node and of the members are right now: compare them anew. The command
+    /// concerns the node, whatever its election is.
+    ClearBreach,
 }
 
 impl fmt::Display for Extra {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Verify { leader } => write!(f, "verify {leader}"),
+            Self::ClearBreach => f.write_str("clear breach"),
         }
     }
 }

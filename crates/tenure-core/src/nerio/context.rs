@@ -1,14 +1,18 @@
 //! State that all candidates and observers of a node share.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::time::Duration;
 
 use super::candidate::LeaderSilence;
 use super::config::Checked;
 use super::epoch::{Confirmation, Membership};
+use super::event::OwnEvent;
+use super::following_lease::FollowingLease;
 use super::gone::Supervisor;
 use super::identity::{Inc, Who};
 use super::quorum_trips::QuorumTrips;
+use super::rates::Rates;
 use super::ring::Ring;
 use super::round_trips::RoundTrips;
 use super::words::{Out, send};
@@ -40,6 +44,9 @@ pub(super) struct Context {
     pub(super) supervisor: Option<NodeName>,
     /// Both clocks for the present input, with a bound on skew.
     pub(super) clocks: Option<BothClocks>,
+    /// The lease of `config` follows the network, if the settings say so.
+    pub(super) following: Option<Box<FollowingLease>>,
+    pub(super) rates: Rates,
 }
 
 impl Context {
@@ -49,6 +56,7 @@ impl Context {
         let who = Who { name, inc: Inc(0) };
         let (draw, silence) = (Draw::new(0), LeaderSilence::default());
         let (confirmation, trips) = (Confirmation::default(), RoundTrips::default());
+        let following = FollowingLease::of(&config).map(Box::new);
         Self {
             config,
             membership,
@@ -63,6 +71,8 @@ impl Context {
             ring: None,
             supervisor: None,
             clocks: None,
+            following,
+            rates: Rates::default(),
         }
     }
 
@@ -71,6 +81,33 @@ impl Context {
         if let Some(name) = self.supervisor.clone() {
             send(out, self.membership.to(member), Supervisor { name });
         }
+    }
+
+    /// δ of the first request of a leadership.
+    pub(super) fn lease_first(&self) -> Duration {
+        let first = self.config.lease_first();
+        match &self.following {
+            None => first,
+            Some(following) => {
+                first.max(following.first_needed(&self.config)).min(self.config.lease)
+            }
+        }
+    }
+
+    /// The longest lease for which this node may have asked.
+    pub(super) fn longest_lease(&self) -> Duration {
+        let longest = self.config.lease.max(self.config.lease_first());
+        self.following.as_ref().map_or(longest, |following| longest.max(following.longest()))
+    }
+
+    /// Lets the lease follow the measured network, if it does.
+    pub(super) fn follow_network(&mut self, now: Time) -> Option<OwnEvent> {
+        self.following.as_mut()?.follow(now, &mut self.config, &self.quorum_trips)
+    }
+
+    /// Shortens a lease that follows the network to the longest that a grantor gives.
+    pub(super) fn follow_refusal(&mut self, now: Time, delta_max: Duration) -> Option<OwnEvent> {
+        self.following.as_mut()?.refused(now, delta_max, &mut self.config)
     }
 
     /// Membership of the previous epoch, while its leases may last.

@@ -9,9 +9,11 @@ use core::time::Duration;
 
 use super::body::{Refusal, fmt_fence};
 use super::epoch::{ChangeError, DocumentError, Hindrance, Membership, SeatChange};
+use super::following_lease::LeaseChange;
 use super::identity::Who;
 pub use super::ignored::Ignored;
 use super::oqwbs::ClockFault;
+use super::rates::{ClockApart, wrong_clock};
 use super::ring::WeakLeader;
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
@@ -71,6 +73,19 @@ pub enum OwnEvent {
         samples: usize,
         round_trip: Duration,
     },
+    /// The lease of this node follows the network: later requests ask for another lease.
+    LeaseFollows(LeaseChange),
+    /// Oks prove that the clocks of a member and of this node are not both within ρ. If the
+    /// member's clock is the faster one, its leases no longer count here.
+    ClockApart(Box<ClockApart>),
+    /// This node takes its own clock to be wrong: without these members, whose clocks are apart
+    /// from its own, no quorum is left. Its leaderships end, and its grantor refuses every request,
+    /// until [`BreachCleared`](Self::BreachCleared).
+    WrongClock {
+        apart: Vec<NodeName>,
+    },
+    /// An operator says that the clocks are right: this node compares them anew.
+    BreachCleared,
     /// Another incarnation uses this candidate's name at the same time.
     NameShared {
         grantor: NodeName,
@@ -327,6 +342,7 @@ impl OwnEvent {
                 "the lease suffices for the network again: 99 % of the last {samples} renewals \
                  waited up to {round_trip:?} for a quorum"
             ),
+            (Self::ClockApart(apart), _) => apart.sentence(f),
             (Self::NameShared { grantor, other }, Some(election)) => write!(
                 f,
                 "{grantor} says that another process, at {other}, uses this candidate's name for \
@@ -402,6 +418,10 @@ impl fmt::Display for OwnEvent {
             Self::LeaseSuffices { round_trip, .. } => {
                 write!(f, "lease suffices for round trips of {round_trip:?}")
             }
+            Self::LeaseFollows(change) => change.fmt(f),
+            Self::ClockApart(apart) => apart.fmt(f),
+            Self::WrongClock { apart } => f.write_str(&wrong_clock(apart)),
+            Self::BreachCleared => f.write_str("compares all clocks anew"),
             Self::NameShared { grantor, other } => {
                 write!(f, "name shared with {other}, says {grantor}")
             }

@@ -6,7 +6,7 @@
 //!
 //! Source: van Renesse, Schneider, Gehrke, *Nerio: Leader Election and Edict Ordering* (arXiv
 //! 1109.5111), below "the paper". Built here: sections 1 to 10, step by step in `docs/seeds/nerio.md`.
-//! The rest is [listed below](#not-built-yet). The file `oqwbd.rs` has the steps of sections 3 and
+//! The file `oqwbd.rs` has the steps of sections 3 and
 //! 6 in the paper's order.
 //!
 //! # Model
@@ -21,7 +21,8 @@
 //!
 //! Clocks need not agree on the time, and their origins may change when a machine starts anew. A
 //! machine restored from a snapshot, or a clock beyond ρ, is outside the model: then two processes
-//! may lead, and only fences at the guarded resource keep them apart.
+//! may lead, and only fences at the guarded resource keep them apart. A candidate notices a clock
+//! beyond ρ beside its own, and counts no lease that the clock shortens (`rates.rs`).
 //!
 //! # Guarantees
 //!
@@ -246,6 +247,11 @@
 //! - *Bound on skew*: where [settings](Config::clock_skew_max) have one, `oqwbs.rs` has the ends of
 //!   section 4. A claim ends on the earlier of two clocks and a grant on the later, so that either
 //!   bound suffices.
+//! - *Clock breach*: oks prove that two clocks are not both within ρ. Oks of a member with a faster
+//!   clock do not count. A node takes its own clock to be wrong if the members beside which it is
+//!   right are no quorum: it leads nothing and grants nothing, until an operator clears the breach.
+//! - *A lease that follows* (10.1), opt-in: δ grows and shrinks with the measured d, between the
+//!   lease of the settings and δ_max, and counts from the next Start.
 //! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
 //! - *Documents*: a node without a grantor needs no complete list of members. A member that is
 //!   asked for another epoch says in which epoch it is; the node reads the document of that epoch.
@@ -271,13 +277,6 @@
 //!   ended ([`Gone`]) ends the grants of this incarnation at once. The reporter waits for the
 //!   promises of verifications, which the candidate writes down before it answers
 //!   ([`Record::Promise`]).
-//!
-//! # Not built yet
-//!
-//! | part | where it will fit |
-//! |---|---|
-//! | 10.1, δ by a measured d | [`Config::lease_needed`], with the d that spaces repetitions |
-//! | clock breach | every ok carries `T_q`: compared by the candidate, a reason to refuse |
 //!
 //! # Example
 //!
@@ -355,6 +354,7 @@ pub mod config;
 mod context;
 pub mod epoch;
 mod event;
+mod following_lease;
 mod gone;
 mod grantor;
 mod identity;
@@ -371,6 +371,7 @@ mod order;
 pub mod quorum;
 mod quorum_trips;
 mod rank;
+mod rates;
 mod record;
 mod ring;
 mod roster;
@@ -394,6 +395,7 @@ pub use epoch::{
     SurvivorsError, Unready, Where,
 };
 pub use event::{Event, Ignored, OwnEvent, Question};
+pub use following_lease::LeaseChange;
 pub use gone::{Gone, Supervisor};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};
 pub use inventory::{
@@ -407,6 +409,7 @@ pub use node::Nerio;
 pub use oqwbs::{ClockFault, WallGrant, WallStart};
 pub use order::{Order, Ordered, Passed, StepDown};
 pub use quorum::{MemberSet, QuorumError, QuorumTextError, Quorums};
+pub use rates::{Apart, ClockApart, MemberClock, Rate};
 pub use record::{GrantRecord, Record, Tenancy};
 pub use ring::{Detector, Ping, Pong, RingConfig, WeakLeader};
 pub use roster::{Entry, Roster};

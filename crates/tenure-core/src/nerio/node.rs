@@ -1,6 +1,7 @@
 //! A node: at most one grantor, and any number of candidates and observers. Drops messages that are
 //! for another incarnation, in a member's name without proof, or of another epoch.
 
+mod clocks;
 mod epochs;
 mod ring;
 mod wall;
@@ -220,6 +221,7 @@ impl Nerio {
                 if !self.is_of_seat(member, m.instance) {
                     return ignore(out, Some(m.election), Ignored::OtherMemory);
                 }
+                self.compare_clocks(now, from, member, &m, out);
                 self.with_candidate(&m.election, out, |candidate, context, out| {
                     candidate.on_granted(now, member, &m, context, out);
                 });
@@ -431,6 +433,7 @@ impl Nerio {
             }
             Command::Unobserve => self.unobserve(&election),
             Command::Extra(Extra::Verify { leader }) => self.verify(now, election, leader, out),
+            Command::Extra(Extra::ClearBreach) => self.clear_breach(out),
         }
     }
 

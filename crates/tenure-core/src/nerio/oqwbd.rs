@@ -44,6 +44,9 @@ impl Candidate {
     /// Steps 1 to 3: samples Start, chooses δ, asks every grantor.
     pub(super) fn request(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
+        if context.rates.is_wrong() {
+            return self.wait_for_clock(now, context, out);
+        }
         if now <= self.last_start {
             campaign.next_at = self.last_start.next();
             return;
@@ -56,7 +59,7 @@ impl Candidate {
         self.say_reasons(now, context, out);
         let Some(campaign) = &mut self.campaign else { return };
         // The first lease is short (succession 3).
-        let delta = if leading { context.config.lease } else { context.config.lease_first() };
+        let delta = if leading { context.config.lease } else { context.lease_first() };
         campaign.first.get_or_insert(now);
         if !leading && self.best >= campaign.fence {
             // While this candidate waits, others lead: propose a fence for the next leader.
@@ -310,9 +313,10 @@ impl Candidate {
         let Some(campaign) = &mut self.campaign else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
-        campaign.answers.reach.answered(member, granted.start, true);
+        let counts = !context.rates.faster().contains(member);
+        campaign.answers.reach.answered(member, granted.start, counts);
         campaign.answers.reach.heard(member, granted.start);
-        campaign.answers.hindrances.granted(member);
+        campaign.answers.hindrances.granted(member, counts);
         campaign.answers.too_long = campaign.answers.too_long.minus(MemberSet::EMPTY.with(member));
         if let Some(name) = &granted.waiting {
             campaign.waiting = Some((name.clone(), now));
@@ -346,24 +350,26 @@ impl Candidate {
             self.emit(OwnEvent::OldMemory { member: name(member), by: name(by) }, out);
         }
         let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
-        self.try_complete(now, replaced, context, out);
+        // The grant of a faster member may end before a claim that stands on it.
+        let left_out = replaced.or(context.rates.faster());
+        self.try_complete(now, left_out, context, out);
         self.yield_if_hopeless(now, context, out);
         self.run_due(now, context, out);
     }
 
-    /// Step 8: completes if oks of a quorum are at hand and still good. Oks of `replaced` members
+    /// Step 8: completes if oks of a quorum are at hand and still good. Oks of `left_out` members
     /// are ignored.
     fn try_complete(
         &mut self,
         now: Time,
-        replaced: MemberSet,
+        left_out: MemberSet,
         context: &mut Context,
         out: &mut Out,
     ) {
         let Some(campaign) = &mut self.campaign else { return };
         let announced = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
         let quorums = context.membership.quorums();
-        let quorum = |accepted| campaign.best_quorum(now, accepted, replaced, quorums);
+        let quorum = |accepted| campaign.best_quorum(now, accepted, left_out, quorums);
         let with_fence = if announced { None } else { quorum(true) };
         let completed = match with_fence {
             Some(found) => Some((found, true)),

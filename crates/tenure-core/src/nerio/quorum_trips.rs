@@ -68,6 +68,11 @@ impl QuorumTrips {
         Some(Duration::from_micros(second.into()))
     }
 
+    /// d, if a trip was noted since the lease was last judged.
+    pub(super) fn fresh(&self) -> Option<Duration> {
+        if self.is_news { self.high() } else { None }
+    }
+
     /// Reports whether the lease is too short for d, if that has changed, at most once in
     /// [`PAUSE`]. The lease suffices again when it has room for a quarter more.
     pub(super) fn news(&mut self, now: Time, config: &Checked) -> Option<OwnEvent> {

@@ -274,7 +274,7 @@ fn holder(rng: &mut Rng) -> Holder {
 }
 
 fn service(rng: &mut Rng) -> Service {
-    match rng.within(0..8) {
+    match rng.within(0..9) {
         0 => Service::Serving,
         1 => Service::Quarantine { remaining: span(rng) },
         2 => Service::Failing,
@@ -282,12 +282,13 @@ fn service(rng: &mut Rng) -> Service {
         4 => Service::Replaced,
         5 => Service::Wedged,
         6 => Service::Removed,
+        7 => Service::WrongClock,
         _ => Service::Recovering { known: flag(rng) },
     }
 }
 
 fn refusal(rng: &mut Rng) -> Refusal {
-    match rng.within(0..12) {
+    match rng.within(0..13) {
         0 | 1 => Refusal::Held { holder: Box::new(holder(rng)), parked: flag(rng) },
         2 => Refusal::Quarantine { remaining: span(rng) },
         3 => Refusal::Recovering { known: flag(rng) },
@@ -298,6 +299,7 @@ fn refusal(rng: &mut Rng) -> Refusal {
         8 => Refusal::Wedged { next: number(rng) },
         9 => Refusal::Removed { epoch: number(rng) },
         10 => Refusal::Clock(clock_fault(rng)),
+        11 => Refusal::WrongClock,
         _ => Refusal::Disk,
     }
 }

@@ -188,6 +188,10 @@ impl Activity {
                  node with the present members in its list, and run tenure members replace \
                  {member}"
             ),
+            Service::WrongClock => format!(
+                "correct the clock of the machine of {member}, then run tenure node clear-breach \
+                 there, or start {member} again: its log names the members whose clocks differ"
+            ),
             Service::Wedged => format!(
                 "wait some milliseconds; if {member} is still wedged, start the members that \
                  are down: the log of {member} names those that it waits for"
@@ -232,6 +236,9 @@ impl fmt::Display for Activity {
                 f.write_str("grants nothing until it has entered the epoch of other members")
             }
             Service::Removed => f.write_str("is no member any more"),
+            Service::WrongClock => {
+                f.write_str("grants nothing, as its clock runs apart from those of other members")
+            }
         }
     }
 }

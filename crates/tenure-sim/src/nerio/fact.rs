@@ -2,8 +2,8 @@
 
 use tenure_core::nerio::epoch::Ballot;
 use tenure_core::nerio::{
-    Document, Entry, EpochId, FenceSeen, GrantRecord, Inc, Instance, Message, QuorumTimestamp,
-    Release, Request, Sender, Who,
+    ClockApart, Document, Entry, EpochId, FenceSeen, GrantRecord, Inc, Instance, Message,
+    QuorumTimestamp, Release, Request, Sender, Who,
 };
 use tenure_core::{Fence, LeaderView, NodeName, Ticket, Time, WallTime};
 
@@ -99,6 +99,8 @@ pub enum Own<'a> {
         /// Fence of that leadership.
         fence: Fence,
     },
+    /// A node reports that its clock and a member's are apart.
+    Apart { node: usize, apart: &'a ClockApart },
     /// A release is sent.
     Released {
         election: usize,

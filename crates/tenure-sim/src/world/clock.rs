@@ -91,6 +91,19 @@ impl Clock {
         next.map_or(at, |next| at.min(next.since))
     }
 
+    /// Whether the clock keeps to this bound, and never jumps.
+    #[must_use]
+    pub fn is_within(&self, drift: Drift) -> bool {
+        let (slow, fast) = Self::rates(drift);
+        let continues = |pair: &[Piece]| {
+            let [before, after] = pair else { return true };
+            let passed = u128::from(after.since - before.since) * u128::from(before.rate);
+            before.shown + (passed >> 30) as u64 == after.shown
+        };
+        let legal = |piece: &Piece| (slow..=fast).contains(&piece.rate);
+        self.pieces.iter().all(legal) && self.pieces.windows(2).all(continues)
+    }
+
     #[must_use]
     pub fn rate(&self, at: u64) -> u64 {
         let piece = self.pieces.iter().rev().find(|piece| piece.since <= at);

@@ -9,6 +9,7 @@
 
 pub mod rounds;
 
+mod clock_rate;
 mod cluster;
 mod deployment;
 mod dns;
@@ -36,6 +37,7 @@ mod udp;
 pub mod wait;
 mod worker;
 
+pub use clock_rate::ClockRate;
 pub use cluster::Cluster;
 pub use deployment::{Deployment, Timing};
 pub(crate) use deployment::{in_millis, span_flags};

@@ -1,5 +1,6 @@
 //! The commands that only Nerio has.
 
+pub(super) mod clear_breach;
 pub(super) mod demo;
 pub(super) mod edict;
 mod gate_file;

@@ -412,6 +412,10 @@ pub(super) fn on_request<K: Class>(
             return None;
         }
         Request::Keys => runner.reporter.no_keys(),
+        Request::ClearBreach => {
+            runner.clear_breach(reply);
+            return None;
+        }
         Request::Roles | Request::AddRoles { .. } | Request::RemoveRoles { .. } => {
             runner.call_roles(request, reply);
             return None;

@@ -249,6 +249,13 @@ impl Reporter {
         answer
     }
 
+    pub(super) fn compares_no_clocks(&self) -> Answer {
+        Answer::Refused {
+            what: format!("{} compares the rates of no clocks, so there is no breach", self.id),
+            fix: "name a node, or a runner whose leases nodes grant".to_owned(),
+        }
+    }
+
     pub(super) fn no_keys(&self) -> Answer {
         Answer::Refused {
             what: format!("{} runs a command, and nodes know who uses which key", self.id),

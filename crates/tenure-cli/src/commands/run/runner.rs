@@ -302,6 +302,7 @@ impl<K: Class> Runner<K> {
         let answer = match request {
             Request::Status => return self.tell(self.reporter.waiting(waiting), None, reply),
             Request::Keys => self.reporter.no_keys(),
+            Request::ClearBreach => return self.clear_breach(reply),
             Request::ResignAll => return self.give_back(reply),
             Request::Roles | Request::AddRoles { .. } | Request::RemoveRoles { .. } => {
                 return self.call_roles(request, reply);
@@ -366,11 +367,27 @@ impl<K: Class> Runner<K> {
     /// Answers with this status, and with this warning and those of the participant.
     fn tell(&self, status: Answer, warning: Option<String>, reply: oneshot::Sender<Answer>) {
         let others = self.participant.worth_a_look();
+        let clocks = self.participant.clocks();
         tokio::task::spawn_local(async move {
             let all: Vec<_> = warning.into_iter().chain(others.await).collect();
+            let mut status = status.warned((!all.is_empty()).then(|| all.join("; ")));
+            if let (Answer::Done(status), Some(clocks)) = (&mut status, clocks.await) {
+                status["clocks"] = clocks;
+            }
             // The client may have left.
-            let _ = reply.send(status.warned((!all.is_empty()).then(|| all.join("; "))));
+            let _ = reply.send(status);
         });
+    }
+
+    /// Makes the participant compare all clocks anew.
+    pub(super) fn clear_breach(&self, reply: oneshot::Sender<Answer>) {
+        match self.participant.clear_breach() {
+            Some(cleared) => drop(tokio::task::spawn_local(async move {
+                // The client may have left.
+                let _ = reply.send(cleared.await);
+            })),
+            None => drop(reply.send(self.reporter.compares_no_clocks())),
+        }
     }
 }
 

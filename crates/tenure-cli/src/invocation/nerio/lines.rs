@@ -60,6 +60,20 @@ pub(in crate::invocation) fn node() -> Command {
         ),
         with_settings(
             NERIO,
+            Command::new("clear-breach")
+                .about("Make a node or a runner on this machine compare all clocks anew"),
+            &[&[&NAME.spec, &CONTROL.spec], CLUSTER_SETTINGS],
+        )
+        .after_help(
+            "A process that takes its own clock to be wrong leads nothing and grants nothing until \
+             this command, or until it starts again. Correct the clock first: the process compares \
+             at once, and a clock that is still wrong stops it again within seconds. The same \
+             holds for members whose leases no longer count, because their clocks are faster.\n\n\
+             Examples:\n  tenure node clear-breach --name a\n  \
+             tenure node clear-breach --control /run/billing.sock",
+        ),
+        with_settings(
+            NERIO,
             Command::new("recover").about(
                 "Repair the state directory of a stopped node after a quorum lost its directories",
             ),

@@ -85,6 +85,16 @@ impl Cluster {
         Ok(Self { config, listen, keys, permits_unsealed, exit_on_mismatch })
     }
 
+    /// The cluster of a candidate whose lease follows the network, or does not.
+    pub(super) fn with_lease_auto(mut self, lease_auto: bool) -> Self {
+        let config = Config { lease_auto, ..Config::clone(&self.config) };
+        // Cannot fail: the rest is checked, and no rule depends on this.
+        if let Ok(checked) = config.check() {
+            self.config = checked;
+        }
+        self
+    }
+
     /// The keys that seal datagrams, if there are any.
     #[must_use]
     pub fn key(&self) -> Option<&Keys> {

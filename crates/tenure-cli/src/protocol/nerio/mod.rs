@@ -1,6 +1,7 @@
 //! Nerio: quorum leases among a few nodes of the users' own.
 
 mod changes;
+mod clocks;
 pub mod cluster;
 mod combination;
 pub mod health;
@@ -55,6 +56,10 @@ crate::settings! {
         "Compare wall clocks, too: the largest difference between any two of the cluster. Leases \
          then hold if wall clocks are within this bound, or rates of clocks within drift; a grant \
          lasts up to twice the bound longer. The same everywhere, or nowhere";
+    LEASE_AUTO: bool = "lease-auto" "" Switch, Everywhere, Text("false"), TIMING,
+        parse::switch, plain,
+        "Let the lease follow the measured network: from --lease, the shortest, to --lease-max, \
+         the longest";
     ROUND_TRIP: Duration = "round-trip" "DURATION" Text, Everywhere, Text("10ms"), TIMING,
         parse::duration, span,
         "A high percentile of the round trips between nodes. A value that is too small costs \
@@ -144,6 +149,7 @@ pub static PROTOCOL: Protocol = Protocol {
         &RING_SILENCE.spec,
         &ONLY_WEAK_LEADER.spec,
         &SUPERVISOR.spec,
+        &LEASE_AUTO.spec,
     ],
     secrets: &[],
     says: &[
@@ -191,6 +197,10 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
             (cluster, None, quorums)
         }
         (None, _) => (Cluster::read(layers, None)?, None, None),
+    };
+    let cluster = match purpose {
+        Purpose::Campaign(_) => cluster.with_lease_auto(layers.required(&LEASE_AUTO)?),
+        _ => cluster,
     };
     let keys = cluster.keys.as_ref();
     let origins = &layers.origins;

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use serde_json::Value;
 use tenure::{AtMostOne, ElectionName, Leader, LeaderView, NodeName, Waiting};
 use tenure_core::nerio::{self, MemberSet};
 use tenure_nerio::keys::{Grant, Keys};
@@ -19,8 +20,8 @@ use super::keys::{KeyFile, NAMES, follow, warn_if_open};
 use super::service::worth_a_look;
 use super::too_long;
 use super::troubles::{self, DifferingMembers, Nobody, NoticeReporter};
-use super::{Cluster, Reaction, Seat, Service, changes, lists, orders, weak};
-use crate::control::{Call, Server};
+use super::{Cluster, Reaction, Seat, Service, changes, clocks, lists, orders, weak};
+use crate::control::{Answer, Call, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{
@@ -184,6 +185,7 @@ pub(super) const fn one_word(service: nerio::Service) -> &'static str {
         nerio::Service::Replaced => "replaced",
         nerio::Service::Wedged => "wedged",
         nerio::Service::Removed => "removed",
+        nerio::Service::WrongClock => "wrong-clock",
     }
 }
 
@@ -196,7 +198,10 @@ pub(super) fn in_words(member: &NodeName, service: nerio::Service) -> String {
 pub(super) fn cure(member: &NodeName, service: nerio::Service) -> Option<String> {
     let lasts = matches!(
         service,
-        nerio::Service::Failing | nerio::Service::Replaced | nerio::Service::Removed
+        nerio::Service::Failing
+            | nerio::Service::Replaced
+            | nerio::Service::Removed
+            | nerio::Service::WrongClock
     );
     lasts.then(|| Unsafe::NotServing { member: member.clone(), service }.fix())
 }
@@ -386,6 +391,16 @@ impl Participant for Asker {
         let created =
             edicts.and_then(|edicts| edicts.create().map_err(|why| refused(why.to_string())));
         Some(created.map(|edict| EdictText(edict).to_string()))
+    }
+
+    fn clocks(&self) -> Later<'static, Option<Value>> {
+        let node = self.node.clone();
+        Box::pin(async move { clocks::of(&node).await })
+    }
+
+    fn clear_breach(&self) -> Option<Later<'static, Answer>> {
+        let node = self.node.clone();
+        Some(Box::pin(async move { clocks::clear(&node).await }))
     }
 
     fn close(self: Box<Self>) -> Later<'static, ()> {

@@ -10,7 +10,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::keys::KeyFile;
-use super::{key_status, list};
+use super::{clocks, key_status, list};
 use crate::control::{Answer, Call, Request, Server};
 use crate::failure::{self, Failure};
 use crate::output::millis;
@@ -100,6 +100,7 @@ impl Service {
             Some(nerio::Service::Replaced) => "replaced",
             Some(nerio::Service::Wedged) => "wedged",
             Some(nerio::Service::Removed) => "removed",
+            Some(nerio::Service::WrongClock) => "wrong-clock",
             // A write error before the node serves does not change the stage.
             Some(nerio::Service::Starting | nerio::Service::Failing) | None => self.stage,
         };
@@ -171,6 +172,8 @@ impl Service {
             OwnEvent::Wedged { .. } => self.enter("wedged"),
             OwnEvent::Entered { .. } => self.enter("serving"),
             OwnEvent::Recovering => self.enter("recovering"),
+            OwnEvent::BreachCleared => self.enter("serving"),
+            OwnEvent::WrongClock { .. } => return self.end("wrong-clock", notice),
             OwnEvent::Replaced => return self.end("replaced", notice),
             OwnEvent::Removed { .. } => return self.end("removed", notice),
             OwnEvent::RaiseWaits { until, .. } => self.raise = Some((*until, notice.clone())),
@@ -182,6 +185,7 @@ impl Service {
                 return Reaction::Warned;
             }
             OwnEvent::Awaited { .. }
+            | OwnEvent::ClockApart(_)
             | OwnEvent::ReplacementFailed { .. }
             | OwnEvent::OldMemory { .. }
             | OwnEvent::ClocksApart { .. }
@@ -233,6 +237,7 @@ impl Service {
                 let (waits, remaining) = self.waits(now);
                 let of_settings = self.of_settings.clone();
                 let warning = worth_a_look(node, of_settings, &self.key_file, |_| true).await;
+                let clocks = clocks::of(node).await;
                 Answer::Done(json!({
                     "node": node.name().as_str(),
                     "address": node.address().to_string(),
@@ -243,6 +248,7 @@ impl Service {
                     "remaining_ms": remaining.map(millis),
                     "waits": waits,
                     "warning": warning,
+                    "clocks": clocks,
                     "received": counters.received,
                     "sent": counters.sent,
                     "messages": counters.messages,
@@ -253,6 +259,7 @@ impl Service {
                 }))
             }
             Request::Keys => key_status::of(node).await,
+            Request::ClearBreach => clocks::clear(node).await,
             Request::Resign
             | Request::ResignAll
             | Request::Roles

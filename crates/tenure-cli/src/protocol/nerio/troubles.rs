@@ -89,7 +89,11 @@ impl NoticeReporter {
             }
             Notice::Resolved { .. }
             | Notice::Protocol {
-                event: OwnEvent::SpareAgain | OwnEvent::LeaseSuffices { .. },
+                event:
+                    OwnEvent::SpareAgain
+                    | OwnEvent::LeaseSuffices { .. }
+                    | OwnEvent::LeaseFollows(_)
+                    | OwnEvent::BreachCleared,
                 ..
             } => {
                 return tracing::info!("{notice}");
@@ -117,6 +121,10 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
                 | OwnEvent::SpareAgain
                 | OwnEvent::LeaseOutgrown { .. }
                 | OwnEvent::LeaseSuffices { .. }
+                | OwnEvent::LeaseFollows(_)
+                | OwnEvent::ClockApart(_)
+                | OwnEvent::WrongClock { .. }
+                | OwnEvent::BreachCleared
                 | OwnEvent::NameShared { .. }
                 | OwnEvent::AddressContested { .. }
                 | OwnEvent::ClocksApart { .. }

@@ -4,6 +4,7 @@
 //! steps of OQwBD are in [`oqwbd`](super::oqwbd). `ARCHITECTURE.md` lists the files here by their
 //! decisions.
 
+mod clock;
 mod epoch_answers;
 mod held_back;
 mod oks;
@@ -285,6 +286,9 @@ impl Candidate {
     /// Reports why the campaign waits, or why the lease is not renewed, and whether the lease is
     /// too short for the network.
     pub(super) fn say_reasons(&mut self, now: Time, context: &mut Context, out: &mut Out) {
+        if let Some(event) = context.follow_network(now) {
+            emit(out, None, event);
+        }
         if let Some(event) = context.quorum_trips.news(now, &context.config) {
             emit(out, None, event);
         }

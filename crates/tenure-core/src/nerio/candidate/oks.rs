@@ -63,20 +63,20 @@ impl Answer {
 
 impl Campaign {
     /// The members whose oks complete the instance, and their E: the latest instant before which
-    /// all oks of some quorum are good. Oks of `replaced` members are left out: an ok of one memory
+    /// all oks of some quorum are good, without those of `left_out` members: an ok of one memory
     /// never counts together with an ok that names another memory of the same member.
     pub(in crate::nerio) fn best_quorum(
         &self,
         now: Time,
         accepted: bool,
-        replaced: MemberSet,
+        left_out: MemberSet,
         quorums: &Quorums,
     ) -> Option<(MemberSet, Time)> {
         // Oks count together if they have accepted one fence (scalar fence 2).
         let same = |ok: &Answer| ok.accepted == Some(self.fence);
         let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
         let oks =
-            self.answers.oks.iter().filter(|(member, ok)| good(ok) && !replaced.contains(*member));
+            self.answers.oks.iter().filter(|(member, ok)| good(ok) && !left_out.contains(*member));
         quorums.longest(oks.map(|(member, ok)| (ok.good_until, *member)))
     }
 }

@@ -59,7 +59,7 @@ impl PendingRelease {
         (next, on_purpose): (Option<NodeName>, bool),
         context: &Context,
     ) -> Self {
-        let longest = context.config.lease.max(context.config.lease_first());
+        let longest = context.longest_lease();
         // Leases of the previous epoch may still last.
         let epochs = context.before(now).into_iter().chain([&context.membership]);
         Self {

@@ -7,7 +7,7 @@ use super::super::grantor::{REACH, holder_rank};
 use super::super::identity::Who;
 use super::super::quorum::MemberSet;
 use super::super::rank::Rank;
-use super::super::words::{Out, send};
+use super::super::words::{Out, emit, send};
 use super::{Campaign, Candidate, Rival};
 use crate::fence::Fence;
 use crate::name::ElectionName;
@@ -41,6 +41,13 @@ impl Candidate {
             return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
         }
         campaign.answers.reach.heard(member, refused.start);
+        if let Refusal::TooLong { delta_max, .. } = refused.refusal
+            && let Some(event) = context.follow_refusal(now, delta_max)
+        {
+            campaign.next_at = now;
+            emit(out, None, event);
+            return self.run_due(now, context, out);
+        }
         let able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
         if campaign.lease.is_none() {
             campaign.answers.reach.answered(member, refused.start, able);

@@ -24,6 +24,11 @@ impl Candidate {
         let period = self.renewal_period(context);
         let Some(campaign) = &mut self.campaign else { return };
         let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
+        let period = match &campaign.lease {
+            // The lease may be that of an earlier, shorter δ.
+            Some(lease) if context.following.is_some() => period.min(lease.until.since(now) / 3),
+            Some(_) | None => period,
+        };
         if !has_fence {
             campaign.fence = self.best.next().unwrap_or(self.best);
             campaign.next_at = now.after(campaign.fence_pause(context));

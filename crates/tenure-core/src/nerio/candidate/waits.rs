@@ -74,8 +74,14 @@ impl Reported {
 }
 
 impl Hindrances {
-    pub(in crate::nerio) fn granted(&mut self, member: usize) {
-        self.words.remove(member);
+    /// Notes a grant of `member`, and whether it counts.
+    pub(in crate::nerio) fn granted(&mut self, member: usize, counts: bool) {
+        if counts {
+            self.words.remove(member);
+        } else {
+            let (label, why) = ("faster-clock", FASTER_CLOCK.into());
+            self.words.insert(member, Word::Objection { label, why });
+        }
         self.sharing = self.sharing.minus(MemberSet::EMPTY.with(member));
     }
 
@@ -198,6 +204,9 @@ impl Hindrances {
     }
 }
 
+const FASTER_CLOCK: &str = "its clock runs faster than this node's by more than drift allows, so its leases do not count: \
+     correct the clock of one of the two machines, then start its process again";
+
 /// Label and sentence of a refusal that time alone does not mend.
 fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
     match refusal {
@@ -238,6 +247,12 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
                 "it has accepted the members of epoch {next}, and has not entered that epoch yet"
             )
             .into(),
+        ),
+        Refusal::WrongClock => (
+            "wrong-clock",
+            "its clock runs apart from those of most members: correct it, then run `tenure node \
+             clear-breach` there"
+                .into(),
         ),
         Refusal::Removed { epoch } => {
             ("removed", alloc::format!("it is no member since epoch {epoch}").into())

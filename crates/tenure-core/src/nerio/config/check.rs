@@ -33,6 +33,13 @@ impl Checked {
         self.0.membership.id().digest
     }
 
+    /// These settings with another lease, at least as long as the lease of checked ones: every rule
+    /// holds for a longer lease, too.
+    pub(in crate::nerio) fn with_other_lease(&self, lease: Duration) -> Self {
+        let config = Config { lease, ..self.0.config.clone() };
+        Self(Arc::new(Inner { config, membership: Arc::clone(&self.0.membership) }))
+    }
+
     /// The membership of epoch 0: `members` and `quorums` of these settings, in the order of the
     /// names.
     #[must_use]
@@ -116,16 +123,27 @@ impl Config {
 
     /// Checks whether the lease leaves room for four round trips of this length.
     pub(in crate::nerio) fn check_lease(&self, round_trip: Duration) -> Result<(), TimingError> {
+        self.timing().check(&Self::lease_bounds(round_trip), |lease| self.usable_of(lease))
+    }
+
+    /// The shortest lease with room for four round trips of this length.
+    pub(in crate::nerio) fn shortest_lease(&self, round_trip: Duration) -> Option<Duration> {
+        self.timing().shortest(&Self::lease_bounds(round_trip), |lease| self.usable_of(lease))
+    }
+
+    const fn timing(&self) -> LeaseTiming {
         let Self { lease, drift, grace, kill_margin, .. } = *self;
-        let bounds = LeaseBounds {
+        LeaseTiming { lease, drift, grace, kill_margin }
+    }
+
+    const fn lease_bounds(round_trip: Duration) -> LeaseBounds {
+        LeaseBounds {
             shortest: Self::LEASE_MIN,
             longest: Self::DELTA_MAX_MAX,
             step: Duration::from_millis(1),
             drift: Self::DRIFT_MAX,
             round_trips: (4, round_trip),
-        };
-        let timing = LeaseTiming { lease, drift, grace, kill_margin };
-        timing.check(&bounds, |lease| self.usable_of(lease))
+        }
     }
 
     fn check_timers(&self) -> Result<(), ConfigError> {

@@ -8,7 +8,7 @@
 //! | may differ from node to node | because |
 //! |---|---|
 //! | addresses of members | a name identifies a member, and each host may know another address |
-//! | `lease` | every request carries its own δ, and a grantor refuses one above its `delta_max` |
+//! | `lease`, `lease_auto` | every request carries its own δ, and a grantor refuses one above its `delta_max` |
 //! | `delta_max` | a lease is at most the smallest of its quorum; a grantor that lost its memory |
 //! | | waits for the largest of the quorum whose fences it reads |
 //! | `round_trip`, `refresh` | pauses between questions: a grantor with a shorter `refresh` than |
@@ -92,12 +92,15 @@ pub struct Config {
     /// `kill_margin` and 4 round trips ([`Config::usable`]); that implies the bound of section 10.1
     /// ([`Config::lease_needed`]). Default 5 s.
     pub lease: Duration,
+    /// Whether the lease follows the measured network (section 10.1): `lease` is then the least and
+    /// `delta_max`, if longer, the greatest lease of this node's leaders. Default false.
+    pub lease_auto: bool,
     /// Longest lease that this node's grantor gives, in real time: from [`Config::LEASE_MIN`] to
-    /// [`Config::DELTA_MAX_MAX`]. Candidates of this node are not bound by this setting. Before a
-    /// grantor that lost its memory grants, it waits for about the largest `delta_max` that it ever
-    /// had ([`Config::quarantine`]). Leave room to lengthen leases later: after a start with a
-    /// larger `delta_max` the grantor gives longer leases only when `(1 + ρ)·delta_max` have
-    /// passed. Default 2 × lease. (Our extension: restart.)
+    /// [`Config::DELTA_MAX_MAX`]. This setting binds candidates of this node only with
+    /// `lease_auto`. Before a grantor that lost its memory grants, it waits for about the largest
+    /// `delta_max` that it ever had ([`Config::quarantine`]). Leave room to lengthen leases later:
+    /// after a start with a larger `delta_max` the grantor gives longer leases only when
+    /// `(1 + ρ)·delta_max` have passed. Default 2 × lease. (Our extension: restart.)
     pub delta_max: Duration,
     /// d, a high percentile of round trips before any was measured (section 8). A value that is too
     /// small costs needless retries, never safety; a value that is too large asks for longer leases
@@ -225,6 +228,7 @@ impl Config {
             verify_max: lease / 10,
             grace: Duration::from_secs(1),
             kill_margin: Duration::from_millis(100),
+            lease_auto: false,
             replace: None,
             ring: None,
             limits: Limits::default(),

@@ -102,6 +102,8 @@ pub(super) struct Grantor {
     enters: bool,
     /// Whether the memory has entered no epoch.
     blank: bool,
+    /// Whether this node takes its own clock to be wrong.
+    pub(super) has_wrong_clock: bool,
     /// Whether the grantor reports its memory as soon as it serves.
     says_memory: bool,
     /// Whether the grantor asks members to write its memory down: it does so once enough members
@@ -163,6 +165,7 @@ impl Grantor {
             joins: false,
             enters: false,
             blank: true,
+            has_wrong_clock: false,
             says_memory: false,
             records: false,
             recorded: None,
@@ -315,6 +318,9 @@ impl Grantor {
             // A founder has forgotten nothing, whatever the others remember.
             *known &= !self.memories.names_founder(self.own_position(), self.instance);
         }
+        if self.has_wrong_clock && service == Service::Serving {
+            return Service::WrongClock;
+        }
         let fails =
             self.writes.hangs() || (service == Service::Serving && self.writes.is_failing());
         if fails { Service::Failing } else { service }
@@ -334,6 +340,7 @@ impl Grantor {
             return Some(Refusal::Wedged { next: next.id().number });
         }
         match self.phase.service(now) {
+            Service::Serving if self.has_wrong_clock => return Some(Refusal::WrongClock),
             Service::Serving => {}
             // Refuse the leader too (restart 1): two could lead otherwise.
             Service::Quarantine { remaining } => return Some(Refusal::Quarantine { remaining }),
@@ -341,8 +348,10 @@ impl Grantor {
             Service::Starting => return Some(Refusal::Disk),
             Service::Recovering { known } => return Some(Refusal::Recovering { known }),
             Service::Replaced => return Some(Refusal::Replaced),
-            // No phase reports the last two.
-            Service::Failing | Service::Wedged | Service::Removed => return Some(Refusal::Disk),
+            // No phase reports the last three.
+            Service::Failing | Service::Wedged | Service::Removed | Service::WrongClock => {
+                return Some(Refusal::Disk);
+            }
         }
         // A first lease is short. A candidate that cannot get a full lease afterwards must not
         // lead.

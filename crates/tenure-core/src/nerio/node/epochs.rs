@@ -231,9 +231,9 @@ impl Nerio {
         let has_grantor = self.grantor.is_some();
         let Self { context, candidates, candidates_due, observers, observers_due, .. } = self;
         context.silence.switch(&context.membership, &membership);
+        context.rates.switch(&context.membership, &membership);
         let before = core::mem::replace(&mut context.membership, membership);
-        let longest = context.config.lease.max(context.config.lease_first());
-        let until = now.after(context.config.given_up(longest));
+        let until = now.after(context.config.given_up(context.longest_lease()));
         // No candidate has led by a list that is not an epoch of this cluster.
         let is_epoch = before.founding() == context.membership.founding();
         context.before = is_epoch.then_some((before, until));

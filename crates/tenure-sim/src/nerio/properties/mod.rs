@@ -4,6 +4,7 @@
 mod answers_name_memories;
 mod changes_end;
 mod claims_stand_on_grants;
+mod clocks_apart_are_wrong;
 mod durable_before_visible;
 mod edict_ordering;
 mod edict_validity;
@@ -85,6 +86,7 @@ crate::checks! {
         lost_memories_are_read::LostMemoriesAreRead,
         foundings_are_by_all::FoundingsAreByAll,
         orders_end_what_they_name::OrdersEndWhatTheyName,
+        clocks_apart_are_wrong::ClocksApartAreWrong,
         Observers,
         observers_see_what_is::ObserversSeeWhatIs,
         leaders_are_announced::LeadersAreAnnounced,

@@ -57,6 +57,8 @@ crate::tally! {
         entered,
         /// Grants that ended with the process of their holder, by a member's report.
         buried,
+        /// Reports of clocks that are apart.
+        apart,
     }
 }
 

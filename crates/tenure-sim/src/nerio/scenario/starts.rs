@@ -31,6 +31,10 @@ impl Run<QuorumLeases> {
                 let local = context.sample();
                 self.tell_own(context, Own::Replaces { grantor, name, local })
             }
+            OwnEvent::ClockApart(apart) => {
+                self.counts.own.apart += 1;
+                self.tell_own(context, Own::Apart { node: grantor, apart })
+            }
             OwnEvent::Serving => self.tell_own(context, Own::Serves { grantor }),
             OwnEvent::WeakLeader(leader) => {
                 let (node, leader) = (grantor, leader.as_ref().map(|leader| &leader.member));

@@ -1,0 +1,83 @@
+//! Clocks of members beside this node's: each ok is a sample, and a proof has consequences.
+
+use alloc::vec::Vec;
+
+use super::super::body::Granted;
+use super::super::event::OwnEvent;
+use super::super::message::Sender;
+use super::super::rates::{ClockApart, MemberClock};
+use super::super::words::{Out, emit};
+use super::Nerio;
+use crate::time::Time;
+
+impl Nerio {
+    /// Compares the clock of a member with this node's. If this node's clock is the wrong one, its
+    /// grantor grants no more, and its leaderships end.
+    pub(super) fn compare_clocks(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        member: usize,
+        granted: &Granted,
+        out: &mut Out,
+    ) {
+        let Self { context, grantor, candidates, candidates_due, .. } = self;
+        if from.who.name == context.who.name || !context.has_asked(granted.start) {
+            return;
+        }
+        let (process, drift) = ((granted.instance, from.who.inc), context.config.drift);
+        let times = (granted.start, now);
+        let proof = context.rates.observe(times, member, process, granted.stamp, drift);
+        let Some(apart) = proof else { return };
+        let member = from.who.name.clone();
+        emit(out, None, OwnEvent::ClockApart(ClockApart { member, apart, drift }.into()));
+        if !context.rates.accuses_itself(&context.membership) {
+            return;
+        }
+        let apart = context.membership.named(context.rates.apart());
+        emit(out, None, OwnEvent::WrongClock { apart });
+        if let Some(grantor) = grantor {
+            grantor.has_wrong_clock = true;
+        }
+        candidates.retain(|candidate| {
+            candidate.stop_for_clock(now, context, out);
+            candidate.book(candidates_due);
+            true
+        });
+    }
+
+    /// Compares all clocks anew: an operator says that they are right now. Campaigns go on with
+    /// their next requests.
+    pub(super) fn clear_breach(&mut self, out: &mut Out) {
+        self.context.rates.clear();
+        if let Some(grantor) = &mut self.grantor {
+            grantor.has_wrong_clock = false;
+        }
+        emit(out, None, OwnEvent::BreachCleared);
+    }
+
+    /// The lasting breaches, as they were reported.
+    pub fn breaches(&self) -> impl Iterator<Item = OwnEvent> {
+        let (rates, drift) = (&self.context.rates, self.context.config.drift);
+        let apart = self.context.membership.named(rates.apart());
+        let own = rates.is_wrong().then_some(OwnEvent::WrongClock { apart });
+        let of_members = self.clocks().into_iter().flat_map(move |clock| {
+            let member = clock.member;
+            let one = move |apart| ClockApart { member: member.clone(), apart, drift };
+            clock.apart.into_iter().map(one)
+        });
+        own.into_iter().chain(of_members.map(|apart| OwnEvent::ClockApart(apart.into())))
+    }
+
+    /// The members' clocks beside this node's, as far as oks have shown them.
+    #[must_use]
+    pub fn clocks(&self) -> Vec<MemberClock> {
+        self.context.rates.describe(&self.context.membership)
+    }
+
+    /// Whether this node takes its own clock to be wrong, and neither leads nor grants.
+    #[must_use]
+    pub const fn has_wrong_clock(&self) -> bool {
+        self.context.rates.is_wrong()
+    }
+}
