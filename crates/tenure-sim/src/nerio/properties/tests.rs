@@ -256,6 +256,7 @@ fn old_mark_is_noticed() {
         waited: false,
         next_waits: false,
         waiting: None,
+        wall: None,
     };
     let (message, disk) = (Message::from(ok), Disk::new(0, 1, true));
     let sent = || Fact::Own(Own::Sent { node: 0, message: &message, disk: &disk });

@@ -454,7 +454,7 @@ fn moved() -> Story {
 
 #[test]
 fn moved_member_names_its_host() {
-    let mut s = moved();
+    let s = moved();
     let seats = document(&s, "a").seats;
     let seat = seats.into_iter().find(|seat| seat.name == name("c")).unwrap();
     let hosts = vec![HostPort::from(address("z"))];
