@@ -65,7 +65,7 @@ impl Node {
     ///         break leader;
     ///     }
     /// };
-    /// // The only member is always the smallest. It holds no lease: nothing here is a leadership.
+    /// // The only member is always the smallest, and holds no lease: this is no leadership.
     /// assert!(leader.here && leader.member.as_str() == "a");
     /// # node.close().await;
     /// # }

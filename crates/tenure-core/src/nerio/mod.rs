@@ -265,10 +265,11 @@
 //!   grantor names the rest of each grant to the members of the next epoch, which keep other
 //!   candidates out for that time. So a leader keeps leading, with its fence, while the members
 //!   change. A change adds, removes or replaces one member.
-//! - *Ring*: if its [settings](Config::ring) say so, a member monitors its neighbours on the ring of
-//!   section 9, and names a [`WeakLeader`]. Each answer also names the weak leader of its sender, so
-//!   that others learn the name. An answer counts from its question. If only weak leaders campaign,
-//!   the others do so too after twice the silence without a leader, so that nothing is wedged.
+//! - *Ring*: if its [settings](Config::ring) say so, a member monitors its neighbours on the ring
+//!   of section 9, and names a [`WeakLeader`]. Each answer also names the weak leader of its
+//!   sender, so that others learn the name. An answer counts from its question. If only weak
+//!   leaders campaign, the others do so too after twice the silence without a leader, so that
+//!   nothing is wedged.
 //! - *Lost directories*: if its [settings](Config::replace) say so, a member begins by itself the
 //!   change that replaces a member with a lost directory, once a quorum has heard nothing of the
 //!   lost memory. Safety rests on the wedge alone: the replaced memory may be alive.

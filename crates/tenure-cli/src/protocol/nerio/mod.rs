@@ -79,9 +79,9 @@ crate::settings! {
          has not heard the old process for lease-max, at least 10s). The same on every node";
     RING: String = "ring" "DETECTOR" Text, Everywhere, Text("off"), GENERAL,
         weak::detector, plain,
-        "The ring on which members find the weak leader of each partition, who never leads an \
-         election: off, ping (a member that is silent for ring-silence has failed) or accrual (that \
-         span follows the network)";
+        "The ring on which members find the weak leader of each partition, who leads no election: \
+         off, ping (a member that is silent for ring-silence has failed) or accrual (that span \
+         follows the network)";
     RING_SILENCE: Duration = "ring-silence" "DURATION" Text, Everywhere, Text("1s"), TIMING,
         parse::duration, span,
         "With --ring: how long a neighbour on the ring gives no answer until it counts as failed. \

@@ -1,4 +1,4 @@
-//! The ring beyond the paper: strangers, old answers, pauses, and weak leaders that do not campaign.
+//! The ring beyond the paper: strangers, old answers, pauses, weak leaders that do not campaign.
 
 use std::time::Duration;
 
