@@ -73,8 +73,8 @@ fn taken_socket_is_an_error() {
     let socket = stage.machine.path("a.watch");
     let socket = socket.to_str().unwrap();
     stage.node("a", &["--new", "--supervise", socket]);
-    let words = ["node", "--name", "b", "--memory", "--new", "--supervise", socket];
-    let said = stage.ask(&words);
+    let words = ["node", "--name", "b", "--memory", "--new", "--listen", "127.0.0.1:0"];
+    let said = stage.ask(&[&words[..], &["--supervise", socket]].concat());
     assert_eq!(said.code, Some(74), "{}", said.err);
     assert!(said.err.contains("a.watch cannot be served: Address"), "{}", said.err);
 }

@@ -1,7 +1,6 @@
 //! Three grantors on loopback, each a process with a state directory on disk.
 
 use std::net::{SocketAddr, UdpSocket};
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -114,17 +113,8 @@ impl Cluster {
         self.process(&["candidate", name])
     }
 
-    /// Starts a process that only campaigns, and is watched by grantor a at this socket.
-    pub(crate) fn watched(&self, name: &str, socket: &Path) -> Result<Process> {
-        self.process(&["watched", name, &format!("a={}", socket.display())])
-    }
-
-    /// A path beside the state directories.
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    fn process(&self, role: &[&str]) -> Result<Process> {
+    /// Starts a process in this role, with the settings behind its arguments.
+    pub(crate) fn process(&self, role: &[&str]) -> Result<Process> {
         let role = role.iter().map(ToString::to_string);
         let arguments: Vec<_> = role.chain(self.settings.words()).collect();
         Ok(Process::start(&arguments)?.0)

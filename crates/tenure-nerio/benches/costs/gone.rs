@@ -29,13 +29,15 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let floor = Floor::start()?;
     let settings = Settings { lease: LEASE, refresh: REFRESH, ..Settings::new()? };
     let mut cluster = Cluster::start(settings)?;
-    let socket = cluster.path("watch");
-    cluster.grantors[0].ask(&format!("supervise {}", socket.display()))?;
+    let directory = tempfile::tempdir()?;
+    let socket = directory.path().join("watch").display().to_string();
+    cluster.grantors[0].ask(&format!("supervise {socket}"))?;
+    let supervisor = format!("a={socket}");
     let election = node(&cluster, "next")?.election("service-00000")?;
     let mut bare = Samples::new();
     let mut gone = Samples::new();
     for round in 0..=rounds {
-        let mut leader = cluster.watched(&format!("leader-{round}"), &socket)?;
+        let mut leader = cluster.process(&["watched", &format!("leader-{round}"), &supervisor])?;
         leader.ask("hold 1")?;
         until_watched(&mut leader)?;
         let (leadership, took) = runtime.block_on(async {
