@@ -9,6 +9,7 @@ use core::time::Duration;
 
 use super::body::{Refusal, fmt_fence};
 use super::epoch::{ChangeError, DocumentError, Hindrance, Membership, SeatChange};
+use super::founding_trouble::FoundingTrouble;
 use super::identity::Who;
 pub use super::ignored::Ignored;
 use super::timestamp::QuorumTimestamp;
@@ -142,8 +143,10 @@ pub enum OwnEvent {
         /// so do not write down its memory.
         strange: Vec<NodeName>,
     },
-    /// No member had a memory, so this grantor wrote the present ones down as founders.
+    /// No member had a memory, and the present ones are the founders.
     Founded,
+    /// The founding by a document waits.
+    Founding(FoundingTrouble),
     /// Others know a later memory of this grantor: its state directory is an old one, or another
     /// process has its name. The grantor no longer grants.
     Replaced,
@@ -413,6 +416,7 @@ impl fmt::Display for OwnEvent {
                 recovery_waits(whole, silent, empty, strange, f)
             }
             Self::Founded => f.write_str(FOUNDED),
+            Self::Founding(trouble) => trouble.fmt(f),
             Self::Replaced => f.write_str(REPLACED),
             Self::OldMemory { member, by } => old_memory(member, by, f),
             Self::DiskFailed => f.write_str("cannot write"),

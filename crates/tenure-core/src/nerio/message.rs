@@ -9,7 +9,7 @@ use super::body::{
 };
 use super::epoch::{
     Accept, Accepted, Admission, Admit, Change, Changed, Current, Decided, DocumentPart,
-    DocumentRead, EpochId, Prepare, Promise, Ready, ReadyRead, Rests, RestsRead, Where,
+    DocumentRead, EpochId, Found, Prepare, Promise, Ready, ReadyRead, Rests, RestsRead, Where,
 };
 use super::identity::Who;
 use super::inventory::{Candidates, CandidatesHere, Elections, ElectionsHere};
@@ -81,6 +81,8 @@ pub enum ToGrantor {
     Change(Change),
     /// Grantor without memory, or member for it, to grantor: let this memory in.
     Admit(Admit),
+    /// Blank to grantor: promise to accept no earlier founding.
+    Found(Found),
 }
 
 /// A message for a candidate.
@@ -146,7 +148,7 @@ macro_rules! carried {
 
 carried! {
     Grantor(ToGrantor): Request Release Leaving Query List Elections Candidates Order FenceRead
-        Where DocumentRead Prepare Accept RestsRead Decided ReadyRead Change Admit;
+        Where DocumentRead Prepare Accept RestsRead Decided ReadyRead Change Admit Found;
     Candidate(ToCandidate): Granted Refused Released StepDown Verify;
     Asker(ToAsker): Remainder State FenceSeen Listed ElectionsHere CandidatesHere Ordered
         Current DocumentPart Promise Accepted Rests Ready Changed Admission;
@@ -170,7 +172,8 @@ impl Message {
                 | ToGrantor::Decided(_)
                 | ToGrantor::ReadyRead(_)
                 | ToGrantor::Change(_)
-                | ToGrantor::Admit(_),
+                | ToGrantor::Admit(_)
+                | ToGrantor::Found(_),
             )
             | Self::Asker(
                 ToAsker::Current(_)
@@ -208,7 +211,8 @@ impl ToGrantor {
             | Self::Accept(_)
             | Self::RestsRead(_)
             | Self::Decided(_)
-            | Self::ReadyRead(_) => Time::ZERO,
+            | Self::ReadyRead(_)
+            | Self::Found(_) => Time::ZERO,
         }
     }
 }
@@ -255,6 +259,7 @@ impl fmt::Display for ToGrantor {
             Self::ReadyRead(m) => write!(f, "{m}"),
             Self::Change(m) => write!(f, "{m}"),
             Self::Admit(m) => write!(f, "{m}"),
+            Self::Found(m) => write!(f, "{m}"),
         }
     }
 }

@@ -243,7 +243,7 @@ const fn least(kind: u8) -> usize {
         // A decision causes a question for its document.
         REQUEST | DECIDED => REQUEST_BYTES,
         VERIFY | QUERY | LIST | FENCE_READ | ELECTIONS | CANDIDATES | ORDER | WHERE
-        | DOCUMENT_READ | PREPARE | ACCEPT | RESTS_READ | READY_READ | CHANGE | ADMIT => {
+        | DOCUMENT_READ | PREPARE | ACCEPT | RESTS_READ | READY_READ | CHANGE | ADMIT | FOUND => {
             QUESTION_BYTES
         }
         _ => 0,
@@ -315,6 +315,7 @@ const DECIDED: u8 = 35;
 const READY_READ: u8 = 36;
 const CHANGE: u8 = 38;
 const ADMIT: u8 = 40;
+const FOUND: u8 = 42;
 
 kinds! {
     REQUEST => Grantor(ToGrantor::Request),
@@ -355,6 +356,7 @@ kinds! {
     39 => Asker(ToAsker::Changed),
     ADMIT => Grantor(ToGrantor::Admit),
     41 => Asker(ToAsker::Admission),
+    FOUND => Grantor(ToGrantor::Found),
 }
 
 #[cfg(test)]

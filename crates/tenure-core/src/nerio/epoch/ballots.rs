@@ -35,7 +35,18 @@ pub struct Prepare {
     pub ballot: Ballot,
 }
 
-/// The answer to [`Prepare`], and the refusal of an [`Accept`].
+/// Blank to member: promise to accept no earlier founding. The [`Promise`] names
+/// [`EpochId::NONE`] as the epoch that ends.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Found {
+    pub ballot: Ballot,
+    /// Memory of the blank.
+    pub instance: Instance,
+    /// Clock of the blank's machine, in milliseconds since 1970.
+    pub wall: u64,
+}
+
+/// The answer to [`Prepare`] and [`Found`], and the refusal of an [`Accept`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Promise {
     /// Incarnation that asked.
@@ -54,6 +65,11 @@ pub enum PromiseOutcome {
     Promised { accepted: Option<(Ballot, EpochId)> },
     /// The member refuses, because it has promised the later ballot `above`.
     Refused { above: Ballot },
+    /// The member refuses a founding, because the clocks of both machines are too far apart.
+    Apart {
+        /// Clock of the member's machine, in milliseconds since 1970.
+        wall: u64,
+    },
 }
 
 /// Proposer to member: accept this successor.
@@ -122,6 +138,13 @@ impl fmt::Display for Prepare {
     }
 }
 
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { ballot, instance, wall } = self;
+        write!(f, "found ballot {ballot} memory {instance} clock {wall} ms")
+    }
+}
+
 impl fmt::Display for Promise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { epoch, ballot, outcome, .. } = self;
@@ -132,6 +155,7 @@ impl fmt::Display for Promise {
                 write!(f, " accepted epoch {} by {by}", successor.number)
             }
             PromiseOutcome::Refused { above } => write!(f, " refused, promised {above}"),
+            PromiseOutcome::Apart { wall } => write!(f, " refused, clock {wall} ms"),
         }
     }
 }

@@ -47,11 +47,13 @@ impl Grantor {
     }
 
     /// Founds the cluster if no member remembers it. `recorded` are the members that have written
-    /// down this grantor's memory; `whole` are the members with an intact memory.
-    pub(super) fn found(
+    /// down this grantor's memory; `whole` are the members with an intact memory; `answered` is the
+    /// highest fence or clock of their answers.
+    pub(super) fn found_anew(
         &mut self,
         now: Time,
         (recorded, whole): (MemberSet, MemberSet),
+        answered: Option<Fence>,
         out: &mut Out,
     ) {
         let Phase::Reading { since, news, .. } = &self.phase else { return };
@@ -69,9 +71,16 @@ impl Grantor {
             // before may have founded the cluster with its older one, and led: ask all again.
             // Rounds are told apart by their instant, so begin none at the instant of the last one.
             if now > since {
+                if self.wall.is_some() {
+                    // A new memory may have forgotten leases until it began.
+                    self.recorded = None;
+                }
                 self.read_anew(now, out);
             }
             return;
+        }
+        if self.wall.is_some() {
+            return self.found_by_document(now, &founders, answered, out);
         }
         for (member, instance) in founders {
             self.memories.add(member, Entry { instance, founder: true });

@@ -138,6 +138,7 @@ impl Grantor {
             _ if self.joins => return emit(out, None, OwnEvent::Ignored(Ignored::Unasked)),
             _ => return,
         };
+        let roster = seen.roster.clone();
         let FenceSeen { seen, delta_max, whole, leader, .. } = *seen;
         let delta_max = delta_max.min(Config::DELTA_MAX_MAX);
         // The member stretched the span for its own clock, so the span is long enough on any clock.
@@ -145,7 +146,8 @@ impl Grantor {
             true => Time::ZERO,
             false => now.after(leader.min(Config::DELTA_MAX_MAX.saturating_mul(2))),
         };
-        answers.insert(member, ReadAnswer { seen, delta_max, whole, leader, recorded, instance });
+        let answer = ReadAnswer { seen, delta_max, whole, leader, recorded, instance, roster };
+        answers.insert(member, answer);
         self.try_to_serve_again(now, out);
     }
 
@@ -158,7 +160,7 @@ impl Grantor {
     /// Ends the read when enough members have answered, and all leases that may have been forgotten
     /// have ended.
     pub(super) fn try_to_serve_again(&mut self, now: Time, out: &mut Out) {
-        if self.begins_to_record(now, out) {
+        if self.has_accepted_founding() || self.begins_to_record(now, out) {
             return;
         }
         let Phase::Reading { since, answers, .. } = &self.phase else { return };
@@ -208,7 +210,7 @@ impl Grantor {
             }
             all.max(Some(self.founding_floor(now)))
         } else {
-            return self.found(now, (recorded, whole), out);
+            return self.found_anew(now, (recorded, whole), all, out);
         };
         if !self.memories.is_written() {
             // The grantor writes down the forgotten memories of others before it grants.

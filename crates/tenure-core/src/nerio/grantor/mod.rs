@@ -12,6 +12,7 @@ mod election;
 mod fences;
 mod flush;
 mod founding;
+mod founding_votes;
 mod inherited;
 pub(super) mod inventory;
 mod joining;
@@ -95,6 +96,9 @@ pub(super) struct Grantor {
     enters: bool,
     /// Whether the memory has entered no epoch.
     blank: bool,
+    /// Clock of the machine at the start, in milliseconds since 1970, if the memory outlives its
+    /// process.
+    wall: Option<u64>,
     /// Whether the grantor reports its memory as soon as it serves.
     says_memory: bool,
     /// Whether the grantor asks members to write its memory down: it does so once enough members
@@ -152,6 +156,7 @@ impl Grantor {
             joins: false,
             enters: false,
             blank: true,
+            wall: None,
             says_memory: false,
             records: false,
             recorded: None,
@@ -216,6 +221,7 @@ impl Grantor {
             ToGrantor::ReadyRead(read) => self.on_ready_read(now, from, &read, out),
             ToGrantor::Change(change) => self.on_change(now, from, &change, out),
             ToGrantor::Admit(asked) => self.on_admit(now, from, &asked, out),
+            ToGrantor::Found(asked) => self.on_found(now, from, &asked, out),
         }
     }
 
@@ -285,7 +291,7 @@ impl Grantor {
         if self.removed.is_some() {
             return Service::Removed;
         }
-        if self.is_wedged() {
+        if self.is_wedged() && !self.blank {
             return Service::Wedged;
         }
         let mut service = self.phase.service(now);
@@ -308,7 +314,7 @@ impl Grantor {
         if let Some(removed) = &self.removed {
             return Some(Refusal::Removed { epoch: removed.id().number });
         }
-        if let Some((_, next)) = &self.votes.vote.accepted {
+        if let Some((_, next)) = self.votes.vote.accepted.as_ref().filter(|_| !self.blank) {
             return Some(Refusal::Wedged { next: next.id().number });
         }
         match self.phase.service(now) {
