@@ -1,7 +1,7 @@
 //! Log lines of a node: each change of state once, never a line for each datagram.
 
 use tenure::driver::{NOTICES, Repeats};
-use tenure_core::nerio::{Hindrance, OwnEvent};
+use tenure_core::nerio::{FoundingTrouble, Hindrance, OwnEvent};
 use tenure_core::{ElectionName, NodeName, Time};
 
 use crate::notice::Notice;
@@ -120,6 +120,9 @@ fn lasting_event(
         OwnEvent::NameShared { other, .. } => Some(("shared", format!("{} {other}", election?))),
         OwnEvent::OldMemory { member, by } => Some(("old memory", format!("{member} {by}"))),
         OwnEvent::OtherDocument { by, .. } => Some(("other document", by.to_string())),
+        OwnEvent::Founding(FoundingTrouble::Apart { member, .. }) => {
+            Some(("clocks apart", member.to_string()))
+        }
         OwnEvent::UnreadableDocument { by, .. } => Some(("unreadable document", by.to_string())),
         OwnEvent::Awaited { name, .. } => Some(("awaited", name.to_string())),
         OwnEvent::ReplacementFailed { name, .. } => Some(("replacement", name.to_string())),
@@ -142,6 +145,7 @@ fn lasting_event(
         | OwnEvent::Recovering
         | OwnEvent::RecoveryWaits { .. }
         | OwnEvent::Founded
+        | OwnEvent::Founding(FoundingTrouble::Waits { .. })
         | OwnEvent::Replaced
         | OwnEvent::DiskFailed
         | OwnEvent::DiskHangs { .. }

@@ -51,7 +51,8 @@ impl Authority {
                 | ToGrantor::RestsRead(_)
                 | ToGrantor::Decided(_)
                 | ToGrantor::ReadyRead(_)
-                | ToGrantor::Admit(_),
+                | ToGrantor::Admit(_)
+                | ToGrantor::Found(_),
             )
             | Message::Candidate(
                 ToCandidate::Granted(_)
