@@ -197,9 +197,19 @@ async fn latest(
             (read.unwrap_or_else(|| Arc::clone(own)), None)
         }
         Some(_) => (Arc::clone(own), None),
-        None if has_entered => (Arc::clone(own), elsewhere(config, own, &named, listed).await),
+        None if has_entered => match elsewhere(config, own, &named, listed).await {
+            Some(OldList { members, .. }) if is_founded_by(own, &members) => (members, None),
+            old_list => (Arc::clone(own), old_list),
+        },
         None => (Arc::clone(own), None),
     }
+}
+
+/// Whether these are the members of the list `own`, by a document that names their directories. Too
+/// few of them may answer to be a quorum.
+fn is_founded_by(own: &Membership, members: &Membership) -> bool {
+    let has_list = members.document().quorums == own.document().quorums;
+    members.id().number == 0 && members.names() == own.names() && has_list
 }
 
 /// The epoch that members of the list `own` name, if none of them names the cluster of the list.

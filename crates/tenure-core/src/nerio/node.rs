@@ -215,8 +215,7 @@ impl Nerio {
                 });
             }
             ToCandidate::Refused(m) => {
-                let asked = (m.asker, m.start);
-                let Some(member) = self.recipient(from, &m.election, asked, out) else { return };
+                let Some(member) = self.recipient(from, &m.election, m.asker, out) else { return };
                 if !m.refusal.may_be_of_blank() {
                     self.confirm(member, m.start);
                 }
@@ -243,10 +242,8 @@ impl Nerio {
     fn on_answer(&mut self, now: Time, from: &Sender, answer: ToAsker, out: &mut Out) {
         match answer {
             ToAsker::State(state) => {
-                let asked = (state.asker, state.start);
-                let Some(member) = self.recipient(from, &state.election, asked, out) else {
-                    return;
-                };
+                let election = &state.election;
+                let Some(member) = self.recipient(from, election, state.asker, out) else { return };
                 if !state.service.may_be_of_blank() {
                     self.confirm(member, state.start);
                 }
@@ -330,17 +327,9 @@ impl Nerio {
         asked: (Inc, Time),
         out: &mut Out,
     ) -> Option<usize> {
-        let member = self.recipient(from, election, asked, out)?;
+        let member = self.recipient(from, election, asked.0, out)?;
         self.confirm(member, asked.1);
         Some(member)
-    }
-
-    /// Notes that a member answers the question of `start` in this node's epoch. A blank answers in
-    /// the epoch of its settings until it has entered an epoch, so its answer confirms nothing.
-    fn confirm(&mut self, member: usize, start: Time) {
-        if self.context.has_asked(start) {
-            self.context.confirmation.answers(member, start, &self.context.membership);
-        }
     }
 
     /// The member whose answer is for this incarnation. Another incarnation of the same name may
@@ -350,7 +339,7 @@ impl Nerio {
         &mut self,
         from: &Sender,
         election: &ElectionName,
-        (asker, _): (Inc, Time),
+        asker: Inc,
         out: &mut Out,
     ) -> Option<usize> {
         let Some(member) = self.member(from) else {

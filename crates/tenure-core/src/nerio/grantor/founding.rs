@@ -71,10 +71,6 @@ impl Grantor {
             // before may have founded the cluster with its older one, and led: ask all again.
             // Rounds are told apart by their instant, so begin none at the instant of the last one.
             if now > since {
-                if self.wall.is_some() {
-                    // A new memory may have forgotten leases until it began.
-                    self.recorded = None;
-                }
                 self.read_anew(now, out);
             }
             return;

@@ -236,7 +236,6 @@ impl Grantor {
             return true;
         }
         self.proposals.running = None;
-        self.recorded = None;
         if matches!(self.phase, Phase::Reading { .. }) {
             self.read_anew(now, out);
         }

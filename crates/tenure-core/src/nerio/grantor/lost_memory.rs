@@ -195,7 +195,12 @@ impl Grantor {
             // wait begins anew. A founder knows that no member remembered anything at the founding.
             *written = Recorded { since: now, by_whole: true };
         }
-        let until = self.ended(longest.max(self.delta_max));
+        let longest = longest.max(self.delta_max);
+        let mut until = self.ended(longest);
+        if self.wall.is_some() && !remembers && !is_founder {
+            // No memory that a document names may have begun during the wait.
+            until = until.max(self.news_at.after(self.outlasts(longest)));
+        }
         if until > since {
             // A forgotten lease may still be live: read again when that lease has ended.
             return self.wait(now, until, out);

@@ -108,6 +108,8 @@ pub(super) struct Grantor {
     /// grantor waits for leases of an earlier memory to end.
     recorded: Option<Recorded>,
     memories: Memories,
+    /// The last instant at which a newer memory of some member was heard of.
+    news_at: Time,
     votes: Votes,
     proposals: Proposals,
     changes: Changes,
@@ -161,6 +163,7 @@ impl Grantor {
             records: false,
             recorded: None,
             memories: Memories::default(),
+            news_at: Time::ZERO,
             config,
             membership,
             before: None,

@@ -32,6 +32,15 @@ impl Nerio {
         }
     }
 
+    /// Notes that a member answers the question of `start` in this node's epoch. Callers leave out
+    /// answers that may be of a blank (3.11): it answers in the epoch of its settings until it
+    /// enters the founded one, to which a confirmed node would not go.
+    pub(super) fn confirm(&mut self, member: usize, start: Time) {
+        if self.context.has_asked(start) {
+            self.context.confirmation.answers(member, start, &self.context.membership);
+        }
+    }
+
     /// Handles the epoch that a member has entered: reads its document if the epoch may be the one
     /// in which candidates and observers go on.
     pub(super) fn on_current(
