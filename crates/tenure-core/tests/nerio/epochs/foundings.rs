@@ -330,14 +330,11 @@ fn worlds(number: u64) -> std::ops::Range<u64> {
 
 #[test]
 fn one_document_while_one_directory_survives() {
-    let (mut founded, mut twice) = (0, 0);
+    let mut founded = 0;
     for seed in worlds(150) {
-        let world = play(seed, 12);
-        founded += usize::from(!world.entered.is_empty());
-        twice += usize::from(world.entered.len() > 1);
+        founded += usize::from(!play(seed, 12).entered.is_empty());
     }
     assert!(founded > 30, "{founded} clusters founded");
-    println!("{founded} founded, {twice} of them again");
 }
 
 /// With one loss, enough memories of each document are left.
