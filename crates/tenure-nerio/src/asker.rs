@@ -11,7 +11,7 @@ use tenure::driver::random;
 use tenure_core::nerio::wire::{Envelope, Messages, Packer, open};
 use tenure_core::nerio::{
     Checked, Current, Document, DocumentReader, EpochId, Inc, List, Member, Membership, Message,
-    Query, ReadOutcome, Service, State, ToAsker, Where, Who,
+    Origin, Query, ReadOutcome, Service, State, ToAsker, Where, Who,
 };
 use tenure_core::{ElectionName, NodeName};
 use tokio::net::UdpSocket;
@@ -362,7 +362,7 @@ impl Asker {
         });
         let theirs = match shown {
             // A blank has no cluster yet.
-            Some(current) if !current.entered && own.number > 0 => {
+            Some(current) if !current.entered && self.names_memories() => {
                 self.blank.insert(member.clone());
                 return;
             }
@@ -419,6 +419,11 @@ impl Asker {
             _ => None,
         });
         state.await
+    }
+
+    /// Whether the epoch of this asker names the memories of its members.
+    fn names_memories(&self) -> bool {
+        self.membership.document().origin != Origin::Upgraded
     }
 
     pub(crate) fn differs(&self, member: &NodeName) -> bool {

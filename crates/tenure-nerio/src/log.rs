@@ -1,7 +1,7 @@
 //! Log lines of a node: each change of state once, never a line for each datagram.
 
 use tenure::driver::{NOTICES, Repeats};
-use tenure_core::nerio::{Hindrance, OwnEvent};
+use tenure_core::nerio::{FoundingTrouble, Hindrance, OwnEvent};
 use tenure_core::{ElectionName, NodeName, Time};
 
 use crate::notice::Notice;
@@ -126,6 +126,9 @@ fn lasting_event(
         OwnEvent::OldMemory { member, by } => Some(("old memory", format!("{member} {by}"))),
         OwnEvent::ClocksApart { who, .. } => Some(("clocks", who.to_string())),
         OwnEvent::OtherDocument { by, .. } => Some(("other document", by.to_string())),
+        OwnEvent::Founding(FoundingTrouble::Apart { member, .. }) => {
+            Some(("clocks apart", member.to_string()))
+        }
         OwnEvent::UnreadableDocument { by, .. } => Some(("unreadable document", by.to_string())),
         OwnEvent::Awaited { name, .. } => Some(("awaited", name.to_string())),
         OwnEvent::ReplacementFailed { name, .. } => Some(("replacement", name.to_string())),
@@ -153,6 +156,7 @@ fn lasting_event(
         | OwnEvent::Recovering
         | OwnEvent::RecoveryWaits { .. }
         | OwnEvent::Founded
+        | OwnEvent::Founding(FoundingTrouble::Waits { .. })
         | OwnEvent::Replaced
         | OwnEvent::DiskFailed
         | OwnEvent::DiskHangs { .. }

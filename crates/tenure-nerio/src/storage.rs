@@ -11,8 +11,8 @@ use std::time::Duration;
 use tenure::clock;
 use tenure::state::Opening;
 use tenure::state::WriteError::Lost;
-use tenure_core::nerio::{Checked, DocumentError, Memory, Record, Remembered};
-use tenure_core::{Ticket, Time};
+use tenure_core::nerio::{Checked, DocumentError, Kept, Memory, Record, Remembered};
+use tenure_core::{Ticket, Time, WallTime};
 use tokio::sync::mpsc as channel;
 
 use crate::notice::Forgot;
@@ -73,6 +73,16 @@ pub(crate) struct Records {
 
 pub(crate) type FlushAnswers = channel::UnboundedReceiver<(Ticket, Result<(), WriteError>)>;
 
+/// The memory of a directory with the clock of this start, by which the members found a cluster. A
+/// memory that has entered no epoch refuses a clock that is wrong for certain.
+fn with_clock(memory: Memory, wall: WallTime) -> Result<Memory, MemoryError> {
+    let wall = match memory.kept {
+        Kept::Nothing => state::identity::checked(wall)?,
+        Kept::New | Kept::Grants(_) | Kept::Reserve => wall.as_nanos() / 1_000_000,
+    };
+    Ok(Memory { wall: Some(wall), ..memory })
+}
+
 impl Records {
     /// Opens the storage of `grantor`, and returns the memory for a start with these settings.
     pub(crate) fn open(
@@ -103,6 +113,7 @@ impl Records {
                 };
                 let memory = recovered.into_core(config);
                 let memory = memory.map_err(|why| other_document(path, why))?;
+                let memory = with_clock(memory, clock::wall())?;
                 Ok((records, answers, memory))
             }
             Storage::Memory { opening } => {

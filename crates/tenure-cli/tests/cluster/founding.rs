@@ -1,8 +1,10 @@
 //! The first start of a cluster, without `--new`.
 
-use std::thread;
+use std::{fs, thread};
 
 use tenure_testkit::processes::{Cluster, eventually};
+
+use crate::stage::Stage;
 
 const ORDERS: [[&str; 3]; 6] = [
     ["a", "b", "c"],
@@ -45,4 +47,49 @@ fn found([first, second, last]: [&'static str; 3]) {
         });
     }
     cluster.says("one", "one leads billing, fence ");
+}
+
+/// The directory of c is lost, and a node with an empty one takes its place.
+fn lose(stage: &mut Stage) {
+    stage.kill("c");
+    fs::remove_dir_all(stage.path("state-c")).unwrap();
+    stage.node("c", &[]);
+}
+
+/// In epoch 0 a lost directory is replaced as in every later epoch.
+#[test]
+fn operator_replaces_lost_founder() {
+    let mut stage = Stage::founded("");
+    lose(&mut stage);
+    stage.says("c", "its setting replace is manual. Run `tenure members replace c`");
+    assert_eq!(stage.change(&["replace", "c"]), "c replaced, in epoch 1\n");
+    stage.serve(1, &["a", "b", "c"]);
+    // Without b each quorum has c.
+    stage.stop("b");
+    stage.renews();
+}
+
+#[test]
+fn members_replace_lost_founder() {
+    let mut stage = Stage::founded("replace = \"auto\"");
+    lose(&mut stage);
+    stage.says("c", "c has an empty directory, and waits to be let in");
+    stage.serve(1, &["a", "b", "c"]);
+    stage.leads_on();
+}
+
+/// All machines restart: each member finds the document in its directory, and waits for nobody.
+#[test]
+fn founders_start_alone() {
+    let mut stage = Stage::founded("");
+    for node in ["a", "b", "c"] {
+        stage.stop(node);
+    }
+    for node in ["c", "a"] {
+        stage.node(node, &[]);
+        eventually(&format!("{node} serves"), || {
+            (stage.status(node)["service"] == "serving").then_some(())
+        });
+    }
+    stage.renews();
 }

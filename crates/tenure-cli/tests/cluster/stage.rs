@@ -40,6 +40,15 @@ impl Stage {
 
     /// The same, with more lines in the settings.
     pub(crate) fn with<const N: usize>(names: [&'static str; N], more: &str) -> Self {
+        Self::begin(names, more, &["--new"])
+    }
+
+    /// Three members that found the cluster by a document, and the leader `one`.
+    pub(crate) fn founded(more: &str) -> Self {
+        Self::begin(["a", "b", "c"], &format!("lease-max = \"12s\"\n{more}"), &[])
+    }
+
+    fn begin<const N: usize>(names: [&'static str; N], more: &str, words: &[&str]) -> Self {
         let lease = LEASE.as_secs();
         let settings =
             format!("election = \"billing\"\nlease = \"{lease}s\"\nround-trip = \"100ms\"\n{more}");
@@ -47,7 +56,7 @@ impl Stage {
         let mut stage = Self { cluster, fence: 0 };
         let first = stage.first_members();
         for node in ["a", "b", "c"] {
-            stage.node(node, &["--new", "--members", &first]);
+            stage.node(node, &[words, &["--members", &first]].concat());
         }
         let work = ["sh", "-c", "echo works with $TENURE_FENCE; exec sleep 1000000"];
         stage.candidate("one", &["--members", &first], &work);

@@ -361,6 +361,24 @@ pub(super) fn fmt_fence(fence: Option<Fence>, f: &mut fmt::Formatter<'_>) -> fmt
     }
 }
 
+impl Refusal {
+    /// Whether a grantor that has entered no epoch refuses with these words, too.
+    pub(super) const fn may_be_of_blank(&self) -> bool {
+        matches!(
+            self,
+            Self::Quarantine { .. } | Self::Recovering { .. } | Self::Starting | Self::Disk
+        )
+    }
+}
+
+impl Service {
+    /// Whether a grantor that has entered no epoch may be in this state.
+    pub(super) const fn may_be_of_blank(&self) -> bool {
+        let waits = matches!(self, Self::Quarantine { .. } | Self::Recovering { .. });
+        waits || matches!(self, Self::Starting | Self::Failing)
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -10,6 +10,7 @@ use core::time::Duration;
 use super::body::{Refusal, fmt_fence};
 use super::epoch::{ChangeError, DocumentError, Hindrance, Membership, SeatChange};
 use super::following_lease::LeaseChange;
+use super::founding_trouble::FoundingTrouble;
 use super::identity::Who;
 pub use super::ignored::Ignored;
 use super::oqwbs::ClockFault;
@@ -164,8 +165,10 @@ pub enum OwnEvent {
         /// so do not write down its memory.
         strange: Vec<NodeName>,
     },
-    /// No member had a memory, so this grantor wrote the present ones down as founders.
+    /// No member had a memory, and the present ones are the founders.
     Founded,
+    /// The founding by a document waits.
+    Founding(FoundingTrouble),
     /// Others know a later memory of this grantor: its state directory is an old one, or another
     /// process has its name. The grantor no longer grants.
     Replaced,
@@ -453,6 +456,7 @@ impl fmt::Display for OwnEvent {
                 recovery_waits(whole, silent, empty, strange, f)
             }
             Self::Founded => f.write_str(FOUNDED),
+            Self::Founding(trouble) => trouble.fmt(f),
             Self::Replaced => f.write_str(REPLACED),
             Self::OldMemory { member, by } => old_memory(member, by, f),
             Self::ClocksApart { who, fault } => write!(f, "clocks apart with {who}: {fault}"),

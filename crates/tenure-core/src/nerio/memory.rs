@@ -47,6 +47,9 @@ pub struct Memory {
     /// Latest end of a lease of an earlier epoch, on the clock of this boot. Used with
     /// [`Kept::Grants`] only: an election without a record may be held until this instant.
     pub rests_until: Time,
+    /// Clock of the machine at this start, in milliseconds since 1970. `None` for a memory that
+    /// ends with its process: no document can name such a memory, so it founds without a document.
+    pub wall: Option<u64>,
 }
 
 /// The trustworthy part of a grantor's memory.
@@ -188,12 +191,12 @@ impl EpochStanding {
         Ok(Vote { promised, accepted })
     }
 
-    /// Merges a vote in this epoch, if the memory is in it. A blank that was named in an epoch, and
-    /// replaced before it entered, is barred.
+    /// Merges a vote in this epoch, if the memory is in it. A blank votes on the founding, and is
+    /// barred if it was named in an epoch, and replaced before it entered.
     fn add(&mut self, epoch: EpochId, record: &Vote<Document>) {
         match self {
             Self::Member { document, vote, .. } if document.id() == epoch => vote.merge(record),
-            Self::Blank { vote, .. } if record.is_barred() => vote.merge(record),
+            Self::Blank { vote, .. } if epoch == EpochId::NONE => vote.merge(record),
             Self::Blank { .. } | Self::Member { .. } => {}
         }
     }
@@ -325,6 +328,7 @@ impl Memory {
             vote: Vote::NONE,
             inherited: Duration::ZERO,
             rests_until: Time::ZERO,
+            wall: None,
         }
     }
 
@@ -365,6 +369,7 @@ impl Memory {
             vote: durable.standing.read_vote(config)?,
             inherited: durable.inherited,
             rests_until,
+            wall: None,
         })
     }
 }

@@ -9,7 +9,7 @@ use super::body::{
 };
 use super::epoch::{
     Accept, Accepted, Admission, Admit, Change, Changed, Current, Decided, DocumentPart,
-    DocumentRead, EpochId, Prepare, Promise, Ready, ReadyRead, Rests, RestsRead, Where,
+    DocumentRead, EpochId, Found, Prepare, Promise, Ready, ReadyRead, Rests, RestsRead, Where,
 };
 use super::gone::{Gone, Supervisor};
 use super::identity::Who;
@@ -89,6 +89,8 @@ pub enum ToGrantor {
     Supervisor(Supervisor),
     /// Watching member to grantor: that process has ended.
     Gone(Gone),
+    /// Blank to grantor: promise to accept no earlier founding.
+    Found(Found),
 }
 
 /// A message for a candidate.
@@ -157,7 +159,7 @@ macro_rules! carried {
 carried! {
     Grantor(ToGrantor): Request Release Leaving Query List Elections Candidates Order FenceRead
         Where DocumentRead Prepare Accept RestsRead Decided ReadyRead Change Admit Supervisor Gone
-        Ping;
+        Ping Found;
     Candidate(ToCandidate): Granted Refused Released StepDown Verify;
     Asker(ToAsker): Remainder State FenceSeen Listed ElectionsHere CandidatesHere Ordered
         Current DocumentPart Promise Accepted Rests Ready Changed Admission Pong;
@@ -181,7 +183,8 @@ impl Message {
                 | ToGrantor::Decided(_)
                 | ToGrantor::ReadyRead(_)
                 | ToGrantor::Change(_)
-                | ToGrantor::Admit(_),
+                | ToGrantor::Admit(_)
+                | ToGrantor::Found(_),
             )
             | Self::Asker(
                 ToAsker::Current(_)
@@ -222,7 +225,8 @@ impl ToGrantor {
             | Self::Decided(_)
             | Self::ReadyRead(_)
             | Self::Supervisor(_)
-            | Self::Gone(_) => Time::ZERO,
+            | Self::Gone(_)
+            | Self::Found(_) => Time::ZERO,
         }
     }
 }
@@ -272,6 +276,7 @@ impl fmt::Display for ToGrantor {
             Self::Ping(m) => write!(f, "{m}"),
             Self::Supervisor(m) => write!(f, "{m}"),
             Self::Gone(m) => write!(f, "{m}"),
+            Self::Found(m) => write!(f, "{m}"),
         }
     }
 }

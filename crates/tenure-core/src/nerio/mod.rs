@@ -127,6 +127,7 @@
 //! | [`Where`], [`Current`] | any sender, grantor | 10.6 | the epoch that the grantor has entered |
 //! | [`DocumentRead`], [`DocumentPart`] | any sender, grantor | 10.6 | a part of the document of that epoch |
 //! | [`Prepare`], [`Promise`] | proposer, grantor | 10.6 | a ballot, and the successor accepted before it |
+//! | [`Found`], [`Promise`] | grantor without memory, grantor | | a ballot, and the founding accepted before it |
 //! | [`ReadyRead`], [`Ready`] | proposer, seat of a successor | 10.6 | whether the node can serve in that epoch |
 //! | [`Accept`], [`Accepted`] | proposer, grantor | 10.6 | the ballot and the successor: the grantor is wedged |
 //! | [`Decided`] | grantor, grantors and holders | 10.6 | the epoch that follows |
@@ -356,6 +357,7 @@ mod context;
 pub mod epoch;
 mod event;
 mod following_lease;
+mod founding_trouble;
 mod gone;
 mod grantor;
 mod identity;
@@ -391,12 +393,13 @@ pub use config::{
 pub use epoch::{
     Accept, Accepted, Acceptor, AcceptorState, Admission, Admit, Change, ChangeError, ChangePhase,
     ChangeState, Changed, Current, Decided, Document, DocumentError, DocumentPart, DocumentRead,
-    DocumentReader, EpochId, Hindrance, Membership, Missing, NoVote, Origin, Prepare, Promise,
-    PromiseOutcome, ReadOutcome, Ready, ReadyRead, Rests, RestsRead, Seat, SeatChange,
+    DocumentReader, EpochId, Found, Hindrance, Membership, Missing, NoVote, Origin, Prepare,
+    Promise, PromiseOutcome, ReadOutcome, Ready, ReadyRead, Rests, RestsRead, Seat, SeatChange,
     SurvivorsError, Unready, Where,
 };
 pub use event::{Event, Ignored, OwnEvent, Question};
 pub use following_lease::LeaseChange;
+pub use founding_trouble::FoundingTrouble;
 pub use gone::{Gone, Supervisor};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};
 pub use inventory::{

@@ -192,6 +192,13 @@ impl Nerio {
         if matches!(asked, ToGrantor::FenceRead(_)) {
             grantor.hear_blank(now, from);
         }
+        if let ToGrantor::Request(request) = asked
+            && request.leading
+            && grantor.is_blank()
+        {
+            // Members that serve have another epoch 0.
+            grantor.hear_of_leader(now, request.lease.max(request.delta));
+        }
         if from.epoch.number > grantor.membership.id().number {
             // A member without its directory may have an old list: the members are others by now,
             // and a cluster that its list founds would have a leader beside theirs.
@@ -227,8 +234,10 @@ impl Nerio {
                 });
             }
             ToCandidate::Refused(m) => {
-                let asked = (m.asker, m.start);
-                let Some(member) = self.answering(from, &m.election, asked, out) else { return };
+                let Some(member) = self.recipient(from, &m.election, m.asker, out) else { return };
+                if !m.refusal.may_be_of_blank() {
+                    self.confirm(member, m.start);
+                }
                 self.with_candidate(&m.election, out, |candidate, context, out| {
                     candidate.on_refused(now, member, &m, context, out);
                 });
@@ -252,10 +261,11 @@ impl Nerio {
     fn on_answer(&mut self, now: Time, from: &Sender, answer: ToAsker, out: &mut Out) {
         match answer {
             ToAsker::State(state) => {
-                let asked = (state.asker, state.start);
-                let Some(member) = self.answering(from, &state.election, asked, out) else {
-                    return;
-                };
+                let election = &state.election;
+                let Some(member) = self.recipient(from, election, state.asker, out) else { return };
+                if !state.service.may_be_of_blank() {
+                    self.confirm(member, state.start);
+                }
                 if !self.is_of_seat(member, state.instance) {
                     return ignore(out, Some(state.election), Ignored::OtherMemory);
                 }
@@ -328,15 +338,28 @@ impl Nerio {
         self.context.membership.position(&from.who.name).filter(|_| from.proved)
     }
 
-    /// The member whose answer is for this incarnation. Another incarnation of the same name may
-    /// have used the same Start, with another fence and another lease. The answer is bound to the
-    /// epoch of this node. If `asker` and `start` name a question that this node sent, the answer
-    /// also confirms that epoch.
+    /// The member whose answer is for this incarnation, as [`recipient`](Self::recipient) has it. If
+    /// `asker` and `start` name a question that this node sent, the answer also confirms the epoch.
     fn answering(
         &mut self,
         from: &Sender,
         election: &ElectionName,
-        (asker, start): (Inc, Time),
+        asked: (Inc, Time),
+        out: &mut Out,
+    ) -> Option<usize> {
+        let member = self.recipient(from, election, asked.0, out)?;
+        self.confirm(member, asked.1);
+        Some(member)
+    }
+
+    /// The member whose answer is for this incarnation. Another incarnation of the same name may
+    /// have used the same Start, with another fence and another lease. The answer is bound to the
+    /// epoch of this node.
+    fn recipient(
+        &mut self,
+        from: &Sender,
+        election: &ElectionName,
+        asker: Inc,
         out: &mut Out,
     ) -> Option<usize> {
         let Some(member) = self.member(from) else {
@@ -346,9 +369,6 @@ impl Nerio {
         if asker != self.context.who.inc {
             ignore(out, Some(election.clone()), Ignored::OtherIncarnation);
             return None;
-        }
-        if self.context.has_asked(start) {
-            self.context.confirmation.answers(member, start, &self.context.membership);
         }
         Some(member)
     }

@@ -247,9 +247,8 @@ const fn least(kind: u8) -> usize {
         // A decision causes a question for its document.
         REQUEST | WALL_REQUEST | DECIDED => REQUEST_BYTES,
         VERIFY | QUERY | LIST | FENCE_READ | ELECTIONS | CANDIDATES | ORDER | WHERE
-        | DOCUMENT_READ | PREPARE | ACCEPT | RESTS_READ | READY_READ | CHANGE | ADMIT | PING => {
-            QUESTION_BYTES
-        }
+        | DOCUMENT_READ | PREPARE | ACCEPT | RESTS_READ | READY_READ | CHANGE | ADMIT | FOUND
+        | PING => QUESTION_BYTES,
         _ => 0,
     }
 }
@@ -329,6 +328,7 @@ const DECIDED: u8 = 35;
 const READY_READ: u8 = 36;
 const CHANGE: u8 = 38;
 const ADMIT: u8 = 40;
+const FOUND: u8 = 43;
 const WALL_REQUEST: u8 = 48;
 const WALL_GRANTED: u8 = 49;
 
@@ -375,6 +375,7 @@ kinds! {
     ADMIT => Grantor(ToGrantor::Admit),
     41 => Asker(ToAsker::Admission),
     42 => Grantor(ToGrantor::Supervisor),
+    FOUND => Grantor(ToGrantor::Found),
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use tenure_core::nerio::wire::Messages;
 use tenure_core::nerio::{
-    Checked, Current, DocumentError, EpochId, Membership, Message, Sender, ToAsker, ToGrantor,
+    Checked, Current, DocumentError, EpochId, Membership, Message, Origin, Sender, ToAsker,
+    ToGrantor,
 };
 use tenure_core::{NodeName, Time};
 
@@ -32,7 +33,10 @@ pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notic
 
 /// Whether the sender of the message is a grantor with an empty or a lost directory.
 fn is_of_blank(message: Message) -> bool {
-    matches!(message, Message::Grantor(ToGrantor::FenceRead(_) | ToGrantor::Admit(_)))
+    matches!(
+        message,
+        Message::Grantor(ToGrantor::FenceRead(_) | ToGrantor::Admit(_) | ToGrantor::Found(_))
+    )
 }
 
 impl<T: Transport> Wire<T> {
@@ -84,7 +88,7 @@ impl<T: Transport> Wire<T> {
         let is_other = from.epoch.digest != self.membership().founding();
         if is_judged && is_other && from.epoch.number == 0 {
             let is_member = from.proved && self.membership().position(&from.who.name).is_some();
-            let is_changed = self.membership().id().number > 0;
+            let is_changed = self.membership().document().origin != Origin::Upgraded;
             // A blank sends messages for the epoch of its settings until it has entered an epoch.
             if (is_changed || !is_member) && messages.clone().flatten().any(is_of_blank) {
                 return hears;

@@ -55,7 +55,8 @@ impl Authority {
                 | ToGrantor::Decided(_)
                 | ToGrantor::ReadyRead(_)
                 | ToGrantor::Admit(_)
-                | ToGrantor::Gone(_),
+                | ToGrantor::Gone(_)
+                | ToGrantor::Found(_),
             )
             | Message::Candidate(
                 ToCandidate::Granted(_)

@@ -86,12 +86,18 @@ impl Identity {
 /// The instance of a memory that begins now, by `wall`. The later of two memories of a member is
 /// valid, and after the loss of all directories fences go on from this time.
 pub(crate) fn new_instance(wall: WallTime) -> Result<Instance, MemoryError> {
-    let born = wall.as_nanos() / 1_000_000;
-    if born < RELEASED {
-        return Err(MemoryError::ClockBehind { seconds: (RELEASED - born).div_ceil(1_000) });
-    }
+    let born = checked(wall)?;
     let number = random().map_err(|error| MemoryError::Random(error.source))?;
     Ok(Instance::new(born, number))
+}
+
+/// The clock in milliseconds since 1970, unless it is before this program existed.
+pub(crate) fn checked(wall: WallTime) -> Result<u64, MemoryError> {
+    let now = wall.as_nanos() / 1_000_000;
+    if now < RELEASED {
+        return Err(MemoryError::ClockBehind { seconds: (RELEASED - now).div_ceil(1_000) });
+    }
+    Ok(now)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tenure::clock;
 use tenure::state::{Directory, Opening, StateError};
-use tenure_core::nerio::{Boot, DocumentError, Durable, Instance};
+use tenure_core::nerio::{Boot, DocumentError, Durable, Instance, Origin};
 use tenure_core::{Fence, NodeName, Text, WallTime};
 
 use super::identity::{IDENTITY, Identity, new_instance};
@@ -206,7 +206,7 @@ impl Recovery {
             let fits = document.check(&grantor.cluster, document.drift);
             let other = |why| MemoryError::OtherDocument { path: path.to_owned(), why };
             fits.map_err(other)?;
-            if document.number > 0 {
+            if document.origin != Origin::Upgraded {
                 let (path, node) = (path.to_owned(), grantor.node.clone());
                 return Err(RecoveryError::Changed { path, node, epoch: document.number });
             }

@@ -196,7 +196,7 @@ impl Survival {
 }
 
 /// The number of the epoch that the memory of a directory has entered; `None` if there is no
-/// directory, or no memory that has entered one. Creates nothing.
+/// directory, or no memory in an epoch whose document names memories. Creates nothing.
 pub fn entered_epoch(path: &Path, grantor: &Grantor) -> Result<Option<u64>, MemoryError> {
     if is_missing(&path.join(IDENTITY.name))? {
         return Ok(None);
@@ -204,7 +204,9 @@ pub fn entered_epoch(path: &Path, grantor: &Grantor) -> Result<Option<u64>, Memo
     let directory = Directory::open(path, &LAYOUT)?;
     let Some(identity) = Identity::read(&directory)? else { return Ok(None) };
     let identity = check(&directory, Opening::Existing, grantor, identity)?;
-    Ok(identity.durable.standing.document().map(|document| document.number))
+    let document = identity.durable.standing.document();
+    let document = document.filter(|document| document.origin != Origin::Upgraded);
+    Ok(document.map(|document| document.number))
 }
 
 fn write(

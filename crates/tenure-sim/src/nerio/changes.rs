@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure_core::nerio::{Checked, Document, EpochId, Member};
 
-use super::disk::Disk;
+use super::disk::{Disk, instance};
 use super::focus::Focus;
 use super::lists::with_list;
 use super::node::NodePlan;
@@ -135,6 +135,21 @@ pub(super) fn operator(plan: &Plan, node: usize, clock: &Clock) -> Operator {
     Operator::new(seed, all, plan.membership().id(), config.refresh * 2, until)
 }
 
+/// Whether the members can found the cluster without the directory of `node`, which no member has
+/// entered yet: the memories of each document that a member may accept are enough without it.
+fn can_spare_founder(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
+    let is_first = |other: usize| {
+        let seed = plan.conditions.seed;
+        disks[other].kept.durable().instance.0 == instance(seed, other, 0, false)
+    };
+    let members = plan.members();
+    let all_first = (0..members).all(is_first);
+    plan.own.focus.founds_by_document(plan.conditions.seed)
+        && node < members
+        && members > 2
+        && all_first
+}
+
 /// Whether the members can go on without the directory of `node`: this must hold in the latest
 /// epoch, in each epoch that a member has accepted, and in each for which an operator may have
 /// asked.
@@ -144,7 +159,9 @@ pub(super) fn can_spare(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
     let others: Vec<usize> =
         (0..plan.nodes.len()).filter(|other| *other != node && plan.nodes[*other].member).collect();
     let known = others.iter().chain([&node]).filter_map(|other| document(*other));
-    let Some(latest) = known.max_by_key(|document| document.number) else { return false };
+    let Some(latest) = known.max_by_key(|document| document.number) else {
+        return can_spare_founder(plan, disks, node);
+    };
     let latest_id = latest.id();
     let is_there = |epoch: EpochId, other: &usize| {
         document(*other).is_some_and(|document| document.id() == epoch)

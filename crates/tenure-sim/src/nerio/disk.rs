@@ -110,6 +110,14 @@ const BORN: u64 = 1_000_000;
 /// The largest number of memories in one world.
 const MEMORIES: u64 = 1_000;
 
+/// The largest distance of two clocks in milliseconds, where a document founds the cluster.
+const SKEW: u64 = 10_000;
+
+/// Clock of a node at `now`, in milliseconds since 1970.
+pub(super) fn wall(seed: u64, node: usize, now: u64) -> u64 {
+    BORN * MEMORIES + now / 1_000_000 + mix(seed ^ mix(node as u64)) % SKEW
+}
+
 /// The name of the `number`th memory of a node. Where clocks are `set_back`, each new memory of a
 /// member begins earlier, by its clock, than the lost memory before it.
 pub(super) fn instance(seed: u64, node: usize, number: u64, set_back: bool) -> u128 {

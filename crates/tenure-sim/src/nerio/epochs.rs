@@ -65,7 +65,9 @@ impl Epochs {
             Own::Accepts { grantor, epoch, ballot, successor } => {
                 let successor = self.learn(successor);
                 self.wedged[grantor] = true;
-                if let Some(seat) = self.seat(epoch, grantor) {
+                // The members of the settings found the cluster.
+                let voters = if epoch == EpochId::NONE { self.first } else { epoch };
+                if let Some(seat) = self.seat(voters, grantor) {
                     let by = self.accepted.entry((epoch, successor, ballot)).or_default();
                     *by = by.with(seat);
                 }
@@ -116,7 +118,8 @@ impl Epochs {
     /// Whether a quorum of `before` has accepted `successor` by one ballot.
     #[must_use]
     pub fn is_over(&self, before: EpochId, successor: EpochId) -> bool {
-        let Some(membership) = self.memberships.get(&before) else { return false };
+        let voters = if before == EpochId::NONE { self.first } else { before };
+        let Some(membership) = self.memberships.get(&voters) else { return false };
         let mut ballots = self.accepted.iter();
         ballots.any(|((epoch, next, _), by)| {
             (*epoch, *next) == (before, successor) && membership.quorums().is_quorum(*by)

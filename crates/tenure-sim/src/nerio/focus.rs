@@ -51,6 +51,8 @@ const REPLACES: u64 = 0x6175_746f;
 const RINGS: u64 = 0x7269_6e67;
 /// Salt of the draw that makes worlds in which a second node has the name of a member.
 const DOUBLES: u64 = 0x6475_6f73;
+/// Salt of the draw that makes worlds in which a document founds the cluster.
+const DOCUMENTS: u64 = 0x646f_6373;
 /// Stream of draws for other events of two memories of one member.
 const ENCOUNTERS: u64 = 4;
 /// Stream of draws for members with missing directories.
@@ -333,6 +335,12 @@ impl Focus {
     /// others by themselves.
     pub(super) fn doubles(self, seed: u64, config: &Config) -> bool {
         self.changes() && config.replace.is_some() && mix(seed ^ DOUBLES).is_multiple_of(2)
+    }
+
+    /// Whether the members found the cluster by a document, in half of the worlds whose members
+    /// change.
+    pub(super) fn founds_by_document(self, seed: u64) -> bool {
+        self.changes() && mix(seed ^ DOCUMENTS).is_multiple_of(2)
     }
 
     /// Whether the members begin with empty directories, and no user confirms a new cluster.

@@ -69,6 +69,8 @@ pub struct QuorumLeases {
     pub written: BTreeSet<Instance>,
     /// Memories that a member began to write as founders.
     pub founders: BTreeSet<(NodeName, Instance)>,
+    /// Time of the last fact.
+    pub(super) now: u64,
     /// The epochs; `None` in worlds whose members never change.
     pub epochs: Option<Box<Epochs>>,
     /// The ends of processes that members watch; `None` in worlds without that.

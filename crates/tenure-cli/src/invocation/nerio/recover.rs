@@ -41,7 +41,7 @@ impl RecoverSettings {
         let grantor = Grantor { cluster: layers.required(&table::CLUSTER)?, node: name.clone() };
         let found = entered_epoch(&state, &grantor);
         let found = found.map_err(|error| unrecovered(&error.into(), &layers.origins))?;
-        if found.max(epoch.map(|epoch| epoch.of)).is_some_and(|number| number > 0) {
+        if found.is_some() || epoch.is_some_and(|epoch| epoch.of > 0) {
             return Self::of_later(layers, name, state, epoch);
         }
         let cluster = Cluster::read(layers, Some(&name))?;

@@ -179,7 +179,7 @@ impl Service {
             OwnEvent::RaiseWaits { until, .. } => self.raise = Some((*until, notice.clone())),
             OwnEvent::Raised { .. } => self.raise = None,
             OwnEvent::DiskMended => self.failing = false,
-            OwnEvent::RecoveryWaits { .. } | OwnEvent::JoinWaits { .. } => {
+            OwnEvent::RecoveryWaits { .. } | OwnEvent::JoinWaits { .. } | OwnEvent::Founding(_) => {
                 failure::warn(&notice.to_string());
                 self.waits = Some(notice.to_string());
                 return Reaction::Warned;

@@ -58,7 +58,8 @@ pub(super) async fn observe(
     let silence = ring.silence.max(config.round_trip.saturating_mul(8));
     config.ring = Some(RingConfig { silence, ..ring });
     cluster.config = combination::again(config, origins)?;
-    let asker = Grantors { cluster, seat: None, new_quorums: None, supervisor: None }.ask(AskMode::On, origins)?;
+    let asker = Grantors { cluster, seat: None, new_quorums: None, supervisor: None }
+        .ask(AskMode::On, origins)?;
     let ended = || Failure::new(Exit::Bug, "the node ended by itself", "report this with the log");
     let leaders = asker.node().weak_leaders().await.ok_or_else(ended)?;
     Ok(Box::new(Weak { asker, leaders }))

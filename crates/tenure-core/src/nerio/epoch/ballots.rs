@@ -36,7 +36,18 @@ pub struct Prepare {
     pub ballot: Ballot,
 }
 
-/// The answer to [`Prepare`], and the refusal of an [`Accept`].
+/// Blank to member: promise to accept no earlier founding. The [`Promise`] names
+/// [`EpochId::NONE`] as the epoch that ends.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Found {
+    pub ballot: Ballot,
+    /// Memory of the blank.
+    pub instance: Instance,
+    /// Clock of the blank's machine, in milliseconds since 1970.
+    pub wall: u64,
+}
+
+/// The answer to [`Prepare`] and [`Found`], and the refusal of an [`Accept`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Promise {
     /// Incarnation that asked.
@@ -58,6 +69,11 @@ pub enum PromiseOutcome {
     /// The member promises nothing for this span at most: it does not know all leases from before
     /// its epoch yet.
     Later { rest: Duration },
+    /// The member refuses a founding, because the clocks of both machines are too far apart.
+    Apart {
+        /// Clock of the member's machine, in milliseconds since 1970.
+        wall: u64,
+    },
 }
 
 /// Proposer to member: accept this successor.
@@ -126,6 +142,13 @@ impl fmt::Display for Prepare {
     }
 }
 
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { ballot, instance, wall } = self;
+        write!(f, "found ballot {ballot} memory {instance} clock {wall} ms")
+    }
+}
+
 impl fmt::Display for Promise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { epoch, ballot, outcome, .. } = self;
@@ -137,6 +160,7 @@ impl fmt::Display for Promise {
             }
             PromiseOutcome::Refused { above } => write!(f, " refused, promised {above}"),
             PromiseOutcome::Later { rest } => write!(f, " later, within {rest:?}"),
+            PromiseOutcome::Apart { wall } => write!(f, " refused, clock {wall} ms"),
         }
     }
 }

@@ -10,6 +10,9 @@
 //!   itself. If its answer sufficed, the node would lead by c alone, beside a leader of a and b.
 //!   Nor does it suffice in a list of two, where c leaves no quorum. Two stray members do not agree
 //!   if each is a cluster by itself.
+//! - 3.11: *The answer of a blank confirms nothing.* A candidate asks before the founding, and all
+//!   members answer that they wait. If that confirmed the list, the candidate would ignore the
+//!   founded epoch for ever.
 //! - *Only a member's latest answer is used*, by the Start of its question. The member may have
 //!   left the cluster that a delayed answer names.
 

@@ -33,7 +33,7 @@ mod witnesses;
 
 pub use admission::{Admission, Admit, Hindrance};
 pub use ballots::{
-    Accept, Accepted, Acceptor, Decided, Prepare, Promise, PromiseOutcome, Ready, ReadyRead,
+    Accept, Accepted, Acceptor, Decided, Found, Prepare, Promise, PromiseOutcome, Ready, ReadyRead,
     Unready,
 };
 pub use change::{

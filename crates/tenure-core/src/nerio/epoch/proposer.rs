@@ -35,14 +35,19 @@
 //!   wedged, and only a decision lets it serve again.
 //!
 //! In an upgraded epoch the caller [leaves out](Proposer::forget) the answers of members that
-//! another answer replaces (T10). A founding would need the promises of all members, and is not
-//! built here.
+//! another answer replaces (T10).
+//!
+//! A founding is a change from no epoch to epoch 0, with the list of the settings as the members of
+//! the epoch that is to end:
+//!
+//! - 3.1: *A founding needs the promises of all members.* a and b accept D, the directory of b is
+//!   lost, and the new memory of b and c found D'. Only a knows of D.
 
 use alloc::sync::Arc;
 
 use super::super::identity::Inc;
 use super::super::quorum::MemberSet;
-use super::{Ballot, EpochId, Membership};
+use super::{Ballot, EpochId, Membership, Origin};
 
 /// The present step of a proposer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -165,15 +170,17 @@ impl Proposer {
             return false;
         }
         self.answers = self.answers.with(member);
+        let founds = self.is_founding();
         if accepted.map(|(ballot, _)| ballot) > self.highest.map(|(ballot, _)| ballot) {
             self.highest = accepted;
         }
-        if !self.is_answered() {
+        if !self.is_promised() {
             return false;
         }
         match self.highest {
             Some((_, successor)) => self.propose(successor),
-            None if self.is_ready() => self.propose(self.own.id()),
+            // The members have promised, and are the seats.
+            None if founds || self.is_ready() => self.propose(self.own.id()),
             None => self.phase = Phase::Ready,
         }
         true
@@ -251,6 +258,19 @@ impl Proposer {
 
     const fn is_open(&self) -> bool {
         !matches!(self.phase, Phase::Decided { .. } | Phase::Cancelled)
+    }
+
+    /// Whether the proposed document founds the cluster.
+    #[must_use]
+    pub fn is_founding(&self) -> bool {
+        self.own.document().origin == Origin::Founded
+    }
+
+    fn is_promised(&self) -> bool {
+        match self.is_founding() {
+            true => self.missing().is_empty(),
+            false => self.is_answered(),
+        }
     }
 
     fn is_answered(&self) -> bool {

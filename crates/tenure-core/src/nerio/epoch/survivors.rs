@@ -77,6 +77,7 @@ impl Document {
         let next = Self {
             number: number.saturating_add(Self::RECOVERY_STEP),
             before: self.id(),
+            founding: if number == 0 { self.id().digest } else { self.founding },
             origin: Origin::Recovered,
             seats,
             // Cannot fail: the text names fewer members than before.

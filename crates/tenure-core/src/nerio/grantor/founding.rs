@@ -47,11 +47,13 @@ impl Grantor {
     }
 
     /// Founds the cluster if no member remembers it. `recorded` are the members that have written
-    /// down this grantor's memory; `whole` are the members with an intact memory.
-    pub(super) fn found(
+    /// down this grantor's memory; `whole` are the members with an intact memory; `answered` is the
+    /// highest fence or clock of their answers.
+    pub(super) fn found_anew(
         &mut self,
         now: Time,
         (recorded, whole): (MemberSet, MemberSet),
+        answered: Option<Fence>,
         out: &mut Out,
     ) {
         let Phase::Reading { since, news, .. } = &self.phase else { return };
@@ -72,6 +74,9 @@ impl Grantor {
                 self.read_anew(now, out);
             }
             return;
+        }
+        if self.wall.is_some() {
+            return self.found_by_document(now, &founders, answered, out);
         }
         for (member, instance) in founders {
             self.memories.add(member, Entry { instance, founder: true });

@@ -25,8 +25,8 @@ use core::time::Duration;
 use super::super::body::{Holder, Refusal, Release};
 use super::super::config::Config;
 use super::super::epoch::{
-    AcceptorState, Ballot, EpochId, HeldRest, Inheritance, Membership, Page, RestBounds, Rests,
-    RestsRead, Rival, Source, Witnesses,
+    AcceptorState, Ballot, EpochId, HeldRest, Inheritance, Membership, Origin, Page, RestBounds,
+    Rests, RestsRead, Rival, Source, Witnesses,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::identity::Who;
@@ -38,6 +38,7 @@ use super::Grantor;
 use super::election::{ElectionState, ParkedRequest};
 use super::joining::Joining;
 use super::phase::Phase;
+use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName, Value};
 use crate::time::Time;
 
@@ -93,6 +94,16 @@ impl Heritage {
             member.map(|member| Source::Wedged { member, ballot, into }),
             instance.map(|instance| Source::Entered { instance }),
         ]
+    }
+
+    /// Whether the epoch is that of a founding, before which there was no lease.
+    pub(super) fn is_founding(&self) -> bool {
+        self.into.document().origin == Origin::Founded
+    }
+
+    /// The fence above which the fences of the epoch are.
+    pub(super) fn floor(&self) -> Fence {
+        self.inheritance.floor().max(self.into.document().floor)
     }
 
     /// Whether the member has answered.

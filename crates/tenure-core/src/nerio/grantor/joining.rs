@@ -25,7 +25,8 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::super::epoch::{
-    AcceptorState, Ballot, Current, Decided, EpochId, Membership, Rests, RestsRead, Vote, Where,
+    AcceptorState, Ballot, Current, Decided, EpochId, Membership, Origin, Rests, RestsRead, Vote,
+    Where,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::message::{Sender, ToGrantor};
@@ -206,6 +207,9 @@ impl Grantor {
         if !is_named {
             return self.leave(into, out);
         }
+        if into.document().origin == Origin::Founded {
+            return self.join_founding(now, into, out);
+        }
         let before = self.membership_of(into.document().before);
         let mut heritage = Heritage::new(before, into, self.config.limits.elections);
         if let Some(ballot) = told {
@@ -215,6 +219,14 @@ impl Grantor {
         self.await_decision(now);
         self.ask_rests(now, out);
         self.hear_itself(now, out);
+    }
+
+    /// Begins to enter a founding, which inherits no lease.
+    fn join_founding(&mut self, now: Time, into: Arc<Membership>, out: &mut Out) {
+        let mut heritage = Heritage::new(None, into, self.config.limits.elections);
+        heritage.again = now.after(self.config.refresh);
+        self.joining = Some(Joining { heritage, stage: Stage::Asking });
+        self.try_to_enter(now, out);
     }
 
     /// Reads the document of the previous epoch from a member that is wedged there. A member that
@@ -287,6 +299,10 @@ impl Grantor {
         let is_joining = self.joining.is_some();
         let joining = self.joining.as_mut().map(|joining| &mut joining.heritage);
         let Some(heritage) = joining.or(self.inherited.heritage.as_mut()) else { return };
+        if heritage.is_founding() {
+            heritage.again = now.after(refresh);
+            return;
+        }
         // A member may accept the epoch again, by a ballot that completes a quorum.
         let asks_all = is_joining && !heritage.inheritance.is_enough();
         let into = heritage.into.id();
@@ -321,10 +337,15 @@ impl Grantor {
             matches!(self.phase, Phase::Serving | Phase::Quarantine { .. } | Phase::Reading { .. });
         let Some(joining) = &self.joining else { return };
         let inheritance = &joining.heritage.inheritance;
-        if joining.stage != Stage::Asking || !is_free || !inheritance.is_enough() {
+        let is_enough = match joining.heritage.is_founding() {
+            // A leader may have been heard after the founding was decided.
+            true => self.heard_leader() <= now,
+            false => inheritance.is_enough(),
+        };
+        if joining.stage != Stage::Asking || !is_free || !is_enough {
             return;
         }
-        let floor = inheritance.floor().max(self.fences.highest());
+        let floor = joining.heritage.floor().max(self.fences.highest());
         let inherited = inheritance.longest();
         // Checked documents are short enough for the disk.
         let Some(document) = joining.heritage.into.record() else { return };
@@ -362,6 +383,7 @@ impl Grantor {
     fn enter(&mut self, now: Time, mut heritage: Heritage, out: &mut Out) {
         self.end_proposal(heritage.into.id(), out);
         let holders = self.holders(now);
+        let founds = heritage.is_founding();
         let decided = Decided {
             ballot: None,
             before: heritage.into.document().before,
@@ -376,13 +398,16 @@ impl Grantor {
         self.before = heritage.inheritance.before().cloned().or(was_member.then_some(left));
         self.forget_epoch(&heritage);
         heritage.again = now;
-        self.inherited.until = heritage.inheritance.bound();
-        self.inherited.heritage = Some(heritage);
+        self.inherited.until = if founds { Time::ZERO } else { heritage.inheritance.bound() };
+        self.inherited.heritage = (!founds).then_some(heritage);
         self.phase = Phase::Serving;
         self.serving_since = now;
         self.ask_epoch_at = now.after(PAUSE_MAX);
         self.is_news = true;
         let (id, members) = (self.membership.id(), self.membership.names().to_vec());
+        if founds {
+            emit(out, None, OwnEvent::Founded);
+        }
         emit(out, None, OwnEvent::Entered { epoch: id.number, members });
         if !served {
             emit(out, None, OwnEvent::Serving);
@@ -404,7 +429,7 @@ impl Grantor {
 
     /// Drops the state of the previous epoch, and raises the floor of fences above all its fences.
     fn forget_epoch(&mut self, heritage: &Heritage) {
-        let floor = heritage.inheritance.floor().max(self.fences.highest());
+        let floor = heritage.floor().max(self.fences.highest());
         self.fences.raise_floor(floor);
         self.elections.clear();
         self.early.clear();

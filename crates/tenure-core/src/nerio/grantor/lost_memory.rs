@@ -138,6 +138,7 @@ impl Grantor {
             _ if self.joins => return emit(out, None, OwnEvent::Ignored(Ignored::Unasked)),
             _ => return,
         };
+        let roster = seen.roster.clone();
         let FenceSeen { seen, delta_max, whole, leader, .. } = *seen;
         let delta_max = delta_max.min(Config::DELTA_MAX_MAX);
         // The member stretched the span for its own clock, so the span is long enough on any clock.
@@ -145,7 +146,8 @@ impl Grantor {
             true => Time::ZERO,
             false => now.after(leader.min(Config::DELTA_MAX_MAX.saturating_mul(2))),
         };
-        answers.insert(member, ReadAnswer { seen, delta_max, whole, leader, recorded, instance });
+        let answer = ReadAnswer { seen, delta_max, whole, leader, recorded, instance, roster };
+        answers.insert(member, answer);
         self.try_to_serve_again(now, out);
     }
 
@@ -158,7 +160,7 @@ impl Grantor {
     /// Ends the read when enough members have answered, and all leases that may have been forgotten
     /// have ended.
     pub(super) fn try_to_serve_again(&mut self, now: Time, out: &mut Out) {
-        if self.begins_to_record(now, out) {
+        if self.has_accepted_founding() || self.begins_to_record(now, out) {
             return;
         }
         let Phase::Reading { since, answers, .. } = &self.phase else { return };
@@ -193,7 +195,12 @@ impl Grantor {
             // wait begins anew. A founder knows that no member remembered anything at the founding.
             *written = Recorded { since: now, by_whole: true };
         }
-        let until = self.ended(longest.max(self.delta_max));
+        let longest = longest.max(self.delta_max);
+        let mut until = self.ended(longest);
+        if self.wall.is_some() && !remembers && !is_founder {
+            // No memory that a document names may have begun during the wait.
+            until = until.max(self.news_at.after(self.outlasts(longest)));
+        }
         if until > since {
             // A forgotten lease may still be live: read again when that lease has ended.
             return self.wait(now, until, out);
@@ -208,7 +215,7 @@ impl Grantor {
             }
             all.max(Some(self.founding_floor(now)))
         } else {
-            return self.found(now, (recorded, whole), out);
+            return self.found_anew(now, (recorded, whole), all, out);
         };
         if !self.memories.is_written() {
             // The grantor writes down the forgotten memories of others before it grants.

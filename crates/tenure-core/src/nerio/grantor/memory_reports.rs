@@ -79,7 +79,7 @@ impl Grantor {
             return self.answer_read(now, from, read.start, out);
         };
         let is_news = self.memories.add(member, Entry::new(read.instance));
-        self.note_news(is_news);
+        self.note_news(now, is_news);
         if self.memories.has_written(member) {
             return self.answer_read(now, from, read.start, out);
         }
@@ -192,7 +192,7 @@ impl Grantor {
             roster.clear(member);
         }
         let is_news = self.memories.hear(&roster);
-        self.note_news(is_news);
+        self.note_news(now, is_news);
         match own.map(|entry| entry.instance.cmp(&self.instance)) {
             Some(core::cmp::Ordering::Equal) => {
                 self.memories.confirmed = self.memories.confirmed.with(member);
@@ -205,7 +205,10 @@ impl Grantor {
 
     /// Notes that a newer memory was heard of: earlier answers to the present questions may predate
     /// it.
-    const fn note_news(&mut self, is_news: bool) {
+    const fn note_news(&mut self, now: Time, is_news: bool) {
+        if is_news {
+            self.news_at = now;
+        }
         if let Phase::Reading { news, .. } = &mut self.phase {
             *news |= is_news;
         }

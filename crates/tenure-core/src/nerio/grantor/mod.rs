@@ -12,6 +12,7 @@ mod election;
 mod fences;
 mod flush;
 mod founding;
+mod founding_votes;
 mod inherited;
 pub(super) mod inventory;
 mod joining;
@@ -104,6 +105,9 @@ pub(super) struct Grantor {
     blank: bool,
     /// Whether this node takes its own clock to be wrong.
     pub(super) has_wrong_clock: bool,
+    /// Clock of the machine at the start, in milliseconds since 1970, if the memory outlives its
+    /// process.
+    wall: Option<u64>,
     /// Whether the grantor reports its memory as soon as it serves.
     says_memory: bool,
     /// Whether the grantor asks members to write its memory down: it does so once enough members
@@ -113,6 +117,8 @@ pub(super) struct Grantor {
     /// grantor waits for leases of an earlier memory to end.
     recorded: Option<Recorded>,
     memories: Memories,
+    /// The last instant at which a newer memory of some member was heard of.
+    news_at: Time,
     votes: Votes,
     proposals: Proposals,
     changes: Changes,
@@ -166,10 +172,12 @@ impl Grantor {
             enters: false,
             blank: true,
             has_wrong_clock: false,
+            wall: None,
             says_memory: false,
             records: false,
             recorded: None,
             memories: Memories::default(),
+            news_at: Time::ZERO,
             config,
             membership,
             before: None,
@@ -239,6 +247,7 @@ impl Grantor {
             ToGrantor::Ping(_) => {}
             ToGrantor::Supervisor(supervisor) => self.on_supervisor(from, supervisor),
             ToGrantor::Gone(gone) => self.on_gone(now, from, &gone, out),
+            ToGrantor::Found(asked) => self.on_found(now, from, &asked, out),
         }
     }
 
@@ -310,7 +319,7 @@ impl Grantor {
         if self.removed.is_some() {
             return Service::Removed;
         }
-        if self.is_wedged() {
+        if self.is_wedged() && !self.blank {
             return Service::Wedged;
         }
         let mut service = self.phase.service(now);
@@ -336,7 +345,7 @@ impl Grantor {
         if let Some(removed) = &self.removed {
             return Some(Refusal::Removed { epoch: removed.id().number });
         }
-        if let Some((_, next)) = &self.votes.vote.accepted {
+        if let Some((_, next)) = self.votes.vote.accepted.as_ref().filter(|_| !self.blank) {
             return Some(Refusal::Wedged { next: next.id().number });
         }
         match self.phase.service(now) {

@@ -7,6 +7,7 @@ use core::time::Duration;
 use super::super::body::Service;
 use super::super::identity::Instance;
 use super::super::quorum::MemberSet;
+use super::super::roster::Roster;
 use super::super::timer::Timer;
 use super::flush::Flush;
 use crate::fence::Fence;
@@ -34,6 +35,8 @@ pub(in crate::nerio) struct ReadAnswer {
     /// Whether the member has written down the asker's memory.
     pub(in crate::nerio) recorded: bool,
     pub(in crate::nerio) instance: Option<Instance>,
+    /// The memories that the member has written down.
+    pub(in crate::nerio) roster: Roster,
 }
 
 /// The members that keep a read from completing.

@@ -34,6 +34,8 @@ use crate::time::{Deadline, Time};
 
 /// The longest pause between two questions, or before a wedged grantor proposes.
 pub(super) const PAUSE_MAX: Duration = Duration::from_secs(30);
+/// Repetitions of a question for a founding after which missing members are reported.
+pub(super) const PATIENCE: u32 = 8;
 
 /// A proposal under way.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -46,6 +48,10 @@ pub(super) struct Proposal {
     pub(super) unready: BTreeMap<NodeName, Unready>,
     /// Members that promise nothing until this time at most, because they still learn leases.
     pub(super) learning: BTreeMap<NodeName, Time>,
+    /// Number of repetitions.
+    pub(super) tries: u32,
+    /// Members that were reported as missing.
+    pub(super) told: Vec<NodeName>,
     /// Time at which the question is repeated.
     again: Time,
 }
@@ -93,8 +99,9 @@ impl Grantor {
         self.is_news = true;
         let (witnesses, again) = (Witnesses::default(), Time::MAX);
         let (unready, learning) = (BTreeMap::new(), BTreeMap::new());
+        let (tries, told) = (0, Vec::new());
         self.proposals.running =
-            Some(Proposal { proposer, own, witnesses, unready, learning, again });
+            Some(Proposal { proposer, own, witnesses, unready, learning, tries, told, again });
         self.ask_acceptors(now, out);
     }
 
@@ -139,13 +146,22 @@ impl Grantor {
     fn ask_acceptors(&mut self, now: Time, out: &mut Out) {
         let spread = self.config.refresh.saturating_mul(1 << self.proposals.refusals.min(7));
         let pause = self.config.refresh + self.lot(spread.min(PAUSE_MAX));
-        let epoch = self.membership.id();
+        let epoch = self.ending();
         let Some(proposal) = &mut self.proposals.running else { return };
         proposal.again = now.after(pause);
-        let Proposal { proposer, own, .. } = &*proposal;
+        let founds = proposal.proposer.is_founding();
+        if founds && proposal.proposer.phase() == Phase::Prepare {
+            let ballot = proposal.proposer.ballot();
+            if !self.promise_own(now, ballot, out) {
+                return self.outbid();
+            }
+        }
+        let Some(proposal) = &self.proposals.running else { return };
+        let Proposal { proposer, own, .. } = proposal;
         let (ballot, missing) = (proposer.ballot(), proposer.missing());
         let voters = &*self.membership;
         let (whom, question) = match proposer.phase() {
+            Phase::Prepare if founds => (voters, Message::from(self.found(now, ballot))),
             Phase::Prepare => (voters, Message::from(Prepare { epoch, ballot })),
             Phase::Ready => (&**own, Message::from(ReadyRead { successor: own.id() })),
             Phase::Accept { successor } => {
@@ -159,6 +175,14 @@ impl Grantor {
         }
     }
 
+    /// Notes that this grantor has promised a later ballot than its own.
+    fn outbid(&mut self) {
+        let promised = self.votes.vote.promised;
+        if let Some(proposal) = &mut self.proposals.running {
+            proposal.proposer.on_refused(promised);
+        }
+    }
+
     /// Takes an answer about the end of `epoch`. Returns the position of the member that answers;
     /// `None` if the answer is ignored.
     fn heard_acceptor(
@@ -167,9 +191,13 @@ impl Grantor {
         epoch: EpochId,
         acceptor: &Acceptor,
     ) -> Option<usize> {
-        let is_own = from.proved && epoch == self.membership.id();
+        let is_own = from.proved && epoch == self.ending();
         let member = self.membership.position(&from.who.name).filter(|_| is_own)?;
         let proposal = self.proposals.running.as_mut()?;
+        if proposal.proposer.is_founding() {
+            // Only a memory that a document names accepts it.
+            return Some(member);
+        }
         let denied = proposal.witnesses.hear(&self.membership, member, acceptor)?;
         denied.iter().for_each(|other| proposal.proposer.forget(other));
         Some(member)
@@ -185,13 +213,26 @@ impl Grantor {
         let Some(member) = self.heard_acceptor(from, promise.epoch, &promise.acceptor) else {
             return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
         };
+        if let PromiseOutcome::Apart { wall } = promise.outcome {
+            return self.tell_apart(now, from, wall, out);
+        }
+        let founds = |proposal: &Proposal| {
+            let proposer = &proposal.proposer;
+            let is_open = proposer.phase() == Phase::Prepare && proposer.ballot() == promise.ballot;
+            proposer.is_founding() && is_open
+        };
+        if self.proposals.running.as_ref().is_some_and(founds)
+            && !self.is_of_founder(now, member, promise, out)
+        {
+            return;
+        }
         let Some(proposal) = &mut self.proposals.running else { return };
         let proposer = &mut proposal.proposer;
         match promise.outcome {
             PromiseOutcome::Refused { above } if !above.is_too_far(proposer.ballot()) => {
                 proposer.on_refused(above);
             }
-            PromiseOutcome::Refused { .. } => {}
+            PromiseOutcome::Refused { .. } | PromiseOutcome::Apart { .. } => {}
             PromiseOutcome::Later { rest } => {
                 let until = now.after(rest.min(REST_MAX));
                 let known = proposal.learning.entry(from.who.name.clone()).or_insert(until);
@@ -297,7 +338,7 @@ impl Grantor {
         let (ballot, phase) = (proposer.ballot(), proposer.phase());
         let Phase::Decided { successor } = phase else { return };
         let Some(into) = self.membership_of(successor) else { return };
-        let before = self.membership.id();
+        let before = self.ending();
         let decided = Decided { ballot: Some(ballot), before, successor };
         let mut names: Vec<_> = self.membership.names().iter().chain(into.names()).collect();
         names.sort_unstable();
@@ -349,6 +390,9 @@ impl Grantor {
             self.proposals.refusals = self.proposals.refusals.saturating_add(1);
             self.proposals.used = self.proposals.used.max(ballot);
         }
+        if self.blank {
+            self.tell_founding(out);
+        }
         self.ask_acceptors(now, out);
     }
 
@@ -371,7 +415,7 @@ impl Grantor {
         let is_stuck = self.removed.is_none() && self.joining.as_ref().is_none_or(lacks);
         let next = self.votes.vote.accepted.as_ref().map(|(_, next)| Arc::clone(next));
         if let Some(next) = next.filter(|_| is_stuck) {
-            if self.no_vote().is_some() {
+            if self.no_vote().is_some() && !self.votes_on_founding() {
                 return self.await_decision(now);
             }
             self.propose(now, next, out);

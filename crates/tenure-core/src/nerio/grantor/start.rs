@@ -18,6 +18,7 @@ use super::flush::{Flush, REWRITE};
 use super::longer_leases::{Raise, Stage};
 use super::memories::Memories;
 use super::phase::{Phase, Read};
+use super::proposals::Proposals;
 use super::votes::Votes;
 use crate::contract::Ticket;
 use crate::fence::Fence;
@@ -40,6 +41,7 @@ impl Grantor {
         self.joins = memory.kept == Kept::Nothing;
         self.enters = memory.enters;
         self.blank = memory.membership.is_none() && !memory.enters;
+        self.wall = memory.wall;
         // Before a very first start no member has seen another memory. Later epochs name the
         // memories of their members.
         self.says_memory = memory.kept != Kept::New && self.is_upgraded();
@@ -51,7 +53,7 @@ impl Grantor {
         let quarantine = forgets.then(|| self.ended(self.delta_max).max(inherited));
         self.needs_table = forgets && !self.is_upgraded();
         self.votes = Votes::new(memory.vote);
-        if let Some((_, next)) = &self.votes.vote.accepted {
+        if let Some((_, next)) = self.votes.vote.accepted.as_ref().filter(|_| !self.blank) {
             emit(out, None, OwnEvent::Wedged { next: next.id().number });
         }
         self.await_decision(now);
@@ -143,10 +145,9 @@ impl Grantor {
                 self.fences.settled(flushed, written);
                 if written {
                     self.blank = false;
-                    if !self.is_founder() {
-                        // The lost memory may have voted in this epoch.
-                        self.votes = Votes::new(Vote::BARRED);
-                    }
+                    // A lost memory may have voted in this epoch.
+                    let vote = if self.is_founder() { Vote::NONE } else { Vote::BARRED };
+                    self.votes = Votes::new(vote);
                     self.serve(now, out);
                 } else {
                     self.phase = Phase::Unstored { at: now.after(REWRITE) };
@@ -235,6 +236,7 @@ impl Grantor {
     /// Writes down the first reserve after a read of the fences, and the members of the epoch.
     /// Until the record is durable, every start reads the fences again.
     pub(super) fn store(&mut self, now: Time, out: &mut Out) {
+        self.proposals = Proposals::default();
         let flush = self.begin_flush(now);
         let behind = self.writes.any_now();
         let floor = self.fences.reserve_above(self.fences.floor(), flush, behind);

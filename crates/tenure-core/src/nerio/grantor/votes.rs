@@ -77,6 +77,11 @@ impl Grantor {
         self.votes.vote.is_wedged()
     }
 
+    /// Whether the memory has entered no epoch.
+    pub(in crate::nerio) const fn is_blank(&self) -> bool {
+        self.blank
+    }
+
     /// Whether the epoch began before there were documents, so that its seats name no memories.
     pub(super) fn is_upgraded(&self) -> bool {
         self.membership.document().origin == Origin::Upgraded
@@ -158,6 +163,18 @@ impl Grantor {
             let outcome = PromiseOutcome::Later { rest };
             return send(out, from, Promise { asker, epoch, ballot, acceptor, outcome });
         }
+        self.promise(now, from, member, ballot, out);
+    }
+
+    /// Promises a ballot, and answers once the promise is durable.
+    pub(super) fn promise(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        member: usize,
+        ballot: Ballot,
+        out: &mut Out,
+    ) {
         self.votes.vote.promise(ballot);
         self.votes.asked.insert(member, (from.clone(), Asked::Promise { ballot }));
         self.write_vote(now, out);
@@ -165,6 +182,9 @@ impl Grantor {
     }
 
     pub(super) fn on_accept(&mut self, now: Time, from: &Sender, asked: &Accept, out: &mut Out) {
+        if asked.epoch == EpochId::NONE {
+            return self.on_accept_founding(now, from, asked, out);
+        }
         let Some(member) = self.proposer(now, from, asked.epoch, out) else { return };
         let Accept { ballot, successor, .. } = *asked;
         let again = ToGrantor::Accept(asked.clone());
@@ -172,7 +192,20 @@ impl Grantor {
         if !self.is_followed_by(next.document()) || ballot.is_too_far(self.votes.vote.promised) {
             return emit(out, None, OwnEvent::Ignored(Ignored::NoVote));
         }
-        let was_wedged = self.is_wedged();
+        self.accept(now, from, member, ballot, next, out);
+    }
+
+    /// Accepts a successor, and answers once the acceptance is durable.
+    pub(super) fn accept(
+        &mut self,
+        now: Time,
+        from: &Sender,
+        member: usize,
+        ballot: Ballot,
+        next: Arc<Membership>,
+        out: &mut Out,
+    ) {
+        let (was_wedged, successor) = (self.is_wedged(), next.id());
         if self.votes.vote.accept(ballot, next) {
             self.on_wedge(now, was_wedged, (ballot, successor), out);
         }
@@ -196,7 +229,7 @@ impl Grantor {
         accepted: (Ballot, EpochId),
         out: &mut Out,
     ) {
-        if !was_wedged {
+        if !was_wedged && !self.blank {
             emit(out, None, OwnEvent::Wedged { next: accepted.1.number });
             self.is_news = true;
         }
@@ -211,7 +244,7 @@ impl Grantor {
         }
         let Vote { promised, accepted } = vote.clone();
         let accepted = accepted.map(|(ballot, next)| (ballot, next.document().clone()));
-        let (epoch, vote) = (self.membership.id(), Box::new(Vote { promised, accepted }));
+        let (epoch, vote) = (self.ending(), Box::new(Vote { promised, accepted }));
         let flush = self.begin_flush(now);
         self.votes.pending = Some((flush, self.votes.vote.clone()));
         out.push(Effect::Flush(flush.ticket, Record::Vote { epoch, vote }));
@@ -250,7 +283,7 @@ impl Grantor {
             return;
         }
         let Vote { promised, accepted } = &self.votes.durable;
-        let (promised, epoch) = (*promised, self.membership.id());
+        let (promised, epoch) = (*promised, self.ending());
         let accepted = accepted.as_ref().map(|(ballot, next)| (*ballot, next.id()));
         for (_, (from, asked)) in core::mem::take(&mut self.votes.asked).iter() {
             let (asker, acceptor) = (from.who.inc, self.acceptor());

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use super::super::context::Context;
 use super::super::epoch::{
-    Confirmation, Current, Decided, DocumentPart, EpochId, EpochNews, Membership, Taken, Verdict,
-    Where,
+    Confirmation, Current, Decided, DocumentPart, EpochId, EpochNews, Membership, Origin, Taken,
+    Verdict, Where,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::grantor::Grantor;
@@ -29,6 +29,15 @@ impl Nerio {
         *asked = Some(now);
         for member in membership.everyone().iter() {
             send(out, membership.to(member), Where { start: now });
+        }
+    }
+
+    /// Notes that a member answers the question of `start` in this node's epoch. Callers leave out
+    /// answers that may be of a blank (3.11): it answers in the epoch of its settings until it
+    /// enters the founded one, to which a confirmed node would not go.
+    pub(super) fn confirm(&mut self, member: usize, start: Time) {
+        if self.context.has_asked(start) {
+            self.context.confirmation.answers(member, start, &self.context.membership);
         }
     }
 
@@ -196,7 +205,7 @@ impl Nerio {
         {
             let latest = Arc::clone(grantor.latest());
             self.is_news = true;
-            if latest.id().number > self.context.membership.id().number {
+            if self.is_followed_by(&latest) {
                 self.switch(now, latest, out);
             }
         }
@@ -209,6 +218,14 @@ impl Nerio {
                 out.insert(begin, Effect::Emit { election: None, event });
             }
         }
+    }
+
+    /// Whether candidates and observers go on in this epoch of their node's grantor.
+    fn is_followed_by(&self, latest: &Membership) -> bool {
+        let own = &self.context.membership;
+        let founds = latest.document().origin == Origin::Founded
+            && own.document().origin == Origin::Upgraded;
+        founds || latest.id().number > own.id().number
     }
 
     /// The epochs from whose members messages may come: that of the candidates, the previous one,

@@ -2,6 +2,7 @@
 
 mod account;
 mod claims;
+mod foundings;
 mod paxos;
 mod proposer;
 mod rests;

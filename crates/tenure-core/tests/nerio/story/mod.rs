@@ -79,6 +79,9 @@ pub struct Story {
     pub slow_disks: bool,
     /// Node whose next persist fails.
     pub failing: Option<&'static str>,
+    /// Clock of the machines at each start, in milliseconds since 1970. `None` if memories found
+    /// without a document.
+    pub wall: Option<u64>,
     /// Number of directories so far.
     directories: u64,
 }
@@ -111,6 +114,7 @@ impl Story {
             letters: Vec::new(),
             slow_disks: false,
             failing: None,
+            wall: None,
             directories: 0,
         }
     }
@@ -120,7 +124,11 @@ impl Story {
         let old = self.actors.remove(who);
         let (clock, lives) = old.map_or((at(10_000), 0), |old| (old.clock, old.lives + 1));
         let core = Nerio::new(self.config.clone(), name(who));
-        let memory = disk.as_ref().map(|disk| disk.memory(&self.config).unwrap());
+        let wall = self.wall;
+        let memory = disk.as_ref().map(|disk| {
+            let memory = disk.memory(&self.config).unwrap();
+            tenure_core::nerio::Memory { wall, ..memory }
+        });
         self.actors.insert(who, Actor::new(core, clock, disk, lives));
         let inc = Inc(inc_of(who, lives.into()));
         self.step(who, Input::Start(Start { inc, seed: 1, memory }))

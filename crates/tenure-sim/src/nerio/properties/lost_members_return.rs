@@ -1,3 +1,7 @@
+use std::sync::Arc;
+
+use tenure_core::nerio::{Membership, Origin};
+
 use super::{Check, Fact, Property, QuorumLeases, seconds};
 
 /// Where members replace lost memories by themselves, no running node with an empty directory and
@@ -21,7 +25,9 @@ impl Property<QuorumLeases> for LostMembersReturn {
         }
         self.judged = true;
         let latest = epochs.latest();
-        let Some(members) = epochs.memberships.get(&latest).filter(|_| latest.number > 0) else {
+        let names_memories =
+            |members: &&Arc<Membership>| members.document().origin != Origin::Upgraded;
+        let Some(members) = epochs.memberships.get(&latest).filter(names_memories) else {
             return Ok(());
         };
         // With a second node of its name, it may have lost the seat to that node, or both wait.

@@ -8,12 +8,12 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use tenure_core::nerio::{
-    Command, Event, Extra, Inc, MemberSet, Message, Nerio, OwnEvent, Recipient, Record, Sender,
-    Start, To, Who, Words,
+    self, Command, Event, Extra, Inc, MemberSet, Message, Nerio, OwnEvent, Recipient, Record,
+    Sender, Start, To, Who, Words,
 };
 use tenure_core::{Effect, Input, LeaderView, Standing, WallTime};
 
-use super::disk::{Disk, instance};
+use super::disk::{Disk, instance, wall};
 use super::epochs::Epochs;
 use super::fact::{Own, named};
 use super::forge;
@@ -96,6 +96,7 @@ impl Scenario for QuorumLeases {
             lost_disk: plan.own.focus.copies() || plan.own.focus.changes(),
             written: BTreeSet::new(),
             founders: BTreeSet::new(),
+            now: 0,
             epochs: plan.own.focus.changes().then(|| Box::new(Epochs::new(plan))),
             watch: plan.own.watches.then(|| Box::new(Watch::new(nodes))),
         }
@@ -122,7 +123,9 @@ impl Scenario for QuorumLeases {
         let seed = plan.conditions.seed;
         let focus = plan.own.focus;
         let memory = instance(seed, node, u64::from(copy), focus.sets_back(seed));
-        Disk::new(node, memory, !copy && !focus.founds() && !plan.nodes[node].blank)
+        let by_document = focus.founds_by_document(seed);
+        let is_told = !copy && !focus.founds() && !by_document && !plan.nodes[node].blank;
+        Disk::new(node, memory, is_told)
     }
 
     fn start(&self, plan: &Plan, node: usize, life: u128, disk: &Disk) -> Result<Start, String> {
@@ -132,6 +135,10 @@ impl Scenario for QuorumLeases {
         let this = &plan.nodes[node];
         let memory = this.member.then(|| disk.memory(&this.config)).transpose();
         let memory = memory.map_err(|error| error.to_string())?;
+        let seed = plan.conditions.seed;
+        let by_document = plan.own.focus.founds_by_document(seed);
+        let wall = by_document.then(|| wall(seed, node, self.now));
+        let memory = memory.map(|memory| nerio::Memory { wall, ..memory });
         Ok(Start { inc: Inc(life), seed: life as u64, memory })
     }
 
@@ -333,6 +340,7 @@ impl Scenario for QuorumLeases {
         now: u64,
         fact: Fact<'_, Self>,
     ) {
+        self.now = now;
         if let Some(watch) = &mut self.watch {
             watch.at(now);
             if let Fact::Crashed { node } = fact {

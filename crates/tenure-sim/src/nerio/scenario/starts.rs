@@ -1,7 +1,7 @@
 //! Facts from the reports and records of starting grantors.
 
 use tenure_core::Ticket;
-use tenure_core::nerio::{OwnEvent, Record};
+use tenure_core::nerio::{Origin, OwnEvent, Record};
 
 use super::super::disk::Disk;
 use super::super::fact::Own;
@@ -87,7 +87,7 @@ impl Run<QuorumLeases> {
                 None => Ok(()),
             },
             // A reserve of the previous epoch may be on its way to the disk at the same time.
-            Record::Entered { document, .. } if document.number > 0 => Ok(()),
+            Record::Entered { document, .. } if document.origin != Origin::Upgraded => Ok(()),
             Record::Reserve { high } | Record::Entered { floor: high, .. } => {
                 let high = *high;
                 self.tell_own(context, Own::Reserves { grantor, ticket, high, disk })

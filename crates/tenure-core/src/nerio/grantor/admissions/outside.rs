@@ -8,6 +8,7 @@ use super::super::super::event::{Ignored, OwnEvent};
 use super::super::super::message::Sender;
 use super::super::super::words::{Out, emit, send};
 use super::super::Grantor;
+use super::super::proposals::Proposals;
 use crate::name::NodeName;
 use crate::time::Time;
 
@@ -24,7 +25,7 @@ impl Grantor {
         into: &Arc<Membership>,
         out: &mut Out,
     ) {
-        if self.joining.is_some() {
+        if self.joining.is_some() || self.has_accepted_founding() {
             // The memory was named, and another one has taken its place before it entered.
             self.votes.vote = Vote::BARRED;
             self.write_vote(now, out);
@@ -35,6 +36,7 @@ impl Grantor {
             return;
         }
         self.admissions.outside = Some(Arc::clone(into));
+        self.proposals = Proposals::default();
         self.is_news = true;
         if self.may_ask() {
             return self.ask_to_be_let_in(now, out);

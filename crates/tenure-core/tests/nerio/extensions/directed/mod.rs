@@ -4,6 +4,7 @@ mod clocks;
 mod disk;
 mod fence;
 mod founding;
+mod founding_document;
 mod identity;
 mod maxima;
 mod memories;
