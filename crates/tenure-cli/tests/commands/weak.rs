@@ -46,8 +46,7 @@ fn minority_shows_weak_leader() {
 /// Members that campaign only as weak leaders elect one of them, and the next when it ends.
 #[test]
 fn weak_leaders_run_commands() {
-    let settings =
-        "election = \"e\"\nlease = \"4s\"\nring = \"accrual\"\nonly-weak-leader = true";
+    let settings = "election = \"e\"\nlease = \"4s\"\nring = \"accrual\"\nonly-weak-leader = true";
     let mut cluster = Cluster::new(env!("CARGO_BIN_EXE_tenure"), ["a", "b", "c"], settings);
     for name in ["a", "b", "c"] {
         let state = format!("state-{name}");
