@@ -41,12 +41,18 @@ impl Candidate {
             return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
         }
         campaign.answers.reach.heard(member, refused.start);
-        if let Refusal::TooLong { delta_max, .. } = refused.refusal
-            && let Some(event) = context.follow_refusal(now, delta_max)
+        if let Refusal::TooLong { lease, delta_max } = refused.refusal
+            && context.following.is_some()
         {
-            campaign.next_at = now;
-            emit(out, None, event);
-            return self.run_due(now, context, out);
+            if let Some(event) = context.follow_refusal(now, delta_max) {
+                campaign.next_at = now;
+                emit(out, None, event);
+                return self.run_due(now, context, out);
+            }
+            if lease > context.config.lease {
+                // Another grantor has refused that lease before.
+                return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
+            }
         }
         let able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
         if campaign.lease.is_none() {
