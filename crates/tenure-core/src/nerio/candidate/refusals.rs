@@ -41,13 +41,10 @@ impl Candidate {
             return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
         }
         campaign.answers.reach.heard(member, refused.start);
-        if let Refusal::TooLong { delta_max, .. } = refused.refusal
-            && let Some(event) = context.follow_refusal(now, delta_max)
-        {
-            campaign.next_at = now;
-            emit(out, None, event);
+        if self.follows(now, &refused.refusal, context, out) {
             return self.run_due(now, context, out);
         }
+        let Some(campaign) = &mut self.campaign else { return };
         let able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
         if campaign.lease.is_none() {
             campaign.answers.reach.answered(member, refused.start, able);
@@ -87,6 +84,28 @@ impl Candidate {
             self.emit(OwnEvent::NameShared { grantor: grantor.clone(), other }, out);
         }
         self.yield_if_hopeless(now, context, out);
+    }
+
+    /// Whether the refusal is of a lease that follows the network, and has fallen to what the
+    /// grantor gives, now or after the same refusal of another grantor.
+    fn follows(
+        &mut self,
+        now: Time,
+        refusal: &Refusal,
+        context: &mut Context,
+        out: &mut Out,
+    ) -> bool {
+        let Refusal::TooLong { lease, delta_max } = refusal else { return false };
+        if context.following.is_none() {
+            return false;
+        }
+        if let Some(event) = context.follow_refusal(now, *delta_max) {
+            emit(out, None, event);
+            if let Some(campaign) = &mut self.campaign {
+                campaign.next_at = now;
+            }
+        }
+        *lease > context.config.lease
     }
 
     /// Handles a refusal of a fence too far above `seen`, the highest fence that this grantor has

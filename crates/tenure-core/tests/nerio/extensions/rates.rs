@@ -196,9 +196,9 @@ fn late_oks_prove_nothing() {
 fn slow_messages_prove_nothing() {
     let mut s = Story::new();
     s.elect("p");
-    for nth in 0..300 {
+    for nth in 0..1_000 {
         s.pass(ms(10));
-        if nth % 100 < 50 {
+        if nth % 200 < 100 {
             s.deliver_all();
         } else if nth % 12 == 0 {
             // Each way takes up to 120 ms.
