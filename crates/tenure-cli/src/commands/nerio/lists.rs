@@ -1,8 +1,6 @@
 //! `tenure elections` and `tenure candidates`: lists elections, and their candidates with waiting
 //! times.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use tenure::{Fence, NodeName, Time};
 use tenure_core::nerio::Who;
