@@ -93,10 +93,11 @@ fn leaders_never_overlap() {
             giver_clock.store(BEGINS, Ordering::SeqCst);
         });
         let mut sampled = Time::ZERO;
-        let current = cell.holds(|| {
+        let sample = || {
             sampled = show(&clock);
             sampled
-        });
+        };
+        let current = cell.holds(sample, WallTime::default);
         assert!(!current || sampled < at(BEGINS), "leads at {sampled:?}, when the next one does");
         giver.join().unwrap();
     });

@@ -1,5 +1,7 @@
 //! Events for applications and operators.
 
+mod sentences;
+
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -7,6 +9,7 @@ use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
 
+use self::sentences::{awaited, old_memory, recovery_waits, remedy, removed};
 use super::body::{Refusal, fmt_fence};
 use super::epoch::{ChangeError, DocumentError, Hindrance, Membership, SeatChange};
 use super::following_lease::LeaseChange;
@@ -388,25 +391,6 @@ const REPLACED: &str = "the other members know a later state directory of this n
                         name with the later directory: stop one of the two for good; if this node \
                         is to stay, start it with an empty directory";
 
-fn removed(
-    epoch: u64,
-    members: &[NodeName],
-    replaced: bool,
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    let (beside, first, change) = match replaced {
-        true => (", and another node has this name now", "stop the other node, ", "replace"),
-        false => ("", "", "add"),
-    };
-    write!(
-        f,
-        "this node is no member any more: epoch {epoch} has the members {}{beside}. Stop this \
-         node; or, to make it a member again, {first}move its state directory away, start the node \
-         with these members in its list, and run `tenure members {change}`",
-        List(members, ", ")
-    )
-}
-
 impl fmt::Display for OwnEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -534,92 +518,6 @@ impl OwnEvent {
             Self::UnreadableDocument { by, .. } => write!(f, "cannot read the document of {by}"),
             _ => Ok(()),
         }
-    }
-}
-
-/// Writes the sentence of [`OwnEvent::Awaited`], `passed` after the event.
-fn awaited(
-    name: &NodeName,
-    why: &[(NodeName, Hindrance)],
-    passed: Duration,
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    write!(f, "{name} has an empty directory, and waits to be let in")?;
-    let mut separator = ": ";
-    for (by, why) in why {
-        write!(f, "{separator}{by}: {}", why.after(passed))?;
-        separator = "; ";
-    }
-    match why.iter().all(|(_, why)| *why == Hindrance::Manual) {
-        true => write!(f, ". Run `tenure members replace {name}`"),
-        false => Ok(()),
-    }
-}
-
-/// Writes the sentence of [`OwnEvent::RecoveryWaits`].
-fn recovery_waits(
-    whole: &[NodeName],
-    silent: &[NodeName],
-    empty: &[NodeName],
-    strange: &[NodeName],
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    f.write_str("has no memory, lost or never had, and asks the others")?;
-    if !silent.is_empty() {
-        let verb = if silent.len() == 1 { "does" } else { "do" };
-        let they = if silent.len() == 1 { "it" } else { "them" };
-        let silent = List(silent, ", ");
-        write!(f, ": {silent} {verb} not answer: start {they}, or check the network to {they}")?;
-    }
-    if !empty.is_empty() {
-        let separator = if silent.is_empty() { ':' } else { ',' };
-        let verb = if empty.len() == 1 { "has" } else { "have" };
-        write!(f, "{separator} {} {verb} no memory either", List(empty, ", "))?;
-    }
-    if !strange.is_empty() {
-        let verb = if strange.len() == 1 { "takes" } else { "take" };
-        return write!(
-            f,
-            ". {} {verb} this node for a stranger: without keys a node recognizes a member by its \
-             address in members, and this node sends from another address. If this node has moved, \
-             change members everywhere; else correct --listen; or use keys (\"Keys\" in \
-             docs/operations.md)",
-            List(strange, ", ")
-        );
-    }
-    if whole.is_empty() {
-        f.write_str(". If the cluster is new, it is founded when all members are there")
-    } else {
-        let verb = if whole.len() == 1 { "remembers" } else { "remember" };
-        write!(
-            f,
-            ". {} {verb}, and that is not enough: see \"Too many lost directories\" in \
-             docs/operations.md",
-            List(whole, ", ")
-        )
-    }
-}
-
-/// Writes the sentence of [`OwnEvent::OldMemory`].
-fn old_memory(member: &NodeName, by: &NodeName, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(
-        f,
-        "the grants of {member} do not count: {by} knows a later state directory of {member}. If \
-         an old directory was put back: stop {member}, and start {member} with the later \
-         directory, or, if that is gone, with an empty one. If two processes have the name \
-         {member}: stop the process that was there first"
-    )
-}
-
-/// The remedy at a grantor that refuses for this reason.
-const fn remedy(refusal: &Refusal) -> &'static str {
-    match refusal {
-        Refusal::Disk => "; make room in its state directory (1 MiB is enough), or mend its disk",
-        Refusal::TooLong { .. } => {
-            "; give that node a larger --lease-max, or this candidate a \
-                                    shorter --lease"
-        }
-        _ => "",
     }
 }
 

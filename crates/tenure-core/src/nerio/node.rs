@@ -4,6 +4,7 @@
 mod clocks;
 mod epochs;
 mod ring;
+mod verification;
 mod wall;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::body::{Released, Remainder, Service, State, Verify};
+use super::body::{Released, Service, State};
 use super::candidate::Candidate;
 use super::command::{Command, Extra};
 use super::config::Checked;
@@ -27,7 +28,7 @@ use super::order::StepDown;
 use super::ring::Ring;
 use super::timer::Timer;
 use super::wire;
-use super::words::{Out, Start, To, Words, emit, send};
+use super::words::{Out, Start, Words, emit};
 use crate::by_election::ByElection;
 use crate::clocks::Reading;
 use crate::contract::{Input, Protocol};
@@ -37,8 +38,6 @@ use crate::event::TransferFailure;
 use crate::name::{ElectionName, NodeName};
 use crate::standing::Standing;
 use crate::time::{Deadline, Time};
-
-const ASKED_MAX: usize = 64;
 
 /// A node of a Nerio cluster: the machine that the module document describes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -463,60 +462,11 @@ impl Nerio {
         }
     }
 
-    /// Asks a leader whether it leads (section 10.5, steps 1 and 2), and asks the members for their
-    /// epoch.
-    fn verify(&mut self, now: Time, election: ElectionName, leader: SocketAddr, out: &mut Out) {
-        if self.asked.len() >= ASKED_MAX {
-            // Forget the oldest question, whose answer would be worth least.
-            let oldest = self.asked.iter().min_by_key(|(_, asked)| asked.start).cloned();
-            if let Some(oldest) = oldest {
-                self.asked.remove(&oldest);
-            }
-        }
-        self.asked.insert((election.clone(), Question { leader, start: now }));
-        let to = To::at(self.context.membership.id(), leader);
-        send(out, to, Verify { election, start: now });
-        self.ask_epoch(now, out);
-    }
-
     fn on_step_down(&mut self, now: Time, by: &NodeName, order: &StepDown, out: &mut Out) {
         self.with_candidate(&order.election, out, |candidate, context, out| {
             candidate.run_due(now, context, out);
             candidate.on_step_down(now, by, order, context, out);
         });
-    }
-
-    fn on_verify(&mut self, now: Time, from: &Sender, verify: &Verify, out: &mut Out) {
-        if self.candidates.contains(&verify.election) {
-            self.with_candidate(&verify.election, out, |candidate, context, out| {
-                candidate.run_due(now, context, out);
-                candidate.on_verify(now, from, verify, context, out);
-            });
-            return;
-        }
-        let (election, start, asker) = (verify.election.clone(), verify.start, from.who.inc);
-        let remaining = core::time::Duration::ZERO;
-        send(out, from, Remainder { election, start, asker, remaining, fence: None });
-    }
-
-    /// Handles the answer to a verification (section 10.5 with erratum 1): the leadership is good
-    /// while `C_q < Start_q + (1 − ρ)δ`.
-    fn on_remainder(&mut self, now: Time, from: &Sender, answer: &Remainder, out: &mut Out) {
-        let election = answer.election.clone();
-        if answer.asker != self.context.who.inc {
-            return ignore(out, Some(election), Ignored::OtherIncarnation);
-        }
-        let question = Question { leader: from.address, start: answer.start };
-        if !self.asked.remove(&(election.clone(), question)) {
-            return ignore(out, Some(election), Ignored::Unasked);
-        }
-        let until = answer.start.after(self.context.config.drift.shrink(answer.remaining));
-        let event = if now < until {
-            OwnEvent::Verified { question, leader: from.who.clone(), until, fence: answer.fence }
-        } else {
-            OwnEvent::NotVerified { question, by: from.who.clone() }
-        };
-        emit(out, Some(election), event);
     }
 
     fn on_timeout(&mut self, now: Time, out: &mut Out) {

@@ -17,8 +17,8 @@
 //! datagram must have [`QUESTION_BYTES`] for each verification, query, fence read, question for a
 //! list (kinds 9, 17, 19), order (21), ping (14), question for the epoch or its document (25, 27)
 //! and question about the next epoch (29, 31, 33, 36, 38, 40), and [`REQUEST_BYTES`] for each
-//! request and each decision (35). Zeros of kind 255 fill it up; a reader ignores a question without
-//! its bytes.
+//! request and each decision (35). Zeros of kind 255 fill it up; a reader ignores a question
+//! without its bytes.
 
 mod of_skew;
 

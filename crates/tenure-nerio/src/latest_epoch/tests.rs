@@ -179,7 +179,7 @@ async fn forged_host_hides_no_copy() {
 }
 
 /// The list has the three members of the present epoch 1, which d has joined since the founding in
-/// the place of a. Of the three only b answers.
+/// the place of a. Only b answers.
 #[tokio::test]
 async fn right_list_needs_no_quorum() {
     let socket = UdpSocket::bind(FROM).await.unwrap();

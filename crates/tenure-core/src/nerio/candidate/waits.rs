@@ -204,8 +204,9 @@ impl Hindrances {
     }
 }
 
-const FASTER_CLOCK: &str = "its clock runs faster than this node's by more than drift allows, so its leases do not count: \
-     correct the clock of one of the two machines, then start its process again";
+const FASTER_CLOCK: &str = "its clock runs faster than this node's by more than drift allows, so \
+                            its leases do not count: correct the clock of one of the two machines, \
+                            then start its process again";
 
 /// Label and sentence of a refusal that time alone does not mend.
 fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {

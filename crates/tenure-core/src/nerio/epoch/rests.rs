@@ -456,8 +456,8 @@ impl Inheritance {
         })
     }
 
-    /// The ballot by which `member` accepted the epoch, and the bounds of its answer at `at`. `None`
-    /// unless the answer is whole.
+    /// The ballot by which `member` accepted the epoch, and the bounds of its answer at `at`.
+    /// `None` unless the answer is whole.
     #[must_use]
     pub fn answer_of(&self, member: usize, at: Time) -> Option<(Ballot, RestBounds)> {
         let answer = self.answers.get(&Answerer::Member(member)).filter(|one| one.is_whole)?;

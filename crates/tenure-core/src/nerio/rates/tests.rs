@@ -10,7 +10,7 @@ fn rho(parts: u32) -> Drift {
     Drift::from_parts_per_billion(parts).unwrap()
 }
 
-/// What a clock that advances by `parts` in a billion more than true time shows, from `origin` on.
+/// The reading of a clock that advances by `parts` in a billion more than true time, from `origin` on.
 fn shows(origin: u64, parts: i64, at: u64) -> Time {
     let more = i128::from(at) * i128::from(parts) / 1_000_000_000;
     Time::from_nanos(u64::try_from(i128::from(origin) + i128::from(at) + more).unwrap())
@@ -210,7 +210,7 @@ fn one_clock_accuses_no_node() {
     };
     assert!(!accused(3, &[]) && !accused(3, &[1]) && !accused(5, &[0, 4]));
     assert!(accused(3, &[0, 1]) && accused(5, &[0, 2, 4]));
-    // Of two members none is in the majority without the other.
+    // No majority of two members lacks either.
     assert!(accused(1, &[0]) && accused(2, &[1]) && accused(4, &[1, 2]));
 }
 

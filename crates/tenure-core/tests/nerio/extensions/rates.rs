@@ -7,8 +7,8 @@ use tenure_core::{End, Event, Loss, Waiting};
 
 use crate::story::*;
 
-/// Time passes and letters arrive at once; the clocks of `fast` advance by half as much again. ρ is a
-/// tenth, by which two clocks differ by two ninths at most.
+/// Time passes and letters arrive at once; the clocks of `fast` advance by half as much again. ρ is
+/// a tenth, by which two clocks differ by two ninths at most.
 fn run(s: &mut Story, fast: &[&str], steps: u32, without: &[&str]) {
     for _ in 0..steps {
         s.pass(ms(10));

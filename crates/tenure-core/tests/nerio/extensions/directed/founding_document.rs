@@ -98,7 +98,10 @@ fn early_candidate_leads() {
 fn all_members_are_needed() {
     let mut s = begun(&["a", "b"]);
     s.run(ms(20_000));
-    let waits = |event: &OwnEvent| matches!(event, OwnEvent::RecoveryWaits { silent, .. } if *silent == [name("c")]);
+    let waits = |event: &OwnEvent| match event {
+        OwnEvent::RecoveryWaits { silent, .. } => *silent == [name("c")],
+        _ => false,
+    };
     for member in ["a", "b"] {
         assert!(!serves(&s, member) && told(&s, member, waits), "{:?}", s.events(member));
     }
