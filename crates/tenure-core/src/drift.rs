@@ -70,8 +70,8 @@ impl Drift {
     }
 
     /// `(1 − ρ)·fast − (1 + ρ)·slow`, in 10⁻⁹ ns and exact, for the advances of two clocks from
-    /// the first to the second of their instants. Above zero if no real span has both advances on clocks
-    /// within ρ, because the first clock is too fast beside the second one.
+    /// the first to the second of their instants. Above zero if no real span has both advances on
+    /// clocks within ρ, because the first clock is too fast beside the second one.
     pub(crate) fn surplus(self, fast: [Time; 2], slow: [Time; 2]) -> i128 {
         let advance =
             |[from, to]: [Time; 2]| i128::from(to.as_nanos()) - i128::from(from.as_nanos());

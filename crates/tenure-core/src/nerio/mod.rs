@@ -6,7 +6,8 @@
 //!
 //! Source: van Renesse, Schneider, Gehrke, *Nerio: Leader Election and Edict Ordering* (arXiv
 //! 1109.5111), below "the paper". Built here: sections 1 to 10, step by step in
-//! `docs/seeds/nerio.md`. The file `oqwbd.rs` has the steps of sections 3 and 6 in the paper's order.
+//! `docs/seeds/nerio.md`. The file `oqwbd.rs` has the steps of sections 3 and 6 in the paper's
+//! order.
 //!
 //! # Model
 //!

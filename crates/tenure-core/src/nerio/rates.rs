@@ -12,22 +12,23 @@
 //! ```
 //!
 //! The first sample is in each line one number, such as `(1 − ρ)T₁ − (1 + ρ)s₁`: the sample with
-//! the least number proves all that any earlier sample proves. Two samples for each member replace a
-//! history.
+//! the least number proves all that any earlier sample proves. Two samples for each member replace
+//! a history.
 //!
 //! # What follows from a proof
 //!
 //! *Oks of a faster member do not count.* The member keeps its grant for `(1 + ρ)δ` of its clock,
-//! and this node claims `(1 − ρ)δ` of its own, so the grant outlasts the claim exactly as long as the
-//! member's clock is faster by at most `(1 + ρ)/(1 − ρ)`. True time is not needed, nor is it known
-//! which of the two clocks is wrong. A slower member keeps its grants longer, and its oks count.
+//! and this node claims `(1 − ρ)δ` of its own, so the grant outlasts the claim exactly as long as
+//! the member's clock is faster by at most `(1 + ρ)/(1 − ρ)`. True time is not needed, nor is it
+//! known which of the two clocks is wrong. A slower member keeps its grants longer, and its oks
+//! count.
 //!
 //! *A node without a quorum of members beside which its clock is right takes its own clock to be
 //! wrong*: it leads nothing and grants nothing, until an operator clears the breach or the process
 //! starts again. Two clocks within ρ are never apart. So a node with a right clock accuses itself
-//! only if the members with wrong clocks leave no quorum, and a node with a wrong clock finds beside
-//! it at most other wrong ones. A single wrong clock costs the vote or the candidate of its node, and
-//! no more.
+//! only if the members with wrong clocks leave no quorum, and a node with a wrong clock finds
+//! beside it at most other wrong ones. A single wrong clock costs the vote or the candidate of its
+//! node, and no more.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -352,10 +353,10 @@ impl fmt::Display for ClockApart {
 /// The sentence of a node that takes its own clock to be wrong, with a remedy.
 pub(super) fn wrong_clock(apart: &[NodeName]) -> String {
     alloc::format!(
-        "this node's clock runs apart from those of {}, by more than drift allows, and the \
-         other members are no quorum: this node takes its own clock to be wrong, leads nothing and grants \
-         nothing. Correct the clock of this machine, then run `tenure node clear-breach`, or start \
-         this process again (\"A clock beyond drift\" in docs/operations.md)",
+        "this node's clock runs apart from those of {}, by more than drift allows, and the other \
+         members are no quorum: this node takes its own clock to be wrong, leads nothing and \
+         grants nothing. Correct the clock of this machine, then run `tenure node clear-breach`, \
+         or start this process again (\"A clock beyond drift\" in docs/operations.md)",
         List(apart, ", ")
     )
 }

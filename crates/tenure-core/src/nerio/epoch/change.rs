@@ -212,8 +212,8 @@ pub enum ChangeError {
     /// The memory that would be let in is that of the seat.
     #[error(
         "{name} is a member of epoch {epoch} with the directory of the node that waits, and has \
-         not entered that epoch: check that {name} and the members reach each other, and that their \
-         lists have the present address of {name}; {name} then enters by itself"
+         not entered that epoch: check that {name} and the members reach each other, and that \
+         their lists have the present address of {name}; {name} then enters by itself"
     )]
     LetIn { name: NodeName, epoch: u64 },
 }

@@ -1,4 +1,5 @@
-//! Verification of a leader (section 10.5): questions of this node, and answers for its leaderships.
+//! Verification of a leader (section 10.5): questions of this node, and answers for its
+//! leaderships.
 
 use core::net::SocketAddr;
 use core::time::Duration;

@@ -10,7 +10,8 @@ fn rho(parts: u32) -> Drift {
     Drift::from_parts_per_billion(parts).unwrap()
 }
 
-/// The reading of a clock that advances by `parts` in a billion more than true time, from `origin` on.
+/// The reading of a clock that advances by `parts` in a billion more than true time, from `origin`
+/// on.
 fn shows(origin: u64, parts: i64, at: u64) -> Time {
     let more = i128::from(at) * i128::from(parts) / 1_000_000_000;
     Time::from_nanos(u64::try_from(i128::from(origin) + i128::from(at) + more).unwrap())
