@@ -218,6 +218,8 @@ fn list(names: &[NodeName]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use tenure_core::nerio::{HolderHere, Inc};
     use tenure_nerio::lists::Vote;
 
