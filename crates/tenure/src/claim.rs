@@ -57,7 +57,7 @@ mod tests {
     fn forked_copy_is_over() {
         let claim = |process| {
             let until = Time::from_nanos(u64::MAX - 1);
-            SharedClaim::new(Arc::new(ClaimCell::new(Claim::new(until))), process)
+            SharedClaim::new(Arc::new(ClaimCell::new(Claim::new(until), None)), process)
         };
         let own = claim(Some(std::process::id()));
         assert!(own.is_current() && own.until() > Some(Time::ZERO));
