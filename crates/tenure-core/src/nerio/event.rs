@@ -9,7 +9,7 @@ use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use self::sentences::{awaited, old_memory, recovery_waits, remedy, removed};
+use self::sentences::{awaited, join_waits, old_memory, ordered, recovery_waits, remedy, removed};
 use super::body::{Refusal, fmt_fence};
 use super::epoch::{ChangeError, DocumentError, Hindrance, Membership, SeatChange};
 use super::following_lease::LeaseChange;
@@ -363,14 +363,7 @@ impl OwnEvent {
             (Self::Removed { epoch, members, replaced }, _) => {
                 removed(*epoch, members, *replaced, f)
             }
-            (Self::JoinWaits { epoch, silent }, _) => write!(
-                f,
-                "this node waits to enter epoch {epoch} until enough members have reported the \
-                 leases that may last; {0} {1} not answer: start {2}, or check the network to {2}",
-                List(silent, ", "),
-                if silent.len() == 1 { "does" } else { "do" },
-                if silent.len() == 1 { "it" } else { "them" }
-            ),
+            (Self::JoinWaits { epoch, silent }, _) => join_waits(*epoch, silent, f),
             (Self::ClocksApart { who, fault }, _) => {
                 write!(f, "clocks are apart: with {who}, {fault}")
             }
@@ -401,14 +394,6 @@ impl fmt::Display for OwnEvent {
                 write!(f, "no spare: nothing heard of {} since {since}", List(silent, ", "))
             }
             Self::SpareAgain => f.write_str("a spare again"),
-            Self::LeaseOutgrown { short, .. } => write!(f, "lease outgrown: {short}"),
-            Self::LeaseSuffices { round_trip, .. } => {
-                write!(f, "lease suffices for round trips of {round_trip:?}")
-            }
-            Self::LeaseFollows(change) => change.fmt(f),
-            Self::ClockApart(apart) => apart.fmt(f),
-            Self::WrongClock { apart } => f.write_str(&wrong_clock(apart)),
-            Self::BreachCleared => f.write_str("compares all clocks anew"),
             Self::NameShared { grantor, other } => {
                 write!(f, "name shared with {other}, says {grantor}")
             }
@@ -419,12 +404,7 @@ impl fmt::Display for OwnEvent {
             Self::NotVerified { by, .. } => write!(f, "{by} does not lead"),
             Self::Ordered { fence, next, by, from } => {
                 write!(f, "an order from {from}, passed on by {by}, to ")?;
-                match next {
-                    Some(next) => {
-                        write!(f, "hand the leadership with fence {fence} over to {next}")
-                    }
-                    None => write!(f, "resign the leadership with fence {fence}"),
-                }
+                ordered(*fence, next.as_ref(), f)
             }
             Self::Granted { to } => write!(f, "granted to {to}"),
             Self::Freed { by } => write!(f, "freed by {by}"),
@@ -443,7 +423,6 @@ impl fmt::Display for OwnEvent {
             Self::Founding(trouble) => trouble.fmt(f),
             Self::Replaced => f.write_str(REPLACED),
             Self::OldMemory { member, by } => old_memory(member, by, f),
-            Self::ClocksApart { who, fault } => write!(f, "clocks apart with {who}: {fault}"),
             Self::DiskFailed => f.write_str("cannot write"),
             Self::DiskHangs { since } => write!(f, "has written nothing since {since}"),
             Self::DiskMended => f.write_str("can write again"),
@@ -466,6 +445,13 @@ impl fmt::Display for OwnEvent {
             | Self::Removed { .. }
             | Self::OtherDocument { .. }
             | Self::UnreadableDocument { .. } => self.fmt_epoch(f),
+            Self::LeaseOutgrown { .. }
+            | Self::LeaseSuffices { .. }
+            | Self::LeaseFollows(_)
+            | Self::ClockApart(_)
+            | Self::WrongClock { .. }
+            | Self::BreachCleared
+            | Self::ClocksApart { .. } => self.fmt_time(f),
             Self::WeakLeader(Some(leader)) => write!(f, "the weak leader is {leader}"),
             Self::WeakLeader(None) => f.write_str("the weak leader is unknown"),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
@@ -474,6 +460,22 @@ impl fmt::Display for OwnEvent {
 }
 
 impl OwnEvent {
+    /// Prints an event about leases and clocks.
+    fn fmt_time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LeaseOutgrown { short, .. } => write!(f, "lease outgrown: {short}"),
+            Self::LeaseSuffices { round_trip, .. } => {
+                write!(f, "lease suffices for round trips of {round_trip:?}")
+            }
+            Self::LeaseFollows(change) => write!(f, "{change}"),
+            Self::ClockApart(apart) => write!(f, "{apart}"),
+            Self::WrongClock { apart } => f.write_str(&wrong_clock(apart)),
+            Self::BreachCleared => f.write_str("compares all clocks anew"),
+            Self::ClocksApart { who, fault } => write!(f, "clocks apart with {who}: {fault}"),
+            _ => Ok(()),
+        }
+    }
+
     /// Prints an event about epochs.
     fn fmt_epoch(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -609,8 +609,6 @@ mod tests {
             }),
             Message::from(Listed { start, service, names, more: true }),
             Message::from(fence_seen()),
-            Message::from(Gone { who: who() }),
-            Message::from(Supervisor { name: who().name }),
             elections_here(),
             candidates_here(),
             step_down(),
@@ -619,6 +617,7 @@ mod tests {
             document_part(),
         ]
         .into_iter()
+        .chain([Gone { who: who() }.into(), Supervisor { name: who().name }.into()])
         .chain(of_epochs::largest())
         .collect()
     }

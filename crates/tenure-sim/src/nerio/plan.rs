@@ -62,10 +62,8 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     focus.settings(&mut rng, &mut settings.config);
     settings.config.replace = focus.replaces(seed, &settings.config);
     settings.config.ring = Focus::ring(seed, &settings.config);
-    let walls = match climate {
-        Climate::Any => Walls::draw(seed, focus, calm),
-        Climate::BrokenClocks => Walls::Unread,
-    };
+    let bounded = climate == Climate::Any;
+    let walls = if bounded { Walls::draw(seed, focus, calm) } else { Walls::Unread };
     walls.settings(seed, &mut settings.config);
     settings.shortened = focus.shortens(&mut rng);
     let config = &settings.config;
@@ -79,7 +77,6 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     let grain = focus.grain(&mut rng, nanos(config.round_trip)).max(1);
     let trip = settings.trip(&mut rng).longer(grain);
     let rates = focus.rates(&mut rng, seed, calm);
-    let bounded = climate == Climate::Any;
     let sites = sites(&mut rng, &nodes, config.drift, bounded, storm_ends);
     let beside = walls.settle(config);
     let settled = storm_ends + settle_bound(&nodes, unit, &trip) + ring_bound(&nodes) + beside;
@@ -103,15 +100,12 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
     if raises {
         focus.raises(&nodes, &mut conditions);
     }
+    let watches = !calm && watch::begins(focus, seed, &mut conditions);
     if !calm && focus.may_lose_nodes() && rng.once_in(3) {
         some_never_return(&mut rng, &mut nodes, &mut conditions);
     }
     let reluctance = focus.reluctance(&mut rng);
     let wire = rng.once_in(32);
-    let watches = !calm && watch::watches(focus, seed);
-    if watches {
-        conditions.forges = watch::REPORTS;
-    }
     let lists = !calm && lists::differ(focus, &mut nodes, &mut conditions);
     let changes = changes::prepare(focus, &mut nodes, &mut conditions);
     conditions.end += changes;

@@ -94,7 +94,7 @@ impl Walls {
             let drawn = rng.within(0..4 * most.unsigned_abs() + 1).cast_signed() - 2 * most;
             (drawn.clamp(-most, most), rng.within(0..storm_ends))
         };
-        for node in 0..nodes.len() {
+        for (node, plan) in nodes.iter().enumerate() {
             to.sites[node].wall = off(far).0;
             for _ in 0..3 {
                 let (ahead, at) = off(far);
@@ -104,7 +104,7 @@ impl Walls {
                 let ahead = off(near).0;
                 to.incidents.push((storm_ends, Incident::Step { node, ahead }));
             }
-            if self.is_slow(&nodes[node]) {
+            if self.is_slow(plan) {
                 let (_, from) = off(far);
                 let clock = &mut to.sites[node].clock;
                 let rate = clock.rate(storm_ends);

@@ -9,17 +9,22 @@ use super::plan::Plan;
 use super::quorum_leases::Details;
 use crate::rng::mix;
 use crate::scenario::{History, Leadership};
+use crate::world::conditions::Conditions;
 
 /// Salt of the draw that makes worlds whose processes are watched.
 const WATCHES: u64 = 0x77_6174_6368;
 /// The rate of reports, true and forged.
-pub(super) const REPORTS: u16 = 12_000;
+const REPORTS: u16 = 12_000;
 
-/// Whether members watch the processes of a world: in a quarter of those without other forgers and
-/// with members that stay.
-pub(super) fn watches(focus: Focus, seed: u64) -> bool {
+/// Lets members watch the processes of a world, in a quarter of those without other forgers and
+/// with members that stay. Returns whether they do.
+pub(super) fn begins(focus: Focus, seed: u64, conditions: &mut Conditions) -> bool {
     let fits = matches!(focus, Focus::Broad | Focus::Memory | Focus::Crowd | Focus::Grid);
-    fits && mix(seed ^ WATCHES).is_multiple_of(4)
+    let watches = fits && mix(seed ^ WATCHES).is_multiple_of(4);
+    if watches {
+        conditions.forges = REPORTS;
+    }
+    watches
 }
 
 /// The member that watches this node.

@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use super::super::body::Refusal;
 use super::super::epoch::Hindrance;
+use crate::fence::Fence;
 use crate::name::NodeName;
 use crate::waiting::List;
 
@@ -27,7 +28,7 @@ pub(super) fn removed(
     )
 }
 
-/// Writes the sentence of [`OwnEvent::Awaited`], `passed` after the event.
+/// Writes the sentence of [`super::OwnEvent::Awaited`], `passed` after the event.
 pub(super) fn awaited(
     name: &NodeName,
     why: &[(NodeName, Hindrance)],
@@ -46,7 +47,7 @@ pub(super) fn awaited(
     }
 }
 
-/// Writes the sentence of [`OwnEvent::RecoveryWaits`].
+/// Writes the sentence of [`super::OwnEvent::RecoveryWaits`].
 pub(super) fn recovery_waits(
     whole: &[NodeName],
     silent: &[NodeName],
@@ -90,7 +91,35 @@ pub(super) fn recovery_waits(
     }
 }
 
-/// Writes the sentence of [`OwnEvent::OldMemory`].
+/// Writes the sentence of [`super::OwnEvent::JoinWaits`].
+pub(super) fn join_waits(
+    epoch: u64,
+    silent: &[NodeName],
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let verb = if silent.len() == 1 { "does" } else { "do" };
+    let they = if silent.len() == 1 { "it" } else { "them" };
+    let silent = List(silent, ", ");
+    write!(
+        f,
+        "this node waits to enter epoch {epoch} until enough members have reported the leases that \
+         may last; {silent} {verb} not answer: start {they}, or check the network to {they}"
+    )
+}
+
+/// Writes the order of [`super::OwnEvent::Ordered`].
+pub(super) fn ordered(
+    fence: Fence,
+    next: Option<&NodeName>,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    match next {
+        Some(next) => write!(f, "hand the leadership with fence {fence} over to {next}"),
+        None => write!(f, "resign the leadership with fence {fence}"),
+    }
+}
+
+/// Writes the sentence of [`super::OwnEvent::OldMemory`].
 pub(super) fn old_memory(
     member: &NodeName,
     by: &NodeName,
