@@ -194,6 +194,7 @@ impl Nerio {
         if let ToGrantor::Request(request) = asked
             && request.leading
             && grantor.is_blank()
+            && !grantor.knows_decided(from.epoch)
         {
             // Members that serve have another epoch 0.
             grantor.hear_of_leader(now, request.lease.max(request.delta));
