@@ -28,7 +28,8 @@
 //!   out before.
 //! - 3.9: *Clocks are at most a minute apart.* The clock of the machine with the latest clock is a
 //!   year ahead: fences begin there, and the loss of all directories, with clocks that are right
-//!   by then, hands out fences twice.
+//!   by then, hands out fences twice. So a directory that began a year ahead founds nothing, though
+//!   the clock is right by now.
 //! - 3.10: *A member that has heard a leader waits for the end of the lease.* The members may have
 //!   moved since the list was written.
 
@@ -97,7 +98,12 @@ impl Grantor {
             return self.write_memories(now, out);
         }
         let floor = answered.max(Some(self.founding_floor(now))).unwrap_or(Fence::NONE);
-        let floor = floor.max(Fence::new(self.wall_at(now))).min(Document::FLOOR_MAX);
+        let own = self.wall_at(now);
+        let floor = floor.max(Fence::new(own)).min(Document::FLOOR_MAX);
+        if floor.number().saturating_sub(own) > APART_MAX {
+            let trouble = FoundingTrouble::Ahead { floor, own };
+            return emit(out, None, OwnEvent::Founding(trouble));
+        }
         if let Some(own) = self.founding_document(founders, floor) {
             self.propose(now, own, out);
         }
