@@ -129,6 +129,7 @@ fn lasting_event(
         OwnEvent::Founding(FoundingTrouble::Apart { member, .. }) => {
             Some(("clocks apart", member.to_string()))
         }
+        OwnEvent::Founding(FoundingTrouble::Ahead { .. }) => Some(("clock ahead", String::new())),
         OwnEvent::UnreadableDocument { by, .. } => Some(("unreadable document", by.to_string())),
         OwnEvent::Awaited { name, .. } => Some(("awaited", name.to_string())),
         OwnEvent::ReplacementFailed { name, .. } => Some(("replacement", name.to_string())),

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::fence::Fence;
 use crate::name::NodeName;
 use crate::waiting::List;
 
@@ -13,6 +14,8 @@ pub enum FoundingTrouble {
     Waits { silent: Vec<NodeName> },
     /// The clocks of two machines are more than a minute apart; in milliseconds since 1970.
     Apart { member: NodeName, theirs: u64, own: u64 },
+    /// Fences would begin more than a minute ahead of the clock here, in milliseconds since 1970.
+    Ahead { floor: Fence, own: u64 },
 }
 
 impl fmt::Display for FoundingTrouble {
@@ -38,6 +41,15 @@ impl fmt::Display for FoundingTrouble {
                      and start that node again"
                 )
             }
+            Self::Ahead { floor, own } => {
+                let seconds = floor.number().saturating_sub(*own) / 1_000;
+                write!(
+                    f,
+                    "the cluster cannot be founded: a state directory was begun {seconds} s ahead \
+                     of the clock here, and at most 60 s are allowed; if the clocks are right now, \
+                     move the state directories of all members away and start all again"
+                )
+            }
         }
     }
 }
@@ -60,6 +72,13 @@ mod tests {
              most 60 s are allowed; set the clock that is wrong, and start that node again"
         );
         assert!(trouble(90_061_000).to_string().contains("c is 61 s ahead of the clock here"));
+        let floor = Fence::new(93_600_000);
+        assert_eq!(
+            FoundingTrouble::Ahead { floor, own: 90_000_000 }.to_string(),
+            "the cluster cannot be founded: a state directory was begun 3600 s ahead of the clock \
+             here, and at most 60 s are allowed; if the clocks are right now, move the state \
+             directories of all members away and start all again"
+        );
         assert_eq!(
             FoundingTrouble::Waits { silent: vec![c] }.to_string(),
             "the founding of the cluster waits for c: start it with the state directory that it \

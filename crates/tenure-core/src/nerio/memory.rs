@@ -350,7 +350,9 @@ impl Memory {
             Some(document) => Some(Membership::read(Arc::clone(document), config)?),
             None => None,
         };
-        let enters = document.is_none() && durable.is_of_member();
+        // A memory that has accepted a founding serves by no other (founding by document 3.7).
+        let is_bound = durable.standing.vote().accepted.is_some();
+        let enters = document.is_none() && durable.is_of_member() && !is_bound;
         let kept = match (first, durable.reserve, grants) {
             (true, Some(_), _) => Kept::New,
             (_, None, _) => Kept::Nothing,

@@ -194,6 +194,7 @@ impl Nerio {
         if let ToGrantor::Request(request) = asked
             && request.leading
             && grantor.is_blank()
+            && !grantor.knows_decided(from.epoch)
         {
             // Members that serve have another epoch 0.
             grantor.hear_of_leader(now, request.lease.max(request.delta));
@@ -320,6 +321,7 @@ impl Nerio {
     }
 
     /// Whether the sender may confirm a release, as a member of this epoch or of the previous one.
+    /// The answer confirms no epoch: a blank answers releases, too (3.11).
     fn may_confirm(&mut self, from: &Sender, released: &Released, out: &mut Out) -> bool {
         let before = self.context.before.as_ref().map(|(before, _)| before);
         let before = before.filter(|before| before.id() == from.epoch);
@@ -327,8 +329,7 @@ impl Nerio {
         if is_of_before && from.proved && released.asker == self.context.who.inc {
             return true;
         }
-        let asked = (released.asker, released.start);
-        self.answering(from, &released.election, asked, out).is_some()
+        self.recipient(from, &released.election, released.asker, out).is_some()
     }
 
     /// The member that sent a message, by its name and by the driver's proof: a sender that only

@@ -17,7 +17,9 @@
 //! - 3.3: *All members have written down all memories of a new document.* x and p are lost, and
 //!   p' asks s. s then promises an earlier founding of x, whose process still lives: x and s accept
 //!   one document, and p' and x' another one.
-//! - 3.4: *A member promises nothing to a memory that it knows to be replaced.* See 3.3.
+//! - 3.4: *A member promises nothing to a memory that it knows to be replaced*, and counts no answer
+//!   of it. See 3.3. Members a1, b1 and s promise D, and a1 alone accepts it; a2 replaces a1; a2, b1
+//!   and s decide D', and b1 is lost. If s counted the promise of a1, s would accept D.
 //! - 3.5: *A proposer promises its own ballot first.* Otherwise it promises an earlier ballot of
 //!   another member after it has begun its own, and both are decided.
 //! - 3.6: *Only a memory that the document names accepts it.* An acceptance of another memory would
@@ -28,7 +30,8 @@
 //!   out before.
 //! - 3.9: *Clocks are at most a minute apart.* The clock of the machine with the latest clock is a
 //!   year ahead: fences begin there, and the loss of all directories, with clocks that are right
-//!   by then, hands out fences twice.
+//!   by then, hands out fences twice. So a directory that began a year ahead founds nothing, though
+//!   the clock is right by now.
 //! - 3.10: *A member that has heard a leader waits for the end of the lease.* The members may have
 //!   moved since the list was written.
 
@@ -97,7 +100,12 @@ impl Grantor {
             return self.write_memories(now, out);
         }
         let floor = answered.max(Some(self.founding_floor(now))).unwrap_or(Fence::NONE);
-        let floor = floor.max(Fence::new(self.wall_at(now))).min(Document::FLOOR_MAX);
+        let own = self.wall_at(now);
+        let floor = floor.max(Fence::new(own)).min(Document::FLOOR_MAX);
+        if floor.number().saturating_sub(own) > APART_MAX {
+            let trouble = FoundingTrouble::Ahead { floor, own };
+            return emit(out, None, OwnEvent::Founding(trouble));
+        }
         if let Some(own) = self.founding_document(founders, floor) {
             self.propose(now, own, out);
         }

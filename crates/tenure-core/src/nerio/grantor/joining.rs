@@ -221,6 +221,13 @@ impl Grantor {
         self.hear_itself(now, out);
     }
 
+    /// Whether this memory is on its way into this decided epoch, or stays outside of it. A leader
+    /// there delays no entry: this memory has granted nothing there, and the leader renews for ever.
+    pub(in crate::nerio) fn knows_decided(&self, epoch: EpochId) -> bool {
+        let joining = self.joining.as_ref().map(|joining| &joining.heritage.into);
+        joining.or(self.outside()).is_some_and(|known| known.id() == epoch)
+    }
+
     /// Begins to enter a founding, which inherits no lease.
     fn join_founding(&mut self, now: Time, into: Arc<Membership>, out: &mut Out) {
         let mut heritage = Heritage::new(None, into, self.config.limits.elections);

@@ -1,7 +1,8 @@
 //! A member that was left behind: the others are in a later epoch, and nobody told it.
 //!
-//! - 2.12.7: *After the first change, a member asks the others for their epochs, at its start and
-//!   now and then.* An operator recovers a without b, whose directory is whole. b starts, has a in
+//! - 2.12.7: *In an epoch whose document names memories, a member asks the others for their
+//!   epochs, at its start and now and then.* An operator recovers a without b, whose directory is
+//!   whole. b starts, has a in
 //!   its epoch, and serves there. No node sends b a message: a has other members, and the
 //!   candidates have other lists.
 
@@ -14,7 +15,7 @@ use crate::time::{Deadline, Time};
 
 impl Grantor {
     pub(super) fn ask_epoch_due(&self) -> Option<Deadline> {
-        let is_led_on = self.membership.id().number > 0 && self.removed.is_none();
+        let is_led_on = !self.is_upgraded() && self.removed.is_none();
         let asks = is_led_on && self.is_awake() && self.joining.is_none();
         asks.then(|| Timer::AskEpoch.at(self.ask_epoch_at))
     }

@@ -229,8 +229,12 @@ impl Grantor {
     }
 
     /// Gives this grantor's memory a later number, if no member relies on the memory yet and others
-    /// know a later memory of this member.
+    /// know a later memory of this member. A founding that the memory has accepted names the memory
+    /// by its number. A promise stays with the memory under each number.
     pub(super) fn becomes_later(&mut self) -> bool {
+        if self.has_accepted_founding() {
+            return false;
+        }
         let Some(known) = self.memories.heard.at(self.own_position()) else { return false };
         let earlier = known.instance > self.instance;
         let Some(later) = self.instance.after(known.instance).filter(|_| earlier) else {

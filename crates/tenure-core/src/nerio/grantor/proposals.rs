@@ -193,10 +193,11 @@ impl Grantor {
     ) -> Option<usize> {
         let is_own = from.proved && epoch == self.ending();
         let member = self.membership.position(&from.who.name).filter(|_| is_own)?;
+        let is_replaced = self.memories.heard(member) > Some(acceptor.instance);
         let proposal = self.proposals.running.as_mut()?;
         if proposal.proposer.is_founding() {
             // Only a memory that a document names accepts it.
-            return Some(member);
+            return (!is_replaced).then_some(member);
         }
         let denied = proposal.witnesses.hear(&self.membership, member, acceptor)?;
         denied.iter().for_each(|other| proposal.proposer.forget(other));

@@ -37,11 +37,13 @@ impl Nerio {
         self.say_weak_leader(out);
     }
 
-    /// Answers a ping. A grantor that never grants again is no member to others.
+    /// Answers a ping. A grantor that never grants again is no member to others, nor is a blank: an
+    /// answer confirms the epoch (3.11).
     pub(super) fn on_ping(&self, now: Time, from: &Sender, ping: &Ping, out: &mut Out) {
         let Some(grantor) = &self.grantor else { return ignore(out, None, Ignored::NotAGrantor) };
         let Some(ring) = &self.context.ring else { return ignore(out, None, Ignored::NoRing) };
-        if matches!(grantor.service(now), Service::Removed | Service::Replaced) {
+        let grants_no_more = matches!(grantor.service(now), Service::Removed | Service::Replaced);
+        if grants_no_more || grantor.is_blank() {
             return ignore(out, None, Ignored::NotServing);
         }
         let pong = Pong {

@@ -108,6 +108,31 @@ fn forgotten_survivor_leaves() {
     assert!(serves(&s, "c") && !emitted_by(&s, "c", is_told));
 }
 
+/// 2.12.7: the same in the epoch of a founding. The operator recovers a without b and c, and the
+/// directory of c is whole.
+#[test]
+fn forgotten_founder_leaves() {
+    let mut s = Story::empty(config(&GRANTORS));
+    s.wall = Some(1_800_000_000_000);
+    GRANTORS.iter().for_each(|who| drop(s.start_empty(who)));
+    s.run(ms(4_000));
+    let next = document(&s, "a").survivors(&[name("b"), name("c")], None).unwrap();
+    let mut a = s.actors.remove("a").unwrap();
+    s.actors.remove("b");
+    s.drop_all();
+    s.restart("c");
+    s.run(ms(3_000));
+    assert!(serves(&s, "c"), "a is down");
+    a.disk.as_mut().unwrap().survive(Arc::new(next.clone()), fence(1_900_000_000_000));
+    s.actors.insert("a", a);
+    s.restart("a");
+    s.run(ms(31_000));
+    let is_told =
+        |e: &OwnEvent| matches!(e, OwnEvent::Removed { epoch, .. } if *epoch == next.number);
+    assert!(emitted_by(&s, "c", is_told), "{:?}", s.events("c"));
+    assert!(serves(&s, "a") && !emitted_by(&s, "a", is_told));
+}
+
 /// 2.12.2: a, b and c removed d, and are lost; d did not hear of that. Later c is found.
 #[test]
 fn successor_of_lost_gives_way() {

@@ -11,10 +11,10 @@ use tenure_core::nerio::{
 use crate::story::*;
 
 /// Clock of all machines, in milliseconds since 1970.
-const WALL: u64 = 1_800_000_000_000;
+pub(super) const WALL: u64 = 1_800_000_000_000;
 
 /// Members that have started with empty directories.
-fn begun(members: &[&'static str]) -> Story {
+pub(super) fn begun(members: &[&'static str]) -> Story {
     let mut s = Story::empty(config(&GRANTORS));
     s.wall = Some(WALL);
     for member in members {
@@ -32,16 +32,16 @@ fn founded() -> Story {
     s
 }
 
-fn told(s: &Story, who: &str, is_it: impl Fn(&OwnEvent) -> bool) -> bool {
+pub(super) fn told(s: &Story, who: &str, is_it: impl Fn(&OwnEvent) -> bool) -> bool {
     s.events(who).iter().any(|event| matches!(event, Event::Own(event) if is_it(event)))
 }
 
-fn serves(s: &Story, who: &str) -> bool {
+pub(super) fn serves(s: &Story, who: &str) -> bool {
     told(s, who, |event| *event == OwnEvent::Serving)
 }
 
 /// The document that a member has entered.
-fn entered(s: &Story, who: &str) -> Option<Document> {
+pub(super) fn entered(s: &Story, who: &str) -> Option<Document> {
     let document = s.actors[who].disk.as_ref()?.durable().standing.document()?;
     Some(Document::clone(document))
 }
@@ -292,7 +292,7 @@ fn founding_waits_for_heard_leader() {
 }
 
 /// Lets time pass until `asker` asks another member for a promise; nothing else is under way then.
-fn until_asked(s: &mut Story, asker: &str, other: &str) {
+pub(super) fn until_asked(s: &mut Story, asker: &str, other: &str) {
     for _ in 0..20_000 {
         s.pass(ms(1));
         while !s.letters.is_empty() {
@@ -377,7 +377,7 @@ fn own_ballot_is_promised_first() {
 }
 
 /// Hands a document to a, which b asks a to accept. Returns whether a accepts.
-fn accepts(s: &mut Story, document: &Document) -> bool {
+pub(super) fn accepts(s: &mut Story, document: &Document) -> bool {
     let from = Sender { epoch: s.config.membership().id(), ..s.sender("b") };
     let ballot = Ballot { counter: 9, inc: Inc(9) };
     let (epoch, successor) = (EpochId::NONE, document.id());
@@ -390,7 +390,7 @@ fn accepts(s: &mut Story, document: &Document) -> bool {
 }
 
 /// The document of a founding by the present memories.
-fn document(s: &mut Story) -> Document {
+pub(super) fn document(s: &mut Story) -> Document {
     let line = s.config.membership().document().clone();
     let mut document = Document { origin: Origin::Founded, floor: Fence::new(WALL), ..line };
     for (seat, member) in document.seats.iter_mut().zip(GRANTORS) {

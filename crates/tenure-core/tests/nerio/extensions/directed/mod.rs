@@ -5,6 +5,7 @@ mod disk;
 mod fence;
 mod founding;
 mod founding_document;
+mod founding_rules;
 mod identity;
 mod maxima;
 mod memories;
