@@ -383,7 +383,7 @@ impl Candidate {
         let wall_until = campaign.wall_until(members);
         campaign.abort(self.last_start);
         let renewed = campaign.lease.is_some();
-        let begun = Lease { until, wall_until, office: None, settled: false };
+        let begun = Lease { until, wall_until, shown: Time::ZERO, office: None, settled: false };
         let lease = campaign.lease.get_or_insert(begun);
         lease.until = lease.until.max(until);
         lease.wall_until = lease.wall_until.max(wall_until);
@@ -411,6 +411,7 @@ impl Candidate {
             lease.office = Some(Office { fence, timestamp, epoch });
         }
         let (until, bound) = (lease.until, lease.bound(&self.election));
+        lease.shown = lease.shown.max(until);
         let Some(fence) = campaign.announced() else { return };
         let election = self.election.clone();
         self.best = self.best.max(fence);
@@ -433,6 +434,7 @@ impl Candidate {
         }
         campaign.observe_silence(now, lease.until, context);
         if lease.office.is_some() {
+            self.wait_for_claim(now);
             self.end(now, End::Lost(Loss::Expired), None, context, out);
         } else {
             campaign.begin_anew(self.last_start, now);

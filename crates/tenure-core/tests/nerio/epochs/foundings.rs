@@ -156,7 +156,10 @@ impl World {
                     self.letters.push(Letter { from, to: to.recipient, message });
                 }
                 Effect::Emit { event: Event::Own(OwnEvent::Serving), .. } => process.serves = true,
-                Effect::Raise { .. } | Effect::Lower { .. } | Effect::Emit { .. } => {}
+                Effect::Bound { .. }
+                | Effect::Raise { .. }
+                | Effect::Lower { .. }
+                | Effect::Emit { .. } => {}
             }
         }
     }

@@ -2,7 +2,7 @@
 //! ρ is 10 % and Δ 100 ms.
 
 use tenure_core::nerio::{
-    ClockFault, Config, Event, Granted, Message, OwnEvent, Refusal, Request, WallGrant, WallStart,
+    ClockFault, Command, Config, Event, Extra, Granted, Message, OwnEvent, Refusal, Request, WallGrant, WallStart,
 };
 use tenure_core::{End, Loss, Time, WallTime};
 
@@ -265,6 +265,43 @@ fn clock_set_ahead_ends_claim() {
     assert!(!s.leads("p"));
     let ended = Event::Ended(End::Lost(Loss::Expired));
     assert!(s.events("p").contains(&ended));
+}
+
+/// The claim ends, and work under it has its grace, which is measured to the end that its guard
+/// knows: no grantor is free before.
+#[test]
+fn release_waits_for_shown_end() {
+    let mut s = story();
+    s.elect("p");
+    let shown = s.until("p");
+    s.campaign("q");
+    s.actor("p").lead = Some(999);
+    s.step("p", tenure_core::Input::Timeout);
+    assert!(!s.leads("p"));
+    holds_until(&mut s, shown);
+}
+
+/// A handle finds the claim lapsed, and the wall clock is set right before its node reads it.
+#[test]
+fn lapsed_claim_keeps_its_grace() {
+    let mut s = story();
+    s.elect("p");
+    let shown = s.until("p");
+    s.campaign("q");
+    s.command("p", Command::Extra(Extra::Lapsed));
+    assert!(!s.leads("p"));
+    holds_until(&mut s, shown);
+}
+
+/// The grants of p last until p's clock shows `end`, and q leads soon after.
+fn holds_until(s: &mut Story, end: Time) {
+    let left = end.since(s.now("p"));
+    s.run(left.saturating_sub(ms(1)));
+    for grantor in GRANTORS {
+        assert_eq!(s.holder(grantor).as_deref(), Some("p"));
+    }
+    s.run(ms(20));
+    assert!(s.leads("q"), "{:?}", s.events("q"));
 }
 
 /// The leader's wall clock is set back by an hour: the claim ends by the other clock.
