@@ -301,8 +301,9 @@ impl ElectionState {
         let its = |grant: &&mut Grant| {
             grant.is_live(at) && grant.is_held_by(who) && grant.record.address == address
         };
-        let grant = self.grant.as_mut().filter(its);
-        grant.map(|grant| grant.record.finish = at).is_some()
+        let Some(grant) = self.grant.as_mut().filter(its) else { return false };
+        (grant.record.finish, grant.wall) = (at, None);
+        true
     }
 
     /// Drops requests that can no longer be granted; true if any of them waited.

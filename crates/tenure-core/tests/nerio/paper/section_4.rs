@@ -2,7 +2,8 @@
 //! ρ is 10 % and Δ 100 ms.
 
 use tenure_core::nerio::{
-    ClockFault, Command, Config, Event, Extra, Granted, Message, OwnEvent, Refusal, Request, WallGrant, WallStart,
+    ClockFault, Command, Config, Event, Extra, Gone, Granted, Message, OwnEvent, Refusal, Request,
+    Supervisor, WallGrant, WallStart,
 };
 use tenure_core::{End, Loss, Time, WallTime};
 
@@ -336,6 +337,19 @@ fn released_grant_stays_released() {
     let mut s = story();
     s.ask("p", "a", at_wall(wall(0)));
     s.tell("p", "a", release(at(10)));
+    s.actor("a").lead = Some(-90);
+    assert_eq!(s.holder("a"), None);
+}
+
+/// Nor does the grant of a process that has ended.
+#[test]
+fn grant_of_ended_process_stays_over() {
+    let mut s = story();
+    let supervisor = Supervisor { name: name("b") };
+    s.tell("p", "a", Message::from(supervisor));
+    s.ask("p", "a", at_wall(wall(0)));
+    let who = s.who("p");
+    s.tell("b", "a", Message::from(Gone { who }));
     s.actor("a").lead = Some(-90);
     assert_eq!(s.holder("a"), None);
 }
