@@ -313,7 +313,7 @@ impl Candidate {
         let Some(campaign) = &mut self.campaign else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
-        let counts = !context.rates.faster().contains(member);
+        let counts = !context.faster().contains(member);
         campaign.answers.reach.answered(member, granted.start, counts);
         campaign.answers.reach.heard(member, granted.start);
         campaign.answers.hindrances.granted(member, counts);
@@ -351,7 +351,7 @@ impl Candidate {
         }
         let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
         // The grant of a faster member may end before a claim that stands on it.
-        let left_out = replaced.or(context.rates.faster());
+        let left_out = replaced.or(context.faster());
         self.try_complete(now, left_out, context, out);
         self.yield_if_hopeless(now, context, out);
         self.run_due(now, context, out);

@@ -57,7 +57,7 @@ impl Candidate {
     pub(in crate::nerio) fn wait_for_clock(&mut self, now: Time, context: &Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         campaign.next_at = now.after(context.config.refresh);
-        let apart = context.membership.named(context.rates.apart());
+        let apart = context.membership.named(context.rates.faster());
         let why = wrong_clock(&apart);
         let who = context.who.name.clone();
         let obstacles = vec![Obstacle::sentence(who, "wrong-clock", why)];

@@ -181,6 +181,19 @@ fn processes_have_clocks_of_their_own() {
     assert_eq!(pair.rates.apart(), MemberSet::EMPTY);
 }
 
+/// The seat of a member is replaced by an older directory.
+#[test]
+fn older_directory_is_compared() {
+    let mut rates = Rates::default();
+    let mut ok = |instance, nth: u64| {
+        let at = Time::from_nanos(nth * SECOND);
+        let stamp = Stamp { boot: Boot(1), clock: at.after(span([Time::ZERO, at])), counter: 0 };
+        rates.observe((at, at), 1, (Instance(instance), Inc(instance)), stamp, rho(1_000_000))
+    };
+    assert_eq!((ok(2, 1), ok(1, 2)), (None, None));
+    assert!(ok(1, 3).is_some_and(|apart| apart.is_faster));
+}
+
 #[test]
 fn restart_withdraws_a_proof() {
     let mut pair = Pair::new(1_000_000, [100_000_000, 0]);
