@@ -202,23 +202,22 @@ impl Grantor {
     fn grant(&mut self, taken: Stamp, asked: ParkedRequest, waited: Option<bool>, out: &mut Out) {
         let ParkedRequest { who, address, request, mut term, .. } = asked;
         self.early.remove(&request.election);
-        let mut finish = self.finish(&term);
         let floor = self.fences.floor();
         let state = ElectionState::of(&request.election, &mut self.elections, floor);
         let before = state.grant.take();
         let entry = if before.is_none() { Entry::New } else { Entry::Renewed };
         let same = before.as_ref().filter(|grant| grant.record.holder == who);
         // The grant also covers the holder's lease of an earlier epoch (10.6).
-        finish = finish.max(self.inherited.granted(&request.election, &who));
+        term.finish = term.finish.max(self.inherited.granted(&request.election, &who));
         if let Some(before) = &before {
             // F never goes back while granted (section 3, step 6.1).
-            finish = finish.max(before.record.finish);
             term.cover(before);
             let ended = same.is_some() || !before.is_live(taken.clock);
             debug_assert!(ended, "I1: A changes only when the grant has ended");
             let grows = same.is_none_or(|grant| grant.record.start < request.start);
             debug_assert!(grows, "I4: gs grows with each grant to one holder");
         }
+        let finish = term.close(self.config.clock_bound(), self.clocks.as_ref());
         self.last_finish = self.last_finish.max(finish);
         let was_next = waited == Some(true) || same.is_some_and(|grant| grant.was_next);
         let changed = same.is_none();

@@ -318,17 +318,43 @@ fn clock_set_back_prolongs_no_claim() {
     assert_eq!(s.actor("p").claims.iter().map(|claim| claim.0).max(), Some(until));
 }
 
-/// The grantor's wall clock is set back: it grants until that clock shows F. While it is ahead, the
-/// other clock counts.
+/// The grantor's wall clock is set back: it grants until that clock shows F. While it is ahead or
+/// right, the other clock counts.
 #[test]
 fn clock_set_back_prolongs_grant() {
     let mut s = story();
     s.ask("p", "a", at_wall(wall(0)));
-    s.actor("a").lead = Some(-80);
+    let before = remaining(&mut s, "a");
+    s.actor("a").lead = Some(-150);
     assert!(remaining(&mut s, "a") >= ms(1_180));
-    let most = remaining(&mut s, "a");
-    s.actor("a").lead = Some(500);
-    assert_eq!(remaining(&mut s, "a"), most, "a step ahead shortens no grant");
+    for lead in [500, 0] {
+        s.actor("a").lead = Some(lead);
+        assert_eq!(remaining(&mut s, "a"), before, "as if it had not been set");
+    }
+}
+
+/// A renewal while the wall clock is set back keeps nothing of the step, once it is right.
+#[test]
+fn renewal_keeps_no_step() {
+    let mut s = story();
+    s.ask("p", "a", at_wall(wall(0)));
+    let before = remaining(&mut s, "a");
+    s.actor("a").lead = Some(-90);
+    s.ask("p", "a", Request { start: at(11), delta: ms(1), lease: ms(1), ..at_wall(wall(0)) });
+    assert!(remaining(&mut s, "a") >= ms(1_190));
+    s.actor("a").lead = Some(0);
+    assert_eq!(remaining(&mut s, "a"), before);
+}
+
+/// A grant that has ended does not come back with the clock.
+#[test]
+fn ended_grant_stays_over() {
+    let mut s = story();
+    s.ask("p", "a", at_wall(wall(0)));
+    let left = remaining(&mut s, "a");
+    s.slip(left);
+    s.actor("a").lead = Some(-3_600_000);
+    assert_eq!(s.holder("a"), None);
 }
 
 /// A grant that was given back does not come back with the clock.
