@@ -289,10 +289,15 @@ impl ElectionState {
         }
     }
 
-    /// Drops the request of `who`; true if there was one.
-    pub(in crate::nerio) fn unpark(&mut self, who: &Who) -> bool {
-        let waited = self.parked.len();
+    /// Drops the request of `who`.
+    pub(in crate::nerio) fn unpark(&mut self, who: &Who) {
         self.parked.retain(|p| p.who != *who);
+    }
+
+    /// Drops the request of `who` from `address`; true if there was one.
+    pub(in crate::nerio) fn unpark_from(&mut self, who: &Who, address: SocketAddr) -> bool {
+        let waited = self.parked.len();
+        self.parked.retain(|p| p.who != *who || p.address != address);
         self.parked.len() < waited
     }
 

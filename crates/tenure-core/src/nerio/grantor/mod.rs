@@ -222,7 +222,7 @@ impl Grantor {
     ) {
         self.records_written(out);
         match message {
-            ToGrantor::Request(request) if self.supervision.is_gone(&from.who) => {
+            ToGrantor::Request(request) if self.supervision.is_gone(from) => {
                 emit(out, Some(request.election), OwnEvent::Ignored(Ignored::Gone));
             }
             ToGrantor::Request(request) => self.on_request(now, from, request, out),
