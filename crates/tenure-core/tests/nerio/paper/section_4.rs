@@ -391,6 +391,21 @@ fn repeated_ok_tells_same_rest() {
     assert_eq!(first, Some(ms(1_100)));
 }
 
+/// A grantor that has started again knows no end on the wall clock: it repeats no ok without one,
+/// and grants to the next request.
+#[test]
+fn restarted_grantor_repeats_no_ok() {
+    let mut s = story();
+    s.has_granted("a");
+    s.ask("p", "a", at_wall(wall(0)));
+    s.restart("a");
+    s.drop_all();
+    let effects = s.ask("p", "a", at_wall(wall(0)));
+    assert!(granted(&effects).is_none() && refusal(&effects).is_none());
+    let effects = s.ask("p", "a", Request { start: at(11), ..at_wall(wall(0)) });
+    assert_eq!(rest(&effects), Some(ms(1_100)));
+}
+
 /// A grantor that has forgotten its grants waits for 2Δ more: the Start of a forgotten request may
 /// have been Δ ahead of its clock, and E of the leader is another Δ later on that clock.
 #[test]
