@@ -211,11 +211,6 @@ impl Rates {
         self.faster
     }
 
-    /// Members whose clocks are apart from this node's, in either direction.
-    pub(super) fn apart(&self) -> MemberSet {
-        self.faster.or(self.slower)
-    }
-
     /// Whether this node takes its own clock to be wrong.
     pub(super) const fn is_wrong(&self) -> bool {
         self.is_wrong

@@ -17,6 +17,12 @@ fn shows(origin: u64, parts: i64, at: u64) -> Time {
     Time::from_nanos(u64::try_from(i128::from(origin) + i128::from(at) + more).unwrap())
 }
 
+impl Rates {
+    fn apart(&self) -> MemberSet {
+        self.faster.or(self.slower)
+    }
+}
+
 /// A member's clock and this node's, in true time.
 struct Pair {
     drift: Drift,
