@@ -391,6 +391,10 @@ impl<T: Transport> Backend for Wire<T> {
     const THREAD: &'static str = "tenure";
     const KINDS: usize = 3;
 
+    fn lapsed() -> Command {
+        Command::Extra(Extra::Lapsed)
+    }
+
     fn compares_wall(&self) -> bool {
         self.wall_watch.is_on()
     }

@@ -14,6 +14,9 @@ pub enum Extra {
     /// The clocks of this node and of the members are right now: compare them anew. The command
     /// concerns the node, whatever its election is.
     ClearBreach,
+    /// Stop leading: the claim has lapsed on a clock of its handles. Work under it may still have
+    /// its grace.
+    Lapsed,
 }
 
 impl fmt::Display for Extra {
@@ -21,6 +24,7 @@ impl fmt::Display for Extra {
         match self {
             Self::Verify { leader } => write!(f, "verify {leader}"),
             Self::ClearBreach => f.write_str("clear breach"),
+            Self::Lapsed => f.write_str("lapsed"),
         }
     }
 }

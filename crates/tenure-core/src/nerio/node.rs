@@ -430,7 +430,9 @@ impl Nerio {
                     candidate.contend(now, (value, priority), context, out);
                 });
             }
-            Command::Resign if !known => ignore(out, Some(election), Ignored::Command),
+            Command::Resign | Command::Extra(Extra::Lapsed) if !known => {
+                ignore(out, Some(election), Ignored::Command);
+            }
             Command::Transfer { to, .. } if !known => {
                 let event = Event::TransferFailed { to, why: TransferFailure::NotLeading };
                 emit(out, Some(election), event);
@@ -454,6 +456,11 @@ impl Nerio {
             Command::Unobserve => self.unobserve(&election),
             Command::Extra(Extra::Verify { leader }) => self.verify(now, election, leader, out),
             Command::Extra(Extra::ClearBreach) => self.clear_breach(out),
+            Command::Extra(Extra::Lapsed) => {
+                self.with_candidate(&election, out, |candidate, context, out| {
+                    candidate.give_up_lapsed(now, context, out);
+                });
+            }
         }
     }
 

@@ -202,23 +202,22 @@ impl Grantor {
     fn grant(&mut self, taken: Stamp, asked: ParkedRequest, waited: Option<bool>, out: &mut Out) {
         let ParkedRequest { who, address, request, mut term, .. } = asked;
         self.early.remove(&request.election);
-        let mut finish = self.finish(&term);
         let floor = self.fences.floor();
         let state = ElectionState::of(&request.election, &mut self.elections, floor);
         let before = state.grant.take();
         let entry = if before.is_none() { Entry::New } else { Entry::Renewed };
         let same = before.as_ref().filter(|grant| grant.record.holder == who);
         // The grant also covers the holder's lease of an earlier epoch (10.6).
-        finish = finish.max(self.inherited.granted(&request.election, &who));
+        term.finish = term.finish.max(self.inherited.granted(&request.election, &who));
         if let Some(before) = &before {
             // F never goes back while granted (section 3, step 6.1).
-            finish = finish.max(before.record.finish);
             term.cover(before);
             let ended = same.is_some() || !before.is_live(taken.clock);
             debug_assert!(ended, "I1: A changes only when the grant has ended");
             let grows = same.is_none_or(|grant| grant.record.start < request.start);
             debug_assert!(grows, "I4: gs grows with each grant to one holder");
         }
+        let finish = term.close(self.config.clock_bound(), self.clocks.as_ref());
         self.last_finish = self.last_finish.max(finish);
         let was_next = waited == Some(true) || same.is_some_and(|grant| grant.was_next);
         let changed = same.is_none();
@@ -313,7 +312,7 @@ impl Candidate {
         let Some(campaign) = &mut self.campaign else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
-        let counts = !context.rates.faster().contains(member);
+        let counts = !context.faster().contains(member);
         campaign.answers.reach.answered(member, granted.start, counts);
         campaign.answers.reach.heard(member, granted.start);
         campaign.answers.hindrances.granted(member, counts);
@@ -351,7 +350,7 @@ impl Candidate {
         }
         let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
         // The grant of a faster member may end before a claim that stands on it.
-        let left_out = replaced.or(context.rates.faster());
+        let left_out = replaced.or(context.faster());
         self.try_complete(now, left_out, context, out);
         self.yield_if_hopeless(now, context, out);
         self.run_due(now, context, out);
@@ -383,7 +382,7 @@ impl Candidate {
         let wall_until = campaign.wall_until(members);
         campaign.abort(self.last_start);
         let renewed = campaign.lease.is_some();
-        let begun = Lease { until, wall_until, office: None, settled: false };
+        let begun = Lease { until, wall_until, shown: Time::ZERO, office: None, settled: false };
         let lease = campaign.lease.get_or_insert(begun);
         lease.until = lease.until.max(until);
         lease.wall_until = lease.wall_until.max(wall_until);
@@ -411,6 +410,7 @@ impl Candidate {
             lease.office = Some(Office { fence, timestamp, epoch });
         }
         let (until, bound) = (lease.until, lease.bound(&self.election));
+        lease.shown = lease.shown.max(until);
         let Some(fence) = campaign.announced() else { return };
         let election = self.election.clone();
         self.best = self.best.max(fence);
@@ -433,6 +433,7 @@ impl Candidate {
         }
         campaign.observe_silence(now, lease.until, context);
         if lease.office.is_some() {
+            self.wait_for_claim(now);
             self.end(now, End::Lost(Loss::Expired), None, context, out);
         } else {
             campaign.begin_anew(self.last_start, now);

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use super::body::{Granted, Refusal, Refused, Request};
 use super::candidate::{Campaign, Candidate, Lease, SentRequest};
-use super::clock_bound::Lead;
+use super::clock_bound::{ClockBound, Lead};
 use super::context::Context;
 use super::event::OwnEvent;
 use super::grantor::{Grant, Grantor};
@@ -96,6 +96,8 @@ pub(super) struct Term {
 pub(super) struct WallTerm {
     /// F on the grantor's wall clock.
     pub(super) finish: WallTime,
+    /// F by time since boot alone, however the wall clock is set.
+    boot: Time,
     rest: Duration,
 }
 
@@ -134,24 +136,22 @@ impl Grantor {
             return Term { arrival: at, finish, wall: None };
         };
         let finish = asked.start.after(request.delta).after(skew);
-        let wall = WallTerm { finish, rest: finish.since(now.wall) };
-        Term { arrival: at, finish: bound.grant_ends_at(finish, now).max(at), wall: Some(wall) }
+        let boot = bound.grant_ends_at(finish, now).max(at);
+        let wall = WallTerm { finish, boot, rest: finish.since(now.wall) };
+        Term { arrival: at, finish: boot, wall: Some(wall) }
     }
 
-    /// F of a request that has waited since its arrival: by time since boot as on arrival, and by
-    /// the wall clock as it shows now.
-    pub(super) fn finish(&self, term: &Term) -> Time {
-        let (Some(wall), Some(now)) = (&term.wall, &self.clocks) else { return term.finish };
-        term.finish.max(self.config.clock_bound().grant_ends_at(wall.finish, now))
-    }
-
-    /// Lengthens grants after the wall clock has moved: it may be behind where it was.
+    /// Translates F of grants anew after the wall clock has moved: it may be behind where it was,
+    /// or right again. A grant that has ended stays over.
     pub(super) fn follow_wall(&mut self, now: &BothClocks) {
         let bound = self.config.clock_bound();
         for (election, state) in &mut self.elections {
             let Some(grant) = &mut state.grant else { continue };
             let Some(wall) = &grant.wall else { continue };
-            let finish = grant.record.finish.max(bound.grant_ends_at(wall.finish, now));
+            if !grant.is_live(now.boot) {
+                continue;
+            }
+            let finish = wall.ends(bound, now);
             grant.record.finish = finish;
             self.last_finish = self.last_finish.max(finish);
             state.book(election, &self.config, &mut self.deadlines);
@@ -170,9 +170,26 @@ impl Grantor {
 impl Term {
     /// Lengthens the term to that of the grant before: F never goes back while granted.
     pub(super) fn cover(&mut self, before: &Grant) {
+        let boot = before.wall.map_or(before.record.finish, |wall| wall.boot);
+        self.finish = self.finish.max(boot);
         if let (Some(wall), Some(before)) = (&mut self.wall, &before.wall) {
             wall.finish = wall.finish.max(before.finish);
         }
+    }
+
+    /// F of a grant: by time since boot as it is, and by the wall clock as it shows now. The
+    /// request may have waited since its arrival.
+    pub(super) fn close(&mut self, bound: ClockBound, now: Option<&BothClocks>) -> Time {
+        let (Some(wall), Some(now)) = (&mut self.wall, now) else { return self.finish };
+        wall.boot = self.finish;
+        wall.ends(bound, now)
+    }
+}
+
+impl WallTerm {
+    /// F: the later of both ends. The end on the wall clock moves with that clock.
+    fn ends(&self, bound: ClockBound, now: &BothClocks) -> Time {
+        self.boot.max(bound.grant_ends_at(self.finish, now))
     }
 }
 

@@ -23,12 +23,19 @@
 //! known which of the two clocks is wrong. A slower member keeps its grants longer, and its oks
 //! count.
 //!
-//! *A node without a quorum of members beside which its clock is right takes its own clock to be
-//! wrong*: it leads nothing and grants nothing, until an operator clears the breach or the process
-//! starts again. Two clocks within ρ are never apart. So a node with a right clock accuses itself
-//! only if the members with wrong clocks leave no quorum, and a node with a wrong clock finds
-//! beside it at most other wrong ones. A single wrong clock costs the vote or the candidate of its
-//! node, and no more.
+//! *A node whose faster members leave no quorum takes its own clock to be wrong*: it leads nothing
+//! and grants nothing, until an operator clears the breach or the process starts again. Two clocks
+//! within ρ are never apart. So a node with a right clock accuses itself only if the members with
+//! fast clocks leave no quorum, and a node with a slow clock finds beside it at most other slow
+//! ones. A single wrong clock costs the vote or the candidate of its node, and no more.
+//!
+//! Slower members accuse no node. Beside a fast clock all others are slower: its claims end early,
+//! which harms nobody, and each candidate that has measured the clock leaves its grants out. A
+//! proof lasts, so members that were paused once, at different times, would add up to the
+//! accusation of a node that never was.
+//!
+//! *With a bound on skew all this is reported only.* Claims and grants then rest on wall clocks as
+//! well, and a virtual machine that pauses may break ρ.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -70,6 +77,15 @@ struct Process {
     inc: Inc,
 }
 
+impl Process {
+    /// Whether this is an earlier start of one memory. Of two memories neither needs to be the
+    /// earlier: an older directory may replace a lost one.
+    fn is_before(self, other: Self) -> bool {
+        let ((instance, boot), (of, later)) = (self.memory, other.memory);
+        instance == of && boot < later
+    }
+}
+
 /// The proof that a member's clock and this node's are not both within ρ.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Apart {
@@ -88,6 +104,8 @@ pub struct ClockApart {
     pub member: NodeName,
     pub apart: Apart,
     pub drift: Drift,
+    /// Whether wall clocks bound leases as well, so that the proof has no consequence.
+    pub is_only_reported: bool,
 }
 
 /// The rate of a member's clock beside this node's: the bounds of `member / own − 1`, in parts per
@@ -164,7 +182,7 @@ impl Rates {
         let known = match self.clocks.get_mut(member) {
             Some(known) if known.process == process => known,
             // A message of an earlier process may be late.
-            Some(known) if process.memory < known.process.memory => return None,
+            Some(known) if process.is_before(known.process) => return None,
             Some(_) | None => {
                 self.clocks.insert(member, PeerClock::new(process, stamp, sample));
                 self.mark();
@@ -188,14 +206,9 @@ impl Rates {
         (self.faster, self.slower) = (faster, slower);
     }
 
-    /// Members whose oks do not count.
+    /// Members whose oks do not count where drift alone bounds claims.
     pub(super) const fn faster(&self) -> MemberSet {
         self.faster
-    }
-
-    /// Members whose clocks are apart from this node's, in either direction.
-    pub(super) fn apart(&self) -> MemberSet {
-        self.faster.or(self.slower)
     }
 
     /// Whether this node takes its own clock to be wrong.
@@ -204,9 +217,9 @@ impl Rates {
     }
 
     /// True if this node takes its own clock to be wrong from now on: without the members whose
-    /// clocks are apart from its own no quorum is left.
+    /// clocks are faster no quorum is left.
     pub(super) fn accuses_itself(&mut self, membership: &Membership) -> bool {
-        let rest = membership.everyone().minus(self.apart());
+        let rest = membership.everyone().minus(self.faster);
         let is_news = !self.is_wrong && !membership.quorums().is_quorum(rest);
         self.is_wrong |= is_news;
         is_news
@@ -339,7 +352,7 @@ fn ratio(theirs: Duration, ours: Duration) -> Option<i64> {
 
 impl fmt::Display for ClockApart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { member, apart, drift } = self;
+        let Self { member, apart, drift, .. } = self;
         let Apart { is_faster, theirs, ours } = apart;
         let (pace, bound) = if *is_faster { ("faster", "most") } else { ("slower", "least") };
         write!(
@@ -364,9 +377,10 @@ pub(super) fn wrong_clock(apart: &[NodeName]) -> String {
 impl ClockApart {
     /// Prints the proof, its consequence and a remedy.
     pub(super) fn sentence(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let consequence = match self.apart.is_faster {
-            true => "This node does not count the leases of that member",
-            false => "The leases of that member count, as they last longer",
+        let consequence = match (self.is_only_reported, self.apart.is_faster) {
+            (true, _) => "The leases of that member count, as clock-skew-max bounds them as well",
+            (false, true) => "This node does not count the leases of that member",
+            (false, false) => "The leases of that member count, as they last longer",
         };
         write!(
             f,

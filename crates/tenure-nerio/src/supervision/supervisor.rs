@@ -26,7 +26,7 @@ const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
 /// Reports of an end: each may be lost.
 const REPORTS: u32 = 5;
 const WORKS_MAX: usize = 1_024;
-/// Pause of the thread if the kernel has no memory for a wait.
+/// Pause of the thread if the kernel has no memory for a wait, or no descriptor for a client.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Watches processes on this machine until it is dropped.
@@ -258,7 +258,13 @@ impl Watch {
     }
 
     fn accept(&mut self, now: Time) {
-        while let Ok(line) = line::accept(&self.listener) {
+        loop {
+            let line = match line::accept(&self.listener) {
+                Ok(line) => line,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                // The client waits, so the listener stays readable: without a pause this spins.
+                Err(_) => return thread::sleep(PAUSE),
+            };
             if self.clients.len() < CLIENTS_MAX {
                 self.clients.push(Client::new(line, now));
             } else {

@@ -48,6 +48,12 @@ pub trait Backend: Send + Sized + 'static {
         false
     }
 
+    /// The command for a leadership whose claim lapsed before it could be raised: work under it may
+    /// still have its grace.
+    fn lapsed() -> Command<Self::Extra> {
+        Command::Resign
+    }
+
     /// Waits for input from outside. Cancel safe: if a poll finds an input, that poll returns it.
     fn next(&mut self) -> impl Future<Output = Self::Incoming> + Send;
 

@@ -106,6 +106,11 @@ impl<B: Backend> Machine<B> {
         self.owed.extend(owed.map(resign));
     }
 
+    pub(super) fn owe_lapsed(&mut self, election: ElectionName, owed: Option<Resign>) {
+        let lapsed = |Resign| Input::Command { election, command: B::lapsed() };
+        self.owed.extend(owed.map(lapsed));
+    }
+
     pub(super) fn next_input(&mut self) -> Option<Input<WordsOf<B>>> {
         self.owed.pop().or_else(|| self.inputs.pop_front())
     }

@@ -247,7 +247,7 @@ impl<B: Backend> Loop<B> {
             match effect {
                 Effect::Raise { election, until, .. } => {
                     let owed = machine.campaigns.raise(&election, until);
-                    machine.owe(election, owed);
+                    machine.owe_lapsed(election, owed);
                 }
                 Effect::Bound { election, wall } => machine.campaigns.bound(&election, wall),
                 Effect::Lower { election } => machine.campaigns.lower(&election),

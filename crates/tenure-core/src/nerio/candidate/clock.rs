@@ -1,4 +1,4 @@
-//! A candidate of a node that takes its own clock to be wrong.
+//! A candidate whose claim ends by a clock that is wrong, or was set.
 
 use alloc::vec;
 
@@ -11,6 +11,29 @@ use crate::time::Time;
 use crate::waiting::{Obstacle, Waiting};
 
 impl Candidate {
+    /// Keeps the next release back until the end with which the claim was raised: work under the
+    /// claim has its grace, which is measured to that end.
+    pub(in crate::nerio) fn wait_for_claim(&mut self, now: Time) {
+        let lease = self.campaign.as_ref().and_then(|campaign| campaign.lease.as_ref());
+        if let Some(shown) = lease.map(|lease| lease.shown).filter(|shown| now < *shown) {
+            self.promise = self.promise.max(shown);
+        }
+    }
+
+    /// Gives up a leadership whose claim handles have found lapsed. On the wall clock it may lapse
+    /// before its end by time since boot, and be set back before this node reads it.
+    pub(in crate::nerio) fn give_up_lapsed(
+        &mut self,
+        now: Time,
+        context: &mut Context,
+        out: &mut Out,
+    ) {
+        if context.config.clock_skew_max.is_some() {
+            self.wait_for_claim(now);
+        }
+        self.resign(now, context, out);
+    }
+
     /// Ends the leadership, and asks for nothing more. The release waits for the end of the claim:
     /// work under it may last until then, and nothing frees the election before.
     pub(in crate::nerio) fn stop_for_clock(
@@ -21,8 +44,8 @@ impl Candidate {
     ) {
         let Some(campaign) = &mut self.campaign else { return };
         match campaign.lease {
-            Some(Lease { until, office: Some(_), .. }) => {
-                self.promise = self.promise.max(until);
+            Some(Lease { office: Some(_), .. }) => {
+                self.wait_for_claim(now);
                 self.end(now, End::Lost(Loss::Clock), None, context, out);
             }
             // Grants without a leadership end by themselves.
@@ -34,7 +57,7 @@ impl Candidate {
     pub(in crate::nerio) fn wait_for_clock(&mut self, now: Time, context: &Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         campaign.next_at = now.after(context.config.refresh);
-        let apart = context.membership.named(context.rates.apart());
+        let apart = context.membership.named(context.rates.faster());
         let why = wrong_clock(&apart);
         let who = context.who.name.clone();
         let obstacles = vec![Obstacle::sentence(who, "wrong-clock", why)];

@@ -99,6 +99,9 @@ pub(super) struct Lease {
     pub(super) until: Time,
     /// E on the wall clock, with a bound on skew.
     pub(super) wall_until: Option<WallTime>,
+    /// Latest `until` with which the claim was raised; later than `until` after the wall clock was
+    /// set ahead.
+    pub(super) shown: Time,
     /// Leadership; `None` until a completing quorum has accepted the fence, which the candidate
     /// then announces.
     pub(super) office: Option<Office>,

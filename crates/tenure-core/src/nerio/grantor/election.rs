@@ -289,10 +289,15 @@ impl ElectionState {
         }
     }
 
-    /// Drops the request of `who`; true if there was one.
-    pub(in crate::nerio) fn unpark(&mut self, who: &Who) -> bool {
-        let waited = self.parked.len();
+    /// Drops the request of `who`.
+    pub(in crate::nerio) fn unpark(&mut self, who: &Who) {
         self.parked.retain(|p| p.who != *who);
+    }
+
+    /// Drops the request of `who` from `address`; true if there was one.
+    pub(in crate::nerio) fn unpark_from(&mut self, who: &Who, address: SocketAddr) -> bool {
+        let waited = self.parked.len();
+        self.parked.retain(|p| p.who != *who || p.address != address);
         self.parked.len() < waited
     }
 
@@ -301,8 +306,9 @@ impl ElectionState {
         let its = |grant: &&mut Grant| {
             grant.is_live(at) && grant.is_held_by(who) && grant.record.address == address
         };
-        let grant = self.grant.as_mut().filter(its);
-        grant.map(|grant| grant.record.finish = at).is_some()
+        let Some(grant) = self.grant.as_mut().filter(its) else { return false };
+        (grant.record.finish, grant.wall) = (at, None);
+        true
     }
 
     /// Drops requests that can no longer be granted; true if any of them waited.

@@ -2,9 +2,8 @@
 //!
 //! - 2.12.7: *In an epoch whose document names memories, a member asks the others for their
 //!   epochs, at its start and now and then.* An operator recovers a without b, whose directory is
-//!   whole. b starts, has a in
-//!   its epoch, and serves there. No node sends b a message: a has other members, and the
-//!   candidates have other lists.
+//!   whole. b starts, has a in its epoch, and serves there. No node sends b a message: a has other
+//!   members, and the candidates have other lists.
 
 use super::super::epoch::Where;
 use super::super::timer::Timer;

@@ -222,7 +222,7 @@ impl Grantor {
     ) {
         self.records_written(out);
         match message {
-            ToGrantor::Request(request) if self.supervision.is_gone(&from.who) => {
+            ToGrantor::Request(request) if self.supervision.is_gone(from) => {
                 emit(out, Some(request.election), OwnEvent::Ignored(Ignored::Gone));
             }
             ToGrantor::Request(request) => self.on_request(now, from, request, out),
@@ -401,7 +401,9 @@ impl Grantor {
 
     /// Answers a repeated request: sends the same ok again, without extending F.
     pub(super) fn repeat(&mut self, at: Time, election: &ElectionName, out: &mut Out) {
-        if self.state(election).is_some_and(|state| state.live(at).is_some()) {
+        // After a restart the term on the wall clock is unknown: the next Start has a new one.
+        let has_term = |grant: &Grant| grant.wall.is_some() || self.config.clock_skew_max.is_none();
+        if self.state(election).is_some_and(|state| state.live(at).is_some_and(has_term)) {
             self.answer(at, election, Entry::Renewed, out);
         } else {
             emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Stale));

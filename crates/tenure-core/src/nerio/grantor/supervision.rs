@@ -28,8 +28,9 @@ const GONE_MAX: usize = 256;
 pub(super) struct Supervision {
     /// The candidates that are watched, the longest known first.
     watched: Vec<Watched>,
-    /// The incarnations whose processes have ended, the oldest first.
-    gone: Vec<Who>,
+    /// The incarnations whose processes have ended, the oldest first. Another process may name an
+    /// incarnation from its own address: it ends that name at that address alone.
+    gone: Vec<(Who, SocketAddr)>,
 }
 
 /// A candidate and its supervisor. Both stay as they were first heard, so that no other process can
@@ -42,8 +43,8 @@ struct Watched {
 }
 
 impl Supervision {
-    pub(super) fn is_gone(&self, who: &Who) -> bool {
-        self.gone.contains(who)
+    pub(super) fn is_gone(&self, from: &Sender) -> bool {
+        self.gone.iter().any(|(who, address)| *who == from.who && *address == from.address)
     }
 
     fn watch(&mut self, who: &Who, address: SocketAddr, by: NodeName) {
@@ -64,14 +65,14 @@ impl Supervision {
         if self.gone.len() >= GONE_MAX {
             self.gone.remove(0);
         }
-        self.gone.push(who.clone());
+        self.gone.push((who.clone(), address));
         Some(address)
     }
 }
 
 impl Grantor {
     pub(super) fn on_supervisor(&mut self, from: &Sender, supervisor: Supervisor) {
-        if !self.supervision.is_gone(&from.who) {
+        if !self.supervision.is_gone(from) {
             self.supervision.watch(&from.who, from.address, supervisor.name);
         }
     }
@@ -84,7 +85,7 @@ impl Grantor {
             return emit(out, None, OwnEvent::Ignored(Ignored::NotAMember));
         }
         let Some(address) = self.supervision.bury(&gone.who, &from.who.name) else {
-            let repeated = self.supervision.is_gone(&gone.who);
+            let repeated = self.supervision.gone.iter().any(|(who, _)| *who == gone.who);
             let why = if repeated { Ignored::Duplicate } else { Ignored::NotTheSupervisor };
             return emit(out, None, OwnEvent::Ignored(why));
         };
@@ -94,7 +95,7 @@ impl Grantor {
         let at = self.sample(now).clock;
         let mut touched: Vec<(ElectionName, bool)> = Vec::new();
         for (election, state) in &mut self.elections {
-            let unparked = state.unpark(&gone.who);
+            let unparked = state.unpark_from(&gone.who, address);
             let ended = serves && state.end_grant(at, &gone.who, address);
             if ended || unparked {
                 touched.push((election.clone(), ended));

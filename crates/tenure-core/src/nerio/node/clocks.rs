@@ -3,8 +3,10 @@
 use alloc::vec::Vec;
 
 use super::super::body::Granted;
+use super::super::context::Context;
 use super::super::event::OwnEvent;
 use super::super::message::Sender;
+use super::super::quorum::MemberSet;
 use super::super::rates::{ClockApart, MemberClock};
 use super::super::words::{Out, emit};
 use super::Nerio;
@@ -30,11 +32,13 @@ impl Nerio {
         let proof = context.rates.observe(times, member, process, granted.stamp, drift);
         let Some(apart) = proof else { return };
         let member = from.who.name.clone();
-        emit(out, None, OwnEvent::ClockApart(ClockApart { member, apart, drift }.into()));
-        if !context.rates.accuses_itself(&context.membership) {
+        let is_only_reported = context.config.clock_skew_max.is_some();
+        let apart = ClockApart { member, apart, drift, is_only_reported };
+        emit(out, None, OwnEvent::ClockApart(apart.into()));
+        if is_only_reported || !context.rates.accuses_itself(&context.membership) {
             return;
         }
-        let apart = context.membership.named(context.rates.apart());
+        let apart = context.membership.named(context.rates.faster());
         emit(out, None, OwnEvent::WrongClock { apart });
         if let Some(grantor) = grantor {
             grantor.has_wrong_clock = true;
@@ -59,11 +63,15 @@ impl Nerio {
     /// The lasting breaches, as they were reported.
     pub fn breaches(&self) -> impl Iterator<Item = OwnEvent> {
         let (rates, drift) = (&self.context.rates, self.context.config.drift);
-        let apart = self.context.membership.named(rates.apart());
+        let apart = self.context.membership.named(rates.faster());
+        let is_only_reported = self.context.config.clock_skew_max.is_some();
         let own = rates.is_wrong().then_some(OwnEvent::WrongClock { apart });
         let of_members = self.clocks().into_iter().flat_map(move |clock| {
             let member = clock.member;
-            let one = move |apart| ClockApart { member: member.clone(), apart, drift };
+            let one = move |apart| {
+                let member = member.clone();
+                ClockApart { member, apart, drift, is_only_reported }
+            };
             clock.apart.into_iter().map(one)
         });
         own.into_iter().chain(of_members.map(|apart| OwnEvent::ClockApart(apart.into())))
@@ -79,5 +87,15 @@ impl Nerio {
     #[must_use]
     pub const fn has_wrong_clock(&self) -> bool {
         self.context.rates.is_wrong()
+    }
+}
+
+impl Context {
+    /// Members whose oks do not count. With a bound on skew wall clocks bound claims as well.
+    pub(in crate::nerio) fn faster(&self) -> MemberSet {
+        match self.config.clock_skew_max {
+            Some(_) => MemberSet::EMPTY,
+            None => self.rates.faster(),
+        }
     }
 }

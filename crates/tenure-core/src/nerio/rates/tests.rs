@@ -17,6 +17,12 @@ fn shows(origin: u64, parts: i64, at: u64) -> Time {
     Time::from_nanos(u64::try_from(i128::from(origin) + i128::from(at) + more).unwrap())
 }
 
+impl Rates {
+    fn apart(&self) -> MemberSet {
+        self.faster.or(self.slower)
+    }
+}
+
 /// A member's clock and this node's, in true time.
 struct Pair {
     drift: Drift,
@@ -179,6 +185,19 @@ fn processes_have_clocks_of_their_own() {
     (pair.boot, pair.inc) = (2, 3);
     assert_eq!(pair.ok(1_002 * SECOND, MS, MS), None);
     assert_eq!(pair.rates.apart(), MemberSet::EMPTY);
+}
+
+/// The seat of a member is replaced by an older directory.
+#[test]
+fn older_directory_is_compared() {
+    let mut rates = Rates::default();
+    let mut ok = |instance, nth: u64| {
+        let at = Time::from_nanos(nth * SECOND);
+        let stamp = Stamp { boot: Boot(1), clock: at.after(span([Time::ZERO, at])), counter: 0 };
+        rates.observe((at, at), 1, (Instance(instance), Inc(instance)), stamp, rho(1_000_000))
+    };
+    assert_eq!((ok(2, 1), ok(1, 2)), (None, None));
+    assert!(ok(1, 3).is_some_and(|apart| apart.is_faster));
 }
 
 #[test]

@@ -76,6 +76,39 @@ fn slower_members_oks_count() {
     assert!(s.leads("p"), "the grant of b lasts longer");
 }
 
+/// A leader with a fast clock finds all members slower. Its claims end early, and nobody is harmed;
+/// a member that was paused long ago looks the same.
+#[test]
+fn slower_members_accuse_no_node() {
+    let mut s = Story::new();
+    s.elect("p");
+    run(&mut s, &["p"], 300, &[]);
+    let (mut apart, is_wrong) = told(&s, "p");
+    apart.sort();
+    assert_eq!(apart, ["a", "b", "c"].map(|name| (name.to_owned(), false)));
+    assert!(!is_wrong && s.leads("p"));
+}
+
+/// Wall clocks within their bound suffice, although all other clocks run faster: the proofs are
+/// reported, and that is all.
+#[test]
+fn breach_with_skew_is_reported() {
+    let mut settings = config(&GRANTORS);
+    settings.clock_skew_max = Some(ms(100));
+    let mut s = Story::with(settings);
+    s.elect("p");
+    for nth in 1..=300 {
+        run(&mut s, &GRANTORS, 1, &[]);
+        GRANTORS.iter().for_each(|name| s.actor(name).lead = Some(-5 * nth));
+    }
+    let (mut apart, is_wrong) = told(&s, "p");
+    apart.sort();
+    assert_eq!(apart, ["a", "b", "c"].map(|name| (name.to_owned(), true)));
+    assert!(!is_wrong && s.leads("p"), "{:?}", s.events("p"));
+    let ended = |event: &tenure_core::nerio::Event| matches!(event, Event::Ended(_));
+    assert!(!s.events("p").iter().any(ended));
+}
+
 /// A single wrong clock stops no other node: each comparison names it.
 #[test]
 fn wrong_member_costs_its_vote() {

@@ -119,6 +119,38 @@ fn report_for_another_address_frees_nothing() {
     assert_eq!(s.holder("b").as_deref(), Some("p"));
 }
 
+/// The forger has its own address reported: p goes on from its address, and leads on.
+#[test]
+fn forged_end_stops_no_leader() {
+    let mut s = Story::new();
+    s.elect("p");
+    let forger = Sender { address: address("z"), proved: false, ..s.sender("p") };
+    let who = s.who("p");
+    for grantor in GRANTORS {
+        s.tell_as(&forger, grantor, supervisor("c"));
+        s.tell("c", grantor, gone(&who));
+    }
+    s.run(ms(5_000));
+    assert!(s.leads("p"), "{:?}", s.events("p"));
+    let ended = |event: &Event| matches!(event, Event::Ended(_));
+    assert!(!s.events("p").iter().any(ended));
+    let forged = s.tell_as(&forger, "b", Message::from(request(at(9_000))));
+    assert_eq!(ignored(&forged), [Ignored::Gone]);
+}
+
+/// A request that waits from another address stays.
+#[test]
+fn forged_end_drops_no_request() {
+    let mut s = Story::new();
+    s.ask("q", "b", request(at(5)));
+    s.ask("p", "b", request(at(10)));
+    let forger = Sender { address: address("z"), proved: false, ..s.sender("p") };
+    s.tell_as(&forger, "b", supervisor("c"));
+    let who = s.who("p");
+    s.tell("c", "b", gone(&who));
+    assert_eq!(s.state("b").waiting, 1);
+}
+
 #[test]
 fn report_drops_the_parked_request() {
     let mut s = Story::new();

@@ -2,7 +2,8 @@
 //! ρ is 10 % and Δ 100 ms.
 
 use tenure_core::nerio::{
-    ClockFault, Config, Event, Granted, Message, OwnEvent, Refusal, Request, WallGrant, WallStart,
+    ClockFault, Command, Config, Event, Extra, Gone, Granted, Message, OwnEvent, Refusal, Request,
+    Supervisor, WallGrant, WallStart,
 };
 use tenure_core::{End, Loss, Time, WallTime};
 
@@ -267,6 +268,43 @@ fn clock_set_ahead_ends_claim() {
     assert!(s.events("p").contains(&ended));
 }
 
+/// The claim ends, and work under it has its grace, which is measured to the end that its guard
+/// knows: no grantor is free before.
+#[test]
+fn release_waits_for_shown_end() {
+    let mut s = story();
+    s.elect("p");
+    let shown = s.until("p");
+    s.campaign("q");
+    s.actor("p").lead = Some(999);
+    s.step("p", tenure_core::Input::Timeout);
+    assert!(!s.leads("p"));
+    holds_until(&mut s, shown);
+}
+
+/// A handle finds the claim lapsed, and the wall clock is set right before its node reads it.
+#[test]
+fn lapsed_claim_keeps_its_grace() {
+    let mut s = story();
+    s.elect("p");
+    let shown = s.until("p");
+    s.campaign("q");
+    s.command("p", Command::Extra(Extra::Lapsed));
+    assert!(!s.leads("p"));
+    holds_until(&mut s, shown);
+}
+
+/// The grants of p last until p's clock shows `end`, and q leads soon after.
+fn holds_until(s: &mut Story, end: Time) {
+    let left = end.since(s.now("p"));
+    s.run(left.saturating_sub(ms(1)));
+    for grantor in GRANTORS {
+        assert_eq!(s.holder(grantor).as_deref(), Some("p"));
+    }
+    s.run(ms(20));
+    assert!(s.leads("q"), "{:?}", s.events("q"));
+}
+
 /// The leader's wall clock is set back by an hour: the claim ends by the other clock.
 #[test]
 fn clock_set_back_prolongs_no_claim() {
@@ -280,17 +318,43 @@ fn clock_set_back_prolongs_no_claim() {
     assert_eq!(s.actor("p").claims.iter().map(|claim| claim.0).max(), Some(until));
 }
 
-/// The grantor's wall clock is set back: it grants until that clock shows F. While it is ahead, the
-/// other clock counts.
+/// The grantor's wall clock is set back: it grants until that clock shows F. While it is ahead or
+/// right, the other clock counts.
 #[test]
 fn clock_set_back_prolongs_grant() {
     let mut s = story();
     s.ask("p", "a", at_wall(wall(0)));
-    s.actor("a").lead = Some(-80);
+    let before = remaining(&mut s, "a");
+    s.actor("a").lead = Some(-150);
     assert!(remaining(&mut s, "a") >= ms(1_180));
-    let most = remaining(&mut s, "a");
-    s.actor("a").lead = Some(500);
-    assert_eq!(remaining(&mut s, "a"), most, "a step ahead shortens no grant");
+    for lead in [500, 0] {
+        s.actor("a").lead = Some(lead);
+        assert_eq!(remaining(&mut s, "a"), before, "as if it had not been set");
+    }
+}
+
+/// A renewal while the wall clock is set back keeps nothing of the step, once it is right.
+#[test]
+fn renewal_keeps_no_step() {
+    let mut s = story();
+    s.ask("p", "a", at_wall(wall(0)));
+    let before = remaining(&mut s, "a");
+    s.actor("a").lead = Some(-90);
+    s.ask("p", "a", Request { start: at(11), delta: ms(1), lease: ms(1), ..at_wall(wall(0)) });
+    assert!(remaining(&mut s, "a") >= ms(1_190));
+    s.actor("a").lead = Some(0);
+    assert_eq!(remaining(&mut s, "a"), before);
+}
+
+/// A grant that has ended does not come back with the clock.
+#[test]
+fn ended_grant_stays_over() {
+    let mut s = story();
+    s.ask("p", "a", at_wall(wall(0)));
+    let left = remaining(&mut s, "a");
+    s.slip(left);
+    s.actor("a").lead = Some(-3_600_000);
+    assert_eq!(s.holder("a"), None);
 }
 
 /// A grant that was given back does not come back with the clock.
@@ -299,6 +363,19 @@ fn released_grant_stays_released() {
     let mut s = story();
     s.ask("p", "a", at_wall(wall(0)));
     s.tell("p", "a", release(at(10)));
+    s.actor("a").lead = Some(-90);
+    assert_eq!(s.holder("a"), None);
+}
+
+/// Nor does the grant of a process that has ended.
+#[test]
+fn grant_of_ended_process_stays_over() {
+    let mut s = story();
+    let supervisor = Supervisor { name: name("b") };
+    s.tell("p", "a", Message::from(supervisor));
+    s.ask("p", "a", at_wall(wall(0)));
+    let who = s.who("p");
+    s.tell("b", "a", Message::from(Gone { who }));
     s.actor("a").lead = Some(-90);
     assert_eq!(s.holder("a"), None);
 }
@@ -312,6 +389,21 @@ fn repeated_ok_tells_same_rest() {
     s.slip(ms(300));
     assert_eq!(rest(&s.ask("p", "a", asked)), first);
     assert_eq!(first, Some(ms(1_100)));
+}
+
+/// A grantor that has started again knows no end on the wall clock: it repeats no ok without one,
+/// and grants to the next request.
+#[test]
+fn restarted_grantor_repeats_no_ok() {
+    let mut s = story();
+    s.has_granted("a");
+    s.ask("p", "a", at_wall(wall(0)));
+    s.restart("a");
+    s.drop_all();
+    let effects = s.ask("p", "a", at_wall(wall(0)));
+    assert!(granted(&effects).is_none() && refusal(&effects).is_none());
+    let effects = s.ask("p", "a", Request { start: at(11), ..at_wall(wall(0)) });
+    assert_eq!(rest(&effects), Some(ms(1_100)));
 }
 
 /// A grantor that has forgotten its grants waits for 2Δ more: the Start of a forgotten request may

@@ -7,7 +7,8 @@ use tenure_core::{Drift, Time};
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Section 3, step 6, to the nanosecond: a grant lasts (1 + ρ)δ from the arrival of its request,
-/// never shrinks, stays at one address, and has a higher stamp than all earlier grants.
+/// never shrinks but with a wall clock, stays at one address, and has a higher stamp than all
+/// earlier grants.
 #[derive(Debug, Default)]
 pub(super) struct GrantsLast {
     /// Requests and grants, by grantor and election.
@@ -163,8 +164,10 @@ impl GrantsLast {
         // repetition becomes an ordinary request.
         let remembered = node.remembers();
         let known = |own: &&Grant| at.clock < own.finish.after(remembered);
+        // The end on a wall clock moves with that clock.
+        let moves = config.clock_skew_max.is_some();
         if let Some(own) = own.filter(|own| own.start == record.start).filter(known) {
-            let grown = own.finish != finish;
+            let grown = own.finish != finish && !moves;
             let why = || format!("did so before until {}, and not until {finish}", own.finish);
             return if grown { Err(why()) } else { Ok(()) };
         }
@@ -172,7 +175,7 @@ impl GrantsLast {
             return Err(format!("its stamp {at} is not above {last}"));
         }
         if let Some(own) = own.filter(|own| at.clock < own.finish) {
-            if finish < own.finish {
+            if finish < own.finish && !moves {
                 return Err(format!("goes back from {} to {finish}", own.finish));
             }
             if own.address != record.address {
