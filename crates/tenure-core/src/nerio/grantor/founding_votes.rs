@@ -17,9 +17,9 @@
 //! - 3.3: *All members have written down all memories of a new document.* x and p are lost, and
 //!   p' asks s. s then promises an earlier founding of x, whose process still lives: x and s accept
 //!   one document, and p' and x' another one.
-//! - 3.4: *A member promises nothing to a memory that it knows to be replaced*, and counts no answer
-//!   of it. See 3.3. Members a1, b1 and s promise D, and a1 alone accepts it; a2 replaces a1; a2, b1
-//!   and s decide D', and b1 is lost. If s counted the promise of a1, s would accept D.
+//! - 3.4: *A member promises nothing to a memory that it knows to be replaced*, and counts none of
+//!   its answers. See 3.3. Members a1, b1 and s promise D, and a1 alone accepts it; a2 replaces a1;
+//!   a2, b1 and s decide D', and b1 is lost. If s counted the promise of a1, s would accept D.
 //! - 3.5: *A proposer promises its own ballot first.* Otherwise it promises an earlier ballot of
 //!   another member after it has begun its own, and both are decided.
 //! - 3.6: *Only a memory that the document names accepts it.* An acceptance of another memory would
