@@ -19,7 +19,7 @@
 //! for the rest of its lease only, which is the point of section 4.
 //!
 //! A wall time is translated to time since boot at once. When the wall clock has moved against time
-//! since boot, claims are shortened and grants lengthened accordingly, before anything else.
+//! since boot, claims are shortened and ends of grants translated anew, before anything else.
 
 use core::fmt;
 use core::time::Duration;

@@ -5,7 +5,7 @@ use crate::clocks::Reading;
 
 impl Nerio {
     /// Takes the clocks of an input. If the wall clock has moved against time since boot, claims
-    /// are shortened and grants lengthened before the input has any effect.
+    /// are shortened and ends of grants translated before the input has any effect.
     pub(super) fn see(&mut self, now: Reading) {
         self.context.clocks = now.both;
         if let Some(grantor) = &mut self.grantor {
