@@ -84,7 +84,8 @@ pub(crate) const WORD: &str = "--all-leaders-stopped";
 #[test]
 fn runbook_recovers_lost_directories() {
     let mut three = three();
-    nodes(&mut three, &NAMES);
+    // A cluster without a founding document.
+    NAMES.iter().for_each(|name| three.node(name, &["--new"]));
     candidate(&mut three, "one");
     serve(&three, &NAMES);
     let before = works(&three, "one");

@@ -329,10 +329,10 @@ fn play(seed: u64, losses: usize) -> World {
 #[test]
 fn one_document_while_one_directory_survives() {
     let mut founded = 0;
-    for seed in 1..=150 {
+    for seed in 1..=40 {
         founded += usize::from(!play(seed, 12).entered.is_empty());
     }
-    assert!(founded > 30, "{founded} clusters founded");
+    assert!(founded > 8, "{founded} clusters founded");
 }
 
 /// With one loss, enough memories of each document are left.
