@@ -78,8 +78,8 @@ struct Process {
 }
 
 impl Process {
-    /// Whether this is an earlier start of one memory. Of two memories neither needs to be the
-    /// earlier: an older directory may replace a lost one.
+    /// Whether this is an earlier start of one memory. Two memories have no order: an older
+    /// directory may replace a lost one.
     fn is_before(self, other: Self) -> bool {
         let ((instance, boot), (of, later)) = (self.memory, other.memory);
         instance == of && boot < later

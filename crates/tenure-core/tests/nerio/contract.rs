@@ -90,7 +90,7 @@ impl<const SKEW: bool> Subject for NerioSubject<SKEW> {
     // Three times the bytes that remain after this flood; without its limits megabytes remain.
     const DEBUG_BYTES_MAX: usize = 60_000;
 
-    /// The suite shows a node the same time on both clocks, so wall clocks agree only if origins do.
+    /// The suite shows a node the same time on both clocks: wall clocks agree only if origins do.
     fn origin(node: usize) -> Time {
         let apart = if SKEW { 0 } else { node as u64 * 1_000 };
         Time::from_nanos(1_000_000_000 * (7 + apart))
