@@ -177,5 +177,7 @@ fn shared_voter_url_is_named() {
         assert!(told.contains("give each voter a URL that leads to this voter alone"), "{told}");
     }
     voters.iter().for_each(|voter| voter.signal(Signal::TERM));
-    voters.into_iter().for_each(|voter| drop(voter.ended()));
+    for voter in voters {
+        voter.ended();
+    }
 }

@@ -58,20 +58,7 @@ pub(in crate::invocation) fn node() -> Command {
              tenure node status --control /run/billing.sock\n  \
              tenure node status --remote --config tenure.toml",
         ),
-        with_settings(
-            NERIO,
-            Command::new("clear-breach")
-                .about("Make a node or a runner on this machine compare all clocks anew"),
-            &[&[&NAME.spec, &CONTROL.spec], CLUSTER_SETTINGS],
-        )
-        .after_help(
-            "A process that takes its own clock to be wrong leads nothing and grants nothing until \
-             this command, or until it starts again. Correct the clock first: the process compares \
-             at once, and a clock that is still wrong stops it again within seconds. The same \
-             holds for members whose leases no longer count, because their clocks are faster.\n\n\
-             Examples:\n  tenure node clear-breach --name a\n  \
-             tenure node clear-breach --control /run/billing.sock",
-        ),
+        clear_breach(),
         with_settings(
             NERIO,
             Command::new("recover").about(
@@ -101,6 +88,23 @@ pub(in crate::invocation) fn node() -> Command {
     .after_help(
         "Example:\n  tenure node --name a --state /var/lib/tenure --new \\\n      \
          --members a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103",
+    )
+}
+
+fn clear_breach() -> Command {
+    with_settings(
+        NERIO,
+        Command::new("clear-breach")
+            .about("Make a node or a runner on this machine compare all clocks anew"),
+        &[&[&NAME.spec, &CONTROL.spec], CLUSTER_SETTINGS],
+    )
+    .after_help(
+        "A process that takes its own clock to be wrong leads nothing and grants nothing until \
+         this command, or until it starts again. Correct the clock first: the process compares \
+         at once, and a clock that is still wrong stops it again within seconds. The same \
+         holds for members whose leases no longer count, because their clocks are faster.\n\n\
+         Examples:\n  tenure node clear-breach --name a\n  \
+         tenure node clear-breach --control /run/billing.sock",
     )
 }
 
