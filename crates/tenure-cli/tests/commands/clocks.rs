@@ -55,6 +55,7 @@ fn slow_leader_stops_and_refuses() {
     let mut stage = Stage::new();
     for name in ["b", "c"] {
         stage.cluster.node(name, &["--new"]);
+        stage.cluster.says(name, "granting leases");
     }
     let words = ["run", "--id", "a", "--name", "a", "--state", "state-a", "--new", "--"];
     let command = stage.command("a", &[&words[..], &WORK[..]].concat(), -OFF);
@@ -79,7 +80,7 @@ fn slow_leader_stops_and_refuses() {
     let answer: Value = serde_json::from_str(&cleared.out).unwrap();
     assert_eq!((cleared.code, &answer["cleared"]), (Some(0), &true.into()), "{}", cleared.err);
     eventually("a grants again", || (state_of_member(&stage.cluster) == "serving").then_some(()));
-    assert_eq!(stage.cluster.status("a")["clocks"]["wrong"], false);
+    assert_ne!(stage.cluster.status("a")["clocks"]["wrong"], true);
     assert_eq!(stage.cluster.log("two").matches("stopped").count(), 0);
 }
 
