@@ -5,31 +5,21 @@ use clap::Command;
 use super::{demo, simulate};
 use crate::invocation::flag::{flag, output, with_settings};
 use crate::protocol::nerio::{
-    CLUSTER_SETTINGS, EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, ONLY_WEAK_LEADER, PROTOCOL, REFRESH,
-    REPLACE, RING, RING_SILENCE, ROUND_TRIP,
+    CLUSTER_SETTINGS, EXIT_ON_MISMATCH, LEASE_MAX, MEMBER_SETTINGS, MEMBERS, PROTOCOL, REFRESH,
+    ROUND_TRIP,
 };
 use crate::protocol::{ALL, Registry};
 use crate::settings::Spec;
 use crate::settings::table::{
     self, ALL_LEADERS_STOPPED, APP, CLUSTER, CONTROL, DRIFT, ELECTIONS, EPOCH, FENCE_FLOOR, GRACE,
-    KEY_FILE, KILL_MARGIN, LEASE, LOST, MEMORY, NAME, NEW, OUT, REMOTE, RIGHTS, STATE, SUPERVISE,
-    WAIT,
+    KEY_FILE, KILL_MARGIN, LEASE, LOST, NAME, OUT, REMOTE, RIGHTS, STATE, SUPERVISE, WAIT,
 };
 
 /// The registry of commands that have no choice of protocols.
 static NERIO: Registry = Registry(&[&PROTOCOL]);
 
 pub(in crate::invocation) fn node() -> Command {
-    let own = [
-        &NAME.spec,
-        &STATE.spec,
-        &NEW.spec,
-        &MEMORY.spec,
-        &REPLACE.spec,
-        &CONTROL.spec,
-        &SUPERVISE.spec,
-    ];
-    let on_ring = [&RING.spec, &RING_SILENCE.spec, &ONLY_WEAK_LEADER.spec];
+    let own = [&NAME.spec, &CONTROL.spec, &SUPERVISE.spec];
     // A node never ends because members differ.
     let of_nodes = CLUSTER_SETTINGS.iter().copied();
     let of_nodes: Vec<_> =
@@ -37,7 +27,7 @@ pub(in crate::invocation) fn node() -> Command {
     with_settings(
         NERIO,
         Command::new("node").about("Run a node: it grants leases to candidates"),
-        &[&own, &on_ring, &of_nodes],
+        &[&own, MEMBER_SETTINGS, &of_nodes],
     )
     .args_conflicts_with_subcommands(true)
     .subcommands([

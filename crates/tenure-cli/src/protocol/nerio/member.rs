@@ -8,10 +8,7 @@ use tenure_core::NodeName;
 use tenure_core::nerio::Config;
 use tenure_nerio::Opening;
 
-use super::{
-    AUTO, Cluster, EXIT_ON_MISMATCH, ONLY_WEAK_LEADER, REPLACE, RING, RING_SILENCE, combination,
-    weak,
-};
+use super::{AUTO, Cluster, EXIT_ON_MISMATCH, MEMBER_SETTINGS, REPLACE, combination, weak};
 use crate::control;
 use crate::failure::{Failure, shell_word};
 use crate::protocol::Layers;
@@ -60,16 +57,7 @@ impl Seat {
             }
             return Ok(Some((cluster, seat)));
         }
-        let of_members = [
-            &table::STATE.spec,
-            &table::NEW.spec,
-            &table::MEMORY.spec,
-            &REPLACE.spec,
-            &RING.spec,
-            &RING_SILENCE.spec,
-            &ONLY_WEAK_LEADER.spec,
-        ];
-        for spec in of_members {
+        for spec in MEMBER_SETTINGS {
             if layers.flags().value_source(spec.name) == Some(ValueSource::CommandLine) {
                 let what = format!("--{} is for a member, and there is no --name", spec.name);
                 let fix = format!("add --name to contend as a member, or remove --{}", spec.name);

@@ -121,6 +121,17 @@ pub static CLUSTER_SETTINGS: &[&Spec] = &[
     &table::INSECURE_ANY_ADDRESS.spec,
 ];
 
+/// The settings of members alone, as nodes or as candidates.
+pub(crate) static MEMBER_SETTINGS: &[&Spec] = &[
+    &table::STATE.spec,
+    &table::NEW.spec,
+    &table::MEMORY.spec,
+    &REPLACE.spec,
+    &RING.spec,
+    &RING_SILENCE.spec,
+    &ONLY_WEAK_LEADER.spec,
+];
+
 pub static PROTOCOL: Protocol = Protocol {
     name: "nerio",
     about: "leases of a quorum of 3 or 5 nodes, which `tenure node` runs",
