@@ -15,6 +15,7 @@ pub mod go;
 pub mod kafka;
 pub mod nats;
 pub mod relay;
+pub mod resources;
 
 mod daemon;
 mod debian;

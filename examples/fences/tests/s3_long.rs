@@ -1,0 +1,68 @@
+//! An object of S3 refuses earlier leaders, on a server of `moto` that pip installs.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use tenure::clock;
+use tenure_services::{Process, addresses};
+
+/// The longest wait for the server: a busy machine may start many processes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn put(python: &Path, url: &str, fence: u64, body: &str) -> Output {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/fenced_s3.py");
+    let mut put = Command::new(python);
+    put.arg(script).args(["reports", "today.csv"]).env("AWS_ENDPOINT_URL", url);
+    let names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
+    put.envs(names.map(|name| (name, "test"))).env("AWS_DEFAULT_REGION", "us-east-1");
+    put.env("TENURE_ELECTION", "report").env("TENURE_FENCE", fence.to_string());
+    put.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut put = put.spawn().unwrap();
+    put.stdin.take().unwrap().write_all(body.as_bytes()).unwrap();
+    put.wait_with_output().unwrap()
+}
+
+#[test]
+fn objects_refuse_earlier_leaders() {
+    if std::env::var_os("TESTS_LONG").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    run(Command::new("/usr/bin/env").args(["python3", "-m", "venv"]).arg(folder.path()));
+    let python = folder.path().join("bin/python");
+    let install = ["-m", "pip", "install", "--quiet", "moto[s3,server]", "boto3"];
+    run(Command::new(&python).args(install));
+    let [address] = addresses();
+    let port = address.port().to_string();
+    let words = ["-H", "127.0.0.1", "-p", &port];
+    let log = folder.path().join("log");
+    let program = folder.path().join("bin/moto_server");
+    let _server = Process::start(program.as_os_str(), &words, &log).unwrap();
+    let began = clock::now();
+    while TcpStream::connect(address).is_err() {
+        assert!(clock::now().since(began) < PATIENCE, "{:?}", std::fs::read_to_string(&log));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let url = format!("http://{address}");
+    let bucket = "import boto3, sys; \
+                  boto3.client('s3', endpoint_url=sys.argv[1], aws_access_key_id='test', \
+                  aws_secret_access_key='test', region_name='us-east-1')\
+                  .create_bucket(Bucket='reports')";
+    run(Command::new(&python).args(["-c", bucket, &url]));
+    for (fence, body, admitted) in [(7, "one", true), (8, "two", true), (7, "late", false)] {
+        let output = put(&python, &url, fence, body);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), admitted, "{said}");
+        assert!(admitted || said.contains("a later leader of report has written"), "{said}");
+    }
+}
