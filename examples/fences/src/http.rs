@@ -15,8 +15,8 @@ pub const HEADER: &str = "tenure-fence";
 #[derive(Clone, Default)]
 pub struct Gate(Arc<Mutex<u64>>);
 
-/// A layer for `axum::middleware::from_fn_with_state`. Requests pass one after the other, so that no
-/// earlier leader's request ends after a later leader's request began.
+/// A layer for `axum::middleware::from_fn_with_state`. Requests pass one after the other, so that
+/// no earlier leader's request ends after a later leader's request began.
 pub async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     let fence = request.headers().get(HEADER);
     let Some(fence) = fence.and_then(|fence| fence.to_str().ok()?.parse::<u64>().ok()) else {
