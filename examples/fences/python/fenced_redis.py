@@ -8,10 +8,10 @@ import sys
 
 import redis
 
-# Redis runs a script as one step. Lua compares numbers exactly up to 2^53.
+# Redis runs a script as one step. Lua compares numbers exactly only up to 2^53, and texts exactly.
 WRITE = """
 local known = redis.call('GET', KEYS[1])
-if known and tonumber(known) > tonumber(ARGV[1]) then return 0 end
+if known and (#known > #ARGV[1] or #known == #ARGV[1] and known > ARGV[1]) then return 0 end
 redis.call('SET', KEYS[1], ARGV[1])
 redis.call('SET', KEYS[2], ARGV[2])
 return 1
