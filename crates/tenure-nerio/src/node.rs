@@ -208,10 +208,14 @@ impl Node {
     }
 
     /// Uses the first of `keys` from now on and accepts the other one, without an interruption for
-    /// nodes that use either. Returns an error and changes nothing if the keys are of another kind
-    /// or cluster than those at the start, or if they [accept unsealed
-    /// datagrams](Keys::accept_unsealed) and the node could not have been started without keys. A
-    /// node that was started without keys, or is closed, returns an error, too. Cancel safe.
+    /// nodes that use either. Returns an error and changes nothing if
+    ///
+    /// - the keys are of another kind or cluster than those at the start,
+    /// - the keys [accept unsealed datagrams](Keys::accept_unsealed), and a start without keys
+    ///   would have been refused,
+    /// - the node was started without keys, or is closed.
+    ///
+    /// Cancel safe.
     pub async fn rekey(&self, keys: Keys) -> Result<(), RekeyError> {
         let Shared { keys: before, unsealed, address, driver, .. } = &*self.shared;
         let before = before.as_ref().ok_or(RekeyError::NoKeys)?;

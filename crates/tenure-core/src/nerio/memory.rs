@@ -458,7 +458,7 @@ impl Remembered {
         }
     }
 
-    /// The grants that the next start of this boot of the machine would find.
+    /// The grants that the node's next start would find, unless the machine reboots before.
     fn kept_grants(&self) -> Option<&BTreeMap<ElectionName, GrantRecord>> {
         let is_of_epoch = self.durable.standing.has_table_of(self.table.0);
         self.grants.as_ref().filter(|_| is_of_epoch)
@@ -501,7 +501,8 @@ impl Remembered {
         self.written
     }
 
-    /// The grant of an election, if the next start of this boot of the machine would find it.
+    /// The grant of `election`; `None` if the node's next start would not find this grant, even
+    /// without a reboot.
     #[must_use]
     pub fn grant(&self, election: &ElectionName) -> Option<&GrantRecord> {
         self.kept_grants()?.get(election)

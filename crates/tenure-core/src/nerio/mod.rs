@@ -227,8 +227,9 @@
 //!   To safety a parked request is a slow network; parking replaces polling and random retries.
 //! - *Succession*: the order of waiting candidates is the same at all grantors: the candidate that
 //!   the leader named, a leader before others, priority, a hash. A candidate undoes a split vote
-//!   by yielding to a rival that ranks above it, only when no quorum is possible any more; to a
-//!   leader only after a renewal of that leader, since a dead one ranks as high.
+//!   when no quorum is possible any more: the candidate yields to a rival that ranks above it. If
+//!   that rival is a leader, the candidate first waits for a renewal, since a dead leader ranks as
+//!   high.
 //! - *Combined oks*: oks of several Starts of one attempt count together (I6), where the paper
 //!   aborts the old instance. A grantor that answers late is not lost.
 //! - *Fence*: an integer beside the edict timestamp. Costs a second round only when a candidate
@@ -256,11 +257,11 @@
 //! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
 //! - *Documents*: a node without a grantor needs no complete list of members. A member that is
 //!   asked for another epoch says in which epoch it is; the node reads the document of that epoch.
-//!   A single member may be a stray one, so the node asks the members of the document only once
-//!   so many members name its cluster that the others on the list are no quorum. A list of one
-//!   name needs one member. Once a quorum has answered in the node's epoch, the node takes only a
-//!   later epoch of the same cluster. Claims survive the change, answers do not: a quorum needs oks
-//!   of one epoch.
+//!   A single member may be a stray one. So the node first waits until so many members name the
+//!   document's cluster that the others on the list are no quorum; then the node asks the members
+//!   of the document. A list of one name needs one member. Once a quorum has answered in the node's
+//!   epoch, the node takes only a later epoch of the same cluster. Claims survive the change,
+//!   answers do not: a quorum needs oks of one epoch.
 //! - *Epochs*: the members of an epoch decide its successor by single-decree Paxos. A grantor that
 //!   accepts is wedged at once; in the paper it first waits for its grants to end. The wedged
 //!   grantor names the rest of each grant to the members of the next epoch, which keep other

@@ -74,8 +74,8 @@ pub enum Unsafe {
     )]
     Lost { lost: Vec<NodeName> },
     #[error(
-        "{} {} to be let in, and the rest of epoch {epoch} is no quorum, which alone lets members \
-         in: these nodes never grant again",
+        "{} {} to be let in, and only a quorum of epoch {epoch} can do that, but its other \
+         members are no quorum: these nodes never grant again",
         list(blank), if blank.len() == 1 { "waits" } else { "wait" }
     )]
     NoQuorum { blank: Vec<NodeName>, epoch: u64 },

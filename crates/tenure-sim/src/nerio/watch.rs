@@ -83,7 +83,8 @@ impl Watch {
         self.ended.push(Ended { who: who.clone(), by, from: self.now.max(promised) });
     }
 
-    /// A report that follows a message of `from`, true or forged, with its pretended sender.
+    /// A report about a process that is gone, true or forged, with the sender that the report
+    /// claims to have. The report arrives after a message of `from`.
     pub(super) fn report(
         &self,
         plan: &Plan,

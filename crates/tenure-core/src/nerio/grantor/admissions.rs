@@ -9,11 +9,12 @@
 //!                          └──────────────────────────────┴────────────────┴──────────────────┘
 //! ```
 //!
-//! Rules; a change that begins here is voted on like one of an operator:
+//! Members vote on a change that begins here as on a change of an operator. Rules, each with a run
+//! that goes wrong without it:
 //!
 //! - 4.1: *A memory that was in an epoch never asks.* An operator has replaced c, and its old disk
-//!   is put back: the members would take turns between both. A memory that was named, and never
-//!   entered, writes down that it was.
+//!   is put back: the members would replace the two memories by each other in turn. A memory that
+//!   a document names writes that down, even if the memory has not entered the epoch.
 //! - 4.2: *A member agrees only after it has asked the present memory for a span, on its own clock,
 //!   and heard nothing.* A second process with an empty directory is started under the name of a
 //!   member that serves.

@@ -8,7 +8,7 @@
 //!                    └── 20, 50, 100 ms, R       └─┘ 1 s
 //! ```
 //!
-//! Rules; `epoch/rests.rs` has those of the answers:
+//! Rules, with the runs that they prevent; `epoch/rests.rs` has the rules of the answers:
 //!
 //! - 2.3.1: *A decision, a request or a document teaches a grantor whom to ask, and nothing else.*
 //!   Otherwise d hears that epoch 1 is decided, enters at once, and grants to q, while p leads by a
