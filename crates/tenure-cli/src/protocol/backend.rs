@@ -133,7 +133,7 @@ fn unsupported(what: &str) -> Failure {
     Failure::new(Exit::Bug, what, "report it")
 }
 
-/// End of an asker's questions.
+/// The time for which an asker repeats its question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AskMode {
     /// Until the first answer, or the reason for having none.

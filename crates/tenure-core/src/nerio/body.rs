@@ -67,7 +67,7 @@ pub struct Granted {
     pub waited: bool,
     /// Whether the candidate named as `next` waits at this grantor.
     pub next_waits: bool,
-    /// First of the waiting candidates.
+    /// The candidate that leads next by the order of those that wait at this grantor.
     pub waiting: Option<NodeName>,
     /// Present with a bound on skew. Such an ok is a message of another kind on the wire.
     #[serde(skip)]

@@ -237,12 +237,13 @@
 //! - *Restart*: a grantor that restarts on the same boot of its machine remembers its grants; on
 //!   another boot it waits for the end of all leases; if its directory is lost, it also reads the
 //!   fences and the longest leases of others, and waits for the end of those.
-//! - *Readings*: a request names the fence with which its sender raised its claim, if it has, and a
-//!   grantor keeps this fence with the grant. An observer names a leader when a quorum of written,
-//!   live grants was requested with one such fence: a candidate that did not win is never named,
-//!   and a leader is named one round trip after it won. A grantor with a failed disk says so, and
-//!   reports no unwritten grant. A leader that gives up under a promise reports that to the
-//!   grantors, and they report it to observers: its grants last, but it no longer leads.
+//! - *Readings*: a request of a leader names the fence with which the leader raised its claim, and
+//!   a grantor keeps this fence with the grant. An observer names a leader when a quorum of
+//!   written, live grants was requested with one such fence: a candidate that did not win is never
+//!   named, and a leader is named one round trip after it won. A grantor with a failed disk says
+//!   so, and reports no unwritten grant. A leader that gives up before its promise to a verifier
+//!   is over reports that to the grantors, and they report it to observers: the grants last, but
+//!   the leader no longer leads.
 //! - *Orders*: a grantor passes an order to end a leadership on to the holder with the fence that
 //!   the order names. The holder reports the order, once, if it leads with that fence; the
 //!   application ends the leadership or goes on. An order never ends a later leadership.
