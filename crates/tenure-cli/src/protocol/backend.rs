@@ -243,12 +243,12 @@ pub trait Participant {
     fn close(self: Box<Self>) -> Later<'static, ()>;
 }
 
-/// A CMD of which another process knows that watches this one.
+/// A CMD that was announced to the process that watches this one.
 pub struct AnnouncedWork {
     /// Unix socket to which the guard sends `packet` when no process of CMD is left.
     pub socket: PathBuf,
     pub packet: Vec<u8>,
-    /// Says the same for this process, if it lives.
+    /// Tells the watching process that CMD is over, if this process lives until then.
     pub over: Box<dyn FnOnce()>,
 }
 

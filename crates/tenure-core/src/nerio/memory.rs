@@ -191,8 +191,8 @@ impl EpochStanding {
         Ok(Vote { promised, accepted })
     }
 
-    /// Merges a vote in this epoch, if the memory is in it. A blank votes on the founding, and is
-    /// barred if it was named in an epoch, and replaced before it entered.
+    /// Merges a vote in this epoch, if the memory is in it. A blank votes on the founding. The vote
+    /// bars a blank that an epoch named, and that was replaced before it entered the epoch.
     fn add(&mut self, epoch: EpochId, record: &Vote<Document>) {
         match self {
             Self::Member { document, vote, .. } if document.id() == epoch => vote.merge(record),

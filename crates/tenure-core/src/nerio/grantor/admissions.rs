@@ -9,8 +9,7 @@
 //!                          └──────────────────────────────┴────────────────┴──────────────────┘
 //! ```
 //!
-//! Members vote on a change that begins here as on a change of an operator. Rules, each with a run
-//! that goes wrong without it:
+//! Rules, with the runs that they prevent; members vote on such a change as on an operator's:
 //!
 //! - 4.1: *A memory that was in an epoch never asks.* An operator has replaced c, and its old disk
 //!   is put back: the members would replace the two memories by each other in turn. A memory that
@@ -351,8 +350,8 @@ impl Grantor {
         }
     }
 
-    /// Asks the memory of a seat, at the host in the settings, which may be that of an earlier
-    /// machine, and at those of the seat.
+    /// Asks the memory of a seat at the hosts of the seat, and at the host in the settings, which
+    /// may be an earlier machine.
     pub(super) fn ask_seat(&self, now: Time, name: &NodeName, out: &mut Out) {
         let own = self.membership.id();
         send(out, self.to(name), Where { start: now });

@@ -30,9 +30,9 @@
 //! - 3.8: *Fences begin above the latest clock.* All directories are lost, and fences were handed
 //!   out before.
 //! - 3.9: *Clocks are at most a minute apart.* The clock of the machine with the latest clock is a
-//!   year ahead: fences begin there, and the loss of all directories, with clocks that are right
-//!   by then, hands out fences twice. So a directory that began a year ahead founds nothing, though
-//!   the clock is right by now.
+//!   year ahead, and fences begin there. Then all directories are lost, the clocks are right, and
+//!   the same fences are handed out again. So a directory that began a year ahead founds nothing,
+//!   even if the clock is right by now.
 //! - 3.10: *A member that has heard a leader waits for the end of the lease.* The members may have
 //!   moved since the list was written.
 

@@ -221,8 +221,9 @@ impl Grantor {
         self.hear_itself(now, out);
     }
 
-    /// Whether this memory is on its way into this decided epoch, or stays outside of it. A leader
-    /// there delays no entry: this memory has granted nothing there, and the leader goes on and on.
+    /// Whether this memory is on its way into this decided epoch, or stays outside of it. The entry
+    /// waits for no leader of that epoch: this memory has granted nothing there, and the leader
+    /// may lead for ever.
     pub(in crate::nerio) fn knows_decided(&self, epoch: EpochId) -> bool {
         let joining = self.joining.as_ref().map(|joining| &joining.heritage.into);
         joining.or(self.outside()).is_some_and(|known| known.id() == epoch)

@@ -198,7 +198,8 @@ impl Grantor {
         let longest = longest.max(self.delta_max);
         let mut until = self.ended(longest);
         if self.wall.is_some() && !remembers && !is_founder {
-            // No memory that a document names may have begun during the wait.
+            // Each newer memory begins the wait anew, so that a document names only memories from
+            // before the wait.
             until = until.max(self.news_at.after(self.outlasts(longest)));
         }
         if until > since {

@@ -34,7 +34,7 @@ use crate::time::{Deadline, Time};
 
 /// The longest pause between two questions, or before a wedged grantor proposes.
 pub(super) const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// Repetitions of a question for a founding after which missing members are reported.
+/// Number of repetitions after which a founding reports the members that do not answer.
 pub(super) const PATIENCE: u32 = 8;
 
 /// A proposal under way.
