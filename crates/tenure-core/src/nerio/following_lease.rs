@@ -38,7 +38,10 @@ impl fmt::Display for LeaseChange {
                  within {round_trip:?}"
             ),
             None => {
-                write!(f, "the lease falls from {before:?} to {lease:?}: a grantor gives no longer one")
+                write!(
+                    f,
+                    "the lease falls from {before:?} to {lease:?}: a grantor gives no longer one"
+                )
             }
         }
     }

@@ -198,8 +198,7 @@ impl Grantor {
         let longest = longest.max(self.delta_max);
         let mut until = self.ended(longest);
         if self.wall.is_some() && !remembers && !is_founder {
-            // Each newer memory begins the wait anew, so that a document names only memories from
-            // before the wait.
+            // A newer memory restarts the wait: documents name only memories from before the wait.
             until = until.max(self.news_at.after(self.outlasts(longest)));
         }
         if until > since {
