@@ -160,9 +160,9 @@ impl<C: SafetyClass> Leader<C> {
         }
     }
 
-    /// The instant of `CLOCK_BOOTTIME` before which others do not learn that this leadership is
-    /// over, because a verification promised that (Nerio). `None` while the leadership lasts, and
-    /// without a promise.
+    /// The instant of `CLOCK_BOOTTIME` until which a verification promised this leadership (Nerio).
+    /// Others do not learn before that the leadership is over. `None` while the leadership lasts,
+    /// and without a promise.
     #[must_use]
     pub fn held_until(&self) -> Option<Time> {
         self.about.won.progress.borrow().held

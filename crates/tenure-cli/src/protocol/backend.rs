@@ -180,8 +180,8 @@ pub trait Participant {
         Box::pin(async { None })
     }
 
-    /// Resolves when this wait should be reported: never if other warnings cover it, and not while
-    /// the same trouble may still end the process.
+    /// Resolves when this wait should be reported. A wait that other warnings cover is never
+    /// reported, nor is a wait whose cause may still end the process.
     fn worth_reporting(&self, _: &Waiting) -> Later<'static, ()> {
         Box::pin(std::future::ready(()))
     }

@@ -168,8 +168,8 @@
 //! 7. At a clean stop the leader stops first and then resigns. Calls and replies repeat the
 //!    tombstone until E + 2K. A tombstone ends the known claim even where there is no room to
 //!    remember the tombstone. Others count as knowing the end once the leader's resignation has
-//!    come back to it. A leader that stands again announces itself first; a candidate that gave up
-//!    before it stood need not, unless it has answered meanwhile that it is not eligible.
+//!    come back to it. A leader that stands again announces itself first. A candidate that gave up
+//!    before it stood need not do so, unless it has since answered that it is not eligible.
 //! 8. A grant or a renewal takes effect when its process hears its own claim, within H/2 and before
 //!    another live claim. A smaller claim of an ineligible leader stops no renewal. After a
 //!    void round a process that does not lead is held off for L + K. A reconnection keeps identity,

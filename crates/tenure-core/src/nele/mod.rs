@@ -34,7 +34,7 @@
 //!   fences are in order all the same.
 //! - **Safety against participants that lie.** Each client that may write to the topic takes part.
 //! - **A role whose owner cannot read its partition, or cannot write to it.** The process stays the
-//!   owner as long as it reports to its coordinator, and reports the obstacle.
+//!   owner as long as its heartbeats reach its coordinator. Its application hears of the obstacle.
 //! - **A role for which its owner does not stand.** A partition cannot be given back alone. The
 //!   owner reports [which roles are unfilled](OwnEvent::Unfilled).
 //! - **Two groups on one topic** share the fate of each partition: without a leader of its broker

@@ -74,8 +74,8 @@ impl Joining {
         self.stage == Stage::Asking
     }
 
-    /// Whether the grantor asks for answers to the end of `own`, and those so far show no quorum
-    /// that accepted by a ballot that counts.
+    /// Whether the grantor asks for answers about the end of `own`, and still needs some: the
+    /// answers so far show no quorum that accepted by one ballot.
     pub(super) fn lacks_acceptances(&self, own: EpochId) -> bool {
         let Heritage { into, inheritance, .. } = &self.heritage;
         self.is_asking() && !inheritance.is_enough() && into.document().before == own
