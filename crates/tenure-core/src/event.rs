@@ -80,7 +80,7 @@ pub enum Loss {
     /// Fences from before and after the change may be out of order.
     #[error("the store was restored from a backup, replaced or changed")]
     Reset,
-    /// Its lease may have lasted longer than others have held it.
+    /// The lease may have lasted longer here than at the nodes that granted it.
     #[error("this node's clock runs apart from those of too many members")]
     Clock,
     #[error("another leader takes precedence over this one")]

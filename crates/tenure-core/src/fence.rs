@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct Fence(u64);
 
 impl Fence {
-    /// Below every fence of a leadership.
+    /// A number below every fence of a leadership.
     pub const NONE: Self = Self(0);
 
     #[must_use]

@@ -217,8 +217,8 @@ impl fmt::Display for Sentence<'_> {
                 f.write_str(if *known {
                     ". The campaign goes on when a full quorum of the other nodes serves"
                 } else {
-                    ". The campaign goes on when all nodes are there if the cluster is new, else \
-                     when a full quorum of the other nodes serves"
+                    ". The campaign goes on when a full quorum of the other nodes serves or, if \
+                     the cluster is new, when all nodes are there"
                 })?;
                 f.write_str(
                     ". If these nodes have lost their directories, too, see \"Too many lost \
@@ -339,8 +339,8 @@ mod tests {
             ),
             (
                 Waiting::Fences { at: names(&["a", "b"]), known: false, missing: Vec::new() },
-                "a, b have no memory, lost or never had. The campaign goes on when all nodes are \
-                 there if the cluster is new, else when a full quorum of the other nodes serves. \
+                "a, b have no memory, lost or never had. The campaign goes on when a full quorum \
+                 of the other nodes serves or, if the cluster is new, when all nodes are there. \
                  If these nodes have lost their directories, too, see \"Too many lost \
                  directories\" in docs/operations.md",
             ),

@@ -114,8 +114,8 @@ impl Node {
     }
 
     /// Gives up all leaderships and campaigns, and waits until its keys are deleted and its lease
-    /// is revoked, at most for a quarter of the lease, which counts as 0.5 s at least and 5 s at
-    /// most. After `close` every handle of this node says that the node does not lead.
+    /// is revoked. The wait lasts at most a quarter of the lease, but at least 0.5 s and never
+    /// above 5 s. After `close` every handle of this node says that the node does not lead.
     ///
     /// End all work under a leadership before this call. Dropping the future changes nothing: the
     /// node closes all the same.

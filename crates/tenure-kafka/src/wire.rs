@@ -108,8 +108,7 @@ struct EntryOwner {
     group: ClusterName,
 }
 
-/// Whether an unreadable entry belongs to another election, or to a group whose leaders observers
-/// do not show.
+/// Whether an unreadable entry belongs to another election, or to a group that observers leave out.
 fn is_of_others(value: &[u8], ours: &Config) -> bool {
     let whose = match value.len() {
         0..=ENTRY_BYTES_MAX => serde_json::from_slice::<EntryOwner>(value).ok(),

@@ -65,7 +65,7 @@ pub(crate) struct Wire<T> {
     key_troubles: KeyTroubles,
     lasting: LastingTroubles,
     first_start: FirstStart,
-    /// The process as its supervisor watches it, if there is one.
+    /// The supervisor's watch over this process, if there is a supervisor.
     watched: Option<Arc<Watched>>,
     /// Notices of grants whose answers have not left.
     grants: Vec<Notice>,

@@ -198,7 +198,7 @@ async fn latest(
         }
         Some(_) => (Arc::clone(own), None),
         None if has_entered => match elsewhere(config, own, &named, listed).await {
-            // The list names the members of that epoch, whose founding members were others.
+            // The list names the members of that epoch. The members of the founding were others.
             Some(OldList { members, .. }) if is_list_of(own, &members, &named) => (members, None),
             old_list => (Arc::clone(own), old_list),
         },

@@ -208,10 +208,14 @@ impl Node {
     }
 
     /// Uses the first of `keys` from now on and accepts the other one, without an interruption for
-    /// nodes that use either. Returns an error and changes nothing if the keys are of another kind
-    /// or cluster than those at the start, or if they [accept unsealed
-    /// datagrams](Keys::accept_unsealed) and the node could not have been started without keys. A
-    /// node that was started without keys, or is closed, returns an error, too. Cancel safe.
+    /// nodes that use either. Returns an error and changes nothing if
+    ///
+    /// - the keys are of another kind or cluster than those at the start,
+    /// - the keys [accept unsealed datagrams](Keys::accept_unsealed), and a start without keys
+    ///   would have been refused,
+    /// - the node was started without keys, or is closed.
+    ///
+    /// Cancel safe.
     pub async fn rekey(&self, keys: Keys) -> Result<(), RekeyError> {
         let Shared { keys: before, unsealed, address, driver, .. } = &*self.shared;
         let before = before.as_ref().ok_or(RekeyError::NoKeys)?;
@@ -229,9 +233,9 @@ impl Node {
     }
 
     /// Watches processes on this machine that ask for it at the socket `path`, until the returned
-    /// value is dropped: their end frees their elections at once. For members, since the grantors
-    /// believe no other node. A process asks by [`Builder::supervised_by`]. Users that may open the
-    /// socket can have the elections of their own processes freed.
+    /// value is dropped: the end of such a process frees its elections at once. Call this on a
+    /// member, as grantors believe no other node. A process asks by [`Builder::supervised_by`].
+    /// Users that may open the socket can have the elections of their own processes freed.
     pub fn supervise(&self, path: &Path) -> io::Result<Supervisor> {
         let Shared { config, who, driver, .. } = &*self.shared;
         let driver = Arc::downgrade(driver);
@@ -247,8 +251,9 @@ impl Node {
         self.shared.watched.as_ref().is_some_and(|watched| watched.is_watched())
     }
 
-    /// Announces work that acts under the leaderships of this process in other processes, before it
-    /// begins. `None` without a [supervisor](Builder::supervised_by), which needs no word then.
+    /// Announces work in other processes that acts under the leaderships of this process. Call this
+    /// before the work begins. `None` without a [supervisor](Builder::supervised_by): then no
+    /// announcement is needed.
     pub fn work(&self) -> Result<Option<Work>, WorkError> {
         self.shared.watched.as_ref().map(Watched::begins).transpose()
     }
@@ -304,9 +309,9 @@ impl Builder {
         self
     }
 
-    /// Has a member on this machine, which [supervises](Node::supervise), watch this process: if
-    /// the process ends without a word, its elections are free at once, not after its leases. The
-    /// member may come later.
+    /// Lets a member on this machine watch this process, if that member
+    /// [supervises](Node::supervise): if the process ends without a word, its elections are free at
+    /// once, not after its leases. The member may start later than this process.
     ///
     /// Work of the application in other processes, such as children, must end with this process or
     /// be [announced](Node::work). Do not use this otherwise.

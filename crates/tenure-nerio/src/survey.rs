@@ -624,8 +624,8 @@ mod tests {
         let why = wait("b");
         assert_eq!(
             why.to_string(),
-            "a, b wait to be let in, and the rest of epoch 0 is no quorum, which alone lets \
-             members in: these nodes never grant again"
+            "a, b wait to be let in, and only a quorum of epoch 0 can do that, but its other \
+             members are no quorum: these nodes never grant again"
         );
         assert!(why.is_for_ever() && why.fix().contains("tenure node recover"), "{}", why.fix());
     }
@@ -770,8 +770,8 @@ mod tests {
         let why = seen.obstacle(None).unwrap();
         assert_eq!(
             why.to_string(),
-            "b waits to be let in, and the rest of epoch 1 is no quorum, which alone lets members \
-             in: these nodes never grant again"
+            "b waits to be let in, and only a quorum of epoch 1 can do that, but its other \
+             members are no quorum: these nodes never grant again"
         );
         assert_eq!((seen.membership.id().number, seen.members[&name("b")]), (1, None));
     }

@@ -250,7 +250,7 @@ fn children_of(pid: Pid) -> io::Result<Vec<Pid>> {
 }
 
 /// Fields of `/proc/<pid>/stat`. Group and session are 0 when they began outside of this process's
-/// PID namespace, as under `nsenter`, for which rustix's `getpgid` and `getsid` have no value.
+/// PID namespace, as under `nsenter`. rustix's `getpgid` and `getsid` have no value for that.
 #[derive(PartialEq, Eq, Debug)]
 struct Stat {
     state: char,

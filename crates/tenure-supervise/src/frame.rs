@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::last_word::LastWord;
 
-/// From the supervisor to its guard.
+/// A message of the supervisor to its guard.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// The deadline has changed: read it. The first order comes with the command's standard input
@@ -19,7 +19,7 @@ pub(crate) enum Order {
     LastWord(LastWord),
 }
 
-/// From a guard to its supervisor; from a launcher to its guard only [`Report::Failed`].
+/// A message of a guard to its supervisor. A launcher sends its guard only [`Report::Failed`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
     Started(i32),

@@ -106,7 +106,7 @@ pub(crate) fn forget(guard: Option<Pid>) {
 /// Also remembers the living orphans: they are spared when a guard is lost. So the call is of use
 /// even if no child has ended.
 ///
-/// Only for a process that waits for no other children.
+/// Call this only in a process that waits for no other children.
 pub fn reap_orphans() -> io::Result<bool> {
     let _spawning = match SPAWNING.try_lock() {
         Err(TryLockError::WouldBlock) => return Ok(false),

@@ -57,8 +57,8 @@ impl fmt::Display for Outcome {
 /// Processes that never ran count as stuck when killing has gone on for this time, or later.
 const STUCK_MIN: Duration = Duration::from_secs(1);
 
-/// After this time of killing the supervisor no longer waits for a guard whose command has no
-/// process left, and warns of other processes that do not end.
+/// Time of killing after which the supervisor no longer waits for a guard whose command has no
+/// process left. It then warns of all other processes that do not end.
 const REAPING_MAX: Duration = Duration::from_secs(5);
 
 /// Longest wait for the spawning of another guard while strays are being killed.

@@ -76,8 +76,8 @@ impl ClaimCell {
         self.until.swap(Claim::OVER.until().as_nanos(), Ordering::AcqRel);
     }
 
-    /// Whether the claim has lapsed on the wall clock. A claim that has is over for ever: the clock
-    /// may be set back.
+    /// Whether the claim has lapsed on the wall clock. A lapsed claim is over for ever, even if the
+    /// clock is set back.
     fn has_lapsed(&self, wall: &AtomicU64, shown: WallTime) -> bool {
         let lapsed = shown.as_nanos() >= wall.load(Ordering::Acquire);
         if lapsed {

@@ -55,8 +55,8 @@ impl<C: SafetyClass> Leader<C> {
     ///
     /// Ask in the process that won. A child made by `fork` without `exec` must not use its copy,
     /// which no driver lowers: the copy answers yes until the lease at the time of the `fork` is
-    /// over, even after the parent has resigned. Where another process watches this one, whose end
-    /// then ends its leases at once, the copy always answers no.
+    /// over, even after the parent has resigned. If another process watches this one, and ends its
+    /// leases with its life, the copy always answers no.
     #[inline]
     #[must_use]
     pub fn is_current(&self) -> bool {
@@ -160,9 +160,9 @@ impl<C: SafetyClass> Leader<C> {
         }
     }
 
-    /// The instant of `CLOCK_BOOTTIME` before which others do not learn that this leadership is
-    /// over, because a verification promised that (Nerio). `None` while the leadership lasts, and
-    /// without a promise.
+    /// The instant of `CLOCK_BOOTTIME` until which a verification promised this leadership (Nerio).
+    /// Others do not learn before that the leadership is over. `None` while the leadership lasts,
+    /// and without a promise.
     #[must_use]
     pub fn held_until(&self) -> Option<Time> {
         self.about.won.progress.borrow().held

@@ -133,7 +133,7 @@ fn unsupported(what: &str) -> Failure {
     Failure::new(Exit::Bug, what, "report it")
 }
 
-/// End of an asker's questions.
+/// The time for which an asker repeats its question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AskMode {
     /// Until the first answer, or the reason for having none.
@@ -180,8 +180,8 @@ pub trait Participant {
         Box::pin(async { None })
     }
 
-    /// Resolves when this wait should be reported: never if other warnings cover it, and not while
-    /// the same trouble may still end the process.
+    /// Resolves when this wait should be reported. A wait that other warnings cover is never
+    /// reported, nor is a wait whose cause may still end the process.
     fn worth_reporting(&self, _: &Waiting) -> Later<'static, ()> {
         Box::pin(std::future::ready(()))
     }
@@ -243,12 +243,12 @@ pub trait Participant {
     fn close(self: Box<Self>) -> Later<'static, ()>;
 }
 
-/// A CMD of which another process knows that watches this one.
+/// A CMD that was announced to the process that watches this one.
 pub struct AnnouncedWork {
     /// Unix socket to which the guard sends `packet` when no process of CMD is left.
     pub socket: PathBuf,
     pub packet: Vec<u8>,
-    /// Says the same for this process, if it lives.
+    /// Tells the watching process that CMD is over, if this process lives until then.
     pub over: Box<dyn FnOnce()>,
 }
 

@@ -20,7 +20,7 @@ pub enum Origin {
         key: String,
     },
     Default,
-    /// The default, which follows from other settings, in these words.
+    /// A default that follows from other settings, as these words say.
     Follows(&'static str),
     /// An origin whose value the protocol of this name does not use.
     Unused(Box<Self>, &'static str),

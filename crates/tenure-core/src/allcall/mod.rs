@@ -138,12 +138,12 @@
 //!    Only [eligible](Entry::eligible) candidates are sorted, and a candidate stands only after a
 //!    full valid round in which it announced that it is eligible, and did not say otherwise later.
 //! 2. A leader renews when L/2 or less remains, if it is the best of the eligible heard in the last
-//!    2.5 H and is not *beaten*. A leader is beaten when it has heard first-hand, in this term, of
-//!    another live claim that is greater than its own by (later E, lower rank), until a resignation
-//!    leaves its claim the greatest. Its own claim is the latest that it has published, even if
-//!    that renewal had no effect: of two leaders that hear of each other one goes on. A leader that
-//!    does not renew stops at E − K − H and hands over to the best of the eligible; a hand-over
-//!    counts once, and only for that leader's current claim. L ≥ 2·(3H + 2K).
+//!    2.5 H and is not *beaten*. A leader is beaten from when it hears first-hand, in this term, of
+//!    a live claim that is greater than its own by (later E, lower rank). A resignation ends that
+//!    if it leaves the leader's claim the greatest. Its own claim is the latest that it published,
+//!    even if that renewal had no effect: of two leaders that hear of each other one goes on. A
+//!    leader that does not renew stops at E − K − H and hands over to the best of the eligible; a
+//!    hand-over counts once, and only for that leader's current claim. L ≥ 2·(3H + 2K).
 //! 3. The holder stops K before E, the others wait until K after E. E travels in wall time. The
 //!    holder fixes its stop on CLOCK_BOOTTIME at the grant. The others fix the end of their wait
 //!    when they hear the claim; while the leader repeats the claim they may move that end, but only
@@ -168,8 +168,8 @@
 //! 7. At a clean stop the leader stops first and then resigns. Calls and replies repeat the
 //!    tombstone until E + 2K. A tombstone ends the known claim even where there is no room to
 //!    remember the tombstone. Others count as knowing the end once the leader's resignation has
-//!    come back to it. A leader that stands again announces itself first; a candidate that gave up
-//!    before it stood need not, unless it has answered meanwhile that it is not eligible.
+//!    come back to it. A leader that stands again announces itself first. A candidate that gave up
+//!    before it stood need not do so, unless it has since answered that it is not eligible.
 //! 8. A grant or a renewal takes effect when its process hears its own claim, within H/2 and before
 //!    another live claim. A smaller claim of an ineligible leader stops no renewal. After a
 //!    void round a process that does not lead is held off for L + K. A reconnection keeps identity,
@@ -229,8 +229,8 @@
 //!   the call and its answer, so no margin is needed. If there are only two clocks, and they
 //!   differ, the text lets both processes go on; here the process whose clock has moved notices,
 //!   and stops.
-//! - *Others wait for no participant that has resigned*: a tombstone ends its presence until it is
-//!   heard again.
+//! - *Others wait for no participant that has resigned*: the participant counts as absent from its
+//!   tombstone until others hear it again.
 //! - *With `serve-out` the best rank leads alone within 2L − K + H + 3d* of a heal, and not within
 //!   L + K + 3H: the other leader may have renewed just before the heal, and may renew once more
 //!   before it hears of the better candidate.

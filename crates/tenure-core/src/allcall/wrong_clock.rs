@@ -57,8 +57,8 @@ impl Clock {
     /// process's clock, and how many there are.
     ///
     /// The clock is off if more than half of at least two others differ from it. If there is only
-    /// one other clock, the one that has moved since they agreed is off, until they agree again. If
-    /// the two have always differed, neither process knows which one is wrong.
+    /// one other clock, the clock is off that has moved since the two agreed, until both agree
+    /// again. If the two have always differed, neither process knows which clock is wrong.
     ///
     /// The comparison takes the present clock, because a lease that is granted now ends by it. If
     /// the clock has stepped since the answers, others will drop its claim.

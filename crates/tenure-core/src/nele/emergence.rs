@@ -77,9 +77,9 @@ impl Nele {
         }
     }
 
-    /// Ends a campaign or a leadership. The process reports the end of its last leadership as known
-    /// to others once it has left the group, and any other end at once, because the partition
-    /// stays.
+    /// Ends a campaign or a leadership. After its last leadership the process leaves the group, and
+    /// then reports the leadership as released. The report of every other end follows at once, as
+    /// the process keeps the partition.
     pub(super) fn finish(&mut self, role: Role, end: Option<End>, out: &mut Out) {
         let partition = self.config.partition_of(role);
         let mut led = false;

@@ -34,7 +34,7 @@
 //!   fences are in order all the same.
 //! - **Safety against participants that lie.** Each client that may write to the topic takes part.
 //! - **A role whose owner cannot read its partition, or cannot write to it.** The process stays the
-//!   owner as long as it reports to its coordinator, and reports the obstacle.
+//!   owner as long as its heartbeats reach its coordinator. Its application hears of the obstacle.
 //! - **A role for which its owner does not stand.** A partition cannot be given back alone. The
 //!   owner reports [which roles are unfilled](OwnEvent::Unfilled).
 //! - **Two groups on one topic** share the fate of each partition: without a leader of its broker
@@ -42,9 +42,9 @@
 //!
 //! # Guarantees
 //!
-//! - **(a)** `at_most_one`: at most one process of a group leads a role at any time, however long
-//!   any of them is stopped, for any behaviour of the coordinator and any delay, if clocks drift by
-//!   at most ρ and acknowledged records stay.
+//! - **(a)** `at_most_one`: at most one process of a group leads a role at any time, if clocks
+//!   drift by at most ρ and acknowledged records stay. This holds however long a process is
+//!   stopped, for any behaviour of the coordinator and any delay.
 //! - **(b)** `at_most_one`: [fences](Config::fence_base) grow in the order in which leaders take
 //!   office, also across a truncation, and each is used once. `fence = (fence_base + leader epoch
 //!   of the claim)·2⁴⁰ + its offset`.
@@ -262,9 +262,10 @@
 //!   Only [`Extra::Leave`] keeps the process leading.
 //! - *A role that is resigned alone* ends, and its partition stays: the command `tenure` refuses
 //!   that to an operator, and a dropped handle cannot be refused.
-//! - *A new claim for a new fence only* (in `at_most_one`, after a leadership that was resigned or
-//!   ran out, whose claim is not void) needs no further G in the same leader epoch: no other
-//!   process has claimed since the first claim, and G is measured from that claim.
+//! - *A new claim for a new fence only* needs no further G in the same leader epoch: no other
+//!   process has claimed since the first claim, and G is measured from that claim. Such a claim
+//!   follows, in `at_most_one`, a leadership that was resigned or ran out while its claim was not
+//!   void.
 //!
 //! # Invariants
 //!

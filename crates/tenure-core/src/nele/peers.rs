@@ -258,8 +258,8 @@ impl Peers {
     }
 
     /// Whether a process in any group stands for this role by its latest entry. A process that has
-    /// not left counts for as long as it could lead, because its publish interval may be longer. A
-    /// needless wait costs less than a gap.
+    /// not left counts for as long as it could lead, because it may publish less often than this
+    /// process. A needless wait costs less than a gap.
     pub(super) fn is_wanted(&self, role: Role, now: Time) -> bool {
         self.members.values().any(|member| {
             let stands = &member.stands;

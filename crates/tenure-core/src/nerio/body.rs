@@ -67,7 +67,7 @@ pub struct Granted {
     pub waited: bool,
     /// Whether the candidate named as `next` waits at this grantor.
     pub next_waits: bool,
-    /// First of the waiting candidates.
+    /// The candidate that leads next by the order of those that wait at this grantor.
     pub waiting: Option<NodeName>,
     /// Present with a bound on skew. Such an ok is a message of another kind on the wire.
     #[serde(skip)]
@@ -239,9 +239,9 @@ pub enum Service {
     /// The grantor has no memory: it reads the fences of a full quorum of others or, in a new
     /// cluster, waits for all members.
     Recovering {
-        /// Whether the cluster is known not to be new, because a member remembers it, while the
-        /// grantor's memory is not known to date from the founding. The grantor then needs enough
-        /// members that remember.
+        /// Whether the cluster is older than the grantor's memory, as far as the grantor knows: a
+        /// member remembers the cluster, and no member says that the grantor's memory was there at
+        /// the founding. The grantor then needs enough members that remember.
         known: bool,
     },
     /// The grantor cannot write its state directory, or a flush takes too long. Its reports of

@@ -17,8 +17,8 @@ pub(super) struct ClockBound {
     pub(super) skew: Option<Duration>,
 }
 
-/// A shift of the wall clock against time since boot, by less than this, moves no deadline: two
-/// readings differ by the time between their parts.
+/// A shift of the wall clock against time since boot moves no deadline if it is smaller than this:
+/// two readings differ by the time between their parts.
 pub(super) const SLACK: Duration = Duration::from_millis(1);
 
 /// The allowance of each translated deadline for two shifts within [`SLACK`]: before the
@@ -44,13 +44,13 @@ impl ClockBound {
         arrival.after(self.drift.stretch(delta))
     }
 
-    /// The time at which a claim ends that ends when the wall clock shows `wall`.
+    /// The end, in time since boot, of a claim until the wall clock shows `wall`.
     pub(super) fn claim_ends_at(self, wall: WallTime, now: &BothClocks) -> Time {
         now.earliest(wall).before(ALLOWANCE)
     }
 
-    /// The time at which a grant ends that ends when the wall clock shows `wall`, and lasts for the
-    /// rest of it by time since boot, too.
+    /// The end, in time since boot, of a grant until the wall clock shows `wall`. The grant lasts
+    /// at least as long by time since boot as the wall clock has to go now.
     pub(super) fn grant_ends_at(self, wall: WallTime, now: &BothClocks) -> Time {
         let rest = wall.since(now.wall);
         now.latest(wall).max(now.boot.after(self.drift.stretch(rest))).after(ALLOWANCE)

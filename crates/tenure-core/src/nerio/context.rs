@@ -100,7 +100,7 @@ impl Context {
         self.following.as_ref().map_or(longest, |following| longest.max(following.longest()))
     }
 
-    /// Lets the lease follow the measured network, if it does.
+    /// Adapts a lease that follows the network to the latest round trips.
     pub(super) fn follow_network(&mut self, now: Time) -> Option<OwnEvent> {
         self.following.as_mut()?.follow(now, &mut self.config, &self.quorum_trips)
     }

@@ -38,7 +38,10 @@ impl fmt::Display for LeaseChange {
                  within {round_trip:?}"
             ),
             None => {
-                write!(f, "the lease falls from {before:?} to {lease:?}, the longest of a grantor")
+                write!(
+                    f,
+                    "the lease falls from {before:?} to {lease:?}: a grantor gives no longer one"
+                )
             }
         }
     }
@@ -51,8 +54,7 @@ pub(super) struct FollowingLease {
     /// d at the last decision.
     judged: Duration,
     changed: Time,
-    /// Longest lease that a grantor gives, which has refused a longer one, and the time of that
-    /// refusal.
+    /// Longest lease of a grantor that has refused a longer one, and the time of the refusal.
     refused: Option<(Duration, Time)>,
 }
 
@@ -74,8 +76,8 @@ impl FollowingLease {
         config.parked_for().saturating_add(self.judged.saturating_mul(2))
     }
 
-    /// Gives `config` another lease if the measured round trips have outgrown its lease, or left it
-    /// too long.
+    /// Gives `config` another lease if the present one has become too short or too long for the
+    /// measured round trips.
     pub(super) fn follow(
         &mut self,
         now: Time,
@@ -94,8 +96,8 @@ impl FollowingLease {
         self.set(now, lease, Some(high), config)
     }
 
-    /// Shortens the lease to the longest that a grantor gives; `None` if that is shorter than the
-    /// least, or the lease is no longer.
+    /// Shortens the lease to `delta_max`, the longest that a grantor gives. `None`, without a
+    /// change, if `delta_max` is below the least lease, or the lease is short enough already.
     pub(super) fn refused(
         &mut self,
         now: Time,

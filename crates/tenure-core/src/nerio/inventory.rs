@@ -36,7 +36,7 @@ impl Which {
         }
     }
 
-    /// The first name, in their order, that the question is about, if there is one.
+    /// The name before which the question is about no election; `None` if it is about all.
     pub(super) fn first(&self) -> Option<&ElectionName> {
         match self {
             Self::All => None,

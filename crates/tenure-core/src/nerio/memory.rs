@@ -191,8 +191,8 @@ impl EpochStanding {
         Ok(Vote { promised, accepted })
     }
 
-    /// Merges a vote in this epoch, if the memory is in it. A blank votes on the founding, and is
-    /// barred if it was named in an epoch, and replaced before it entered.
+    /// Merges a vote in this epoch, if the memory is in it. A blank votes on the founding. The vote
+    /// bars a blank that an epoch named, and that was replaced before it entered the epoch.
     fn add(&mut self, epoch: EpochId, record: &Vote<Document>) {
         match self {
             Self::Member { document, vote, .. } if document.id() == epoch => vote.merge(record),
@@ -458,7 +458,7 @@ impl Remembered {
         }
     }
 
-    /// The grants that the next start of this boot of the machine would find.
+    /// The grants that the node's next start would find, unless the machine reboots before.
     fn kept_grants(&self) -> Option<&BTreeMap<ElectionName, GrantRecord>> {
         let is_of_epoch = self.durable.standing.has_table_of(self.table.0);
         self.grants.as_ref().filter(|_| is_of_epoch)
@@ -501,7 +501,8 @@ impl Remembered {
         self.written
     }
 
-    /// The grant of an election, if the next start of this boot of the machine would find it.
+    /// The grant of `election`; `None` if the node's next start would not find this grant, even
+    /// without a reboot.
     #[must_use]
     pub fn grant(&self, election: &ElectionName) -> Option<&GrantRecord> {
         self.kept_grants()?.get(election)

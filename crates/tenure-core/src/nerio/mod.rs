@@ -227,8 +227,9 @@
 //!   To safety a parked request is a slow network; parking replaces polling and random retries.
 //! - *Succession*: the order of waiting candidates is the same at all grantors: the candidate that
 //!   the leader named, a leader before others, priority, a hash. A candidate undoes a split vote
-//!   by yielding to a rival that ranks above it, only when no quorum is possible any more; to a
-//!   leader only after a renewal of that leader, since a dead one ranks as high.
+//!   when no quorum is possible any more: the candidate yields to a rival that ranks above it. If
+//!   that rival is a leader, the candidate first waits for a renewal, since a dead leader ranks as
+//!   high.
 //! - *Combined oks*: oks of several Starts of one attempt count together (I6), where the paper
 //!   aborts the old instance. A grantor that answers late is not lost.
 //! - *Fence*: an integer beside the edict timestamp. Costs a second round only when a candidate
@@ -236,12 +237,13 @@
 //! - *Restart*: a grantor that restarts on the same boot of its machine remembers its grants; on
 //!   another boot it waits for the end of all leases; if its directory is lost, it also reads the
 //!   fences and the longest leases of others, and waits for the end of those.
-//! - *Readings*: a request names the fence with which its sender raised its claim, if it has, and a
-//!   grantor keeps this fence with the grant. An observer names a leader when a quorum of written,
-//!   live grants was requested with one such fence: a candidate that did not win is never named,
-//!   and a leader is named one round trip after it won. A grantor with a failed disk says so, and
-//!   reports no unwritten grant. A leader that gives up under a promise reports that to the
-//!   grantors, and they report it to observers: its grants last, but it no longer leads.
+//! - *Readings*: a request of a leader names the fence with which the leader raised its claim, and
+//!   a grantor keeps this fence with the grant. An observer names a leader when a quorum of
+//!   written, live grants was requested with one such fence: a candidate that did not win is never
+//!   named, and a leader is named one round trip after it won. A grantor with a failed disk says
+//!   so, and reports no unwritten grant. A leader that gives up before its promise to a verifier
+//!   is over reports that to the grantors, and they report it to observers: the grants last, but
+//!   the leader no longer leads.
 //! - *Orders*: a grantor passes an order to end a leadership on to the holder with the fence that
 //!   the order names. The holder reports the order, once, if it leads with that fence; the
 //!   application ends the leadership or goes on. An order never ends a later leadership.
@@ -256,11 +258,11 @@
 //! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
 //! - *Documents*: a node without a grantor needs no complete list of members. A member that is
 //!   asked for another epoch says in which epoch it is; the node reads the document of that epoch.
-//!   A single member may be a stray one, so the node asks the members of the document only once
-//!   so many members name its cluster that the others on the list are no quorum. A list of one
-//!   name needs one member. Once a quorum has answered in the node's epoch, the node takes only a
-//!   later epoch of the same cluster. Claims survive the change, answers do not: a quorum needs oks
-//!   of one epoch.
+//!   A single member may be a stray one. So the node first waits until so many members name the
+//!   document's cluster that the others on the list are no quorum; then the node asks the members
+//!   of the document. A list of one name needs one member. Once a quorum has answered in the node's
+//!   epoch, the node takes only a later epoch of the same cluster. Claims survive the change,
+//!   answers do not: a quorum needs oks of one epoch.
 //! - *Epochs*: the members of an epoch decide its successor by single-decree Paxos. A grantor that
 //!   accepts is wedged at once; in the paper it first waits for its grants to end. The wedged
 //!   grantor names the rest of each grant to the members of the next epoch, which keep other

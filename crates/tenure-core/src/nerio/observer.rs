@@ -190,7 +190,8 @@ impl Observer {
         }
     }
 
-    /// Whether the members of another epoch may not have answered yet.
+    /// Whether the observer has entered another epoch so recently that answers of its members may
+    /// still be on the way.
     fn has_switched(&self, now: Time, context: &Context) -> bool {
         self.switched.is_some_and(|at| now < at.after(self.patience(context)))
     }

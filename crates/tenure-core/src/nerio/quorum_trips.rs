@@ -10,8 +10,8 @@ use super::event::OwnEvent;
 use crate::time::Time;
 use crate::timing::TimingError;
 
-/// Number of trips that are kept, and needed before a lease is judged. In a hundred, 99 % are all
-/// but one: the fewest of which a single stall, or a single lost lease, is no percentile.
+/// Number of trips that are kept, and that are needed before a lease is judged. The percentile of
+/// a hundred trips leaves out the longest: a single stall, or a single lost lease, decides nothing.
 const SAMPLES: usize = 100;
 /// Least span between two reports.
 const PAUSE: Duration = Duration::from_secs(60);

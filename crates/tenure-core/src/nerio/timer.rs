@@ -44,7 +44,7 @@ impl Timer {
             Self::FlushHangs => "a flush takes too long",
             Self::WriteRecords => "writing again",
             Self::WriteMemories => "writing again which memories there are",
-            Self::SayMemory => "saying again which memory it has",
+            Self::SayMemory => "a grantor states its memory again",
             Self::GrantEnd => "a grant or a waiting request ends",
             Self::WriteVote => "writing again its vote, or its entry into an epoch",
             Self::Propose => "asking again about the next epoch",

@@ -13,12 +13,12 @@
 //! `to`. A reader skips and counts messages of an unknown kind, so that kinds can be added. With a
 //! bound on skew, requests and oks have the kinds 48 and 49, and begin with their wall times.
 //!
-//! Any sender can ask in any name, so questions must not be much shorter than their answers. The
-//! datagram must have [`QUESTION_BYTES`] for each verification, query, fence read, question for a
-//! list (kinds 9, 17, 19), order (21), ping (14), question for the epoch or its document (25, 27)
-//! and question about the next epoch (29, 31, 33, 36, 38, 40), and [`REQUEST_BYTES`] for each
-//! request and each decision (35). Zeros of kind 255 fill it up; a reader ignores a question
-//! without its bytes.
+//! Any sender can ask in any name, so questions must not be much shorter than their answers. A
+//! datagram must have [`REQUEST_BYTES`] for each request and each decision (35) in it, and
+//! [`QUESTION_BYTES`] for each other question: a verification, a query, a fence read, a question
+//! for a list (9, 17, 19), an order (21), a ping (14), a question for the epoch or its document
+//! (25, 27), or about the next epoch (29, 31, 33, 36, 38, 40). Zeros of kind 255 fill the datagram
+//! up; a reader ignores a question without its bytes.
 
 mod of_skew;
 

@@ -8,7 +8,7 @@ use super::message::StatusDto;
 use crate::name::NodeName;
 use crate::time::Time;
 
-/// The next time at which this voter may start a ballot, and its poll of the others before.
+/// The next time at which this voter may start a ballot, and the poll that precedes the ballot.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Starter {
     /// The time at which this voter decides whether to poll.

@@ -1,6 +1,6 @@
 //! The eager way to change the partitions that a member reads, for the strategy `roundrobin`. The
-//! library then takes only whole assignments: each change names every partition that is read, with
-//! the offset that follows the last record of it, so that the other readings have no gap.
+//! library then takes only whole assignments. So each change names all partitions of the member,
+//! each with the offset after the last record that was read: the other readings have no gap.
 
 use std::collections::BTreeMap;
 

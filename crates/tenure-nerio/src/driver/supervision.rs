@@ -11,7 +11,7 @@ use crate::supervision::Watched;
 use crate::transport::Transport;
 
 impl<T: Transport> Wire<T> {
-    /// Has the process of this node watched.
+    /// Uses `watched` for the promises of this process, if another process watches it.
     pub(crate) fn watched_as(mut self, watched: Option<Arc<Watched>>) -> Self {
         self.watched = watched;
         self

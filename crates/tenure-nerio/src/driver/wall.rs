@@ -3,8 +3,8 @@
 use tenure::clock::ClockSet;
 use tenure_core::nerio::Config;
 
-/// Wakes the core when the wall clock was set: claims may end earlier by it. Handles read the clock
-/// themselves.
+/// Wakes the core when the wall clock was set, as claims may then end earlier. Handles read the
+/// clock themselves.
 pub(super) struct WallWatch {
     is_on: bool,
     news: Option<ClockSet>,

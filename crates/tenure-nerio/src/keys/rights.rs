@@ -76,8 +76,8 @@ impl Rights {
         self.0
     }
 
-    /// The rights of a byte; `None` if this version does not know them, or if a hello expresses
-    /// them without a byte.
+    /// The rights of a byte; `None` if this version does not know them, or if they are among the
+    /// rights that a hello states without a byte.
     pub(crate) fn of_byte(byte: u8) -> Option<Self> {
         let known = Right::ALL.iter().fold(0, |all, right| all | right.bit());
         let rights = Self(byte);

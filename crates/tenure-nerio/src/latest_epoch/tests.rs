@@ -178,8 +178,8 @@ async fn forged_host_hides_no_copy() {
     assert_eq!(found.as_ref(), Some(there.membership()));
 }
 
-/// The list has the three members of the present epoch 1, which d has joined since the founding in
-/// the place of a. Only b answers.
+/// The list has the three members of the present epoch 1. In the epoch of the founding a was in the
+/// place of d. Only b answers.
 #[tokio::test]
 async fn right_list_needs_no_quorum() {
     let socket = UdpSocket::bind(FROM).await.unwrap();

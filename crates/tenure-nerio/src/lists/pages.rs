@@ -92,7 +92,7 @@ impl List for CandidateList {
     type Key = Who;
     type Part = CandidateHere;
     type Head = Option<Box<Holder>>;
-    /// Far more than a member keeps.
+    /// Far more candidates than a member keeps.
     const MAX: usize = 10_000;
 
     fn election(&self) -> Option<&ElectionName> {

@@ -70,7 +70,7 @@ pub(super) struct AcceptedKey {
     /// The secret of all holders of the key.
     pub(super) gate: Secret,
     pub(super) authority: Authority,
-    /// For applications, the private half of the members.
+    /// The private half of the members, on the channel from an application to a member.
     members: Option<StaticSecret>,
 }
 

@@ -28,8 +28,8 @@
 //! of its datagrams; a datagram for an unknown node waits for the welcome.
 //!
 //! Where [unsealed datagrams are accepted](Keys::accept_unsealed), a sender sends unsealed to a
-//! member that does not answer a hello for 50 ms, or that itself sends unsealed, and greets the
-//! member again now and then. The sender treats a node that had shown its key in the same way after
+//! member that does not answer a hello for 50 ms, or that itself sends unsealed. The sender greets
+//! the member again now and then. A node that had shown its key gets unsealed datagrams after
 //! three unanswered hellos, and a second at least: the node may have been restarted without a key.
 //! Other nodes that send without a key get unsealed answers, and no greeting: every host can name
 //! any address.

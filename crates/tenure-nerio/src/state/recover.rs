@@ -184,10 +184,10 @@ impl Recovery {
     /// The highest reserve of a directory: see [`RecoveryError::TooHigh`].
     const HELD_MAX: Fence = Fence::new((1 << 53) - 1);
 
-    /// Edits the directory of `grantor`. A directory that differs from the declaration, that a node
-    /// holds, that is in another epoch than that of the settings, or that has promised fences above
-    /// the floor stays unchanged; so does a lost one before a whole one was recovered. A repetition
-    /// changes nothing more.
+    /// Edits the directory of `grantor`. The directory stays unchanged if it differs from the
+    /// declaration, if a node holds it, if it is in another epoch than that of the settings, or if
+    /// it has promised fences above the floor. A lost directory also stays unchanged until a whole
+    /// one was recovered. A repetition changes nothing more.
     pub fn carry_out(&self, path: &Path, grantor: &Grantor) -> Result<Edited, RecoveryError> {
         if let Some(given) = self.epoch.filter(|given| *given != self.own) {
             return Err(RecoveryError::Settings { given, own: self.own });

@@ -14,9 +14,9 @@ pub enum Unsafe {
     #[error("{member} does not answer")]
     Silent { member: NodeName },
     #[error(
-        "{member} waits to be let in: where replace is auto, the members do that, at the earliest \
-         after its earlier process was silent for lease-max and for 10 s, and tenure node status \
-         there says when; else run tenure members replace {member}"
+        "{member} waits to be let in. Where replace is auto, the members let it in, at the \
+         earliest after its earlier process was silent for lease-max and for 10 s; tenure node \
+         status on its machine says when. Else run tenure members replace {member}"
     )]
     Blank { member: NodeName },
     #[error("{member} is not found: {host} does not resolve ({error})")]
@@ -74,8 +74,8 @@ pub enum Unsafe {
     )]
     Lost { lost: Vec<NodeName> },
     #[error(
-        "{} {} to be let in, and the rest of epoch {epoch} is no quorum, which alone lets members \
-         in: these nodes never grant again",
+        "{} {} to be let in, and only a quorum of epoch {epoch} can do that, but its other \
+         members are no quorum: these nodes never grant again",
         list(blank), if blank.len() == 1 { "waits" } else { "wait" }
     )]
     NoQuorum { blank: Vec<NodeName>, epoch: u64 },

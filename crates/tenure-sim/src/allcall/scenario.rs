@@ -51,8 +51,8 @@ pub struct LeasedLeaders {
     pub ahead: Vec<(u64, i64)>,
     /// Span for which each wall clock was within K before it left K.
     pub agreed: Vec<u64>,
-    /// End of the span in which a participant may be alone with a clock that has moved by more than
-    /// K, because no other participant may be left to confirm the clock.
+    /// End of the span in which no other participant may be left to confirm a clock that has moved
+    /// by more than K.
     doubted: Vec<u64>,
 }
 
@@ -276,8 +276,8 @@ impl Scenario for LeasedLeaders {
     }
 
     /// Allows the end of a leader that doubts its clock. Before the world has settled, also allows
-    /// the end of a leader that has received a greater claim, or that a better candidate outranked,
-    /// even if this candidate left too late for the next renewal.
+    /// the end of a leader that has received a greater claim, or had a better candidate above it.
+    /// The candidate may have left since, too late for the leader's next renewal.
     fn may_lose(check: &Check<'_, Self>, node: usize, election: usize, loss: Loss) -> bool {
         let outranked = || was_outranked(check, node, election);
         let doubted = loss == Loss::Expired && check.now < check.own.doubted[node];

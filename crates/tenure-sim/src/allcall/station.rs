@@ -1,5 +1,5 @@
-//! A server of the bus, which delivers each packet to all of its clients, the publisher included,
-//! in one order, and passes the packet to the other servers, which deliver it to their clients.
+//! A server of the bus. The server delivers each packet to all of its clients in one order, the
+//! publisher included. Other servers get the packet from it for their own clients.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

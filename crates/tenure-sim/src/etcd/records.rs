@@ -25,7 +25,7 @@ pub struct First {
     pub key: Option<KeyValue>,
 }
 
-/// The history of the first keys of one election.
+/// The keys that were the first in the queue of one election, one after the other.
 #[derive(Clone, Debug)]
 pub struct Firsts {
     /// Common prefix of the election's keys.
@@ -60,7 +60,7 @@ pub struct Details {
 /// Contents of the store, and the requests of each life.
 #[derive(Clone, Debug)]
 pub struct Records {
-    /// First keys, by the number of the election.
+    /// History of the first key of each election, by the election's number.
     pub firsts: Vec<Firsts>,
     pub keys: BTreeMap<Bytes, KeyValue>,
     /// Time at which each lease is due to end.

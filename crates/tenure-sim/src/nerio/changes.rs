@@ -114,9 +114,9 @@ fn add(
 
 /// Time after the storm until the last change has ended. Two members may have barred each other
 /// during the storm, so that both still wait for a long pause. The last lost directory may wait for
-/// its replacement after that: a member that answered before it lost its own directory, too, must
-/// answer for a while. Members that do not know all leases from before their epoch vote when these
-/// have ended.
+/// its replacement after that: a member that answered, and then lost its own directory, must answer
+/// again for a while. Members that do not know all leases from before their epoch vote once these
+/// leases have ended.
 fn settles(config: &Checked) -> u64 {
     let pause = config.refresh.saturating_mul(PAUSE).min(PAUSE_MAX);
     let once = twice(config, pause * 2 + config.refresh * QUESTIONS + config.delta_max * 2);
@@ -135,8 +135,8 @@ pub(super) fn operator(plan: &Plan, node: usize, clock: &Clock) -> Operator {
     Operator::new(seed, all, plan.membership().id(), config.refresh * 2, until)
 }
 
-/// Whether the members can found the cluster without the directory of `node`, which no member has
-/// entered yet: the memories of each document that a member may accept are enough without it.
+/// Whether the members can found the cluster without the directory of `node`, while no member has
+/// entered an epoch. Then each document that a member may accept names enough other memories.
 fn can_spare_founder(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
     let is_first = |other: usize| {
         let seed = plan.conditions.seed;

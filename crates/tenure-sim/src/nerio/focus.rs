@@ -319,9 +319,9 @@ impl Focus {
         (self.changes() && draw.is_multiple_of(2)).then_some(AutoReplace { silence, pause })
     }
 
-    /// The ring in an eighth of all worlds, none of them a found one. In half of these, only weak
-    /// leaders campaign, as far as candidates are members. Two messages and a pause fit into half
-    /// of the silence.
+    /// The ring, in an eighth of all worlds, but in none of `tests/found_*.txt`. In half of these
+    /// worlds, only weak leaders campaign, as far as candidates are members. Two messages and a
+    /// pause fit into half of the silence.
     pub(super) fn ring(seed: u64, config: &Config) -> Option<RingConfig> {
         let draw = mix(seed ^ RINGS);
         let detector = if draw.is_multiple_of(3) { Detector::Accrual } else { Detector::Ping };

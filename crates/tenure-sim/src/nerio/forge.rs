@@ -16,7 +16,7 @@ use crate::scenario::plan::known;
 /// Far above every real fence.
 const FAR: u64 = 1 << 62;
 
-/// A forged message that follows `message` of `from`, with its pretended sender.
+/// A forged message, with the sender that it claims to have; it arrives after `message` of `from`.
 pub(super) fn forge(
     config: &Checked,
     from: &Sender,

@@ -17,7 +17,7 @@ const WALLS: u64 = 0x736b_6577;
 /// Stream of draws for wall clocks.
 const STREAM: u64 = 7;
 
-/// The clocks of a world, and the bound that the faults leave.
+/// The clocks of a world, and the bounds that its faults respect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Walls {
     /// The settings have no bound on skew.
@@ -26,9 +26,9 @@ pub enum Walls {
     Within,
     /// Rates are within ρ. During the storm wall clocks are off by several Δ, and step.
     Beyond,
-    /// Wall clocks are within Δ, and step within it. During the storm the other clocks of
-    /// candidates that are no members run at half of their rate: the host of a virtual machine
-    /// stops it now and then.
+    /// Wall clocks are within Δ, and step within it. During the storm, time since boot passes at
+    /// half of its rate for candidates that are no members: the host of a virtual machine stops
+    /// the machine now and then.
     Slow,
 }
 
@@ -63,7 +63,7 @@ impl Walls {
         }
     }
 
-    /// Whether the other clock of this node may run slow.
+    /// Whether time since boot may pass too slowly for this node.
     #[must_use]
     pub fn is_slow(self, node: &NodePlan) -> bool {
         self == Self::Slow && !node.member
@@ -75,7 +75,7 @@ impl Walls {
         if self == Self::Beyond { 12 * skew } else { 4 * skew }
     }
 
-    /// Sets wall clocks off, and makes them step.
+    /// Makes wall clocks wrong at the beginning, and makes them step.
     pub(super) fn conditions(
         self,
         skew: Option<Duration>,
@@ -90,7 +90,7 @@ impl Walls {
         let near = (nanos(skew) / 2).cast_signed();
         let far = if self == Self::Beyond { 4 * near } else { near };
         let mut off = |most: i64| {
-            // Often as far off as they may be.
+            // Many draws are beyond `most`, so many clocks are as far off as they may be.
             let drawn = rng.within(0..4 * most.unsigned_abs() + 1).cast_signed() - 2 * most;
             (drawn.clamp(-most, most), rng.within(0..storm_ends))
         };

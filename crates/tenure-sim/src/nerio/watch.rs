@@ -16,8 +16,8 @@ const WATCHES: u64 = 0x77_6174_6368;
 /// The rate of reports, true and forged.
 const REPORTS: u16 = 12_000;
 
-/// Lets members watch the processes of a world, in a quarter of those without other forgers and
-/// with members that stay. Returns whether they do.
+/// Whether members watch the processes of this world, as in a quarter of the worlds with lasting
+/// members and without other forgers. Such a world gets reports.
 pub(super) fn begins(focus: Focus, seed: u64, conditions: &mut Conditions) -> bool {
     let fits = matches!(focus, Focus::Broad | Focus::Memory | Focus::Crowd | Focus::Grid);
     let watches = fits && mix(seed ^ WATCHES).is_multiple_of(4);
@@ -83,7 +83,8 @@ impl Watch {
         self.ended.push(Ended { who: who.clone(), by, from: self.now.max(promised) });
     }
 
-    /// A report that follows a message of `from`, true or forged, with its pretended sender.
+    /// A report about a process that is gone, true or forged, with the sender that the report
+    /// claims to have. The report arrives after a message of `from`.
     pub(super) fn report(
         &self,
         plan: &Plan,

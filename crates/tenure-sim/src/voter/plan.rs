@@ -56,7 +56,7 @@ pub struct Settings {
     pub voters: usize,
     /// Whether the two halves are separate networks.
     pub two: bool,
-    /// The node of a second pod of a voter's name, and the node of that voter.
+    /// The node of a second pod that runs under a voter's name, and the node of that voter.
     pub pod: Option<(usize, usize)>,
     /// A route leads to a wrong voter for one request in this many; never, if zero.
     pub strays: u64,

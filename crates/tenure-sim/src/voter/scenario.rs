@@ -66,9 +66,9 @@ pub struct RegionalVoters {
     stirred: u64,
     /// Draws that began after this time, or after the last split or heal.
     draws: BTreeSet<Ballot>,
-    /// Nodes that each node knows, each with the time of their meeting, and the time until which
-    /// the node seeks it after dropping it. Two nodes that have forgotten each other and have no
-    /// common acquaintance cannot find each other.
+    /// For a node and another that it knows: the time of their meeting, and the time until which
+    /// the node seeks a dropped one. Two nodes that have forgotten each other and have no common
+    /// acquaintance cannot find each other.
     known: BTreeMap<(usize, usize), (u64, u64)>,
 }
 

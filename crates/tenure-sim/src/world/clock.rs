@@ -10,7 +10,7 @@ pub const TRUE_RATE: u64 = 1 << 30;
 pub struct Clock {
     /// Start of each piece in true time, the reading at that time, and the rate.
     pieces: Vec<Piece>,
-    /// Begin of the last piece in true time, and its rate, if the clock keeps them over a reboot.
+    /// Begin of the last piece in true time, and its rate, if this piece also outlasts a reboot.
     settled: Option<(u64, u64)>,
 }
 

@@ -98,7 +98,7 @@ pub struct Site {
     pub name: String,
     /// Hardware clock in its first boot.
     pub clock: Clock,
-    /// First lead of the machine's wall clock over true time, in nanoseconds.
+    /// Distance by which the machine's wall clock is ahead of true time at first, in nanoseconds.
     pub wall: i64,
     pub starts: u64,
 }

@@ -250,8 +250,8 @@ impl<C: SafetyClass> Campaigns<C> {
         self.leaving.entry(election.clone()).or_default().push(campaign);
     }
 
-    /// Notes that others will not learn before `until` that the leadership is over, because of a
-    /// promise. Call this right before [`ended`](Self::ended).
+    /// Notes a promise of this leadership until `until`: others will not learn of its end before.
+    /// Call this right before [`ended`](Self::ended).
     pub fn held(&self, election: &ElectionName, until: Time) {
         if let Some(campaign) = self.campaigns.get(election) {
             campaign.progress.send_modify(|progress| progress.held = Some(until));

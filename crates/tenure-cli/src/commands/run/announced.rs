@@ -1,4 +1,4 @@
-//! CMD, as the process that watches this one knows of it.
+//! Tells the process that watches this runner when CMD begins and ends.
 
 use tenure_supervise::{LastWord, Outcome, Plan, SuperviseError};
 
@@ -6,7 +6,7 @@ use super::runner::Runner;
 use crate::failure::Failure;
 use crate::protocol::{AnnouncedWork, Class};
 
-/// Announces CMD before it starts, and has its guard say when it is over.
+/// Announces CMD before it starts. The guard of CMD will say when CMD is over.
 pub(super) fn begins<K: Class>(
     runner: &Runner<K>,
     plan: &mut Plan,

@@ -56,7 +56,7 @@ impl<'a> Probe<'a> {
 pub(super) enum Next {
     /// The named candidate leads.
     Named,
-    /// Another candidate leads, perhaps this runner itself.
+    /// A candidate that was not named leads; this runner may be that candidate.
     Other {
         id: Arc<str>,
         fence: Option<Fence>,

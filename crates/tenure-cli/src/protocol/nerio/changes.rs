@@ -95,8 +95,8 @@ fn wanted(change: &MemberChange) -> SeatChange {
     }
 }
 
-/// A warning about a members list that has another address of a replaced member. In each process
-/// its own list wins over the addresses that the members have agreed on.
+/// A warning if the members list here gives the replaced member another address than the change
+/// does. A process looks for a member where its own list says, whatever the members agreed on.
 fn listed_elsewhere(list: &[Member], change: &MemberChange) -> Option<String> {
     let MemberChange::Replace(NewMember { name, hosts }) = change else { return None };
     let Member { address, .. } = list.iter().find(|member| member.name == *name)?;

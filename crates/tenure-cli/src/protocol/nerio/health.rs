@@ -23,7 +23,8 @@ pub struct MemberHealth {
     pub member: Member,
     /// The longest lease that the member grants, or is going to grant.
     pub longest: Option<Duration>,
-    /// After a raise: the longest lease at present, and the rest of the wait for longer ones.
+    /// The longest lease at present, and the time until longer ones are granted, after the member
+    /// has raised its lease-max.
     pub raising: Option<Raising>,
     /// Number of elections with a granted lease, among those that the key may ask about.
     pub granted: Option<usize>,

@@ -190,8 +190,8 @@ fn advice(first: KeyId, applications: usize, second: KeyId, users: usize) -> Str
         0 => format!(
             "{second} is accepted, and no process that was heard in the last minute uses it. If it \
              is the new key, keep it: when every node accepts both, give each application a key \
-             made from it. If it is the old key, take it out of the key files when no process uses \
-             it at any node, and no node has it as its first"
+             made from it. If it is the old key, take it out of the key files once it is the first \
+             key of no node, and no process uses it at any node"
         ),
         users => {
             let verb = if users == 1 { "uses" } else { "use" };

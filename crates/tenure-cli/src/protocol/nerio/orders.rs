@@ -53,7 +53,7 @@ pub(crate) struct EndedLeadership {
     pub(crate) held: Option<Duration>,
     /// The next leader and its fence, if seen.
     pub(crate) leader: Option<(NodeName, u64)>,
-    /// Time of the last question to the members, whose answers say so.
+    /// Time of the last question to the members. Their answers name the leader.
     pub(crate) asked: Time,
 }
 

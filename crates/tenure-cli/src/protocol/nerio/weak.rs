@@ -47,7 +47,7 @@ struct Weak {
     leaders: WeakLeaders,
 }
 
-/// Starts such a node. Its own silence decides only which member it asks.
+/// Starts such a node. The silence of its settings decides only which member the node asks.
 pub(super) async fn observe(
     grantors: &Grantors,
     origins: &Origins,

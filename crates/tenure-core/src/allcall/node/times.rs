@@ -19,7 +19,8 @@ pub(in crate::allcall) struct TimesInUse {
 pub(super) struct OtherTimes {
     pub(super) who: Participant,
     pub(super) times: Times,
-    /// The time until which this process waits for a participant with its own times.
+    /// The time until which this process waits for a participant that uses the same times as this
+    /// process.
     pub(super) due: Time,
     /// Whether this process was still in its initial wait when it heard the other times. Such a
     /// process is not eligible before it has decided.

@@ -33,8 +33,8 @@ pub struct Config {
     pub election: ElectionName,
     /// The group. [`Config::group_id`] adds the election and the number of partitions.
     pub group: ClusterName,
-    /// Whether observers of this process see the leaders of all groups in `at_most_one`, too: of an
-    /// asker that names no group. Default false.
+    /// Whether observers of this process see the leaders of all groups, in `at_most_one`, too. An
+    /// asker that names no group needs this. Default false.
     pub all_groups: bool,
     /// This process's name in views and logs, unique in the group.
     pub id: NodeName,

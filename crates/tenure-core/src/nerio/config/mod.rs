@@ -145,9 +145,9 @@ pub struct Config {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AutoReplace {
     /// Span for which a quorum of members, each on its own clock, hears nothing of the lost memory.
-    /// With a short span, a node that is started by mistake under the name of a member takes the
-    /// place of that member while it is busy or cut off for a moment. With a long span, the cluster
-    /// is without a spare node for longer.
+    /// With a short span, a second node started by mistake under a member's name takes the member's
+    /// place while the member is busy or cut off for a moment. With a long span, the cluster is
+    /// without a spare node for longer.
     pub silence: Duration,
     /// Least span between two replacements of one member, on the clock of each other member since
     /// the start of the other member. With a short span, a node that starts again and again, and

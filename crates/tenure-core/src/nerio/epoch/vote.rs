@@ -42,9 +42,9 @@ pub struct Ballot {
 }
 
 impl Ballot {
-    /// Before every ballot of a proposer.
+    /// A ballot before every ballot of a proposer.
     pub const NONE: Self = Self { counter: 0, inc: Inc(0) };
-    /// After every ballot of a proposer.
+    /// A ballot after every ballot of a proposer.
     const LAST: Self = Self { counter: u64::MAX, inc: Inc(u128::MAX) };
     /// The largest step by which the counter of a member's promise grows at once. Proposers would
     /// need a million attempts to come so far ahead of a member.

@@ -9,11 +9,11 @@
 //!                          └──────────────────────────────┴────────────────┴──────────────────┘
 //! ```
 //!
-//! Rules; a change that begins here is voted on like one of an operator:
+//! Rules, with the runs that they prevent; members vote on such a change as on an operator's:
 //!
 //! - 4.1: *A memory that was in an epoch never asks.* An operator has replaced c, and its old disk
-//!   is put back: the members would take turns between both. A memory that was named, and never
-//!   entered, writes down that it was.
+//!   is put back: the members would replace the two memories by each other in turn. A memory that
+//!   a document names writes that down, even if the memory has not entered the epoch.
 //! - 4.2: *A member agrees only after it has asked the present memory for a span, on its own clock,
 //!   and heard nothing.* A second process with an empty directory is started under the name of a
 //!   member that serves.
@@ -350,8 +350,8 @@ impl Grantor {
         }
     }
 
-    /// Asks the memory of a seat, at the host in the settings, which may be that of an earlier
-    /// machine, and at those of the seat.
+    /// Asks the memory of a seat at the hosts of the seat, and at the host in the settings, which
+    /// may be an earlier machine.
     pub(super) fn ask_seat(&self, now: Time, name: &NodeName, out: &mut Out) {
         let own = self.membership.id();
         send(out, self.to(name), Where { start: now });

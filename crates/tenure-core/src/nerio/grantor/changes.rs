@@ -303,8 +303,8 @@ impl Grantor {
         for name in self.unknown_seats() {
             send(out, self.to(&name), Where { start: now });
         }
-        // A seat that is to be replaced may have a node that runs, or one that asks for no fences
-        // any more.
+        // The member that is to be replaced may still run: as a node of another epoch, or as a node
+        // that no longer asks for fences.
         if let Some(gone) = gone {
             self.ask_seat(now, &gone, out);
         }

@@ -9,14 +9,15 @@
 //!     └──────────────────────────────┘ of a member promises
 //! ```
 //!
-//! Rules; `epoch/proposer.rs` has 3.1:
+//! Rules, each with the run that goes wrong without it; `epoch/proposer.rs` has 3.1. Member x is
+//! called x' once it has begun a new memory:
 //!
 //! - 3.2: *A document names the memories that promise, and all of them were there before the ballot
-//!   began.* a promises ballot 1 of b, whose list has the lost memory of c. c then is another
-//!   memory, promises, and is no seat of the founding.
-//! - 3.3: *All members have written down all memories of a new document.* x and p are lost, and
-//!   p' asks s. s then promises an earlier founding of x, whose process still lives: x and s accept
-//!   one document, and p' and x' another one.
+//!   began.* a promises ballot 1 of b, whose list has the lost memory of c. The new memory of c
+//!   then promises, and is no seat of the founding.
+//! - 3.3: *All members have written down all memories of a new document.* The directories of x and
+//!   p are lost, and p' asks s. The old process of x still lives, and s promises its earlier
+//!   founding: x and s accept one document, and p' and x' another one.
 //! - 3.4: *A member promises nothing to a memory that it knows to be replaced*, and counts none of
 //!   its answers. See 3.3. Members a1, b1 and s promise D, and a1 alone accepts it; a2 replaces a1;
 //!   a2, b1 and s decide D', and b1 is lost. If s counted the promise of a1, s would accept D.
@@ -29,9 +30,9 @@
 //! - 3.8: *Fences begin above the latest clock.* All directories are lost, and fences were handed
 //!   out before.
 //! - 3.9: *Clocks are at most a minute apart.* The clock of the machine with the latest clock is a
-//!   year ahead: fences begin there, and the loss of all directories, with clocks that are right
-//!   by then, hands out fences twice. So a directory that began a year ahead founds nothing, though
-//!   the clock is right by now.
+//!   year ahead, and fences begin there. Then all directories are lost, the clocks are right, and
+//!   the same fences are handed out again. So a directory that began a year ahead founds nothing,
+//!   even if the clock is right by now.
 //! - 3.10: *A member that has heard a leader waits for the end of the lease.* The members may have
 //!   moved since the list was written.
 

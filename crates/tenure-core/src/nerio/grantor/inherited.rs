@@ -101,7 +101,7 @@ impl Heritage {
         self.into.document().origin == Origin::Founded
     }
 
-    /// The fence above which the fences of the epoch are.
+    /// All fences of the epoch are above this fence.
     pub(super) fn floor(&self) -> Fence {
         self.inheritance.floor().max(self.into.document().floor)
     }

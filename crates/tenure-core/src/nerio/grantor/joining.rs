@@ -8,7 +8,7 @@
 //!                    └── 20, 50, 100 ms, R       └─┘ 1 s
 //! ```
 //!
-//! Rules; `epoch/rests.rs` has those of the answers:
+//! Rules, with the runs that they prevent; `epoch/rests.rs` has the rules of the answers:
 //!
 //! - 2.3.1: *A decision, a request or a document teaches a grantor whom to ask, and nothing else.*
 //!   Otherwise d hears that epoch 1 is decided, enters at once, and grants to q, while p leads by a
@@ -74,8 +74,8 @@ impl Joining {
         self.stage == Stage::Asking
     }
 
-    /// Whether the grantor asks for answers to the end of `own`, and those so far show no quorum
-    /// that accepted by a ballot that counts.
+    /// Whether the grantor asks for answers about the end of `own`, and still needs some: the
+    /// answers so far show no quorum that accepted by one ballot.
     pub(super) fn lacks_acceptances(&self, own: EpochId) -> bool {
         let Heritage { into, inheritance, .. } = &self.heritage;
         self.is_asking() && !inheritance.is_enough() && into.document().before == own
@@ -221,8 +221,9 @@ impl Grantor {
         self.hear_itself(now, out);
     }
 
-    /// Whether this memory is on its way into this decided epoch, or stays outside of it. A leader
-    /// there delays no entry: this memory has granted nothing there, and the leader goes on and on.
+    /// Whether this memory is on its way into this decided epoch, or stays outside of it. The entry
+    /// waits for no leader of that epoch: this memory has granted nothing there, and the leader
+    /// may lead for ever.
     pub(in crate::nerio) fn knows_decided(&self, epoch: EpochId) -> bool {
         let joining = self.joining.as_ref().map(|joining| &joining.heritage.into);
         joining.or(self.outside()).is_some_and(|known| known.id() == epoch)

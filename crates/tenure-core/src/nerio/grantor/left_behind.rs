@@ -1,9 +1,9 @@
 //! A member that was left behind: the others are in a later epoch, and nobody told it.
 //!
 //! - 2.12.7: *In an epoch whose document names memories, a member asks the others for their epochs,
-//!   at its start and now and then.* An operator recovers a without b, whose directory is whole. b
-//!   starts, has a in its epoch, and serves there. No node sends b a message: a has other members,
-//!   and the candidates have other lists.
+//!   at its start and now and then.* Without this rule: an operator recovers a without b, whose
+//!   directory is whole. b starts, has a in its epoch, and serves there. No node sends b a message:
+//!   a has other members, and the candidates have other lists.
 
 use super::super::epoch::Where;
 use super::super::timer::Timer;

@@ -30,9 +30,9 @@ pub(super) enum Stage {
 }
 
 impl Raise {
-    /// Begins the wait after a start that allows longer leases than `ever`. Returns `None` in two
-    /// cases: a grantor that has forgotten its grants grants nothing for as long as the wait would
-    /// take, and before a very first start no member has asked.
+    /// Begins the wait after a start that allows longer leases than `ever`. No wait (`None`) is
+    /// needed in two cases. A grantor that has forgotten its grants already grants nothing for as
+    /// long. Before a very first start no candidate has asked.
     pub(super) fn begin(now: Time, kept: &Kept, ever: Duration, config: &Checked) -> Option<Self> {
         let larger = matches!(kept, Kept::Grants(_)) && config.delta_max > ever;
         let stage = Stage::Waiting { until: now.after(config.quarantine()) };

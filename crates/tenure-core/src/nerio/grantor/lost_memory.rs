@@ -72,8 +72,8 @@ impl Grantor {
         };
         let (whole, empty) = (those(|known| known.whole), those(|known| !known.whole));
         let silent = self.others().minus(whole.or(empty));
-        // Members were asked to write down this grantor's memory before they answer. A member that
-        // answers without that does not recognize this grantor as a member.
+        // Members were asked to write down this grantor's memory before they answer. If an answer
+        // comes without that, its sender does not recognize this grantor as a member.
         let strange = if self.records { those(|known| !known.recorded) } else { MemberSet::EMPTY };
         let missing = Missing { whole, silent, empty, strange };
         if told != Some(missing) {
@@ -198,7 +198,7 @@ impl Grantor {
         let longest = longest.max(self.delta_max);
         let mut until = self.ended(longest);
         if self.wall.is_some() && !remembers && !is_founder {
-            // No memory that a document names may have begun during the wait.
+            // A newer memory restarts the wait: documents name only memories from before the wait.
             until = until.max(self.news_at.after(self.outlasts(longest)));
         }
         if until > since {

@@ -229,8 +229,8 @@ impl Grantor {
     }
 
     /// Gives this grantor's memory a later number, if no member relies on the memory yet and others
-    /// know a later memory of this member. A founding that the memory has accepted names the memory
-    /// by its number. A promise stays with the memory under each number.
+    /// know a later memory of this member. A memory that has accepted a founding keeps its number,
+    /// as the founding names it. A promise of the memory stays in force under a later number.
     pub(super) fn becomes_later(&mut self) -> bool {
         if self.has_accepted_founding() {
             return false;

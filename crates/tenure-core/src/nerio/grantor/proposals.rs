@@ -1,7 +1,7 @@
 //! The grantor as a proposer of the next epoch: for an operator, or because it is wedged.
 //!
 //! `epoch/proposer.rs` decides which question comes next; this file sends the questions, and
-//! repeats them. Rules:
+//! repeats them. Rules, with the runs that they prevent:
 //!
 //! - 2.1.1: *A ballot is above all that this grantor has heard of.*
 //! - 2.1.6: *Only the memory that the document names is ready for its seat.*
@@ -34,7 +34,7 @@ use crate::time::{Deadline, Time};
 
 /// The longest pause between two questions, or before a wedged grantor proposes.
 pub(super) const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// Repetitions of a question for a founding after which missing members are reported.
+/// Number of repetitions after which a founding reports the members that do not answer.
 pub(super) const PATIENCE: u32 = 8;
 
 /// A proposal under way.

@@ -28,8 +28,8 @@ const GONE_MAX: usize = 256;
 pub(super) struct Supervision {
     /// The candidates that are watched, the longest known first.
     watched: Vec<Watched>,
-    /// The incarnations whose processes have ended, the oldest first. Another process may name an
-    /// incarnation from its own address: it ends that name at that address alone.
+    /// The incarnations whose processes have ended, the oldest first. An end holds for the address
+    /// beside the name alone: a process at another address may use the same name.
     gone: Vec<(Who, SocketAddr)>,
 }
 
@@ -58,7 +58,7 @@ impl Supervision {
     }
 
     /// Takes the report of `by` that `who` has ended, and returns the address of the incarnation;
-    /// `None` if another member watches it, or none.
+    /// `None` if `by` does not watch `who`.
     fn bury(&mut self, who: &Who, by: &NodeName) -> Option<SocketAddr> {
         let at = self.watched.iter().position(|known| known.who == *who && known.by == *by)?;
         let address = self.watched.remove(at).address;

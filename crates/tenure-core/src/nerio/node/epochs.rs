@@ -33,8 +33,8 @@ impl Nerio {
     }
 
     /// Notes that a member answers the question of `start` in this node's epoch. Callers leave out
-    /// answers that may be of a blank (3.11): it answers in the epoch of its settings until it
-    /// enters the founded one, to which a confirmed node would not go.
+    /// answers that may be of a blank (3.11). A blank answers in the epoch of its settings, and
+    /// later enters the founded epoch; a node that it had confirmed would not follow.
     pub(super) fn confirm(&mut self, member: usize, start: Time) {
         if self.context.has_asked(start) {
             self.context.confirmation.answers(member, start, &self.context.membership);

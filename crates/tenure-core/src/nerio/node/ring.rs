@@ -83,8 +83,8 @@ impl Nerio {
         }
     }
 
-    /// Shows a candidate that may have to leave the election to the weak leader to whom this node's
-    /// own grantor has granted it.
+    /// Notes the holder to which this node's own grantor has granted the election. A candidate that
+    /// may have to leave the election to the weak leader reads this note.
     pub(super) fn look_at_own_grant(&mut self, election: &ElectionName) {
         let Some(ring) = self.context.ring.as_mut().filter(|ring| ring.holds_back()) else {
             return;

@@ -15,9 +15,9 @@ pub struct RingConfig {
     pub silence: Duration,
     /// Whether candidates of this member leave an election to the weak leader (section 9, corrected
     /// by erratum 3). A candidate that sees no leader for twice `silence` campaigns all the same.
-    /// Candidates that do not campaign yet do not wait at grantors either, so that a release is
-    /// followed after up to a refresh interval, and no leader can hand over to them. A node without
-    /// a grantor campaigns as ever. Default false.
+    /// Until then such a candidate does not wait at grantors either: after a release its leadership
+    /// may begin a refresh interval later, and no leader can hand over to it. A node without a
+    /// grantor campaigns as ever. Default false.
     pub only_weak_leader: bool,
 }
 

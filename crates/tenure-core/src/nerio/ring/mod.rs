@@ -17,8 +17,8 @@
 //!      └──────────────────────────────── a closer one ─────────────────────────────┘
 //! ```
 //!
-//! A node without a grantor, or of no member, stands behind the last member: it asks like a member,
-//! and is nobody's weak leader.
+//! A node that is no member, or has no grantor, stands behind the last member: the node asks like a
+//! member, and is nobody's weak leader.
 //!
 //! Nothing of the ring touches grants or claims. The rule that only a weak leader campaigns is in
 //! [`candidate/held_back.rs`](super::candidate).

@@ -201,7 +201,7 @@ pub struct Condition {
     /// acknowledges only the leader that it has endorsed.
     #[serde(default)]
     pub failing: bool,
-    /// Until the founding, the first voters by the sender's settings.
+    /// The first voters by the sender's settings; `None` once the network is founded.
     #[serde(
         default,
         rename = "firstVoters",

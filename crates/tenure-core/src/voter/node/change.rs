@@ -59,7 +59,7 @@ impl Voter {
         }
         match change {
             Change::Add(id) => {
-                // The leader is no known voter of its own.
+                // A leader is not among the voters that it knows.
                 if electorate.member(id).is_some() || *id == self.me.id {
                     return Err(Unchanged::HasVote.into());
                 }

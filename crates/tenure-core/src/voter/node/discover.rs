@@ -28,11 +28,10 @@ impl Voter {
 
     /// Registers with each seed at which no answering voter is known (S3). This voter ignores an
     /// answer of its own, and does not ask there again once it knows another voter (S4). Several
-    /// voters may share an address
-    /// that is neither this voter's URL nor the answering voter's. This voter asks at such an
-    /// address until the network is founded and this voter knows every other member, and in a
-    /// network without a founding always. A voter that starts again remembers members, and none of
-    /// their addresses.
+    /// voters may share an address that is neither this voter's URL nor the answering voter's. This
+    /// voter asks at such an address until the network is founded and this voter knows every other
+    /// member; in a network without a founding it always asks. A voter that starts again remembers
+    /// members, and none of their addresses.
     pub(super) fn register(&mut self, out: &mut Out) {
         let waits = |url: &VoterUrl| {
             self.calls.any(|open| open.to == *url && open.purpose == Purpose::Register)

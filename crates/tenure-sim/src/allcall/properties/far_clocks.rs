@@ -1,8 +1,9 @@
 use super::super::plan::Kind;
 use super::{Check, Fact, LeasedLeaders, Property, seconds};
 
-/// Ruling 4: a candidate whose clock is off by more than 3K + 2H neither campaigns nor renews when
-/// at least two others with right clocks answer, or one did so before that clock was off.
+/// Ruling 4: a candidate whose clock is off by more than 3K + 2H neither campaigns nor renews, if
+/// at least two others with right clocks answer. A single other suffices if the candidate compared
+/// its clock with that one while both were right.
 #[derive(Debug, Default)]
 pub(in super::super) struct FarClocksDoNotWin;
 

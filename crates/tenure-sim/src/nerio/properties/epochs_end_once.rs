@@ -4,9 +4,8 @@ use tenure_core::nerio::Stamp;
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Section 10.6: a grantor that has accepted a successor of its epoch gives no more grants there,
-/// and each epoch that a grantor enters was accepted by a quorum of the previous epoch, by a single
-/// ballot.
+/// Section 10.6: a grantor that has accepted a successor of its epoch gives no more grants there. A
+/// quorum of the previous epoch accepted each epoch that a grantor enters, by a single ballot.
 #[derive(Debug, Default)]
 pub(super) struct EpochsEndOnce {
     /// Stamp of the last grant of each grantor, by election: the repetition of a failed write is no

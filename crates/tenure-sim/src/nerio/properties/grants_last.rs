@@ -34,7 +34,8 @@ struct Ask {
     start: Time,
     arrival: Time,
     delta: Duration,
-    /// Rest of the lease with the skew, on the wall clock of the arrival.
+    /// Time until the lease and the bound on skew are over, on the grantor's wall clock at the
+    /// arrival. `None` without a bound on skew.
     rest: Option<Duration>,
 }
 

@@ -5,9 +5,9 @@ use tenure_core::{NodeName, Time};
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Lost directories 4.2 and 4.4: no member agrees to a replacement within the span for which it has
-/// heard the present memory; no member replaces another one in spite of an answer, of that memory
-/// or of a third member, before it has asked others to accept.
+/// Lost directories 4.2 and 4.4: no member agrees to a replacement within the span of silence after
+/// it last heard the present memory. No member goes on with a replacement if the present memory
+/// answers, or a third member objects, before others were asked to accept.
 #[derive(Debug, Default)]
 pub(super) struct HeardMembersStay {
     nodes: Vec<Ears>,

@@ -22,8 +22,8 @@ impl Property<QuorumLeases> for VerificationNeverOverstates {
         let Some(led) = leaderships(check, election, leader).next() else {
             return Err(format!("{leader} is believed to lead {election_name}, and never did"));
         };
-        // Verifications count by CLOCK_BOOTTIME alone. A step of its wall clock may end a leader
-        // earlier; no other node leads until then.
+        // Verifications count by CLOCK_BOOTTIME alone. A step of the leader's wall clock may end
+        // the leadership earlier; no other node leads until the verified time.
         let ends_by_wall = check.plan.config().clock_skew_max.is_some();
         if until > led.backed && !ends_by_wall {
             return Err(format!(

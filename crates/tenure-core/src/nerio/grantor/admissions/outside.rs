@@ -26,7 +26,7 @@ impl Grantor {
         out: &mut Out,
     ) {
         if self.joining.is_some() || self.has_accepted_founding() {
-            // The memory was named, and another one has taken its place before it entered.
+            // A document named this memory, and another memory has taken its place since.
             self.votes.vote = Vote::BARRED;
             self.write_vote(now, out);
             self.leave(Arc::clone(into), out);
