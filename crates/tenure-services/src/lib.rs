@@ -23,6 +23,7 @@ mod maven;
 mod place;
 mod port;
 mod process;
+mod recipients;
 mod service;
 mod tool;
 
@@ -31,6 +32,7 @@ pub use error::Error;
 pub use kafka::{Sharing, share};
 pub use port::{addresses, reserve};
 pub use process::Process;
+pub use recipients::recipients;
 pub use service::{Service, Started, Version, build_tools};
 pub use tool::last_lines;
 
