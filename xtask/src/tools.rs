@@ -51,9 +51,14 @@ pub(crate) fn component(name: &str) -> Result<(), Error> {
 
 /// Installs the standard library for [`BARE_METAL`] unless it is there.
 pub(crate) fn bare_metal() -> Result<(), Error> {
-    let libraries = Cmd::new("rustc", "--print target-libdir --target").arg(BARE_METAL).ask();
+    add_target(BARE_METAL)
+}
+
+/// Installs the standard library for a target unless it is there.
+pub(crate) fn add_target(triple: &str) -> Result<(), Error> {
+    let libraries = Cmd::new("rustc", "--print target-libdir --target").arg(triple).ask();
     if libraries.is_some_and(|folder| Path::new(&folder).is_dir()) {
         return Ok(());
     }
-    Cmd::new("rustup", &format!("target add {BARE_METAL}")).run()
+    Cmd::new("rustup", "target add").arg(triple).run()
 }
