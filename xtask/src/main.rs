@@ -5,6 +5,7 @@
 
 mod bench;
 mod bless;
+mod book;
 mod command;
 mod dist;
 mod error;
@@ -49,6 +50,8 @@ enum Task {
     Dist(dist::Selection),
     /// Check what each published crate says of itself, and the files in its package.
     Publish,
+    /// Build the documents as a book, in target/book, and check its links.
+    Book,
     /// Check what compilers do not: sizes, leftovers, links, decisions, patches, words.
     Tidy,
     /// Apply corrections by machine: lints with a known correction, then formatting.
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Task::Facts(selection) => facts::run(&selection),
         Task::Dist(selection) => dist::run(&selection),
         Task::Publish => publish::run(),
+        Task::Book => book::run(),
         Task::Tidy => tidy::run(),
         Task::Fix => fix(),
         Task::Bless(selection) => bless::run(&selection),

@@ -40,6 +40,17 @@ impl Tool {
     }
 }
 
+/// Version of `mdbook` for `cargo install`: without its server, which would follow the files.
+const MDBOOK: &str = "install mdbook --version 0.5.4 --no-default-features --features search";
+
+/// Installs `mdbook`, which is no subcommand, unless some version of it is there.
+pub(crate) fn mdbook() -> Result<(), Error> {
+    if Cmd::new("mdbook", "--version").ask().is_some() {
+        return Ok(());
+    }
+    Cmd::cargo(MDBOOK).args("--locked --debug").env("CARGO_PROFILE_DEV_DEBUG", "0").run()
+}
+
 /// Installs a component of the toolchain (`rustfmt`, `clippy`) unless it is there.
 pub(crate) fn component(name: &str) -> Result<(), Error> {
     let subcommand = if name == "rustfmt" { "fmt" } else { name };

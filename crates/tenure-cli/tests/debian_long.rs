@@ -53,7 +53,8 @@ const FILES: &str = "\
 -rwxr-xr-x 0/0 ./usr/share/doc/tenure/examples/billing.cmd
 -rw-r--r-- 0/0 ./usr/share/doc/tenure/examples/billing.toml
 -rw-r--r-- 0/0 ./usr/share/doc/tenure/guarantees.md
--rw-r--r-- 0/0 ./usr/share/doc/tenure/operations.md
+-rw-r--r-- 0/0 ./usr/share/doc/tenure/three-machines.md
+-rw-r--r-- 0/0 ./usr/share/doc/tenure/troubleshooting.md
 -rw-r--r-- 0/0 ./usr/share/fish/vendor_completions.d/tenure.fish
 -rw-r--r-- 0/0 ./usr/share/zsh/vendor-completions/_tenure
 ";
@@ -245,7 +246,7 @@ fn upgrades(machine: &Machine) {
         (running && now.trim() != cmd).then_some(())
     });
     assert_eq!(state("MainPID"), before);
-    // As operations.md says.
+    // As restart-upgrade.md says.
     machine.does(
         "systemctl restart tenure-node
          tenure node wait-safe --config /etc/tenure/node.toml --wait 1m",

@@ -29,7 +29,11 @@ until redis-cli ping; do sleep 0.1; done
 fn recipients_refuse_superseded_leaders() {
     let postgres = recipients().unwrap();
     let [pg, redis] = addresses();
-    let client = format!("#!/bin/sh\nexec /usr/bin/redis-cli -h {} -p {} \"$@\"\n", redis.ip(), redis.port());
+    let client = format!(
+        "#!/bin/sh\nexec /usr/bin/redis-cli -h {} -p {} \"$@\"\n",
+        redis.ip(),
+        redis.port()
+    );
     let mut reader = Reader::new(env!("CARGO_BIN_EXE_tenure")).stand_in("redis-cli", &client);
     let start = START
         .replace("POSTGRES", &Path::display(&postgres).to_string())

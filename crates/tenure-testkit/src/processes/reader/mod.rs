@@ -63,6 +63,7 @@ impl Reader {
         Self { folder, replaced: Vec::new(), shells: Vec::new(), commands: 0 }
             .with("10.0.0.", &format!("127.{high}.{low}."))
             .with("127.0.0.1:", &format!("127.{high}.{low}.10:"))
+            .with("\"127.0.0.1\"", &format!("\"127.{high}.{low}.10\""))
     }
 
     /// Replaces a text of all pages, before the texts that were given earlier.
@@ -177,7 +178,7 @@ impl Reader {
             return &mut self.shells[nth].1;
         }
         let root = self.root(machine);
-        for folder in ["home", "etc", "var/lib", "run", "srv", "tmp"] {
+        for folder in ["home", "etc/tenure", "var/lib", "run", "srv", "tmp"] {
             fs::create_dir_all(root.join(folder)).unwrap();
         }
         let path = std::env::var("PATH").unwrap_or_default();
