@@ -8,9 +8,13 @@ use crate::error::Error;
 use crate::protocols;
 
 /// Golden texts of no single protocol, as a test and the arguments for `cargo test`: the errors for
-/// wrong invocations, which differ between builds with all features and without.
-const COMMON: [(&str, &str); 2] =
-    [("errors", "--package tenure-cli"), ("errors", "--package tenure-cli --features full")];
+/// wrong invocations, which differ between builds with all features and without, and the reference
+/// pages.
+const COMMON: [(&str, &str); 3] = [
+    ("errors", "--package tenure-cli --no-default-features"),
+    ("errors", "--package tenure-cli --features full"),
+    ("reference", "--package tenure-cli --features full"),
+];
 
 #[derive(Args)]
 pub(crate) struct Selection {

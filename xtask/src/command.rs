@@ -16,7 +16,7 @@ const LEFT_OUT: [&str; 5] = ["CARGO_PKG_", "CARGO_MANIFEST_", "PROPTEST_", "TENU
 /// A command with its variables, run in the root of the workspace.
 #[derive(Clone, Debug)]
 pub(crate) struct Cmd {
-    variables: Vec<(&'static str, String)>,
+    variables: Vec<(String, String)>,
     program: String,
     arguments: Vec<String>,
 }
@@ -45,8 +45,8 @@ impl Cmd {
     }
 
     /// Sets a variable for this command.
-    pub(crate) fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.variables.push((name, value.into()));
+    pub(crate) fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.variables.push((name.into(), value.into()));
         self
     }
 

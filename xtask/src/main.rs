@@ -5,13 +5,15 @@
 
 mod bench;
 mod bless;
+mod book;
 mod command;
+mod dist;
 mod error;
 mod facts;
 mod generated;
 mod mutants;
-mod package;
 mod protocols;
+mod publish;
 mod services;
 mod sim;
 mod soak;
@@ -44,8 +46,12 @@ enum Task {
     Services(services::Selection),
     /// Check on real services the facts that our protocols rely on, and report changes.
     Facts(facts::Selection),
-    /// Build the Debian package of the command, and print its path.
-    Package,
+    /// Build what users install: binaries, Debian packages, pages, check sums, in target/dist.
+    Dist(dist::Selection),
+    /// Check what each published crate says of itself, and the files in its package.
+    Publish,
+    /// Build the documents as a book, in target/book, and check its links.
+    Book,
     /// Check what compilers do not: sizes, leftovers, links, decisions, patches, words.
     Tidy,
     /// Apply corrections by machine: lints with a known correction, then formatting.
@@ -67,7 +73,9 @@ fn main() -> ExitCode {
         Task::Bench(selection) => bench::run(&selection),
         Task::Services(selection) => services::run(&selection),
         Task::Facts(selection) => facts::run(&selection),
-        Task::Package => package::run(),
+        Task::Dist(selection) => dist::run(&selection),
+        Task::Publish => publish::run(),
+        Task::Book => book::run(),
         Task::Tidy => tidy::run(),
         Task::Fix => fix(),
         Task::Bless(selection) => bless::run(&selection),

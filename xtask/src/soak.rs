@@ -12,6 +12,7 @@ use crate::command::Cmd;
 use crate::error::Error;
 use crate::generated;
 use crate::protocols;
+use crate::publish;
 use crate::sim;
 use crate::steps::{FULL, list, name, now, purpose};
 use crate::tests::{self, nextest};
@@ -40,6 +41,8 @@ enum Part {
     Long,
     /// Refusals and settings of a release build.
     Release,
+    /// The package of each published crate, compiled from its own files.
+    Packages,
     /// Facts on which protocols rely, on each version of each service.
     Facts,
     /// Patches in mutants/: each breaks a rule, and a test must notice.
@@ -70,6 +73,7 @@ impl Part {
                 "--cargo-profile release --config profile.release.lto=false --test errors \
                  --test settings --features {FULL}"
             ))],
+            Self::Packages => vec![publish::packages()?],
             Self::Facts => {
                 let services = protocols::ALL.iter().filter_map(|protocol| protocol.service);
                 services.map(|service| Cmd::cargo("xtask facts").arg(service)).collect()

@@ -8,17 +8,15 @@ use tenure_services::build_tools;
 
 use crate::command::Cmd;
 use crate::error::Error;
+use crate::publish;
 use crate::services;
 use crate::sim;
 use crate::tests::{self, nextest};
 use crate::tidy;
 use crate::tools::{self, BARE_METAL};
 
-/// The command with all features: its default leaves out protocols that need more than Rust.
+/// The command with all features: its default leaves out protocols that need more tools than Rust.
 pub(crate) const FULL: &str = "tenure-cli/full";
-
-/// All features, and the program of the package, which no test needs: tests are built without it.
-const ALL: &str = "tenure-cli/full,tenure-package/program";
 
 /// Advisories are left out; deny.toml gives the reason.
 const DENY: &str =
@@ -45,6 +43,8 @@ enum Step {
     Fmt,
     /// Sizes, leftovers, links, decisions, patches, words, and the test of the README's code.
     Tidy,
+    /// Descriptions of published crates, and the files in their packages.
+    Publish,
     /// Licences, bans and sources of dependencies (deny.toml).
     Deny,
     /// Installation of the services that tests run against.
@@ -71,6 +71,7 @@ impl Step {
         let command = match self {
             Self::Fmt => Cmd::cargo("fmt --all --check"),
             Self::Tidy => Cmd::cargo(tidy::COMMAND),
+            Self::Publish => Cmd::cargo(publish::COMMAND),
             Self::Deny => Cmd::cargo(DENY),
             Self::Services => Cmd::cargo(services::COMMAND),
             Self::Clippy => return clippy(),
@@ -79,12 +80,12 @@ impl Step {
             }
             Self::Doc => {
                 let doc = "doc --workspace --no-deps --document-private-items --features";
-                Cmd::cargo(doc).arg(ALL).env("RUSTDOCFLAGS", "-D warnings")
+                Cmd::cargo(doc).arg(FULL).env("RUSTDOCFLAGS", "-D warnings")
             }
             Self::Test => nextest(&format!("--features {FULL}")),
             // The whole workspace is chosen, so that dependencies keep the features of the builds
             // before.
-            Self::Bare => nextest("--test errors missing_features_are_named"),
+            Self::Bare => nextest("--no-default-features --test errors missing_features_are_named"),
             Self::Doctest => Cmd::cargo("test --workspace --doc --features").arg(FULL),
             Self::Sweep => return Ok(sim::ordinary()),
         };
@@ -94,6 +95,7 @@ impl Step {
     fn run(self) -> Result<(), Error> {
         match self {
             Self::Tidy => return tidy::run(),
+            Self::Publish => return publish::run(),
             Self::Services => return services::install_all(),
             Self::Test => return self.commands()?.into_iter().try_for_each(tests::run),
             Self::Bare => tools::NEXTEST.ensure()?,
@@ -114,7 +116,7 @@ impl Step {
 /// does, so a second command names them.
 fn clippy() -> Result<Vec<Cmd>, Error> {
     let long: String = tests::long()?.iter().map(|test| format!("--test {test} ")).collect();
-    let of = |targets| format!("clippy --workspace {targets} --features {ALL} -- -D warnings");
+    let of = |targets| format!("clippy --workspace {targets} --features {FULL} -- -D warnings");
     Ok(["--all-targets", &long].map(|targets| Cmd::cargo(&of(targets))).into())
 }
 

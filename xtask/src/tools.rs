@@ -40,6 +40,17 @@ impl Tool {
     }
 }
 
+/// Version of `mdbook` for `cargo install`: without its server, which would follow the files.
+const MDBOOK: &str = "install mdbook --version 0.5.4 --no-default-features --features search";
+
+/// Installs `mdbook`, which is no subcommand, unless some version of it is there.
+pub(crate) fn mdbook() -> Result<(), Error> {
+    if Cmd::new("mdbook", "--version").ask().is_some() {
+        return Ok(());
+    }
+    Cmd::cargo(MDBOOK).args("--locked --debug").env("CARGO_PROFILE_DEV_DEBUG", "0").run()
+}
+
 /// Installs a component of the toolchain (`rustfmt`, `clippy`) unless it is there.
 pub(crate) fn component(name: &str) -> Result<(), Error> {
     let subcommand = if name == "rustfmt" { "fmt" } else { name };
@@ -51,9 +62,14 @@ pub(crate) fn component(name: &str) -> Result<(), Error> {
 
 /// Installs the standard library for [`BARE_METAL`] unless it is there.
 pub(crate) fn bare_metal() -> Result<(), Error> {
-    let libraries = Cmd::new("rustc", "--print target-libdir --target").arg(BARE_METAL).ask();
+    add_target(BARE_METAL)
+}
+
+/// Installs the standard library for a target unless it is there.
+pub(crate) fn add_target(triple: &str) -> Result<(), Error> {
+    let libraries = Cmd::new("rustc", "--print target-libdir --target").arg(triple).ask();
     if libraries.is_some_and(|folder| Path::new(&folder).is_dir()) {
         return Ok(());
     }
-    Cmd::new("rustup", &format!("target add {BARE_METAL}")).run()
+    Cmd::new("rustup", "target add").arg(triple).run()
 }

@@ -16,6 +16,7 @@ pub mod environment;
 pub mod exit;
 pub mod failure;
 pub mod invocation;
+mod manual;
 mod near;
 pub mod output;
 mod program;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use crate::environment::Environment;
 use crate::invocation::Reading;
 use crate::protocol::{Protocol, Registry};
-use crate::{Exit, commands, failure, output, stderr};
+use crate::{Exit, commands, failure, manual, output, stderr};
 
 /// Runs the command `tenure` with these protocols; the shipped program passes
 /// [`ALL`](crate::protocol::ALL). `main` must call this first: the guard of a CMD is the same
@@ -26,6 +26,7 @@ pub fn main(protocols: &'static [&'static Protocol]) -> ExitCode {
     let ended = reading.and_then(|reading| match reading {
         Reading::Text(text) => output::print(&text).map(|()| Exit::Done),
         Reading::Invocation(invocation) => commands::carry_out(invocation),
+        Reading::Manual(folder, registry) => manual::write(&folder, registry),
     });
     let exit = ended.unwrap_or_else(|failure| {
         failure::report(&failure);

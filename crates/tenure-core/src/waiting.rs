@@ -221,8 +221,8 @@ impl fmt::Display for Sentence<'_> {
                      the cluster is new, when all nodes are there"
                 })?;
                 f.write_str(
-                    ". If these nodes have lost their directories, too, see \"Too many lost \
-                     directories\" in docs/operations.md",
+                    ". If these nodes have lost their directories, too, see \
+                     docs/howto/lost-quorum.md",
                 )
             }
             Waiting::Behind { who, leading: true } => write!(f, "behind {who}, which leads"),
@@ -335,14 +335,13 @@ mod tests {
                 Waiting::Fences { at: names(&["b"]), known: true, missing: names(&["c"]) },
                 "b has no memory, lost or never had; nothing heard of c. The campaign goes on when \
                  a full quorum of the other nodes serves. If these nodes have lost their \
-                 directories, too, see \"Too many lost directories\" in docs/operations.md",
+                 directories, too, see docs/howto/lost-quorum.md",
             ),
             (
                 Waiting::Fences { at: names(&["a", "b"]), known: false, missing: Vec::new() },
                 "a, b have no memory, lost or never had. The campaign goes on when a full quorum \
                  of the other nodes serves or, if the cluster is new, when all nodes are there. \
-                 If these nodes have lost their directories, too, see \"Too many lost \
-                 directories\" in docs/operations.md",
+                 If these nodes have lost their directories, too, see docs/howto/lost-quorum.md",
             ),
             (Waiting::Behind { who: "one".into(), leading: true }, "behind one, which leads"),
             (Waiting::Behind { who: "1e26f5".into(), leading: false }, "behind 1e26f5"),

@@ -58,7 +58,7 @@ impl fmt::Display for Notice {
             }
             Self::Denied { server, said } => write!(
                 f,
-                "{server} denies a right that this login needs: {said}; docs/operations.md lists \
+                "{server} denies a right that this login needs: {said}; docs/howto/nats.md lists \
                  the permissions of participants and askers"
             ),
             Self::Complains { server, said } => write!(f, "{server} says: {said}"),

@@ -149,3 +149,11 @@ pub use self::weak_leaders::WeakLeaders;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/start/tutorial-rust.md")]
+struct Tutorial;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/howto/protect-data.md")]
+struct ProtectData;

@@ -266,8 +266,8 @@ fn other_line(
     let all: Vec<_> = [lacks, has, other].into_iter().flatten().collect();
     write!(
         f,
-        "{}; correct the settings, or, if those of its first start were wrong, see \"Changing what \
-         must agree\" in docs/operations.md",
+        "{}; correct the settings, or, if those of its first start were wrong, see \
+         \"other-line\" in docs/troubleshooting.md",
         all.join(", ")
     )
 }
@@ -319,7 +319,7 @@ fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             "{member} sends from {address}, but members here has {member} at {host}: without keys \
              a node recognizes a member by its address, so this node takes {member} for a \
              stranger. If {member} has moved, change members everywhere, or see to its DNS record; \
-             or use keys (\"Keys\" in docs/operations.md)"
+             or use keys (docs/howto/keys.md)"
         ),
         Notice::MemberTwice { member, addresses: [one, other] } => write!(
             f,
@@ -396,7 +396,7 @@ mod tests {
             told.strip_prefix(begin).unwrap().to_owned()
         };
         let fix = "; correct the settings, or, if those of its first start were wrong, see \
-                   \"Changing what must agree\" in docs/operations.md";
+                   \"other-line\" in docs/troubleshooting.md";
         let what = |told: String| told.strip_suffix(fix).unwrap().to_owned();
         assert_eq!(what(told("c", "", false)), "members lacks c");
         let all = "members lacks b, c, members has d in addition, quorums names another system";

@@ -21,17 +21,21 @@ mod daemon;
 mod debian;
 mod error;
 mod maven;
+mod musl;
 mod place;
 mod port;
 mod process;
+mod recipients;
 mod service;
 mod tool;
 
 pub use daemon::Daemon;
 pub use error::Error;
 pub use kafka::{Sharing, share};
+pub use musl::musl_tools;
 pub use port::{addresses, reserve};
 pub use process::Process;
+pub use recipients::recipients;
 pub use service::{Service, Started, Version, build_tools};
 pub use tool::last_lines;
 

@@ -14,7 +14,7 @@
 //! | [`timeline`] | the picture of a run |
 //! | [`forecast`] | what given settings will give, for users |
 //!
-//! `docs/simulation.md` says what happens in these worlds, and what shows that the checks notice
+//! `docs/internals/simulation.md` says what happens in these worlds, and what shows that the checks notice
 //! faults.
 //!
 //! ```

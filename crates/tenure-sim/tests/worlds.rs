@@ -156,10 +156,10 @@ fn names<S: Source>(_: S) -> Vec<(&'static str, &'static str)> {
     <<S::Scenario as Scenario>::Checks as Checks<S::Scenario>>::names()
 }
 
-/// The page about simulation names every property of each protocol.
+/// The page about properties names every property of each protocol.
 #[test]
 fn page_names_every_property() {
-    let page = include_str!("../../../docs/simulation.md");
+    let page = include_str!("../../../docs/internals/properties.md");
     let mut properties = Vec::new();
     macro_rules! collect {
         ($($module:ident $name:ident $about:literal;)+) => {$(
@@ -168,6 +168,9 @@ fn page_names_every_property() {
     }
     tenure_sim::protocols!(collect);
     for (property, _) in properties {
-        assert!(page.contains(&format!("| {property} |")), "docs/simulation.md lacks {property}");
+        assert!(
+            page.contains(&format!("| {property} |")),
+            "docs/internals/properties.md lacks {property}"
+        );
     }
 }

@@ -115,7 +115,7 @@ fn files<'a>(page: &str, cell: &'a str, folder: &str) -> Files<'a> {
 }
 
 /// The path from the root of a link's target.
-fn from_root(page: &str, target: &str) -> String {
+pub(super) fn from_root(page: &str, target: &str) -> String {
     let folder = page.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in target.split('/') {

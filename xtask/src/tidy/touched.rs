@@ -1,4 +1,4 @@
-//! The list in `CONTRIBUTING.md` of the files that a new protocol touches beside its own is exact
+//! The list in `docs/internals/adding-a-protocol.md` of the files that a new protocol touches beside its own is exact
 //! and short.
 //!
 //! The first protocol is the example for all others, so its name is allowed everywhere.
@@ -9,7 +9,7 @@ use crate::protocols::{self, Protocol};
 use crate::tree::Tree;
 
 /// The page of the list, whose rows below the heading are `` | `path` | what | ``.
-const PAGE: &str = "CONTRIBUTING.md";
+const PAGE: &str = "docs/internals/adding-a-protocol.md";
 const HEADING: &str = "\n## What a protocol touches\n";
 
 /// Bound on the length of the list.

@@ -21,6 +21,8 @@ pub const MEMBER: &str = "member";
 pub const ROLE_RANGE: &str = "J|FIRST..LAST";
 /// The argument of `completions`.
 pub const SHELL: &str = "SHELL";
+/// The argument of `man`.
+pub const FOLDER: &str = "DIR";
 
 const PRECEDENCE: &str = "\
 Settings: a flag wins over its TENURE_* variable, the variable over the settings file (--config),
@@ -55,6 +57,7 @@ pub fn command(registry: Registry) -> Command {
             lines::demo_command(),
             lines::simulate_command(),
             completions(),
+            man(),
         ])
 }
 
@@ -383,6 +386,19 @@ fn completions() -> Command {
              tenure completions zsh > ~/.zfunc/_tenure     # with ~/.zfunc in $fpath\n  \
              tenure completions fish > ~/.config/fish/completions/tenure.fish",
         )
+}
+
+fn man() -> Command {
+    Command::new("man")
+        .about("Write the manual pages into a folder")
+        .arg(
+            Arg::new(FOLDER)
+                .help("The folder, which is made if there is none")
+                .required(true)
+                .value_parser(OsStringValueParser::new())
+                .value_hint(ValueHint::DirPath),
+        )
+        .after_help("Example:\n  tenure man ~/.local/share/man/man1")
 }
 
 #[cfg(test)]

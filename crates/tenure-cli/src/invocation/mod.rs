@@ -9,6 +9,7 @@ mod usage;
 mod variables;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::ArgMatches;
 use clap::error::ErrorKind;
@@ -27,6 +28,8 @@ pub enum Reading<W> {
     /// A text to print: help, the version, completions, the settings.
     Text(String),
     Invocation(Invocation<W>),
+    /// A folder for the manual pages of these protocols.
+    Manual(PathBuf, Registry),
 }
 
 /// A command whose settings are checked.
@@ -62,6 +65,10 @@ pub fn read<W>(
     };
     if name == "completions" {
         return Ok(Reading::Text(completions(shell(flags)?, registry)));
+    }
+    if name == "man" {
+        let folder = flags.get_one::<OsString>(args::FOLDER).map(PathBuf::from);
+        return Ok(Reading::Manual(folder.unwrap_or_default(), registry));
     }
     let (words, leaf, flags) = innermost(&tree, name, flags);
     if words == "run" && flags.get_flag(table::JSON.spec.name) {

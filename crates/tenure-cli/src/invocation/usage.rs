@@ -24,6 +24,9 @@ pub(crate) fn failure(error: &Error, tree: &Command, arguments: &[OsString]) -> 
         ErrorKind::MissingRequiredArgument if command.get_name() == "completions" => {
             ("no shell is given".into(), format!("give one of: {}", parse::SHELLS.join(", ")))
         }
+        ErrorKind::MissingRequiredArgument if command.get_name() == "man" => {
+            ("no folder is given".into(), "give the folder, such as ~/.local/share/man/man1".into())
+        }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             ("no command is given".into(), format!("give one of: {}", commands(command)))
         }

@@ -3,7 +3,7 @@
 //! A [`Protocol`] lists its capabilities, its settings with their defaults, and its words.
 //! [`Protocol::backend`] makes a [`Backend`] of checked settings, which starts [`Participant`]s. No
 //! other module of the command names a protocol: help, completions and errors are made from these
-//! rows, and a test compares `docs/operations.md` with them. [`crate::main`] takes the list, so
+//! rows, and a test compares `docs/start/choose.md` with them. [`crate::main`] takes the list, so
 //! that a program of another crate can add a protocol.
 //!
 //! To write one, as `examples/beacon` does:

@@ -229,19 +229,18 @@ mod tests {
 
     #[test]
     fn documentation_has_table_of_capabilities() {
-        let page = include_str!("../../../../docs/operations.md");
+        let page = include_str!("../../../../docs/start/choose.md");
         let table = Registry(ALL).capabilities();
-        assert!(page.contains(&table), "docs/operations.md does not have\n{table}");
+        assert!(page.contains(&table), "docs/start/choose.md does not have\n{table}");
     }
 
     #[test]
     fn documentation_installs_as_errors_do() {
-        let readme = include_str!("../../../../README.md");
-        let page = include_str!("../../../../docs/operations.md");
-        for text in [readme, page] {
-            let installs = text.matches("cargo install").count();
-            assert!(installs > 0);
-            assert_eq!(text.matches(INSTALL).count(), installs);
+        let page = include_str!("../../../../docs/start/install.md");
+        let (install, features) = INSTALL.rsplit_once(' ').unwrap();
+        assert!(page.contains(install));
+        for feature in ALL.iter().filter_map(|protocol| protocol.lacks()).chain(["full"]) {
+            assert!(page.contains(&format!("`{features} {feature}`")), "{feature}");
         }
     }
 

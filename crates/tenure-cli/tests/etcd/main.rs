@@ -12,6 +12,7 @@ mod golden;
 mod leases;
 mod names;
 mod old;
+mod page;
 mod runner;
 mod runs;
 #[path = "../shared/silent_names.rs"]

@@ -6,6 +6,7 @@ mod asking;
 mod changing;
 mod groups;
 mod names;
+mod page;
 mod phases;
 mod refusals;
 mod roles;

@@ -1,4 +1,4 @@
-//! The first steps of a user on three hosts, as docs/operations.md shows them.
+//! The first steps of a user on three hosts with names.
 
 use tenure_testkit::processes::{Host, eventually};
 

@@ -5,6 +5,7 @@
 mod asking;
 mod authority;
 mod logins;
+mod page;
 mod rank;
 
 use std::net::TcpListener;

@@ -4,7 +4,10 @@
 
 mod commands;
 mod electorate;
+#[path = "../shared/machines.rs"]
+mod machines;
 mod network;
 mod page;
+mod regions;
 mod starting;
 mod trouble;

@@ -6,7 +6,7 @@ use tenure_testkit::processes::wait::{eventually, output};
 
 use crate::network::{Network, end};
 
-const PAGE: &str = include_str!("../../../../docs/voter-http.md");
+const PAGE: &str = include_str!("../../../../docs/reference/voter-http.md");
 
 /// The commands of the page, each with parts of its answer.
 fn commands() -> Vec<(String, Vec<String>)> {

@@ -369,7 +369,7 @@ pub(super) fn wrong_clock(apart: &[NodeName]) -> String {
         "this node's clock runs apart from those of {}, by more than drift allows, and the other \
          members are no quorum: this node takes its own clock to be wrong, leads nothing and \
          grants nothing. Correct the clock of this machine, then run `tenure node clear-breach`, \
-         or start this process again (\"A clock beyond drift\" in docs/operations.md)",
+         or start this process again (\"clock\" in docs/troubleshooting.md)",
         List(apart, ", ")
     )
 }
@@ -385,7 +385,7 @@ impl ClockApart {
         write!(
             f,
             "{self}. {consequence}. Correct the clock that is wrong, then start its process again \
-             (\"A clock beyond drift\" in docs/operations.md)"
+             (\"clock\" in docs/troubleshooting.md)"
         )
     }
 }

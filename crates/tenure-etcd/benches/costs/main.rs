@@ -1,5 +1,5 @@
 //! Costs of elections on etcd, beside etcd's own election service and beside the bare requests.
-//! `cargo xtask bench etcd` runs it; docs/benchmarks.md explains.
+//! `cargo xtask bench etcd` runs it; docs/internals/simulation.md explains.
 #![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]
 
 mod bare;

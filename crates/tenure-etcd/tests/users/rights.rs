@@ -1,7 +1,7 @@
 //! A process leads in several elections, and loses its right to the keys of one of them.
 //!
 //! All elections share one lease. Either etcd or the process itself demands the right to all keys
-//! of a lease: `docs/operations.md` has the consequences under *Permissions*.
+//! of a lease: `docs/howto/etcd.md` has the consequence under *Login, TLS and rights*.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 //! Costs of elections on Kafka, beside a take-over in a bare consumer group. `cargo xtask bench
-//! nele` runs it; docs/benchmarks.md explains.
+//! nele` runs it; docs/internals/simulation.md explains.
 #![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]
 
 mod bare;

@@ -21,7 +21,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         for (mode, callers) in [("all", Callers::All), ("few:3", few)] {
             // Each participant would hear 500 calls and more replies a heartbeat.
             if count == 500 && callers == Callers::All {
-                println!("  500 participants, all: not measured, see docs/benchmarks.md");
+                println!("  500 participants, all: not measured, see docs/internals/simulation.md");
                 continue;
             }
             let cluster = stage::start()?;

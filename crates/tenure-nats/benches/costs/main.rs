@@ -1,5 +1,5 @@
 //! Costs of elections on NATS, beside an election by NATS's own key-value bucket. `cargo xtask
-//! bench allcall` runs it; docs/benchmarks.md explains.
+//! bench allcall` runs it; docs/internals/simulation.md explains.
 #![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]
 
 mod bucket;

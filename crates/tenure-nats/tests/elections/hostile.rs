@@ -13,7 +13,7 @@ use crate::common::{
 
 const FLOOD: usize = 30_000;
 
-/// Permissions as documented: `docs/operations.md` has the same lines.
+/// Permissions as documented: `docs/howto/nats.md` has the same lines.
 const PERMISSIONS: &str = r#"authorization {
   users: [
     { user: participant, password: secret, permissions: {
@@ -146,12 +146,12 @@ fn with_permissions_a_stranger_reaches_nobody(version: Version) {
         });
         assert_eq!(after.await, unreadable(&before) + 1);
         assert!(leadership.is_current());
-        assert!(tenure_nats_page().contains(&indented(PERMISSIONS)), "docs/operations.md differs");
+        assert!(tenure_nats_page().contains(&indented(PERMISSIONS)), "docs/howto/nats.md differs");
     });
 }
 
 fn tenure_nats_page() -> &'static str {
-    include_str!("../../../../docs/operations.md")
+    include_str!("../../../../docs/howto/nats.md")
 }
 
 /// The lines as the page has them, for a cluster of its own.

@@ -1,5 +1,5 @@
 //! Costs of Nerio beside the costs that every election has. `cargo xtask bench` runs it;
-//! docs/benchmarks.md explains.
+//! docs/internals/simulation.md explains.
 #![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! Heap bytes of an election. `cargo xtask bench` runs it; docs/benchmarks.md explains.
+//! Heap bytes of an election. `cargo xtask bench` runs it; docs/internals/simulation.md explains.
 //!
 //! The program stands alone: the allocator that counts slows every other measurement down.
 #![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]

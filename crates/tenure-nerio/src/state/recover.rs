@@ -120,7 +120,7 @@ pub enum RecoveryError {
         "state directory {path} of node {node} has voted for epoch {next}, which leaves it out or \
          gives its place to another memory; leave it alone, and run the command on a member of \
          epoch {next}; if no directory of one is left, found the cluster anew, as \
-         docs/operations.md says"
+         docs/howto/lost-quorum.md says"
     )]
     LeftOut { path: PathBuf, node: NodeName, next: u64 },
     #[error(

@@ -122,8 +122,7 @@ impl Unsafe {
                 Span(*remaining)
             ),
             Self::Later { raising, .. } => format!("wait {}", Span(raising.remaining)),
-            Self::Lost { .. } => recover("Too many lost directories"),
-            Self::NoQuorum { .. } => recover("Too many lost directories after a change of members"),
+            Self::Lost { .. } | Self::NoQuorum { .. } => RECOVER.to_owned(),
         }
     }
 
@@ -148,13 +147,9 @@ impl Unsafe {
     }
 }
 
-/// Advice to follow the runbook with this title.
-fn recover(title: &str) -> String {
-    format!(
-        "if no lost directory can be restored, stop all nodes and candidates, and run tenure node \
-         recover as docs/operations.md says under {title:?}"
-    )
-}
+/// Advice to follow the runbook.
+const RECOVER: &str = "if no lost directory can be restored, stop all nodes and candidates, and \
+                       run tenure node recover as docs/howto/lost-quorum.md says";
 
 fn list(names: &[NodeName]) -> String {
     let names: Vec<_> = names.iter().map(NodeName::as_str).collect();

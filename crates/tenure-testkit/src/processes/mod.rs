@@ -31,6 +31,7 @@ mod network;
 mod proxy;
 #[cfg(test)]
 mod proxy_tests;
+mod reader;
 mod systemd;
 mod trials;
 mod udp;
@@ -57,6 +58,7 @@ pub use namespaces::Namespaces;
 pub(crate) use network::PORT;
 pub use network::{Network, Weather, loopback, own_net};
 pub use proxy::{Proxy, Traffic};
+pub use reader::Reader;
 pub use systemd::Systemd;
 pub use tenure_services::addresses;
 pub use trials::{Tests, trials};

@@ -1,5 +1,5 @@
 //! Costs of elections between regional voters, beside bare exchanges over HTTP. `cargo xtask bench
-//! voter` runs it; docs/benchmarks.md explains.
+//! voter` runs it; docs/internals/simulation.md explains.
 #![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]
 
 mod bare;

@@ -114,8 +114,7 @@ The command refuses if starting the nodes is enough, if a node uses the director
 this member although its directory is intact, if --lost leaves this member out although its \
 directory is lost, if the directory holds a fence above --fence-floor, if the directory is in \
 another epoch than --epoch, if the members list names members that its epoch has not, and if a \
-later epoch has left the directory out. All steps are in docs/operations.md under \"Too many lost \
-directories\".
+later epoch has left the directory out. All steps are in docs/howto/lost-quorum.md.
 
 Example:
   tenure node recover --name c --state /var/lib/tenure/c --config tenure.toml \\
@@ -197,8 +196,7 @@ pub(in crate::invocation) fn simulate_command() -> Command {
     let command = Command::new("simulate").about(about);
     with_settings(NERIO, command, &[&timing, simulate::ALL]).after_help(
         "Runs the real state machines of a cluster in a made-up network, kills its leader again \
-         and again, and tries other leases. docs/operations.md says what is simulated and what is \
-         not.\n\n\
+         and again, and tries other leases. docs/explain/performance.md says what is left out.\n\n\
          Examples:\n  tenure simulate --config tenure.toml --html forecast.html\n  \
          ping -c 1000 -i 0.2 other > trips && tenure simulate --rtt @trips --loss 0.5%",
     )

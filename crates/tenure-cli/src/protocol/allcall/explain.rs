@@ -169,7 +169,7 @@ impl Explain {
     }
 
     pub(super) fn denied(&self, why: &str) -> Failure {
-        let fix = "give this login the permissions that docs/operations.md names for participants, \
+        let fix = "give this login the permissions that docs/howto/nats.md names for participants, \
                    or for askers";
         let names = [self.proofs(), &["cluster", "subject-prefix"]].concat();
         self.origins.failure(Exit::Refused, why, fix, &names)

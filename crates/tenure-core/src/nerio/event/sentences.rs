@@ -73,8 +73,8 @@ pub(super) fn recovery_waits(
             f,
             ". {} {verb} this node for a stranger: without keys a node recognizes a member by its \
              address in members, and this node sends from another address. If this node has moved, \
-             change members everywhere; else correct --listen; or use keys (\"Keys\" in \
-             docs/operations.md)",
+             change members everywhere; else correct --listen; or use keys \
+             (docs/howto/keys.md)",
             List(strange, ", ")
         );
     }
@@ -84,8 +84,8 @@ pub(super) fn recovery_waits(
         let verb = if whole.len() == 1 { "remembers" } else { "remember" };
         write!(
             f,
-            ". {} {verb}, and that is not enough: see \"Too many lost directories\" in \
-             docs/operations.md",
+            ". {} {verb}, and that is not enough: see \
+             docs/howto/lost-quorum.md",
             List(whole, ", ")
         )
     }
