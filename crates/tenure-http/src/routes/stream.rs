@@ -1,5 +1,7 @@
 //! Server-sent events.
 
+#![expect(unused_qualifications, reason = "the macro of paths qualifies names")]
+
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -24,6 +26,8 @@ const UNSENT_MAX: usize = 64;
 const SLOW_MAX: Duration = Duration::from_secs(5);
 /// The most subscribers at a time.
 pub(crate) const SUBSCRIBERS_MAX: usize = 64;
+/// The pause between two looks at the members.
+const LOOKS: Duration = Duration::from_secs(2);
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 #[derive(Deserialize, IntoParams)]
@@ -34,6 +38,8 @@ pub(crate) struct Filter {
 
 type Lines = mpsc::Sender<Result<Line, Infallible>>;
 
+/// Server-sent events: view, here, member and gap.
+#[utoipa::path(get, path = "/v1/events", params(Filter), responses((status = 200, content_type = "text/event-stream", body = String), (status = 503, description = "too many subscribers", body = Problem)))]
 pub(crate) async fn events(
     State(shown): OfMonitor,
     Query(filter): Query<Filter>,
@@ -41,6 +47,7 @@ pub(crate) async fn events(
 ) -> Result<Sse<KeepAliveStream<ReceiverStream<Result<Line, Infallible>>>>, Problem> {
     let shared = &shown.monitor.shared;
     let Ok(place) = shared.counts.subscribers.clone().try_acquire_owned() else {
+        shared.counts.refuse("subscribers");
         let detail = format!("{SUBSCRIBERS_MAX} subscribers are connected already: ask later");
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail));
     };
@@ -95,7 +102,13 @@ impl Subscriber {
                     from = next;
                 }
             }
+            // The answers make events of members and elections that have changed.
+            let look = async {
+                tokio::time::sleep(LOOKS).await;
+                tokio::join!(self.monitor.shared.health(), self.monitor.shared.refresh());
+            };
             tokio::select! {
+                () = look => {}
                 changed = news.wait_for(|next| *next > from) => { changed.map_err(|_| Gone)?; }
                 () = self.lines.closed() => return Err(Gone),
             }
@@ -104,6 +117,7 @@ impl Subscriber {
 
     /// The states of all elections. They carry the id before the event that follows.
     async fn snapshot(&self, next: u64) -> Result<(), Gone> {
+        self.monitor.shared.refresh().await;
         let mut after = None;
         loop {
             let (page, more) = self.monitor.shared.page(after.as_ref(), 64);
