@@ -56,7 +56,7 @@ pub(crate) async fn events(
     let (lines, sent) = mpsc::channel(UNSENT_MAX);
     let monitor = shown.monitor.clone();
     tokio::spawn(async move {
-        let subscriber = Subscriber { monitor, only: filter.election, lines };
+        let subscriber = Subscriber { monitor, only: filter.election, lines, slow: SLOW_MAX };
         // A subscriber that reads nothing is left, and may come back with the id of its last event.
         let _ = subscriber.feed(last).await;
         drop(place);
@@ -69,6 +69,8 @@ struct Subscriber {
     monitor: Monitor,
     only: Option<String>,
     lines: Lines,
+    /// The longest wait for a place among the unsent events.
+    slow: Duration,
 }
 
 /// The subscriber has left, or reads nothing.
@@ -154,7 +156,32 @@ impl Subscriber {
     }
 
     async fn send(&self, line: Line) -> Result<(), Gone> {
-        let sent = tokio::time::timeout(SLOW_MAX, self.lines.send(Ok(line))).await;
+        let sent = tokio::time::timeout(self.slow, self.lines.send(Ok(line))).await;
         sent.map_err(|_| Gone)?.map_err(|_| Gone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::Handle;
+
+    use super::*;
+    use crate::monitor::About;
+
+    /// A subscriber that reads nothing is left. It comes back, and learns how much it missed.
+    #[tokio::test]
+    async fn slow_reader_is_left() {
+        let monitor = Monitor::new(About::new("a", "p"), Handle::current());
+        let events = monitor.shared.events.clone();
+        let (lines, unread) = mpsc::channel(2);
+        let slow = Duration::from_millis(50);
+        let subscriber = Subscriber { monitor: monitor.clone(), only: None, lines, slow };
+        let feeds = tokio::spawn(async move { subscriber.feed(None).await });
+        while !feeds.is_finished() {
+            events.put(Kind::View, &"e".parse().unwrap(), &"x");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert!(feeds.await.unwrap().is_err());
+        assert_eq!(unread.len(), 2, "no more is kept for it");
     }
 }
