@@ -1,9 +1,13 @@
 //! Each path in each state of an election.
 
+use std::time::Duration;
+
 use serde_json::Value;
+use tenure::{LeaderView, Time, View, clock};
+use tenure_http::{About, Ask, Listed, Monitor, Server, Sources};
 use tenure_testkit::processes::eventually;
 
-use crate::{PATH, Stage};
+use crate::{PATH, Stage, anywhere, web};
 
 /// The answer for the leader, once it has this status.
 fn leader(stage: &Stage, status: u16) -> Value {
@@ -114,4 +118,41 @@ async fn pages_follow_each_other() {
     assert_eq!((second, after), (vec!["jobs/3".to_owned()], None));
     drop(more);
     assert_eq!(page("/v1/elections").0, ["jobs/3"]);
+}
+
+/// An answer says nothing of the present once it is older than the lease, or names a lease that is
+/// over.
+#[test]
+fn old_answer_is_unknown() {
+    let server = Server::bind(anywhere()).unwrap();
+    let lease = Duration::from_secs(3_600);
+    let list: Ask<Vec<Listed>> = Box::new(move || {
+        let now = clock::now();
+        let leader = |until| {
+            let known = LeaderView::new("p".into(), b"".as_slice().into());
+            View::Leader(LeaderView { until: Some(until), ..known })
+        };
+        let listed = |name: &str, asked, until| {
+            let (election, view) = (name.parse().unwrap(), leader(until));
+            Listed { election, view, asked, lease }
+        };
+        let later = now.after(lease);
+        // A machine that has just booted has no earlier instant.
+        let long_ago = Time::from_nanos(1);
+        let short = Listed { lease: Duration::from_nanos(1), ..listed("old", long_ago, later) };
+        let all = vec![listed("new", now, later), listed("over", now, long_ago), short];
+        Box::pin(async move { all })
+    });
+    let sources = Sources { list: Some(list), health: None };
+    let monitor = Monitor::asking(About::new("a", "p"), server.runtime(), sources);
+    server.serve(&monitor);
+    let web = web(&server);
+    for (name, status) in [("new", 200), ("old", 503), ("over", 503)] {
+        let answer = web.get(&format!("/v1/elections/{name}/leader"));
+        assert_eq!(answer.status, status, "{answer:?}");
+        let state = if status == 200 { "leader" } else { "unknown" };
+        assert_eq!(answer.json()["state"], state, "{answer:?}");
+    }
+    let all = web.get("/v1/elections").json();
+    assert_eq!(all["elections"].as_array().unwrap().len(), 3, "{all}");
 }
