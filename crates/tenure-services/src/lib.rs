@@ -13,6 +13,7 @@
 pub mod etcd;
 pub mod go;
 pub mod kafka;
+pub mod monitoring;
 pub mod nats;
 pub mod relay;
 pub mod resources;

@@ -8,12 +8,15 @@ use std::time::Duration;
 
 use serde_json::json;
 use tenure::{Time, clock};
+use tenure_http::About;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, LocalSet};
 
+use super::asked_members::AskedMembers;
 use super::orders::{Commander, Order, ParkRequest};
 use super::reporter::Reporter;
 use super::standing::{Ended, RoleCall, Standing, Workshop, named};
+use crate::commands::http::{self, Http};
 use crate::commands::signals::Signals;
 use crate::commands::starting;
 use crate::control::{self, Answer, Server};
@@ -44,10 +47,13 @@ pub(in crate::commands) async fn run(
     }
     // Before this line a file system may hang, and a signal ends this process directly.
     let mut signals = Signals::new()?;
+    let about = About::new(settings.id.as_str(), settings.protocol.name);
+    let mut http = settings.http.as_ref().map(|http| Http::begin(http, about, None)).transpose()?;
     let begun = tokio::select! {
         biased;
         signal = signals.next() => return Ok(Exit::Signal(signal)),
         begun = begin(&settings, until, &context) => begun,
+        never = http::answer(http.as_mut(), http::starting) => match never {},
     };
     let begun = match begun {
         Err(Failure { exit: Exit::Unknown, what, .. }) if until.is_some() => {
@@ -62,7 +68,7 @@ pub(in crate::commands) async fn run(
     };
     // This thread alone awaits signals, and the end of all runners.
     let local = LocalSet::new();
-    local.run_until(serve(settings, begun, sockets, signals, context.json)).await
+    local.run_until(serve(settings, begun, sockets, signals, http, context)).await
 }
 
 /// A participant that has started, the time at which it gives up, and its rank.
@@ -97,7 +103,8 @@ async fn serve(
     Campaigner { participant, until, rank }: Campaigner,
     sockets: Vec<Server>,
     signals: Signals,
-    json: bool,
+    mut http: Option<Http>,
+    Context { json, origins }: Context,
 ) -> Result<Exit, Failure> {
     let manager = ServiceManager::of_this_process();
     let mut orders = Commander::new();
@@ -112,6 +119,7 @@ async fn serve(
         until,
         rank,
         json,
+        monitor: http.as_ref().map(|http| http.monitor.clone()),
         manager: manager.clone(),
         give_back,
         parked,
@@ -124,12 +132,15 @@ async fn serve(
         workshop.start(&mut runners, role.clone(), control, orders);
     }
     manager.ready();
+    let members = AskedMembers::new(&settings, origins);
+    let health = async || members.add(participant.health().await);
     let standing = Standing::new(&settings);
     let process =
         Process { workshop, standing, signals, orders, to_give_back, to_park, to_change, runners };
     let exit = tokio::select! {
         exit = process.serve(&**participant) => exit,
         never = manager.hear_that(async || participant.alive().await) => match never {},
+        never = http::answer(http.as_mut(), health) => match never {},
     };
     // The participant releases its claims, and waits for that within limits.
     if let Some(participant) = Rc::into_inner(participant) {

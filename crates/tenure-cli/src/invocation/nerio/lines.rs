@@ -12,14 +12,24 @@ use crate::protocol::{ALL, Registry};
 use crate::settings::Spec;
 use crate::settings::table::{
     self, ALL_LEADERS_STOPPED, APP, CLUSTER, CONTROL, DRIFT, ELECTIONS, EPOCH, FENCE_FLOOR, GRACE,
-    KEY_FILE, KILL_MARGIN, LEASE, LOST, NAME, OUT, REMOTE, RIGHTS, STATE, SUPERVISE, WAIT,
+    HTTP, HTTP_CERT, HTTP_INSECURE, HTTP_KEY, HTTP_TOKEN_FILE, KEY_FILE, KILL_MARGIN, LEASE, LOST,
+    NAME, OUT, REMOTE, RIGHTS, STATE, SUPERVISE, WAIT,
 };
 
 /// The registry of commands that have no choice of protocols.
 static NERIO: Registry = Registry(&[&PROTOCOL]);
 
 pub(in crate::invocation) fn node() -> Command {
-    let own = [&NAME.spec, &CONTROL.spec, &SUPERVISE.spec];
+    let own = [
+        &NAME.spec,
+        &CONTROL.spec,
+        &SUPERVISE.spec,
+        &HTTP.spec,
+        &HTTP_CERT.spec,
+        &HTTP_KEY.spec,
+        &HTTP_TOKEN_FILE.spec,
+        &HTTP_INSECURE.spec,
+    ];
     // A node never ends because members differ.
     let of_nodes = CLUSTER_SETTINGS.iter().copied();
     let of_nodes: Vec<_> =

@@ -1,0 +1,233 @@
+//! The elections of a process, and how the process is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::future::Future;
+use std::ops::Bound;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde::Serialize;
+use tenure::{Election, ElectionName, SafetyClass, Time, View, clock};
+use tokio::runtime::Handle;
+use utoipa::ToSchema;
+
+use crate::events::Events;
+use crate::metrics::Counts;
+use crate::watch::{FRESH, Watch, Watched, lock};
+
+/// Names that the answers carry.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// The name of this node.
+    pub name: String,
+    pub protocol: String,
+    pub version: String,
+}
+
+impl About {
+    /// A node of this name, in this version of the library.
+    #[must_use]
+    pub fn new(name: impl Into<String>, protocol: impl Into<String>) -> Self {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Self { name: name.into(), protocol: protocol.into(), version }
+    }
+}
+
+/// How a process is, at the moment of a question.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Health {
+    /// Whether the loop of the driver answers.
+    pub alive: bool,
+    /// Why the process cannot do its part: a grantor serves, a candidate is connected.
+    pub unready: Option<String>,
+    pub members: Vec<MemberState>,
+    /// Whether the members that do their part are a quorum, if this process knows.
+    pub quorum: Option<bool>,
+    /// Totals that the driver counts: errors of disks, and dropped datagrams by cause.
+    pub disk_errors: Option<u64>,
+    pub dropped: Vec<(&'static str, u64)>,
+}
+
+/// A member of the protocol, as this process sees it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
+pub struct MemberState {
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// One word of the protocol for the member's state.
+    pub state: String,
+    /// Whether the member does its part; null if this process does not know.
+    pub up: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// A question to the process.
+pub type Ask<T> = Box<dyn Fn() -> Pin<Box<dyn Future<Output = T> + Send>> + Send + Sync>;
+
+/// What a monitor asks the process.
+#[derive(Default)]
+pub struct Sources {
+    /// How the process is. Without this, it is alive and ready as long as it answers.
+    pub health: Option<Ask<Health>>,
+    /// Elections beside those that the process [watches](Monitor::watch), which participants list.
+    pub list: Option<Ask<Vec<Listed>>>,
+}
+
+/// An election that participants list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    pub election: ElectionName,
+    pub view: View,
+    /// The time of the first question: no answer is older.
+    pub asked: Time,
+    /// The longest time for which the leader leads without a renewal.
+    pub lease: Duration,
+}
+
+/// The most elections of a list that are shown.
+const LISTED_MAX: usize = 1_000;
+
+/// The elections of one process, and the answers about them. Clones are the same monitor.
+#[derive(Clone)]
+pub struct Monitor {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) about: About,
+    pub(crate) runtime: Handle,
+    pub(crate) events: Arc<Events>,
+    pub(crate) counts: Counts,
+    sources: Sources,
+    health: tokio::sync::Mutex<Option<(Time, Health)>>,
+    /// The time of the last list, and its elections.
+    listed: tokio::sync::Mutex<(Time, BTreeSet<ElectionName>)>,
+    elections: Mutex<BTreeMap<ElectionName, Arc<Watched>>>,
+}
+
+impl Monitor {
+    /// A monitor whose tasks run on `runtime`.
+    #[must_use]
+    pub fn new(about: About, runtime: Handle) -> Self {
+        Self::asking(about, runtime, Sources::default())
+    }
+
+    /// A monitor that asks the process.
+    #[must_use]
+    pub fn asking(about: About, runtime: Handle, sources: Sources) -> Self {
+        let shared = Shared {
+            about,
+            runtime,
+            events: Arc::default(),
+            counts: Counts::default(),
+            sources,
+            health: tokio::sync::Mutex::default(),
+            listed: tokio::sync::Mutex::new((Time::ZERO, BTreeSet::new())),
+            elections: Mutex::default(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Watches an election, until the returned value is dropped. The participant of the election
+    /// runs at least as long.
+    #[must_use]
+    pub fn watch<C: SafetyClass>(&self, election: &Election<C>) -> Watch {
+        let watch = Watch::begin(election, &self.shared);
+        let watched = watch.watched.clone();
+        lock(&self.shared.elections).insert(watched.name.clone(), watched);
+        watch
+    }
+}
+
+impl Shared {
+    pub(crate) fn forget(&self, watched: &Arc<Watched>) {
+        let mut elections = lock(&self.elections);
+        let is_this = |known: &Arc<Watched>| Arc::ptr_eq(known, watched);
+        if elections.get(&watched.name).is_some_and(is_this) {
+            elections.remove(&watched.name);
+        }
+    }
+
+    pub(crate) fn election(&self, name: &str) -> Option<Arc<Watched>> {
+        lock(&self.elections).get(&ElectionName::new(name).ok()?).cloned()
+    }
+
+    /// At most `limit` elections after the name `after`, and whether more follow.
+    pub(crate) fn page(
+        &self,
+        after: Option<&ElectionName>,
+        limit: usize,
+    ) -> (Vec<Arc<Watched>>, bool) {
+        let elections = lock(&self.elections);
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut rest = elections.range::<ElectionName, _>((from, Bound::Unbounded));
+        let page = rest.by_ref().take(limit).map(|(_, watched)| watched.clone()).collect();
+        (page, rest.next().is_some())
+    }
+
+    /// How the process is. Many callers at once cause one question, and subscribers hear of members
+    /// that have changed.
+    pub(crate) async fn health(&self) -> Health {
+        let Some(ask) = &self.sources.health else {
+            return Health { alive: true, ..Health::default() };
+        };
+        let mut last = self.health.lock().await;
+        let now = clock::now();
+        if let Some((_, health)) = last.as_ref().filter(|(at, _)| now.since(*at) <= FRESH) {
+            return health.clone();
+        }
+        let health = ask().await;
+        let known = last.as_ref().map_or(&[][..], |(_, health)| &health.members);
+        for member in health.members.iter().filter(|member| !known.contains(member)) {
+            self.events.put_member(member);
+        }
+        *last = Some((clock::now(), health.clone()));
+        health
+    }
+
+    /// Asks for the list of elections, if the last one is not fresh. Many callers at once cause one
+    /// question. An election that is listed no more is shown no more.
+    pub(crate) async fn refresh(&self) {
+        let Some(ask) = &self.sources.list else { return };
+        let mut listed = self.listed.lock().await;
+        if listed.0 > Time::ZERO && clock::now().since(listed.0) <= 4 * FRESH {
+            return;
+        }
+        let mut all = ask().await;
+        all.truncate(LISTED_MAX);
+        let names: BTreeSet<_> = all.iter().map(|one| one.election.clone()).collect();
+        for Listed { election, view, asked, lease } in all {
+            let watched = lock(&self.elections)
+                .entry(election.clone())
+                .or_insert_with(|| Arc::new(Watched::listed(election, lease, self)))
+                .clone();
+            watched.report(view, asked);
+        }
+        for gone in listed.1.difference(&names) {
+            let removed = lock(&self.elections).remove(gone);
+            let since = clock::now();
+            removed.iter().for_each(|watched| watched.report(View::Unknown { since }, since));
+        }
+        *listed = (clock::now(), names);
+    }
+
+    /// The number of watched elections.
+    pub(crate) fn count(&self) -> usize {
+        lock(&self.elections).len()
+    }
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sources")
+    }
+}
+
+impl fmt::Debug for Monitor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Monitor").field("about", &self.shared.about).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,146 @@
+//! Answers about elections.
+
+#![expect(unused_qualifications, reason = "the macro of paths qualifies names")]
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use tenure::{ElectionName, clock};
+use tokio::task::JoinSet;
+use utoipa::{IntoParams, ToSchema};
+
+use super::{OfMonitor, Shown, not_watched};
+use crate::monitor::MemberState;
+use crate::problem::Problem;
+use crate::watch::{FRESH, Fact, Watched};
+use crate::words::{self, Election, Here};
+
+/// The most elections in one answer.
+const PAGE_MAX: usize = 1_000;
+
+#[derive(Deserialize, IntoParams)]
+pub(crate) struct Page {
+    /// The most elections in the answer: 1 to 1,000.
+    limit: Option<usize>,
+    /// Only elections with a later name, for the next page.
+    after: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Elections {
+    node: NodeWords,
+    elections: Vec<Election>,
+    /// The value of `after` for the next page; absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<String>,
+}
+
+/// The process that answers.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct NodeWords {
+    name: String,
+    protocol: String,
+    version: String,
+    ready: bool,
+    /// Why the process is not ready.
+    why: Option<String>,
+    members: Vec<MemberState>,
+}
+
+/// The elections that this process watches, by name.
+#[utoipa::path(get, path = "/v1/elections", params(Page), responses((status = 200, body = Elections)))]
+pub(crate) async fn list(State(shown): OfMonitor, Query(page): Query<Page>) -> Response {
+    let shared = &shown.monitor.shared;
+    let limit = page.limit.unwrap_or(PAGE_MAX).clamp(1, PAGE_MAX);
+    let after = match page.after.as_deref().map(ElectionName::new).transpose() {
+        Ok(after) => after,
+        Err(error) => {
+            let detail = format!("after: {error}");
+            return Problem::new(StatusCode::BAD_REQUEST, "no name", detail).into_response();
+        }
+    };
+    shared.refresh().await;
+    let (watched, more) = shared.page(after.as_ref(), limit);
+    let after = watched.last().filter(|_| more).map(|last| last.name.to_string());
+    let health = shared.health().await;
+    let node = NodeWords {
+        name: shared.about.name.clone(),
+        protocol: shared.about.protocol.clone(),
+        version: shared.about.version.clone(),
+        ready: health.alive && health.unready.is_none(),
+        why: health.unready,
+        members: health.members,
+    };
+    let told = facts(watched).await;
+    let now = clock::now();
+    let elections = told.iter().map(|(watched, fact)| watched.words(fact, now)).collect();
+    Json(Elections { node, elections, after }).into_response()
+}
+
+/// A fact about each of these elections, by their names. The participants are asked at once.
+pub(crate) async fn facts(watched: Vec<Arc<Watched>>) -> Vec<(Arc<Watched>, Fact)> {
+    let asks: JoinSet<_> = watched
+        .into_iter()
+        .map(|watched| async move {
+            let fact = watched.fact(4 * FRESH).await;
+            (watched, fact)
+        })
+        .collect();
+    let mut told = asks.join_all().await;
+    told.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
+    told
+}
+
+async fn named(shown: &Shown, name: &str) -> Result<Arc<Watched>, Problem> {
+    shown.monitor.shared.refresh().await;
+    shown.monitor.shared.election(name).ok_or_else(|| not_watched(name))
+}
+
+/// One election, with its latest changes.
+#[utoipa::path(get, path = "/v1/elections/{name}", params(("name" = String, Path, description = "The election, with / as %2F")), responses((status = 200, body = Election), (status = 404, body = Problem)))]
+pub(crate) async fn one(
+    State(shown): OfMonitor,
+    Path(name): Path<String>,
+) -> Result<Json<Election>, Problem> {
+    let watched = named(&shown, &name).await?;
+    let fact = watched.fact(FRESH).await;
+    let now = clock::now();
+    let mut words = watched.words(&fact, now);
+    words.history = Some(watched.history(now));
+    Ok(Json(words))
+}
+
+/// Who leads.
+#[utoipa::path(get, path = "/v1/elections/{name}/leader", params(("name" = String, Path, description = "The election, with / as %2F")), responses((status = 200, description = "a leader", body = Election), (status = 404, description = "vacant, or not watched", body = Election), (status = 503, description = "unknown", body = Election)))]
+pub(crate) async fn leader(
+    State(shown): OfMonitor,
+    Path(name): Path<String>,
+) -> Result<(StatusCode, Json<Election>), Problem> {
+    let watched = named(&shown, &name).await?;
+    let fact = watched.fact(FRESH).await;
+    let words = watched.words(&fact, clock::now());
+    let status = match words.view.state {
+        words::State::Leader => StatusCode::OK,
+        words::State::Vacant => StatusCode::NOT_FOUND,
+        words::State::Unknown => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    Ok((status, Json(words)))
+}
+
+/// Whether this process leads: answered from the handle of its leader, at the moment of the question.
+#[utoipa::path(get, path = "/v1/elections/{name}/leading", params(("name" = String, Path, description = "The election, with / as %2F")), responses((status = 200, description = "this process leads", body = Here), (status = 503, description = "it does not", body = Here), (status = 404, body = Problem)))]
+pub(crate) async fn leading(
+    State(shown): OfMonitor,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
+    let watched = shown.monitor.shared.election(&name).ok_or_else(|| not_watched(&name))?;
+    let progress = watched.progress.borrow().clone();
+    let here = progress.words(clock::now());
+    // Ask last: nothing that follows waits.
+    let status = if progress.leads() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    Ok((status, Json(here)).into_response())
+}
