@@ -58,7 +58,7 @@ impl fmt::Display for Outcome {
 const STUCK_MIN: Duration = Duration::from_secs(1);
 
 /// Time of killing after which the supervisor no longer waits for a guard whose command has no
-/// process left. It then warns of all other processes that do not end.
+/// process left. The supervisor then warns of all other processes that do not end.
 const REAPING_MAX: Duration = Duration::from_secs(5);
 
 /// Longest wait for the spawning of another guard while strays are being killed.

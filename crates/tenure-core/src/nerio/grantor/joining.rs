@@ -75,7 +75,7 @@ impl Joining {
     }
 
     /// Whether the grantor asks for answers about the end of `own`, and still needs some: the
-    /// answers so far show no quorum that accepted by one ballot.
+    /// answers so far show no quorum of acceptances that count.
     pub(super) fn lacks_acceptances(&self, own: EpochId) -> bool {
         let Heritage { into, inheritance, .. } = &self.heritage;
         self.is_asking() && !inheritance.is_enough() && into.document().before == own
