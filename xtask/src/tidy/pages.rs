@@ -237,12 +237,12 @@ fn anchors(page: &str) -> Vec<String> {
 }
 
 fn slug(heading: &str) -> String {
-    let kept = heading.trim().to_lowercase().chars().filter_map(|letter| match letter {
+    let kept = |letter| match letter {
         ' ' => Some('-'),
         '-' | '_' => Some(letter),
         letter => letter.is_alphanumeric().then_some(letter),
-    });
-    kept.collect()
+    };
+    heading.trim().to_lowercase().chars().filter_map(kept).collect()
 }
 
 #[cfg(test)]
