@@ -213,12 +213,13 @@ impl Watched {
     pub(crate) fn report(&self, view: View, asked: Time) {
         let is_news = !lock(&self.fact).as_ref().is_some_and(|fact| fact.view.is_same(&view));
         if is_news {
-            self.see(&view);
+            self.see(&view, asked);
         }
         *lock(&self.fact) = Some(Fact { view, at: asked });
     }
 
-    fn see(&self, view: &View) {
+    /// Takes a view that was true at some time after `at`.
+    fn see(&self, view: &View, at: Time) {
         let now = clock::now();
         let state = State::of(view);
         self.note(state.word(), words::change(view));
@@ -228,7 +229,7 @@ impl Watched {
                 (seen.state, seen.since) = (Some(state), now);
             }
         }
-        let fact = Fact { view: view.clone(), at: now };
+        let fact = Fact { view: view.clone(), at };
         *lock(&self.fact) = Some(fact.clone());
         self.events.put(Kind::View, &self.name, &self.words(&fact, now));
     }
@@ -254,11 +255,11 @@ impl Watched {
                 let _ = self.latest.set(reader);
             }
             if let Some(view) = change.view() {
-                self.see(view);
+                self.see(view, clock::now());
             }
         }
         let since = clock::now();
-        self.see(&View::Unknown { since });
+        self.see(&View::Unknown { since }, since);
     }
 
     async fn follow_waits(self: Arc<Self>, mut waits: Waits) {
