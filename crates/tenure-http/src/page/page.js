@@ -114,6 +114,7 @@ async function sync() {
     if (!isList) for (const name of names) if (name !== open) await askOne(name);
     failures = 0;
     if (link === "lost") say("Connected again.");
+    if (link !== "live" && !stream) silentSince = now();
     listen();
     setLink(linkOf());
   } catch (error) {
@@ -158,6 +159,7 @@ function hear(name) {
 
 let stream = null;
 let streamSince = 0;
+let silentSince = 0; // From then on there were no events.
 
 function listen() {
   if (stream && stream.readyState !== EventSource.CLOSED) return;
@@ -177,8 +179,11 @@ function listen() {
 }
 
 function linkOf() {
-  if (stream.readyState === EventSource.OPEN) return "live";
-  return now() - streamSince < REOPEN ? "connecting" : "asking";
+  if (stream.readyState === EventSource.OPEN) {
+    silentSince = now();
+    return "live";
+  }
+  return now() - silentSince < REOPEN ? "connecting" : "asking";
 }
 
 function parsed(text) {
@@ -232,7 +237,7 @@ function stateOf(one) {
   if (left !== null && left > 0) return known;
   const unknown = { ...known, state: "unknown", left: null };
   if (left !== null) {
-    unknown.why = `${told.id} led until its lease ended, and no later answer has come`;
+    unknown.why = `the lease of ${told.id} has ended, and no answer since`;
     return { ...unknown, since: -left };
   }
   const isLost = link === "lost";
