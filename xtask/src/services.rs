@@ -66,6 +66,7 @@ fn newest(service: &Service) -> usize {
 /// Installs every service that the tests need and that is missing.
 pub(crate) fn install_all() -> Result<(), Error> {
     tenure_services::build_tools()?;
+    println!("promtool: {}", tenure_services::promtool()?.display());
     ALL.into_iter().try_for_each(install_each)
 }
 

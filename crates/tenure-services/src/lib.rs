@@ -4,8 +4,8 @@
 //! the user's cache of services, `Cluster` runs some of its servers on free ports with their data
 //! in a temporary folder, and ends them by pid when it is dropped. [`relay::Relay`] stands between
 //! two programs, and can be cut; [`go::program`] builds a test's own Go program; [`addresses`]
-//! gives addresses to the servers of a test's own; [`build_tools`] finds the build tools of client
-//! libraries. `cargo xtask services` does the same by hand, for each [`Service`] in [`ALL`].
+//! gives addresses to the servers of a test's own; [`promtool`] and [`chromium`] find tools;
+//! [`build_tools`] finds the build tools of client libraries. `cargo xtask services` does the same by hand, for each [`Service`] in [`ALL`].
 //!
 //! Processes end with the process that started them, even after kill -9: `setpriv --pdeathsig KILL`
 //! starts each of them, from one thread that lives as long as this process ([`Process`] says why).
@@ -16,6 +16,7 @@ pub mod kafka;
 pub mod nats;
 pub mod relay;
 
+mod browser;
 mod daemon;
 mod debian;
 mod error;
@@ -23,14 +24,17 @@ mod maven;
 mod place;
 mod port;
 mod process;
+mod promtool;
 mod service;
 mod tool;
 
+pub use browser::chromium;
 pub use daemon::Daemon;
 pub use error::Error;
 pub use kafka::{Sharing, share};
 pub use port::{addresses, reserve};
 pub use process::Process;
+pub use promtool::promtool;
 pub use service::{Service, Started, Version, build_tools};
 pub use tool::last_lines;
 

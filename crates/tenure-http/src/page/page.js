@@ -11,7 +11,7 @@ const FASTEST = 500;
 const SOON = 60; // Time in which events are gathered.
 const FEW = 8; // So many changed elections are asked one by one.
 const REOPEN = 5000; // Time between two attempts to hear events that were refused.
-const STALE = 6000; // Age of an answer that says nothing any more, but for a lease that runs.
+const STALE = 3500; // Age of an answer that says nothing any more, but for a lease that runs.
 
 // Time that also passes in suspend, where `performance.now()` stands still. A wall clock that is
 // set forward makes leases end early; a wall clock that is set back changes nothing.
@@ -50,14 +50,14 @@ let cost = 0; // Time that the last question took.
 let failures = 0;
 const changed = new Set(); // Elections to ask for.
 
-async function ask(path) {
+async function ask(path, mayMiss) {
   const sent = now();
   const response = await fetch(path, {
     cache: "no-store",
     signal: AbortSignal.timeout(PATIENCE),
     headers: { accept: "application/json" },
   });
-  if (response.status === 404) return { sent, told: null };
+  if (response.status === 404 && mayMiss) return { sent, told: null };
   if (!response.ok) throw new Error(`${path}: status ${response.status}`);
   // A number of JavaScript would round a large fence.
   const text = (await response.text()).replace(/"fence":(\d{16,})/g, '"fence":"$1"');
@@ -90,7 +90,7 @@ async function askAll() {
 }
 
 async function askOne(name) {
-  const { sent, told } = await ask(`v1/elections/${encodeURIComponent(name)}`);
+  const { sent, told } = await ask(`v1/elections/${encodeURIComponent(name)}`, true);
   if (told && elections.has(name)) take(told, sent, false);
   if (name === open) alone = { name, told };
 }
@@ -114,8 +114,8 @@ async function sync() {
     if (!isList) for (const name of names) if (name !== open) await askOne(name);
     failures = 0;
     if (link === "lost") say("Connected again.");
-    if (link !== "live" && !stream) silentSince = now();
-    listen();
+    if (!stream) silentSince = now();
+    if (!document.hidden) listen();
     setLink(linkOf());
   } catch (error) {
     failures += 1;
@@ -141,7 +141,7 @@ function pauseOf() {
   const slowest = Math.max(SLOWEST, 4 * elections.size);
   let least = 2 * slowest;
   for (const one of elections.values()) least = Math.min(least, leftOf(one) ?? least);
-  return Math.max(Math.min(4 * cost, slowest), FASTEST, least / 2);
+  return Math.max(Math.min(4 * cost, slowest), FASTEST, elections.size, least / 2);
 }
 
 function askSoon() {
@@ -179,7 +179,7 @@ function listen() {
 }
 
 function linkOf() {
-  if (stream.readyState === EventSource.OPEN) {
+  if (stream?.readyState === EventSource.OPEN) {
     silentSince = now();
     return "live";
   }
@@ -423,7 +423,8 @@ function row(body) {
   };
   tr.button = make("button", cell());
   tr.button.type = "button";
-  tr.addEventListener("click", () => show(tr.button.shown));
+  // A click that ends a selection of text opens nothing.
+  tr.addEventListener("click", () => getSelection().isCollapsed && show(tr.button.shown));
   tr.state = make("span", cell(), "state");
   tr.since = make("span", tr.state.parentNode, "value");
   const leader = cell();
