@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use serde_json::Value;
-use tenure_http::metrics::{Kind, TABLE};
+use tenure_http::{Kind, TABLE};
 
 const RULES: &str = include_str!("../../../packaging/prometheus/tenure.rules.yml");
 const RULE_TESTS: &str = include_str!("../../../packaging/prometheus/tenure.rules.test.yml");

@@ -45,6 +45,13 @@ impl<C: SafetyClass> Election<C> {
         &self.name
     }
 
+    /// The longest time for which a leader of this election leads without a renewal. What was true
+    /// before that says nothing of the present.
+    #[must_use]
+    pub fn lease_max(&self) -> Duration {
+        self.driver.timing().resignation_max
+    }
+
     /// Campaigns until this participant leads. While it leads, others see `value`, such as its
     /// address; with Nerio at most 128 bytes without control characters.
     ///
@@ -80,7 +87,7 @@ impl<C: SafetyClass> Election<C> {
         let election = self.name.clone();
         let leave = move || {
             if let Some(driver) = driver.upgrade() {
-                driver.request(Request::Unobserve { election });
+                driver.request(Request::Unobserve { election: election.clone() });
             }
         };
         Observer::new(answer, Box::new(leave))

@@ -92,6 +92,13 @@ impl<C: SafetyClass> Leader<C> {
         &self.about.election
     }
 
+    /// The fence of this leadership, for reports about leaders of any class: `None` where leaders
+    /// may overlap.
+    #[must_use]
+    pub fn told_fence(&self) -> Option<Fence> {
+        C::told(self.about.won.elected.fence)
+    }
+
     /// The reason of the end, which is known a moment after [`is_current`](Self::is_current) has
     /// become false, or later if the lease ran out.
     #[must_use]

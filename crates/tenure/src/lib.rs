@@ -64,7 +64,7 @@ pub use error::{CampaignError, SystemError, TransferError};
 pub use gate::{FenceGate, Superseded};
 pub use leader::Leader;
 pub use leadership::Leadership;
-pub use observe::{Change, Observer};
+pub use observe::{Change, Latest, Observer};
 pub use overdue::Overdue;
 pub use safety::{AtMostOne, MayOverlap, SafetyClass};
 pub use tenure_core::{

@@ -1,6 +1,7 @@
 //! Observers of an election.
 
 use std::fmt;
+use std::sync::Arc;
 
 use tokio::sync::{oneshot, watch};
 
@@ -14,10 +15,43 @@ pub struct Observer {
     latest: Option<watch::Receiver<VersionedView>>,
     told: u64,
     after_reset: Option<View>,
-    leave: Option<Leave>,
+    // Dropped last: the driver counts the receivers when the observer leaves.
+    leaving: Arc<Leaving>,
 }
 
-type Leave = Box<dyn FnOnce() + Send + Sync>;
+type Leave = Box<dyn Fn() + Send + Sync>;
+
+/// Tells the driver that an observer and all of its readers have gone.
+struct Leaving(Leave);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// A reader of the latest state that an [`Observer`] knows, for another thread. The queries go on
+/// as long as the observer or one of its readers exists. Reading waits for nothing.
+#[derive(Clone)]
+pub struct Latest {
+    latest: watch::Receiver<VersionedView>,
+    _leaving: Arc<Leaving>,
+}
+
+impl Latest {
+    /// The latest state, with its present lease; `None` once the participant is closed.
+    #[must_use]
+    pub fn view(&self) -> Option<View> {
+        self.latest.has_changed().ok()?;
+        self.latest.borrow().view.clone()
+    }
+}
+
+impl fmt::Debug for Latest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Latest").field(&self.view()).finish()
+    }
+}
 
 /// Changes that an observer reports.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,7 +79,8 @@ impl Observer {
         answer: oneshot::Receiver<watch::Receiver<VersionedView>>,
         leave: Leave,
     ) -> Self {
-        Self { answer: Some(answer), latest: None, told: 0, after_reset: None, leave: Some(leave) }
+        let leaving = Arc::new(Leaving(leave));
+        Self { answer: Some(answer), latest: None, told: 0, after_reset: None, leaving }
     }
 
     /// Resolves with the state once it is known, then with every change. A renewal of the lease is
@@ -80,16 +115,12 @@ impl Observer {
     pub fn latest(&self) -> Option<View> {
         self.latest.as_ref()?.borrow().view.clone()
     }
-}
 
-impl Drop for Observer {
-    fn drop(&mut self) {
-        // Drop the receivers first: the driver counts them.
-        self.answer = None;
-        self.latest = None;
-        if let Some(leave) = self.leave.take() {
-            leave();
-        }
+    /// A reader of the latest state; `None` until [`next`](Self::next) has returned the first.
+    #[must_use]
+    pub fn reader(&self) -> Option<Latest> {
+        let latest = self.latest.clone()?;
+        Some(Latest { latest, _leaving: self.leaving.clone() })
     }
 }
 

@@ -20,6 +20,9 @@ pub trait SafetyClass: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// Converts the core's fence. `None` if the core orders leaders and this class does not, or the
     /// reverse.
     fn fence(fence: Option<Fence>) -> Option<Self::Fence>;
+
+    /// The fence for reports about leaders of any class; `None` if the class has none.
+    fn told(fence: Self::Fence) -> Option<Fence>;
 }
 
 /// At most one leader exists at any instant, and fences order leaders.
@@ -43,6 +46,10 @@ impl SafetyClass for AtMostOne {
     fn fence(fence: Option<Fence>) -> Option<Fence> {
         fence
     }
+
+    fn told(fence: Fence) -> Option<Fence> {
+        Some(fence)
+    }
 }
 
 impl SafetyClass for MayOverlap {
@@ -53,5 +60,9 @@ impl SafetyClass for MayOverlap {
 
     fn fence(fence: Option<Fence>) -> Option<()> {
         fence.is_none().then_some(())
+    }
+
+    fn told((): ()) -> Option<Fence> {
+        None
     }
 }

@@ -5,6 +5,7 @@
 
 mod client;
 mod election;
+mod http;
 mod leader;
 mod members;
 mod nerio;

@@ -68,6 +68,11 @@ fn run(registry: Registry) -> Command {
         &TRY.spec,
         &HOLD.spec,
         &CONTROL.spec,
+        &HTTP.spec,
+        &HTTP_CERT.spec,
+        &HTTP_KEY.spec,
+        &HTTP_TOKEN_FILE.spec,
+        &HTTP_INSECURE.spec,
     ];
     let about = "Campaign, run CMD while leading, and stop it before the lease ends";
     let examples = registry.built().map(|protocol| {

@@ -3,6 +3,7 @@
 pub mod args;
 pub mod ask;
 mod flag;
+pub mod http;
 pub mod nerio;
 pub mod run;
 mod usage;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tenure_core::{ElectionName, NodeName, Value};
 use tenure_supervise::SuperviseError;
 
+use super::http::HttpSettings;
 use crate::args;
 use crate::control::{self, Realm};
 use crate::exit::{Exit, exit_of_start};
@@ -34,6 +35,7 @@ pub struct RunSettings {
     pub roles: Vec<RunRole>,
     /// The place of further roles.
     pub place: Place,
+    pub http: Option<HttpSettings>,
 }
 
 /// An election in which a process campaigns.
@@ -142,6 +144,7 @@ impl RunSettings {
             hold,
             roles,
             place,
+            http: HttpSettings::read(layers)?,
         })
     }
 }

@@ -9,6 +9,7 @@ use tenure::{
     AtMostOne, Election, ElectionName, Fence, Leader, MayOverlap, NodeName, Observer, SafetyClass,
     View, Waiting,
 };
+use tenure_http::Health;
 use tokio::sync::{mpsc, watch};
 
 use super::later::{Later, at_once};
@@ -194,6 +195,14 @@ pub trait Participant {
     /// The trouble that cuts this process off from its peers, with its duration.
     fn trouble(&self) -> Option<String> {
         None
+    }
+
+    /// How the process is, for answers over HTTP. A candidate is ready while it is connected.
+    fn health(&self) -> Later<'_, Health> {
+        Box::pin(async {
+            let unready = self.trouble();
+            Health { alive: self.alive().await, unready, ..Health::default() }
+        })
     }
 
     /// The present troubles that an operator should look at, for the status of a runner.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tenure::settings::DurationError;
 use tenure_core::nerio::{HostPort, HostPortError, Member, MemberError};
 use tenure_core::{ClusterName, Drift, ElectionName, Fence, NameError, NodeName, Value};
+use tenure_http::Place;
 use tenure_nerio::keys::{Elections, ElectionsError, Rights, RightsError};
 use tenure_nerio::state::{Recovery, SurvivorsEpoch};
 use tracing::level_filters::LevelFilter;
@@ -170,6 +171,14 @@ fn of_member(error: &MemberError) -> Refusal {
         MemberError::Address { .. } => HostPortError::FIX.to_owned(),
     };
     Refusal::new(error.to_string(), fix)
+}
+
+pub fn place(text: &str) -> Result<Place, Refusal> {
+    if text.starts_with(['/', '.']) {
+        return path(text).map(Place::Unix);
+    }
+    let place = address(text).map(Place::Address);
+    place.map_err(|refusal| Refusal { fix: refusal.fix + ", or the path of a socket", ..refusal })
 }
 
 pub fn path(text: &str) -> Result<PathBuf, Refusal> {

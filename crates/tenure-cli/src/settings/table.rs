@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tenure_core::{ClusterName, Drift, ElectionName, Fence, NodeName, Value};
+use tenure_http::Place;
 use tenure_nerio::keys::{Elections, Rights};
 use tenure_nerio::state::SurvivorsEpoch;
 use tracing::level_filters::LevelFilter;
@@ -66,6 +67,24 @@ crate::settings! {
         parse::path, path,
         "Watch the processes on this machine that ask for it at this Unix socket: if one ends \
          without a word, its elections are free at once";
+    HTTP: Place = "http" "ADDR" Text, Everywhere, Nothing, NETWORK,
+        parse::place, plain,
+        "Answer over HTTP who leads, with events, metrics and a page, at this address or at the \
+         Unix socket of this path";
+    HTTP_CERT: PathBuf = "http-cert" "FILE" Text, Everywhere, Nothing, NETWORK,
+        parse::path, path,
+        "With --http: the certificate to present (PEM)";
+    HTTP_KEY: PathBuf = "http-key" "FILE" Text, Everywhere, Nothing, NETWORK,
+        parse::path, path,
+        "The private key of --http-cert (PEM)";
+    HTTP_TOKEN_FILE: PathBuf = "http-token-file" "FILE" Text, Everywhere, Nothing, NETWORK,
+        parse::path, path,
+        "With --http: a file with the token, on one line, with which callers may make this process \
+         resign or hand over";
+    HTTP_INSECURE: bool = "http-insecure" "" Switch, Everywhere, Text("false"), NETWORK,
+        parse::switch, plain,
+        "Permit an address of --http outside loopback without --http-cert. Every process that \
+         reaches the port reads the answers then, and may read the token on the way";
     NAME: NodeName = "name" "NAME" Text, Everywhere, Nothing, GENERAL,
         parse::node, plain,
         "The name of this node in the members list";

@@ -26,7 +26,7 @@ pub(in crate::commands) async fn run(
     context: Context,
 ) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
-    let NodeSettings { cluster, seat, supervise } = settings;
+    let NodeSettings { cluster, seat, supervise, http: _ } = settings;
     let control = Server::bind(&seat.control).await;
     let mut control = control.map_err(|failure| context.origins.explain(failure, &["control"]))?;
     let builder = Node::builder(cluster.config.clone(), seat.name.clone());

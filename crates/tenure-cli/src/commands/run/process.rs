@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use serde_json::json;
 use tenure::{Time, clock};
+use tenure_http::About;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, LocalSet};
 
 use super::orders::{Commander, Order, ParkRequest};
 use super::reporter::Reporter;
 use super::standing::{Ended, RoleCall, Standing, Workshop, named};
+use crate::commands::http::{self, Http};
 use crate::commands::signals::Signals;
 use crate::commands::starting;
 use crate::control::{self, Answer, Server};
@@ -44,10 +46,13 @@ pub(in crate::commands) async fn run(
     }
     // Before this line a file system may hang, and a signal ends this process directly.
     let mut signals = Signals::new()?;
+    let about = About::new(settings.id.as_str(), settings.protocol.name);
+    let mut http = settings.http.as_ref().map(|http| Http::begin(http, about)).transpose()?;
     let begun = tokio::select! {
         biased;
         signal = signals.next() => return Ok(Exit::Signal(signal)),
         begun = begin(&settings, until, &context) => begun,
+        never = http::answer(http.as_mut(), http::starting) => match never {},
     };
     let begun = match begun {
         Err(Failure { exit: Exit::Unknown, what, .. }) if until.is_some() => {
@@ -62,7 +67,7 @@ pub(in crate::commands) async fn run(
     };
     // This thread alone awaits signals, and the end of all runners.
     let local = LocalSet::new();
-    local.run_until(serve(settings, begun, sockets, signals, context.json)).await
+    local.run_until(serve(settings, begun, sockets, signals, http, context.json)).await
 }
 
 /// A participant that has started, the time at which it gives up, and its rank.
@@ -97,6 +102,7 @@ async fn serve(
     Campaigner { participant, until, rank }: Campaigner,
     sockets: Vec<Server>,
     signals: Signals,
+    mut http: Option<Http>,
     json: bool,
 ) -> Result<Exit, Failure> {
     let manager = ServiceManager::of_this_process();
@@ -112,6 +118,7 @@ async fn serve(
         until,
         rank,
         json,
+        monitor: http.as_ref().map(|http| http.monitor.clone()),
         manager: manager.clone(),
         give_back,
         parked,
@@ -130,6 +137,7 @@ async fn serve(
     let exit = tokio::select! {
         exit = process.serve(&**participant) => exit,
         never = manager.hear_that(async || participant.alive().await) => match never {},
+        never = http::answer(http.as_mut(), async || participant.health().await) => match never {},
     };
     // The participant releases its claims, and waits for that within limits.
     if let Some(participant) = Rc::into_inner(participant) {

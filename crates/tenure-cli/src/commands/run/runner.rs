@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tenure::{CampaignError, Election, Fence, Leadership, Loss, Time, Waiting, clock};
+use tenure_http::{Monitor, Watch};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -18,6 +19,7 @@ use super::orders::{Order, Orders, ParkRequest};
 use super::reasons;
 use super::reporter::Reporter;
 use super::standing::{RoleCall, busy};
+use crate::commands::http;
 use crate::control::{Answer, Call, Request, Server};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -34,6 +36,7 @@ pub(super) struct RunnerKit {
     pub(super) roles: Rc<Cell<usize>>,
     /// The time at which the runner gives up unless it was elected.
     pub(super) until: Option<Time>,
+    pub(super) monitor: Option<Monitor>,
     pub(super) reporter: Reporter,
     pub(super) orders: Orders,
     /// Takes clients that ask the process to give back all roles.
@@ -58,6 +61,8 @@ pub(super) struct Runner<K: Class> {
     pub(super) reporter: Reporter,
     /// Clients that asked for a hand-over and wait for the next leader.
     pub(super) handing: JoinSet<()>,
+    /// Shows this election over HTTP.
+    shown: Option<Watch>,
     give_back: mpsc::Sender<oneshot::Sender<Answer>>,
     parked: mpsc::Sender<ParkRequest>,
     role_calls: mpsc::Sender<RoleCall>,
@@ -71,12 +76,14 @@ impl<K: Class> Runner<K> {
             role,
             roles,
             until,
+            monitor,
             reporter,
             orders,
             give_back,
             parked,
             role_calls,
         } = shared;
+        let shown = monitor.map(|monitor| monitor.watch(&election));
         let permanent_failure = participant.permanent_failure();
         let handing = JoinSet::new();
         Self {
@@ -91,6 +98,7 @@ impl<K: Class> Runner<K> {
             orders,
             reporter,
             handing,
+            shown,
             give_back,
             parked,
             role_calls,
@@ -104,6 +112,10 @@ impl<K: Class> Runner<K> {
         if let Some(orders) = orders {
             // Dropping `elsewhere` ends this task.
             elsewhere.spawn_local(orders);
+        }
+        if let Some(shown) = &self.shown {
+            let can = self.settings.protocol.can;
+            elsewhere.spawn_local(http::pass_on(shown.orders(), self.control.sender(), can));
         }
         let exit = self.serve().await;
         let Self { control, handing, .. } = self;
@@ -133,7 +145,11 @@ impl<K: Class> Runner<K> {
                 Order::Go | Order::LeadOn(_) | Order::End(_) => {}
             }
             gave = false;
-            let leadership = match self.campaign(&mut over).await? {
+            let ended = self.campaign(&mut over).await;
+            if let (Some(shown), false) = (&self.shown, matches!(ended, Ok(CampaignEnd::Won(_)))) {
+                shown.withdraws();
+            }
+            let leadership = match ended? {
                 CampaignEnd::Won(leadership) => *leadership,
                 CampaignEnd::Signal(signal) => return Ok(Exit::Signal(signal)),
                 CampaignEnd::SteppedDown => continue,
@@ -146,6 +162,9 @@ impl<K: Class> Runner<K> {
                     }
                 }
             };
+            if let Some(shown) = &self.shown {
+                shown.leads(&leadership);
+            }
             self.reporter.elected(&leadership);
             let ended = lead(self, leadership).await?;
             gave = matches!(ended, LeadershipEnd::GivenUp);
@@ -213,6 +232,9 @@ impl<K: Class> Runner<K> {
             None => self.election.campaign(value.as_str()),
         };
         let mut waits = campaign.waiting();
+        if let Some(shown) = &self.shown {
+            shown.campaigns(&campaign);
+        }
         let mut news = None;
         let mut connecting = BTreeSet::new();
         let mut worth_reporting: Later<'static, ()> = Box::pin(std::future::pending());

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tenure::Time;
+use tenure_http::Monitor;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
@@ -41,6 +42,8 @@ pub(super) struct Workshop {
     pub(super) until: Option<Time>,
     pub(super) rank: Option<Rank>,
     pub(super) json: bool,
+    /// Answers over HTTP for the elections of this process.
+    pub(super) monitor: Option<Monitor>,
     pub(super) manager: ServiceManager,
     pub(super) give_back: mpsc::Sender<oneshot::Sender<Answer>>,
     pub(super) parked: mpsc::Sender<ParkRequest>,
@@ -68,6 +71,7 @@ impl Workshop {
             role,
             roles: Rc::clone(&self.roles),
             until: self.until,
+            monitor: self.monitor.clone(),
             orders,
             give_back: self.give_back.clone(),
             parked: self.parked.clone(),

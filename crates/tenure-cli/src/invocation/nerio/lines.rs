@@ -12,8 +12,8 @@ use crate::protocol::{ALL, Registry};
 use crate::settings::Spec;
 use crate::settings::table::{
     self, ALL_LEADERS_STOPPED, APP, CLUSTER, CONTROL, DRIFT, ELECTIONS, EPOCH, FENCE_FLOOR, GRACE,
-    KEY_FILE, KILL_MARGIN, LEASE, LOST, MEMORY, NAME, NEW, OUT, REMOTE, RIGHTS, STATE, SUPERVISE,
-    WAIT,
+    HTTP, HTTP_CERT, HTTP_INSECURE, HTTP_KEY, HTTP_TOKEN_FILE, KEY_FILE, KILL_MARGIN, LEASE, LOST,
+    MEMORY, NAME, NEW, OUT, REMOTE, RIGHTS, STATE, SUPERVISE, WAIT,
 };
 
 /// The registry of commands that have no choice of protocols.
@@ -28,6 +28,11 @@ pub(in crate::invocation) fn node() -> Command {
         &REPLACE.spec,
         &CONTROL.spec,
         &SUPERVISE.spec,
+        &HTTP.spec,
+        &HTTP_CERT.spec,
+        &HTTP_KEY.spec,
+        &HTTP_TOKEN_FILE.spec,
+        &HTTP_INSECURE.spec,
     ];
     let on_ring = [&RING.spec, &RING_SILENCE.spec, &ONLY_WEAK_LEADER.spec];
     // A node never ends because members differ.

@@ -9,6 +9,7 @@ use tenure_nerio::keys::Right;
 use super::order::no_control;
 use crate::control;
 use crate::failure::Failure;
+use crate::invocation::http::HttpSettings;
 use crate::protocol::nerio::keys::check_rights;
 use crate::protocol::nerio::{Cluster, MEMBERS, Seat};
 use crate::protocol::{Layers, Realms};
@@ -22,6 +23,7 @@ pub struct NodeSettings {
     pub seat: Seat,
     /// The socket at which processes ask to be watched.
     pub supervise: Option<PathBuf>,
+    pub http: Option<HttpSettings>,
 }
 
 impl NodeSettings {
@@ -31,7 +33,8 @@ impl NodeSettings {
         let default = seat.control;
         seat.control = layers.or_follows(&table::CONTROL, || Ok(default))?;
         let supervise = layers.optional(&table::SUPERVISE)?;
-        Ok(Self { cluster, seat, supervise })
+        let http = HttpSettings::read(layers)?;
+        Ok(Self { cluster, seat, supervise, http })
     }
 }
 

@@ -1,0 +1,130 @@
+//! Answers over HTTP: the server of `--http`, on a thread of its own, and what the process tells
+//! it. Without `--http` nothing here runs.
+
+use std::convert::Infallible;
+use std::future::pending;
+use std::path::Path;
+use std::time::Duration;
+
+use tenure::settings::SecretFile;
+use tenure_http::{About, Action, Ask, Health, Monitor, Options, Order, Place, Refusal, Server};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::control::{Answer, Call, Request};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::invocation::http::HttpSettings;
+use crate::protocol::Capabilities;
+
+/// The longest wait for the process to say how it is.
+const SAYS: Duration = Duration::from_secs(2);
+
+type Question = oneshot::Sender<Health>;
+
+/// A server, and its questions for the process.
+pub(in crate::commands) struct Http {
+    _server: Server,
+    pub(in crate::commands) monitor: Monitor,
+    questions: mpsc::Receiver<Question>,
+}
+
+impl Http {
+    /// Binds the address, and answers from now on.
+    pub(in crate::commands) fn begin(
+        settings: &HttpSettings,
+        about: About,
+    ) -> Result<Self, Failure> {
+        let mut options = Options::new(settings.place.clone());
+        if let Some(file) = &settings.token_file {
+            options = options.token(&token(file)?);
+        }
+        let server = Server::bind(options).map_err(|error| {
+            let fix = match &settings.place {
+                Place::Address(_) => "give --http another address, or end the process that has it",
+                Place::Unix(_) => "give --http a path in a directory where this user may write",
+            };
+            Failure::new(Exit::System, error.to_string(), fix)
+        })?;
+        let (ask, questions) = mpsc::channel::<Question>(1);
+        let ask: Ask = Box::new(move || {
+            let ask = ask.clone();
+            Box::pin(async move {
+                let (reply, answer) = oneshot::channel();
+                let asked = async {
+                    ask.send(reply).await.ok()?;
+                    answer.await.ok()
+                };
+                tokio::time::timeout(SAYS, asked).await.ok().flatten().unwrap_or_default()
+            })
+        });
+        let monitor = Monitor::with_health(about, server.runtime(), ask);
+        server.serve(&monitor);
+        Ok(Self { _server: server, monitor, questions })
+    }
+}
+
+/// The token in a file that no other user can read.
+fn token(file: &Path) -> Result<String, Failure> {
+    let refuse = |what: String, fix: &str| {
+        let what = format!("the token file {} {what}", file.display());
+        Failure::usage(what, fix).origin("http-token-file")
+    };
+    let one_line = "write the token into the file, on one line";
+    let read = SecretFile::read(file).map_err(|what| refuse(what, one_line))?;
+    if SecretFile::is_open(read.mode) {
+        let what = format!("can be read or changed by others, its mode is {:o}", read.mode);
+        return Err(refuse(what, "chmod 600 the file, and take another token"));
+    }
+    read.line().map_err(|what| refuse(what, one_line))
+}
+
+/// Says how the process is, as often as the server asks.
+pub(in crate::commands) async fn answer(
+    http: Option<&mut Http>,
+    health: impl AsyncFn() -> Health,
+) -> Infallible {
+    if let Some(http) = http {
+        while let Some(reply) = http.questions.recv().await {
+            // The server may have given up.
+            let _ = reply.send(health().await);
+        }
+    }
+    pending().await
+}
+
+/// The health of a process whose service has not answered yet.
+pub(in crate::commands) async fn starting() -> Health {
+    let unready = Some("this process starts: its service has not answered yet".to_owned());
+    Health { alive: true, unready, ..Health::default() }
+}
+
+/// Passes orders on to the control socket's loop of a runner.
+pub(in crate::commands) async fn pass_on(
+    mut orders: mpsc::Receiver<Order>,
+    calls: mpsc::Sender<Call>,
+    can: Capabilities,
+) {
+    while let Some(Order { action, reply }) = orders.recv().await {
+        let request = match action {
+            Action::Transfer { .. } if !can.transfer => {
+                let why = "this protocol has no hand-over to a named candidate: resign instead";
+                let _ = reply.send(Err(Refusal::Unsupported(why.to_owned())));
+                continue;
+            }
+            Action::Transfer { to } => Request::Transfer { to: to.to_string(), wait_ms: None },
+            Action::Resign => Request::Resign,
+        };
+        let (tell, told) = oneshot::channel();
+        let call = Call { request, only: None, reply: tell };
+        if calls.send(call).await.is_err() {
+            return;
+        }
+        let done = match told.await {
+            Ok(Answer::Done(_)) => Ok(()),
+            Ok(Answer::Refused { what, fix }) => Err(Refusal::Conflict(format!("{what}; {fix}"))),
+            Err(_) => Err(Refusal::Busy("the runner is ending".to_owned())),
+        };
+        // The caller may have left.
+        let _ = reply.send(done);
+    }
+}

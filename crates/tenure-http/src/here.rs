@@ -1,0 +1,92 @@
+//! The candidate of this process in one election.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::{Fence, Leader, SafetyClass, Time, Waiting};
+
+use crate::words::{Here, HereState, Waits, millis};
+
+/// A [`Leader`] of any class.
+pub(crate) trait Leads: Send + Sync {
+    fn is_current(&self) -> bool;
+    fn remaining(&self) -> Option<Duration>;
+    fn id(&self) -> &str;
+    fn fence(&self) -> Option<Fence>;
+}
+
+impl<C: SafetyClass> Leads for Leader<C> {
+    fn is_current(&self) -> bool {
+        Self::is_current(self)
+    }
+
+    fn remaining(&self) -> Option<Duration> {
+        Self::remaining(self)
+    }
+
+    fn id(&self) -> &str {
+        Self::id(self)
+    }
+
+    fn fence(&self) -> Option<Fence> {
+        self.told_fence()
+    }
+}
+
+/// How far the candidate is. Its program reports the begin of each campaign and each victory; the
+/// end of a leadership comes from its handle.
+#[derive(Clone, Default)]
+pub(crate) struct Progress {
+    pub(crate) campaigns: bool,
+    pub(crate) leader: Option<Arc<dyn Leads>>,
+    pub(crate) waits: Option<(Waiting, Time)>,
+    pub(crate) overdue: Option<String>,
+    /// Why the last leadership ended, and whether the candidate gave it up.
+    pub(crate) ended: Option<(String, bool)>,
+    pub(crate) terms: u64,
+    pub(crate) renewals: u64,
+    /// Renewals that did not succeed in the ordinary way.
+    pub(crate) slow: u64,
+}
+
+impl Progress {
+    /// Whether this process leads at the moment of the question: the handle answers.
+    pub(crate) fn leads(&self) -> bool {
+        self.leader.as_ref().is_some_and(|leader| leader.is_current())
+    }
+
+    pub(crate) fn state(&self) -> HereState {
+        match (&self.ended, self.campaigns) {
+            _ if self.leads() => HereState::Leading,
+            (_, true) => HereState::Campaigning,
+            (Some((_, true)), false) => HereState::Resigned,
+            (Some((_, false)), false) => HereState::Lost,
+            // The reason follows in a moment.
+            (None, false) if self.leader.is_some() => HereState::Lost,
+            (None, false) => HereState::Idle,
+        }
+    }
+
+    pub(crate) fn words(&self, now: Time) -> Here {
+        let state = self.state();
+        let leader = self.leader.as_ref().filter(|_| state == HereState::Leading);
+        let waits = self.waits.as_ref().filter(|_| state == HereState::Campaigning);
+        let waits = waits.map(|(waiting, since)| Waits {
+            reason: waiting.label().to_owned(),
+            text: waiting.told(now).to_string(),
+            for_ms: millis(now.since(*since)),
+        });
+        let lost = self.ended.as_ref().filter(|_| state != HereState::Leading);
+        Here {
+            state,
+            id: leader.map(|leader| leader.id().to_owned()),
+            fence: leader.and_then(|leader| leader.fence()).map(Fence::number),
+            remaining_ms: leader.and_then(|leader| leader.remaining()).map(millis),
+            terms: self.terms,
+            renewals: self.renewals,
+            waits,
+            overdue: self.overdue.clone().filter(|_| state == HereState::Leading),
+            lost: lost.map(|(why, _)| why.clone()),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The paths, and their answers.
+
+mod elections;
+mod orders;
+mod process;
+mod stream;
+
+pub(crate) use self::stream::SUBSCRIBERS_MAX;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware;
+use axum::response::Response;
+use axum::routing::{get, post};
+
+use crate::monitor::Monitor;
+use crate::problem::Problem;
+use crate::server::Token;
+use crate::{metrics, page};
+
+/// What the handlers share.
+#[derive(Clone)]
+pub(crate) struct Shown {
+    pub(crate) monitor: Monitor,
+    pub(crate) token: Option<Token>,
+}
+
+impl Monitor {
+    /// The routes, for the router of a program, which decides who reaches them. Orders are refused.
+    pub fn router<S>(&self) -> Router<S> {
+        self.routes(None)
+    }
+
+    pub(crate) fn routes<S>(&self, token: Option<Token>) -> Router<S> {
+        let shown = Shown { monitor: self.clone(), token };
+        let leading = get(elections::leading).options(elections::leading);
+        Router::new()
+            .merge(page::routes())
+            .route("/v1/elections", get(elections::list))
+            .route("/v1/elections/{name}", get(elections::one))
+            .route("/v1/elections/{name}/leader", get(elections::leader))
+            .route("/v1/elections/{name}/leading", leading)
+            .route("/v1/elections/{name}/resign", post(orders::resign))
+            .route("/v1/elections/{name}/transfer", post(orders::transfer))
+            .route("/v1/events", get(stream::events))
+            .route("/healthz", get(process::alive))
+            .route("/readyz", get(process::ready))
+            .route("/metrics", get(metrics::scrape))
+            .fallback(unknown)
+            .method_not_allowed_fallback(method)
+            .layer(middleware::map_response(uncached))
+            .with_state(shown)
+    }
+}
+
+async fn unknown() -> Problem {
+    let detail = "there is no such path; GET /openapi.json lists all paths";
+    Problem::new(StatusCode::NOT_FOUND, "unknown path", detail)
+}
+
+async fn method() -> Problem {
+    let detail = "this path takes another method: see the header Allow";
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail)
+}
+
+async fn uncached(mut answer: Response) -> Response {
+    let no_store = HeaderValue::from_static("no-store");
+    answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(no_store);
+    answer
+}
+
+pub(crate) fn not_watched(name: &str) -> Problem {
+    let detail = format!(
+        "this process does not watch the election {name:?}; GET /v1/elections lists those that it \
+         watches"
+    );
+    Problem::new(StatusCode::NOT_FOUND, "unknown election", detail)
+}
+
+pub(crate) type OfMonitor = State<Shown>;

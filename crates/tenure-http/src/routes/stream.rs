@@ -1,0 +1,146 @@
+//! Server-sent events.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::sse::{Event as Line, KeepAlive, KeepAliveStream, Sse};
+use serde::Deserialize;
+use tenure::clock;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use utoipa::IntoParams;
+
+use super::OfMonitor;
+use crate::events::{Event, Kind, Since};
+use crate::monitor::Monitor;
+use crate::problem::Problem;
+use crate::watch::{FRESH, Watched};
+
+/// Events that wait for a subscriber that reads slowly.
+const UNSENT_MAX: usize = 64;
+/// The longest wait for a subscriber that reads nothing.
+const SLOW_MAX: Duration = Duration::from_secs(5);
+/// The most subscribers at a time.
+pub(crate) const SUBSCRIBERS_MAX: usize = 64;
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+#[derive(Deserialize, IntoParams)]
+pub(crate) struct Filter {
+    /// Only events about this election.
+    election: Option<String>,
+}
+
+type Lines = mpsc::Sender<Result<Line, Infallible>>;
+
+pub(crate) async fn events(
+    State(shown): OfMonitor,
+    Query(filter): Query<Filter>,
+    headers: HeaderMap,
+) -> Result<Sse<KeepAliveStream<ReceiverStream<Result<Line, Infallible>>>>, Problem> {
+    let shared = &shown.monitor.shared;
+    let Ok(place) = shared.counts.subscribers.clone().try_acquire_owned() else {
+        let detail = format!("{SUBSCRIBERS_MAX} subscribers are connected already: ask later");
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail));
+    };
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
+    let last = last.map(|id| id.parse::<u64>().ok());
+    let (lines, sent) = mpsc::channel(UNSENT_MAX);
+    let monitor = shown.monitor.clone();
+    tokio::spawn(async move {
+        let subscriber = Subscriber { monitor, only: filter.election, lines };
+        // A subscriber that reads nothing is left, and may come back with the id of its last event.
+        let _ = subscriber.feed(last).await;
+        drop(place);
+    });
+    let keep_alive = KeepAlive::new().interval(KEEP_ALIVE);
+    Ok(Sse::new(ReceiverStream::new(sent)).keep_alive(keep_alive))
+}
+
+struct Subscriber {
+    monitor: Monitor,
+    only: Option<String>,
+    lines: Lines,
+}
+
+/// The subscriber has left, or reads nothing.
+struct Gone;
+
+impl Subscriber {
+    async fn feed(&self, last: Option<Option<u64>>) -> Result<(), Gone> {
+        let events = &self.monitor.shared.events;
+        let mut news = events.news();
+        let mut from = match last {
+            Some(last) => last.map_or(u64::MAX, |last| last.saturating_add(1)),
+            None => {
+                let from = *news.borrow_and_update();
+                self.snapshot(from).await?;
+                from
+            }
+        };
+        loop {
+            let next = *news.borrow_and_update();
+            match events.since(from) {
+                Since::Events(events) => {
+                    for event in &events {
+                        self.send_event(event).await?;
+                    }
+                    from = events.last().map_or(from, |event| event.id + 1);
+                }
+                Since::Missed(missed) => {
+                    let data = serde_json::json!({"missed": missed});
+                    self.send(Line::default().event("gap").data(data.to_string())).await?;
+                    self.snapshot(next).await?;
+                    from = next;
+                }
+            }
+            tokio::select! {
+                changed = news.wait_for(|next| *next > from) => { changed.map_err(|_| Gone)?; }
+                () = self.lines.closed() => return Err(Gone),
+            }
+        }
+    }
+
+    /// The states of all elections. They carry the id before the event that follows.
+    async fn snapshot(&self, next: u64) -> Result<(), Gone> {
+        let mut after = None;
+        loop {
+            let (page, more) = self.monitor.shared.page(after.as_ref(), 64);
+            after = page.last().map(|last| last.name.clone());
+            for watched in page {
+                if self.wants(watched.name.as_str()) {
+                    self.send_view(&watched, next - 1).await?;
+                }
+            }
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn send_view(&self, watched: &Watched, id: u64) -> Result<(), Gone> {
+        let fact = watched.fact(4 * FRESH).await;
+        let words = watched.words(&fact, clock::now());
+        let data = serde_json::to_string(&words).map_err(|_| Gone)?;
+        let line = Line::default().event(Kind::View.word()).id(id.to_string()).data(data);
+        self.send(line).await
+    }
+
+    async fn send_event(&self, event: &Event) -> Result<(), Gone> {
+        if event.election.as_ref().is_some_and(|name| !self.wants(name.as_str())) {
+            return Ok(());
+        }
+        let Event { id, kind, data, .. } = event;
+        self.send(Line::default().event(kind.word()).id(id.to_string()).data(data)).await
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.only.as_deref().is_none_or(|only| only == name)
+    }
+
+    async fn send(&self, line: Line) -> Result<(), Gone> {
+        let sent = tokio::time::timeout(SLOW_MAX, self.lines.send(Ok(line))).await;
+        sent.map_err(|_| Gone)?.map_err(|_| Gone)
+    }
+}

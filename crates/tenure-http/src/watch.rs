@@ -1,0 +1,405 @@
+//! One watched election: its views, its history, and the candidate of this process.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use tenure::{
+    Campaign, ElectionName, Latest, Leader, Loss, NodeName, Observer, SafetyClass, Time, View,
+    Waits, clock,
+};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
+
+use crate::events::{Events, Kind};
+use crate::here::Progress;
+use crate::monitor::Shared;
+use crate::words::{self, Election, History, State, ViewWords, millis};
+
+/// The changes that are kept of an election.
+const HISTORY_MAX: usize = 100;
+/// How long an answer counts before the participants are asked anew.
+pub(crate) const FRESH: Duration = Duration::from_millis(250);
+/// The longest wait for an answer of the participants.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// An [`Election`](tenure::Election) of any class.
+trait Asked: Send + Sync {
+    fn leader(&self, patience: Duration) -> Later<View>;
+
+    /// The longest time for which a leader leads without a renewal.
+    fn lease(&self) -> Duration;
+}
+
+impl<C: SafetyClass> Asked for tenure::Election<C> {
+    fn leader(&self, patience: Duration) -> Later<View> {
+        let election = self.clone();
+        Box::pin(async move { Self::leader(&election, patience).await })
+    }
+
+    fn lease(&self) -> Duration {
+        self.lease_max()
+    }
+}
+
+/// A state, and an instant after which it was true.
+#[derive(Clone)]
+pub(crate) struct Fact {
+    pub(crate) view: View,
+    pub(crate) at: Time,
+}
+
+pub(crate) struct Watched {
+    pub(crate) name: ElectionName,
+    protocol: Arc<str>,
+    asked: Box<dyn Asked>,
+    latest: OnceLock<Latest>,
+    seen: Mutex<Seen>,
+    /// The last fact that was asked for. Its lock makes later callers wait for the same answer.
+    asks: tokio::sync::Mutex<Option<Fact>>,
+    fact: Mutex<Option<Fact>>,
+    pub(crate) progress: watch::Sender<Progress>,
+    pub(crate) orders: OnceLock<mpsc::Sender<Order>>,
+    events: Arc<Events>,
+}
+
+struct Seen {
+    state: Option<State>,
+    since: Time,
+    history: VecDeque<Change>,
+}
+
+struct Change {
+    wall: String,
+    at: Time,
+    kind: &'static str,
+    text: String,
+}
+
+/// No change is half done under these locks, so a panic elsewhere leaves the values whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Watched {
+    fn new<C: SafetyClass>(
+        election: &tenure::Election<C>,
+        protocol: Arc<str>,
+        events: Arc<Events>,
+    ) -> Self {
+        let seen = Seen { state: None, since: clock::now(), history: VecDeque::new() };
+        Self {
+            name: election.name().clone(),
+            protocol,
+            asked: Box::new(election.clone()),
+            latest: OnceLock::new(),
+            seen: Mutex::new(seen),
+            asks: tokio::sync::Mutex::new(None),
+            fact: Mutex::new(None),
+            progress: watch::Sender::new(Progress::default()),
+            orders: OnceLock::new(),
+            events,
+        }
+    }
+
+    /// The state that this process knows, without a question.
+    pub(crate) fn known(&self, now: Time) -> Fact {
+        let view = self.latest.get().and_then(Latest::view);
+        let view = view.unwrap_or(View::Unknown { since: lock(&self.seen).since });
+        let heard = view.leader().and_then(|leader| leader.heard);
+        let proved =
+            lock(&self.fact).as_ref().filter(|fact| fact.view.is_same(&view)).map(|fact| fact.at);
+        let at = heard.max(proved).unwrap_or(lock(&self.seen).since);
+        Fact { view, at: at.min(now) }
+    }
+
+    /// The state, not older than `fresh` if the participants answer. Many callers at once cause
+    /// one question.
+    pub(crate) async fn fact(&self, fresh: Duration) -> Fact {
+        let now = clock::now();
+        let known = self.known(now);
+        if State::of(&known.view) == State::Unknown || now.since(known.at) <= fresh {
+            return known;
+        }
+        let mut last = self.asks.lock().await;
+        let known = self.known(clock::now());
+        if let Some(fact) = last.as_ref().filter(|fact| clock::now().since(fact.at) <= fresh)
+            && (fact.view.is_same(&known.view) || State::of(&fact.view) == State::Unknown)
+        {
+            return fact.clone();
+        }
+        let at = clock::now();
+        let view = self.asked.leader(PATIENCE).await;
+        let fact = Fact { view, at };
+        *last = Some(fact.clone());
+        if State::of(&fact.view) != State::Unknown {
+            *lock(&self.fact) = Some(fact.clone());
+        }
+        fact
+    }
+
+    /// The words for a fact. A fact that is older than the lease says nothing of the present, nor
+    /// does a lease that has run out.
+    pub(crate) fn words(&self, fact: &Fact, now: Time) -> Election {
+        let heard = fact.view.leader().and_then(|leader| leader.heard);
+        let age = now.since(heard.unwrap_or(fact.at));
+        let over = fact.view.leader().and_then(|leader| leader.until).is_some_and(|end| end <= now);
+        let lease = self.asked.lease();
+        let mut view = ViewWords::of(&fact.view, now);
+        if view.state != State::Unknown && (over || age > lease) {
+            let why = if over {
+                "the lease of the last known leader is over, and no later state is known".to_owned()
+            } else {
+                format!("the last answer is {age:.1?} old, and a lease lasts {lease:.1?}")
+            };
+            view = ViewWords::of(&View::Unknown { since: fact.at }, now);
+            view.why = Some(why);
+        }
+        if view.state == State::Unknown && view.why.is_none() {
+            view.why = Some("the participants do not answer, or their answers disagree".to_owned());
+        }
+        let age_ms = (view.state != State::Unknown).then(|| millis(age));
+        let seen = lock(&self.seen);
+        let since_ms = millis(now.since(seen.since));
+        drop(seen);
+        let here = self.progress.borrow().words(now);
+        Election {
+            election: self.name.to_string(),
+            protocol: self.protocol.to_string(),
+            view,
+            age_ms,
+            since_ms,
+            here: Some(here),
+            history: None,
+        }
+    }
+
+    pub(crate) fn history(&self, now: Time) -> Vec<History> {
+        let seen = lock(&self.seen);
+        let rows = seen.history.iter().rev().map(|change| History {
+            time: change.wall.clone(),
+            ago_ms: millis(now.since(change.at)),
+            kind: change.kind.to_owned(),
+            text: change.text.clone(),
+        });
+        rows.collect()
+    }
+
+    fn note(&self, kind: &'static str, text: String) {
+        let mut seen = lock(&self.seen);
+        if seen.history.len() == HISTORY_MAX {
+            seen.history.pop_front();
+        }
+        let wall = wall();
+        seen.history.push_back(Change { wall, at: clock::now(), kind, text });
+    }
+
+    fn see(&self, view: &View) {
+        let now = clock::now();
+        let state = State::of(view);
+        self.note(state.word(), words::change(view));
+        {
+            let mut seen = lock(&self.seen);
+            if seen.state != Some(state) || state == State::Leader {
+                (seen.state, seen.since) = (Some(state), now);
+            }
+        }
+        let fact = Fact { view: view.clone(), at: now };
+        *lock(&self.fact) = Some(fact.clone());
+        self.events.put(Kind::View, &self.name, &self.words(&fact, now));
+    }
+
+    /// Changes the progress of the candidate, and tells subscribers.
+    fn step(&self, kind: &'static str, text: String, change: impl FnOnce(&mut Progress)) {
+        self.progress.send_modify(change);
+        self.note(kind, text);
+        self.tell_here();
+    }
+
+    fn tell_here(&self) {
+        let here = self.progress.borrow().words(clock::now());
+        let told = serde_json::json!({"election": self.name.as_str(), "here": here});
+        self.events.put(Kind::Here, &self.name, &told);
+    }
+
+    async fn follow(self: Arc<Self>, mut observer: Observer) {
+        while let Some(change) = observer.next().await {
+            if self.latest.get().is_none()
+                && let Some(reader) = observer.reader()
+            {
+                let _ = self.latest.set(reader);
+            }
+            if let Some(view) = change.view() {
+                self.see(view);
+            }
+        }
+        let since = clock::now();
+        self.see(&View::Unknown { since });
+    }
+
+    async fn follow_waits(self: Arc<Self>, mut waits: Waits) {
+        while let Some(waiting) = waits.next().await {
+            let now = clock::now();
+            let known = self.progress.borrow().waits.clone();
+            let since = known.filter(|(known, _)| known.label() == waiting.label());
+            let since = since.map_or(now, |(_, since)| since);
+            let text = waiting.told(now).to_string();
+            self.step("waits", text, |progress| progress.waits = Some((waiting, since)));
+        }
+    }
+
+    async fn follow_leader<C: SafetyClass>(self: Arc<Self>, leader: Leader<C>) {
+        let mut until = leader.until();
+        let mut overdue = None;
+        let loss = loop {
+            tokio::select! {
+                biased;
+                renewed = leader.renewed(until) => match renewed {
+                    Ok(later) => {
+                        until = later;
+                        overdue = None;
+                        self.progress.send_modify(|progress| {
+                            progress.renewals += 1;
+                            progress.overdue = None;
+                        });
+                    }
+                    Err(loss) => break loss,
+                },
+                loss = leader.lost() => break loss,
+                late = leader.falls_overdue(overdue.as_ref()) => {
+                    let text = late.told(clock::now()).to_string();
+                    let first = overdue.is_none();
+                    self.step("overdue", text.clone(), |progress| {
+                        progress.slow += u64::from(first);
+                        progress.overdue = Some(text);
+                    });
+                    overdue = Some(late);
+                }
+            }
+        };
+        let gave = matches!(loss, Loss::Resigned | Loss::Transferred | Loss::Closed);
+        let kind = if gave { "resigned" } else { "lost" };
+        self.step(kind, loss.to_string(), |progress| {
+            progress.slow += u64::from(loss == Loss::Expired && overdue.is_none());
+            progress.ended = Some((loss.to_string(), gave));
+            progress.overdue = None;
+        });
+    }
+}
+
+/// The time by the wall clock, as RFC 3339.
+fn wall() -> String {
+    let since = Duration::from_nanos(clock::wall().as_nanos());
+    humantime::format_rfc3339_millis(std::time::UNIX_EPOCH + since).to_string()
+}
+
+/// An order to the leader of this process.
+#[derive(Debug)]
+pub struct Order {
+    pub action: Action,
+    /// Takes the answer once the order is carried out.
+    pub reply: oneshot::Sender<Result<(), Refusal>>,
+}
+
+/// What a leader is to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    Resign,
+    Transfer { to: NodeName },
+}
+
+/// Why an order is not carried out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// This process does not lead, or the successor does not wait.
+    Conflict(String),
+    /// The protocol has no hand-over.
+    Unsupported(String),
+    Busy(String),
+}
+
+/// A watched election, until it is dropped. Its program reports campaigns and victories of this
+/// process here.
+pub struct Watch {
+    pub(crate) watched: Arc<Watched>,
+    monitor: Weak<Shared>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl Watch {
+    pub(crate) fn begin<C: SafetyClass>(
+        election: &tenure::Election<C>,
+        shared: &Arc<Shared>,
+    ) -> Self {
+        let protocol: Arc<str> = shared.about.protocol.as_str().into();
+        let watched = Arc::new(Watched::new(election, protocol, shared.events.clone()));
+        let watch = Self {
+            watched: watched.clone(),
+            monitor: Arc::downgrade(shared),
+            tasks: Mutex::new(JoinSet::new()),
+        };
+        watch.spawn(watched.follow(election.observe()));
+        watch
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let Some(shared) = self.monitor.upgrade() else { return };
+        let mut tasks = lock(&self.tasks);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn_on(task, &shared.runtime);
+    }
+
+    /// Reports that this process campaigns.
+    pub fn campaigns<C: SafetyClass>(&self, campaign: &Campaign<C>) {
+        self.watched.progress.send_modify(|progress| {
+            (progress.campaigns, progress.waits) = (true, None);
+        });
+        self.spawn(self.watched.clone().follow_waits(campaign.waiting()));
+    }
+
+    /// Reports that this process has won. Its leadership is followed until its end.
+    pub fn leads<C: SafetyClass>(&self, leader: &Leader<C>) {
+        let fence = leader.told_fence().map(|fence| format!(", fence {fence}")).unwrap_or_default();
+        let text = format!("this process leads as {}{fence}", leader.id());
+        let (watched, leader) = (self.watched.clone(), leader.clone());
+        watched.step("elected", text, |progress| {
+            progress.leader = Some(Arc::new(leader.clone()));
+            (progress.campaigns, progress.waits, progress.ended) = (false, None, None);
+            progress.terms += 1;
+        });
+        self.spawn(watched.follow_leader(leader));
+    }
+
+    /// Reports that the campaign has ended without a victory.
+    pub fn withdraws(&self) {
+        self.watched.progress.send_modify(|progress| progress.campaigns = false);
+        self.watched.tell_here();
+    }
+
+    /// Orders to this process's leader, from callers with the token. Without this call, orders are
+    /// refused.
+    pub fn orders(&self) -> mpsc::Receiver<Order> {
+        let (sender, orders) = mpsc::channel(1);
+        let _ = self.watched.orders.set(sender);
+        orders
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(shared) = self.monitor.upgrade() {
+            shared.forget(&self.watched);
+        }
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Watch({})", self.watched.name)
+    }
+}
