@@ -120,7 +120,8 @@ fn shows_values_as_text(browser: &mut Browser) {
 
 fn fits_narrow_windows(browser: &mut Browser) {
     browser.width(400);
-    browser.until("nothing is wider than the window", "document.documentElement.scrollWidth <= 400");
+    browser
+        .until("nothing is wider than the window", "document.documentElement.scrollWidth <= 400");
     browser.width(1_280);
 }
 
@@ -132,7 +133,8 @@ fn opens_by_keyboard(browser: &mut Browser, leader: &str) {
     let history = format!("document.getElementById('history').textContent.includes('{leader}')");
     browser.until("the history names the leader", &history);
     browser.press("Escape");
-    browser.until("the row has the focus again", &format!("{ROW}.contains(document.activeElement)"));
+    browser
+        .until("the row has the focus again", &format!("{ROW}.contains(document.activeElement)"));
     browser.press("Enter");
     browser.until("the detail is open again", opened);
 }

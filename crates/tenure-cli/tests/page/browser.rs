@@ -76,8 +76,7 @@ impl Browser {
     }
 
     pub(crate) fn width(&mut self, width: u32) {
-        let size =
-            json!({"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false});
+        let size = json!({"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", &size);
     }
 

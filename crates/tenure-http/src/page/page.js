@@ -252,17 +252,16 @@ function stateOf(one) {
 
 // The candidate of this process in words.
 function hereOf({ told, sent }) {
-  const isLost = link === "lost";
-  const { text, isAlarm } = hereIn(told.here, isLost ? 0 : now() - sent);
-  return { text: isLost && text ? `last answer: ${text}` : text, isAlarm };
+  const { text, isAlarm } = hereIn(told.here, now() - sent);
+  return { text: link === "lost" && text ? `last answer: ${text}` : text, isAlarm };
 }
 
 function hereIn(here, passed) {
   if (!here || here.state === "idle") return { text: "", isAlarm: false };
   if (here.overdue) return { text: `overdue: ${here.overdue}`, isAlarm: true };
   if (here.state === "lost") return { text: `lost: ${here.lost ?? "its lease"}`, isAlarm: true };
-  const waits = here.waits
-    ? `waits ${wholeSeconds(here.waits.for_ms + passed)}: ${here.waits.text}` : "";
+  const waited = (here.waits?.for_ms ?? 0) + (link === "lost" ? 0 : passed);
+  const waits = here.waits ? `waits ${wholeSeconds(waited)}: ${here.waits.text}` : "";
   if (here.state !== "leading") return { text: waits || here.state, isAlarm: false };
   const left = here.remaining_ms === undefined ? null : here.remaining_ms - passed;
   if (left !== null && left <= 0) return { text: "its lease is over", isAlarm: true };
@@ -533,7 +532,7 @@ function renderFacts(one, state) {
     ["Candidate", here.id],
     ["Fence", here.fence],
     ["Lease", left === null ? "" : left > 0 ? span(left) : "over"],
-    ["Waits", here.waits?.text],
+    ["Waits", here.waits && `${here.waits.text}, for ${wholeSeconds(here.waits.for_ms)}`],
     ["Overdue", here.overdue],
     ["Last end", here.lost],
     ["Terms", here.terms],
