@@ -3,7 +3,6 @@
 use std::io::{ErrorKind, Write, stdout};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
-use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, fstat};
@@ -84,9 +83,7 @@ fn hangs_up(out: BorrowedFd<'_>) -> bool {
 }
 
 /// A span as JSON output has it, in whole milliseconds.
-pub(crate) fn millis(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
-}
+pub(crate) use tenure_http::millis;
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,10 @@
 //! The candidate of this process in one election.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use prometheus_client::metrics::histogram::Histogram;
 use tenure::{Fence, Leader, SafetyClass, Time, Waiting};
 
 use crate::words::{Here, HereState, Waits, millis};
@@ -33,6 +35,26 @@ impl<C: SafetyClass> Leads for Leader<C> {
     }
 }
 
+/// Upper bounds of the buckets of a renewal's duration, in seconds.
+const BUCKETS: [f64; 10] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+
+#[derive(Clone)]
+pub(crate) struct Durations(Histogram);
+
+impl Default for Durations {
+    fn default() -> Self {
+        Self(Histogram::new(BUCKETS))
+    }
+}
+
+impl Deref for Durations {
+    type Target = Histogram;
+
+    fn deref(&self) -> &Histogram {
+        &self.0
+    }
+}
+
 /// How far the candidate is. Its program reports the begin of each campaign and each victory; the
 /// end of a leadership comes from its handle.
 #[derive(Clone, Default)]
@@ -45,6 +67,10 @@ pub(crate) struct Progress {
     pub(crate) ended: Option<(String, bool)>,
     pub(crate) terms: u64,
     pub(crate) renewals: u64,
+    /// The times between renewals.
+    pub(crate) durations: Durations,
+    /// Runs of CMD that were killed.
+    pub(crate) killed: u64,
     /// Renewals that did not succeed in the ordinary way.
     pub(crate) slow: u64,
 }

@@ -36,7 +36,7 @@ mod watch;
 mod words;
 
 pub use metrics::{Kind, Metric, TABLE, table_page};
-pub use monitor::{About, Ask, Health, MemberState, Monitor};
+pub use monitor::{About, Ask, Health, Listed, MemberState, Monitor, Sources};
 pub use server::{Options, Place, Server, ServerError};
 pub use watch::{Action, Order, Refusal, Watch};
 pub use words::{Election, Here, HereState, History, Leader, State, ViewWords, Waits, millis};

@@ -1,20 +1,21 @@
 //! The elections of a process, and how the process is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::Future;
 use std::ops::Bound;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde::Serialize;
-use tenure::{Election, ElectionName, SafetyClass};
+use tenure::{Election, ElectionName, SafetyClass, Time, View, clock};
 use tokio::runtime::Handle;
 use utoipa::ToSchema;
 
 use crate::events::Events;
 use crate::metrics::Counts;
-use crate::watch::{Watch, Watched, lock};
+use crate::watch::{FRESH, Watch, Watched, lock};
 
 /// Names that the answers carry.
 #[derive(Clone, Debug)]
@@ -42,6 +43,8 @@ pub struct Health {
     /// Why the process cannot do its part: a grantor serves, a candidate is connected.
     pub unready: Option<String>,
     pub members: Vec<MemberState>,
+    /// Whether the members that do their part are a quorum, if this process knows.
+    pub quorum: Option<bool>,
     /// Totals that the driver counts: errors of disks, and dropped datagrams by cause.
     pub disk_errors: Option<u64>,
     pub dropped: Vec<(&'static str, u64)>,
@@ -61,8 +64,31 @@ pub struct MemberState {
     pub text: Option<String>,
 }
 
-/// Asks the process how it is.
-pub type Ask = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Health> + Send>> + Send + Sync>;
+/// A question to the process.
+pub type Ask<T> = Box<dyn Fn() -> Pin<Box<dyn Future<Output = T> + Send>> + Send + Sync>;
+
+/// What a monitor asks the process.
+#[derive(Default)]
+pub struct Sources {
+    /// How the process is. Without this, it is alive and ready as long as it answers.
+    pub health: Option<Ask<Health>>,
+    /// Elections beside those that the process [watches](Monitor::watch), which participants list.
+    pub list: Option<Ask<Vec<Listed>>>,
+}
+
+/// An election that participants list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    pub election: ElectionName,
+    pub view: View,
+    /// The time of the first question: no answer is older.
+    pub asked: Time,
+    /// The longest time for which the leader leads without a renewal.
+    pub lease: Duration,
+}
+
+/// The most elections of a list that are shown.
+const LISTED_MAX: usize = 1_000;
 
 /// The elections of one process, and the answers about them. Clones are the same monitor.
 #[derive(Clone)]
@@ -75,7 +101,10 @@ pub(crate) struct Shared {
     pub(crate) runtime: Handle,
     pub(crate) events: Arc<Events>,
     pub(crate) counts: Counts,
-    ask: Option<Ask>,
+    sources: Sources,
+    health: tokio::sync::Mutex<Option<(Time, Health)>>,
+    /// The time of the last list, and its elections.
+    listed: tokio::sync::Mutex<(Time, BTreeSet<ElectionName>)>,
     elections: Mutex<BTreeMap<ElectionName, Arc<Watched>>>,
 }
 
@@ -83,23 +112,20 @@ impl Monitor {
     /// A monitor whose tasks run on `runtime`.
     #[must_use]
     pub fn new(about: About, runtime: Handle) -> Self {
-        Self::build(about, runtime, None)
+        Self::asking(about, runtime, Sources::default())
     }
 
-    /// A monitor that asks the process how it is. Without this, a process is alive and ready as
-    /// long as it answers.
+    /// A monitor that asks the process.
     #[must_use]
-    pub fn with_health(about: About, runtime: Handle, ask: Ask) -> Self {
-        Self::build(about, runtime, Some(ask))
-    }
-
-    fn build(about: About, runtime: Handle, ask: Option<Ask>) -> Self {
+    pub fn asking(about: About, runtime: Handle, sources: Sources) -> Self {
         let shared = Shared {
             about,
             runtime,
             events: Arc::default(),
             counts: Counts::default(),
-            ask,
+            sources,
+            health: tokio::sync::Mutex::default(),
+            listed: tokio::sync::Mutex::new((Time::ZERO, BTreeSet::new())),
             elections: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
@@ -142,11 +168,61 @@ impl Shared {
         (page, rest.next().is_some())
     }
 
+    /// How the process is. Many callers at once cause one question, and subscribers hear of members
+    /// that have changed.
     pub(crate) async fn health(&self) -> Health {
-        match &self.ask {
-            Some(ask) => ask().await,
-            None => Health { alive: true, ..Health::default() },
+        let Some(ask) = &self.sources.health else {
+            return Health { alive: true, ..Health::default() };
+        };
+        let mut last = self.health.lock().await;
+        let now = clock::now();
+        if let Some((_, health)) = last.as_ref().filter(|(at, _)| now.since(*at) <= FRESH) {
+            return health.clone();
         }
+        let health = ask().await;
+        let known = last.as_ref().map_or(&[][..], |(_, health)| &health.members);
+        for member in health.members.iter().filter(|member| !known.contains(member)) {
+            self.events.put_member(member);
+        }
+        *last = Some((clock::now(), health.clone()));
+        health
+    }
+
+    /// Asks for the list of elections, if the last one is not fresh. Many callers at once cause one
+    /// question. An election that is listed no more is shown no more.
+    pub(crate) async fn refresh(&self) {
+        let Some(ask) = &self.sources.list else { return };
+        let mut listed = self.listed.lock().await;
+        if listed.0 > Time::ZERO && clock::now().since(listed.0) <= 4 * FRESH {
+            return;
+        }
+        let mut all = ask().await;
+        all.truncate(LISTED_MAX);
+        let names: BTreeSet<_> = all.iter().map(|one| one.election.clone()).collect();
+        for Listed { election, view, asked, lease } in all {
+            let watched = lock(&self.elections)
+                .entry(election.clone())
+                .or_insert_with(|| Arc::new(Watched::listed(election, lease, self)))
+                .clone();
+            watched.report(view, asked);
+        }
+        for gone in listed.1.difference(&names) {
+            let removed = lock(&self.elections).remove(gone);
+            let since = clock::now();
+            removed.iter().for_each(|watched| watched.report(View::Unknown { since }, since));
+        }
+        *listed = (clock::now(), names);
+    }
+
+    /// The number of watched elections.
+    pub(crate) fn count(&self) -> usize {
+        lock(&self.elections).len()
+    }
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sources")
     }
 }
 

@@ -39,7 +39,7 @@ trait Asked: Send + Sync {
 impl<C: SafetyClass> Asked for tenure::Election<C> {
     fn leader(&self, patience: Duration) -> Later<View> {
         let election = self.clone();
-        Box::pin(async move { Self::leader(&election, patience).await })
+        Box::pin(async move { election.leader_anew(patience).await })
     }
 
     fn lease(&self) -> Duration {
@@ -57,7 +57,10 @@ pub(crate) struct Fact {
 pub(crate) struct Watched {
     pub(crate) name: ElectionName,
     protocol: Arc<str>,
-    asked: Box<dyn Asked>,
+    /// Answers questions; `None` for an election that the process only lists.
+    asked: Option<Box<dyn Asked>>,
+    /// The lease of leaders that are only listed.
+    lease: Duration,
     latest: OnceLock<Latest>,
     seen: Mutex<Seen>,
     /// The last fact that was asked for. Its lock makes later callers wait for the same answer.
@@ -87,29 +90,35 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Watched {
-    fn new<C: SafetyClass>(
-        election: &tenure::Election<C>,
-        protocol: Arc<str>,
-        events: Arc<Events>,
-    ) -> Self {
+    fn new<C: SafetyClass>(election: &tenure::Election<C>, shared: &Shared) -> Self {
+        let asked: Box<dyn Asked> = Box::new(election.clone());
+        Self { asked: Some(asked), ..Self::listed(election.name().clone(), Duration::ZERO, shared) }
+    }
+
+    /// An election of a list.
+    pub(crate) fn listed(name: ElectionName, lease: Duration, shared: &Shared) -> Self {
         let seen = Seen { state: None, since: clock::now(), history: VecDeque::new() };
         Self {
-            name: election.name().clone(),
-            protocol,
-            asked: Box::new(election.clone()),
+            name,
+            protocol: shared.about.protocol.as_str().into(),
+            asked: None,
+            lease,
             latest: OnceLock::new(),
             seen: Mutex::new(seen),
             asks: tokio::sync::Mutex::new(None),
             fact: Mutex::new(None),
             progress: watch::Sender::new(Progress::default()),
             orders: OnceLock::new(),
-            events,
+            events: shared.events.clone(),
         }
     }
 
     /// The state that this process knows, without a question.
     pub(crate) fn known(&self, now: Time) -> Fact {
-        let view = self.latest.get().and_then(Latest::view);
+        let view = match &self.asked {
+            Some(_) => self.latest.get().and_then(Latest::view),
+            None => lock(&self.fact).as_ref().map(|fact| fact.view.clone()),
+        };
         let view = view.unwrap_or(View::Unknown { since: lock(&self.seen).since });
         let heard = view.leader().and_then(|leader| leader.heard);
         let proved =
@@ -123,6 +132,7 @@ impl Watched {
     pub(crate) async fn fact(&self, fresh: Duration) -> Fact {
         let now = clock::now();
         let known = self.known(now);
+        let Some(asked) = &self.asked else { return known };
         if State::of(&known.view) == State::Unknown || now.since(known.at) <= fresh {
             return known;
         }
@@ -134,7 +144,7 @@ impl Watched {
             return fact.clone();
         }
         let at = clock::now();
-        let view = self.asked.leader(PATIENCE).await;
+        let view = asked.leader(PATIENCE).await;
         let fact = Fact { view, at };
         *last = Some(fact.clone());
         if State::of(&fact.view) != State::Unknown {
@@ -149,7 +159,7 @@ impl Watched {
         let heard = fact.view.leader().and_then(|leader| leader.heard);
         let age = now.since(heard.unwrap_or(fact.at));
         let over = fact.view.leader().and_then(|leader| leader.until).is_some_and(|end| end <= now);
-        let lease = self.asked.lease();
+        let lease = self.asked.as_ref().map_or(self.lease, |asked| asked.lease());
         let mut view = ViewWords::of(&fact.view, now);
         if view.state != State::Unknown && (over || age > lease) {
             let why = if over {
@@ -167,14 +177,14 @@ impl Watched {
         let seen = lock(&self.seen);
         let since_ms = millis(now.since(seen.since));
         drop(seen);
-        let here = self.progress.borrow().words(now);
+        let here = self.asked.as_ref().map(|_| self.progress.borrow().words(now));
         Election {
             election: self.name.to_string(),
             protocol: self.protocol.to_string(),
             view,
             age_ms,
             since_ms,
-            here: Some(here),
+            here,
             history: None,
         }
     }
@@ -199,7 +209,17 @@ impl Watched {
         seen.history.push_back(Change { wall, at: clock::now(), kind, text });
     }
 
-    fn see(&self, view: &View) {
+    /// Takes the view of a list whose questions began at `asked`.
+    pub(crate) fn report(&self, view: View, asked: Time) {
+        let is_news = !lock(&self.fact).as_ref().is_some_and(|fact| fact.view.is_same(&view));
+        if is_news {
+            self.see(&view, asked);
+        }
+        *lock(&self.fact) = Some(Fact { view, at: asked });
+    }
+
+    /// Takes a view that was true at some time after `at`.
+    fn see(&self, view: &View, at: Time) {
         let now = clock::now();
         let state = State::of(view);
         self.note(state.word(), words::change(view));
@@ -209,7 +229,7 @@ impl Watched {
                 (seen.state, seen.since) = (Some(state), now);
             }
         }
-        let fact = Fact { view: view.clone(), at: now };
+        let fact = Fact { view: view.clone(), at };
         *lock(&self.fact) = Some(fact.clone());
         self.events.put(Kind::View, &self.name, &self.words(&fact, now));
     }
@@ -235,11 +255,11 @@ impl Watched {
                 let _ = self.latest.set(reader);
             }
             if let Some(view) = change.view() {
-                self.see(view);
+                self.see(view, clock::now());
             }
         }
         let since = clock::now();
-        self.see(&View::Unknown { since });
+        self.see(&View::Unknown { since }, since);
     }
 
     async fn follow_waits(self: Arc<Self>, mut waits: Waits) {
@@ -256,6 +276,7 @@ impl Watched {
     async fn follow_leader<C: SafetyClass>(self: Arc<Self>, leader: Leader<C>) {
         let mut until = leader.until();
         let mut overdue = None;
+        let mut last = clock::now();
         let loss = loop {
             tokio::select! {
                 biased;
@@ -263,8 +284,12 @@ impl Watched {
                     Ok(later) => {
                         until = later;
                         overdue = None;
+                        let now = clock::now();
+                        let took = now.since(last);
+                        last = now;
                         self.progress.send_modify(|progress| {
                             progress.renewals += 1;
+                            progress.durations.observe(took.as_secs_f64());
                             progress.overdue = None;
                         });
                     }
@@ -336,8 +361,7 @@ impl Watch {
         election: &tenure::Election<C>,
         shared: &Arc<Shared>,
     ) -> Self {
-        let protocol: Arc<str> = shared.about.protocol.as_str().into();
-        let watched = Arc::new(Watched::new(election, protocol, shared.events.clone()));
+        let watched = Arc::new(Watched::new(election, shared));
         let watch = Self {
             watched: watched.clone(),
             monitor: Arc::downgrade(shared),
@@ -373,6 +397,11 @@ impl Watch {
             progress.terms += 1;
         });
         self.spawn(watched.follow_leader(leader));
+    }
+
+    /// Reports that the work of this process was killed.
+    pub fn killed(&self) {
+        self.watched.progress.send_modify(|progress| progress.killed += 1);
     }
 
     /// Reports that the campaign has ended without a victory.

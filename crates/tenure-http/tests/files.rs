@@ -46,7 +46,7 @@ fn are_known(text: &str) {
 
 #[test]
 fn rules_and_their_tests_pass() {
-    let promtool = tenure_services::promtool().unwrap();
+    let promtool = tenure_services::monitoring::promtool().unwrap();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/prometheus");
     for words in
         [["check", "rules", "tenure.rules.yml"], ["test", "rules", "tenure.rules.test.yml"]]

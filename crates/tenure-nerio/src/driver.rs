@@ -389,6 +389,7 @@ impl<T: Transport> Backend for Wire<T> {
     type Ask = Ask;
 
     const THREAD: &'static str = "tenure";
+    const LOOKS_ANEW: bool = true;
     const KINDS: usize = 3;
 
     fn lapsed() -> Command {

@@ -4,8 +4,9 @@
 //! the user's cache of services, `Cluster` runs some of its servers on free ports with their data
 //! in a temporary folder, and ends them by pid when it is dropped. [`relay::Relay`] stands between
 //! two programs, and can be cut; [`go::program`] builds a test's own Go program; [`addresses`]
-//! gives addresses to the servers of a test's own; [`promtool`] and [`chromium`] find tools;
-//! [`build_tools`] finds the build tools of client libraries. `cargo xtask services` does the same by hand, for each [`Service`] in [`ALL`].
+//! gives addresses to the servers of a test's own; [`monitoring`] and [`chromium`] find tools, and
+//! [`build_tools`] the build tools of client libraries. `cargo xtask services` does the same by hand,
+//! for each [`Service`] in [`ALL`].
 //!
 //! Processes end with the process that started them, even after kill -9: `setpriv --pdeathsig KILL`
 //! starts each of them, from one thread that lives as long as this process ([`Process`] says why).
@@ -13,6 +14,7 @@
 pub mod etcd;
 pub mod go;
 pub mod kafka;
+pub mod monitoring;
 pub mod nats;
 pub mod relay;
 
@@ -24,7 +26,6 @@ mod maven;
 mod place;
 mod port;
 mod process;
-mod promtool;
 mod service;
 mod tool;
 
@@ -34,7 +35,6 @@ pub use error::Error;
 pub use kafka::{Sharing, share};
 pub use port::{addresses, reserve};
 pub use process::Process;
-pub use promtool::promtool;
 pub use service::{Service, Started, Version, build_tools};
 pub use tool::last_lines;
 

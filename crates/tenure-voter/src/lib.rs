@@ -37,7 +37,6 @@
 mod asker;
 pub mod auth;
 mod client;
-mod connection_room;
 mod counters;
 mod directory_watch;
 mod driver;
@@ -53,7 +52,6 @@ mod state;
 mod tls;
 mod troubles;
 pub mod wire;
-mod write_timeout;
 
 pub use asker::Asker;
 pub use auth::{SecretError, Secrets};

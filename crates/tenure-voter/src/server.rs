@@ -26,6 +26,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ServerConfig;
 use tenure::clock;
+use tenure::serving::{Room, WriteTimeout};
 use tenure_core::voter::{Answer, Caller, Header, Refusal, VoterUrl};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -33,13 +34,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_rustls::TlsAcceptor;
 
 use crate::auth::{Guard, Proof, SignedRequest};
-use crate::connection_room::Room;
 use crate::counters::Tally;
 use crate::incoming::{Incoming, IncomingRequest};
 use crate::openapi::OPENAPI;
 use crate::tls::Reread;
 use crate::wire::{BODY_BYTES_MAX, Head, PROBLEM, Problem, Route, names, write_answer};
-use crate::write_timeout::WriteTimeout;
 
 pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1_024;
 pub(crate) const HEADERS_MAX: usize = 64;

@@ -80,8 +80,13 @@ impl<C: SafetyClass> Election<C> {
     /// changes by itself is not queried more often because of this.
     #[must_use]
     pub fn observe_every(&self, every: Duration) -> Observer {
+        self.observer(every, false)
+    }
+
+    fn observer(&self, every: Duration, afresh: bool) -> Observer {
         let (reply, answer) = ObserveReply::new();
-        self.driver.request(Request::Observe { election: self.name.clone(), every, reply });
+        let election = self.name.clone();
+        self.driver.request(Request::Observe { election, every, afresh, reply });
         // An observer does not keep its participant running.
         let driver = Arc::downgrade(&self.driver);
         let election = self.name.clone();
@@ -99,7 +104,17 @@ impl<C: SafetyClass> Election<C> {
     /// A store is queried anew each time. With Nerio, answers of grantors to another observer of
     /// this process are used, as long as that observer would use them.
     pub async fn leader(&self, patience: Duration) -> View {
-        let mut observer = self.observe();
+        Self::first(self.observe(), patience).await
+    }
+
+    /// Queries the present leader like [`leader`](Self::leader), and uses no answer from before the
+    /// call: with Nerio the grantors are queried anew, too. Where processes hear of leaders without
+    /// a query, the answer is what this process knows now.
+    pub async fn leader_anew(&self, patience: Duration) -> View {
+        Self::first(self.observer(OBSERVE_EVERY, true), patience).await
+    }
+
+    async fn first(mut observer: Observer, patience: Duration) -> View {
         let since = clock::now();
         let known = async {
             loop {

@@ -53,6 +53,7 @@ mod overdue;
 mod request;
 mod resignation;
 mod safety;
+pub mod serving;
 pub mod settings;
 mod shared_time;
 pub mod state;

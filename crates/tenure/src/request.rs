@@ -88,6 +88,8 @@ pub enum Request<C: SafetyClass> {
         /// The longest interval between queries. A driver whose store reports changes may choose
         /// its own.
         every: Duration,
+        /// Whether the first view must be read after this request, where the protocol can do that.
+        afresh: bool,
         reply: ObserveReply,
     },
     /// An observer has left: [`Subscriptions::unobserve`](crate::driver::Subscriptions::unobserve).

@@ -7,14 +7,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use tenure::settings::SecretFile;
-use tenure_http::{About, Action, Ask, Health, Monitor, Options, Order, Place, Refusal, Server};
+use tenure_http::{
+    About, Action, Ask, Health, Listed, MemberState, Monitor, Options, Order, Place, Refusal,
+    Server, ServerError, Sources,
+};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::control::{Answer, Call, Request};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::http::HttpSettings;
-use crate::protocol::Capabilities;
+use crate::protocol::{Capabilities, Member};
 
 /// The longest wait for the process to say how it is.
 const SAYS: Duration = Duration::from_secs(2);
@@ -33,20 +36,30 @@ impl Http {
     pub(in crate::commands) fn begin(
         settings: &HttpSettings,
         about: About,
+        list: Option<Ask<Vec<Listed>>>,
     ) -> Result<Self, Failure> {
         let mut options = Options::new(settings.place.clone());
+        // The settings are checked: another address is meant.
+        options = options.insecure();
+        #[cfg(feature = "tls")]
+        if let Some((certificate, key)) = &settings.tls {
+            options = options.tls(certificate.clone(), key.clone());
+        }
         if let Some(file) = &settings.token_file {
             options = options.token(&token(file)?);
         }
         let server = Server::bind(options).map_err(|error| {
             let fix = match &settings.place {
+                _ if matches!(error, ServerError::Certificate(_)) => {
+                    "give --http-cert and --http-key the files of one certificate"
+                }
                 Place::Address(_) => "give --http another address, or end the process that has it",
                 Place::Unix(_) => "give --http a path in a directory where this user may write",
             };
             Failure::new(Exit::System, error.to_string(), fix)
         })?;
         let (ask, questions) = mpsc::channel::<Question>(1);
-        let ask: Ask = Box::new(move || {
+        let ask: Ask<Health> = Box::new(move || {
             let ask = ask.clone();
             Box::pin(async move {
                 let (reply, answer) = oneshot::channel();
@@ -57,7 +70,8 @@ impl Http {
                 tokio::time::timeout(SAYS, asked).await.ok().flatten().unwrap_or_default()
             })
         });
-        let monitor = Monitor::with_health(about, server.runtime(), ask);
+        let sources = Sources { health: Some(ask), list };
+        let monitor = Monitor::asking(about, server.runtime(), sources);
         server.serve(&monitor);
         Ok(Self { _server: server, monitor, questions })
     }
@@ -90,6 +104,17 @@ pub(in crate::commands) async fn answer(
         }
     }
     pending().await
+}
+
+/// A member in the words of answers.
+pub(in crate::commands) fn member(member: &Member) -> MemberState {
+    MemberState {
+        name: member.name.to_string(),
+        address: Some(member.address.clone()),
+        state: member.state.to_owned(),
+        up: Some(member.up),
+        text: Some(member.text.clone()),
+    }
 }
 
 /// The health of a process whose service has not answered yet.

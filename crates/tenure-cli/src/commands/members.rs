@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tenure::NodeName;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::invocation::ask::ChangeMembersSettings;
 use crate::output;
 use crate::protocol::{Backend, MadeChange, Member, MemberChange, Members, MembersEpoch};
@@ -12,6 +12,9 @@ use crate::settings::Context;
 
 pub(super) async fn run(backend: Box<dyn Backend>, context: Context) -> Result<Exit, Failure> {
     let members = backend.members(&context.origins).await?;
+    for Member { name, text, cure, .. } in &members.all {
+        cure.iter().for_each(|cure| failure::warn(&format!("{name} {text}: {cure}")));
+    }
     output::print(&if context.json { object(&members) } else { lines(&members) })?;
     members.failure.map_or(Ok(Exit::Done), Err)
 }
@@ -83,6 +86,8 @@ mod tests {
             address: "127.0.0.1:7101".to_owned(),
             state: "serving",
             text: "serves".to_owned(),
+            up: true,
+            cure: None,
         };
         let at = |number| {
             let epoch = Some(MembersEpoch { number, digest: 0xabc });

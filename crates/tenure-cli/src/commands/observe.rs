@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json as object};
 use tenure::{Change, ElectionName, LeaderView, View, clock};
+use tenure_http::ViewWords;
 
 use super::role_table::{self, Question};
 use super::signals::Signals;
@@ -11,7 +12,7 @@ use super::starting;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::ask::AskSettings;
-use crate::output::{self, millis};
+use crate::output;
 use crate::protocol::{AskMode, Participant, Protocol};
 use crate::settings::Context;
 
@@ -190,54 +191,11 @@ pub(super) fn tenths(span: Duration) -> String {
     format!("{}.{}s", tenths / 10, tenths % 10)
 }
 
-/// A state as a JSON object. Durations are in milliseconds, rounded down.
+/// A state as a JSON object, in the words of answers over HTTP.
 pub(super) fn json(election: &ElectionName, view: &View) -> Value {
-    let election = election.as_str();
-    match view {
-        View::Leader(LeaderView { id, leaving: Some(leaving), .. }) => object!({
-            "election": election,
-            "state": "vacant",
-            "why": format!(
-                "{id} has stepped down, and promised that nobody else leads for a while"
-            ),
-            "held_ms": millis(leaving.since(clock::now())),
-        }),
-        View::Leader(leader) | View::Leaders { followed: leader, .. } => {
-            let mut told = object!({"election": election, "state": "leader"});
-            add_leader(&mut told, leader);
-            if !view.others().is_empty() {
-                let others = view.others().iter().map(|other| {
-                    let mut told = object!({});
-                    add_leader(&mut told, other);
-                    told
-                });
-                told["others"] = others.collect();
-            }
-            told
-        }
-        View::Vacant => object!({"election": election, "state": "vacant"}),
-        View::Unknown { since } => object!({
-            "election": election,
-            "state": "unknown",
-            "for_ms": millis(clock::now().since(*since)),
-        }),
-    }
-}
-
-fn add_leader(told: &mut Value, leader: &LeaderView) {
-    told["id"] = (*leader.id).into();
-    told["value"] = leader.value.text().into();
-    told["fence"] = leader.fence.map(tenure::Fence::number).into();
-    // Each of these three fields is absent with some protocols.
-    if let Some(address) = leader.address {
-        told["address"] = address.to_string().into();
-    }
-    if let Some(until) = leader.until {
-        told["remaining_ms"] = millis(until.since(clock::now())).into();
-    }
-    if let Some(heard) = leader.heard {
-        told["heard_ms"] = millis(clock::now().since(heard)).into();
-    }
+    let mut told = serde_json::to_value(ViewWords::of(view, clock::now())).unwrap_or_default();
+    told["election"] = election.as_str().into();
+    told
 }
 
 #[cfg(test)]

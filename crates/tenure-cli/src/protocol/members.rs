@@ -83,4 +83,8 @@ pub struct Member {
     pub state: &'static str,
     /// State of the member, in words for people.
     pub text: String,
+    /// Whether the member does its part in elections.
+    pub up: bool,
+    /// Remedy for a state that neither time nor others mend.
+    pub cure: Option<String>,
 }

@@ -1,41 +1,19 @@
 //! Prometheus' text, made at each scrape from the same states as the other answers.
 
+mod counts;
+mod scrape;
 mod table;
-
-use std::fmt;
-use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, prometheus_text};
-use prometheus_client::metrics::MetricType;
+use prometheus_client::encoding::prometheus_text;
 use prometheus_client::registry::Registry;
-use tokio::sync::Semaphore;
 
-use self::table::{BUILD, ELECTIONS, LEADING, MASTER, READY, RENEWALS, SLOWPATH, TERMS};
+pub(crate) use self::counts::Counts;
+use self::scrape::Scrape;
 pub use self::table::{Kind, Metric, TABLE};
-use crate::here::Progress;
-use crate::monitor::Monitor;
 use crate::routes::OfMonitor;
-use crate::routes::SUBSCRIBERS_MAX;
-use crate::words;
-
-/// The most elections with series of their own.
-const LISTED_MAX: usize = 1_000;
-
-/// Totals of the server itself.
-#[derive(Debug)]
-pub(crate) struct Counts {
-    pub(crate) subscribers: Arc<Semaphore>,
-}
-
-impl Default for Counts {
-    fn default() -> Self {
-        Self { subscribers: Arc::new(Semaphore::new(SUBSCRIBERS_MAX)) }
-    }
-}
 
 /// The table as a page of documents.
 #[must_use]
@@ -51,11 +29,11 @@ pub fn table_page() -> String {
     page
 }
 
+/// Metrics in Prometheus' text.
+#[utoipa::path(get, path = "/metrics", responses((status = 200, body = String, content_type = "text/plain")))]
 pub(crate) async fn scrape(State(shown): OfMonitor) -> Response {
-    let monitor = &shown.monitor;
-    let scrape = Scrape::take(monitor).await;
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(scrape));
+    registry.register_collector(Box::new(Scrape::take(&shown.monitor.shared).await));
     let mut text = String::new();
     match prometheus_text::encode(&mut text, &registry) {
         Ok(()) => ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response(),
@@ -63,105 +41,32 @@ pub(crate) async fn scrape(State(shown): OfMonitor) -> Response {
     }
 }
 
-/// The states at one scrape.
-#[derive(Debug)]
-struct Scrape {
-    elections: Vec<Row>,
-    version: String,
-    protocol: String,
-    ready: bool,
-}
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
 
-struct Row {
-    name: String,
-    state: words::State,
-    progress: Progress,
-}
+    use super::*;
 
-impl fmt::Debug for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
-}
-
-impl Scrape {
-    async fn take(monitor: &Monitor) -> Self {
-        let shared = &monitor.shared;
-        let (page, _) = shared.page(None, LISTED_MAX);
-        let now = tenure::clock::now();
-        let elections = page.iter().map(|watched| {
-            let words = watched.words(&watched.known(now), now);
-            let progress = watched.progress.borrow().clone();
-            Row { name: words.election, state: words.view.state, progress }
-        });
-        let elections = elections.collect();
-        let health = shared.health().await;
-        Self {
-            elections,
-            version: shared.about.version.clone(),
-            protocol: shared.about.protocol.clone(),
-            ready: health.alive && health.unready.is_none(),
+    #[test]
+    fn table_follows_conventions() {
+        let names: BTreeSet<_> = TABLE.iter().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), TABLE.len());
+        for Metric { name, kind, help, .. } in TABLE {
+            assert_eq!(*kind == Kind::Counter, name.ends_with("_total"), "{name}");
+            assert!(help.ends_with('.') && !help.contains('|'), "{name}");
         }
     }
 
-    fn each(
-        &self,
-        encoder: &mut DescriptorEncoder<'_>,
-        metric: &Metric,
-        value: impl Fn(&Row) -> u64,
-    ) -> fmt::Result {
-        let mut family = describe(encoder, metric)?;
-        for row in &self.elections {
-            put(&mut family, metric, &[&row.name], value(row))?;
+    #[test]
+    fn page_has_each_metric() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let (head, _) = page.split_once("| metric |").unwrap();
+        let made = format!("{head}{}", table_page());
+        if std::env::var_os("TENURE_BLESS").is_some() {
+            std::fs::write(path, made).unwrap();
+        } else {
+            assert!(page == made, "TENURE_BLESS=1 writes docs/metrics.md anew");
         }
-        Ok(())
-    }
-}
-
-/// Writes the head of a metric. The exporter adds the suffix of counters.
-fn describe<'a>(
-    encoder: &'a mut DescriptorEncoder<'_>,
-    metric: &'a Metric,
-) -> Result<MetricEncoder<'a>, fmt::Error> {
-    let name = metric.name.strip_suffix("_total").filter(|_| metric.kind == Kind::Counter);
-    let kind = match metric.kind {
-        Kind::Gauge => MetricType::Gauge,
-        Kind::Counter => MetricType::Counter,
-        Kind::Histogram => MetricType::Histogram,
-    };
-    encoder.encode_descriptor(name.unwrap_or(metric.name), metric.help, None, kind)
-}
-
-fn put(
-    family: &mut MetricEncoder<'_>,
-    metric: &Metric,
-    values: &[&str],
-    value: u64,
-) -> fmt::Result {
-    let labels: Vec<_> = metric.labels.iter().copied().zip(values.iter().copied()).collect();
-    let mut one = family.encode_family(&labels)?;
-    match metric.kind {
-        Kind::Counter => one.encode_counter::<NoLabelSet, _, u64>(&value, None),
-        _ => one.encode_gauge(&i64::try_from(value).unwrap_or(i64::MAX)),
-    }
-}
-
-impl Collector for Scrape {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let encoder = &mut encoder;
-        self.each(encoder, &MASTER, |row| row.progress.leads().into())?;
-        self.each(encoder, &SLOWPATH, |row| row.progress.slow)?;
-        self.each(encoder, &LEADING, |row| row.progress.leads().into())?;
-        self.each(encoder, &TERMS, |row| row.progress.terms)?;
-        self.each(encoder, &RENEWALS, |row| row.progress.renewals)?;
-        let mut family = describe(encoder, &ELECTIONS)?;
-        for state in words::State::ALL {
-            let count = self.elections.iter().filter(|row| row.state == state).count();
-            put(&mut family, &ELECTIONS, &[state.word()], count as u64)?;
-        }
-        let mut family = describe(encoder, &BUILD)?;
-        put(&mut family, &BUILD, &[&self.version, &self.protocol], 1)?;
-        let mut family = describe(encoder, &READY)?;
-        put(&mut family, &READY, &[], self.ready.into())
     }
 }

@@ -41,15 +41,47 @@ metrics! {
     MASTER = "leader_election_master_status" Gauge ["name"] ""
         "Whether this process leads the election, as client-go reports it.";
     SLOWPATH = "leader_election_slowpath_total" Counter ["name"] ""
-        "Renewals that did not succeed in the ordinary way, as client-go counts them.";
+        "Renewals that did not succeed in the ordinary way, as client-go counts them: overdue ones, \
+         and leases that ran out.";
     LEADING = "tenure_leading" Gauge ["election"] ""
         "Whether this process leads the election at the moment of the scrape.";
     TERMS = "tenure_terms_total" Counter ["election"] ""
         "Leaderships that this process has won.";
+    FENCE = "tenure_fence" Gauge ["election"] "Nerio, etcd, voters, NELE"
+        "The fence of the leader that this process knows; 0 without one.";
+    REMAINING = "tenure_lease_remaining_seconds" Gauge ["election"] ""
+        "The rest of the lease of this process; 0 while it does not lead.";
     RENEWALS = "tenure_renewals_total" Counter ["election"] ""
         "Renewals of leases of this process.";
+    RENEWAL = "tenure_renewal_duration_seconds" Histogram ["election"] ""
+        "The time from one renewal of this process's lease to the next, the first from the \
+         election: what a slow network or disk makes longer.";
+    WAITING = "tenure_waiting" Gauge ["election", "reason"] ""
+        "Whether the candidate of this process waits for this reason.";
+    KILLED = "tenure_children_killed_total" Counter ["election"] ""
+        "Runs of CMD that ended with SIGKILL before the lease ended.";
+    STATE = "tenure_election_state" Gauge ["election", "state"] ""
+        "The state of the election, as this process knows it: 1 for the present one.";
+    VIEW_AGE = "tenure_view_age_seconds" Gauge ["election"] ""
+        "The time since the participants last confirmed what this process knows.";
     ELECTIONS = "tenure_elections" Gauge ["state"] ""
-        "Elections that this process watches, by their state.";
+        "Elections with series of their own, by their state.";
+    UNLISTED = "tenure_elections_unlisted" Gauge [] ""
+        "Elections beyond the first 1,000 names, which have no series.";
+    PEER_UP = "tenure_peer_up" Gauge ["peer"] "Nerio, voters"
+        "Whether this member does its part.";
+    QUORUM = "tenure_quorum" Gauge [] "Nerio, voters"
+        "Whether the members that do their part are a quorum.";
+    DISK_ERRORS = "tenure_disk_errors_total" Counter [] "Nerio"
+        "Writes of this node's state directory that failed.";
+    DROPPED = "tenure_datagrams_dropped_total" Counter ["cause"] "Nerio"
+        "Datagrams or messages that were dropped unread.";
+    CONNECTIONS = "tenure_http_connections" Gauge [] ""
+        "Open connections of this server, of at most 256.";
+    SUBSCRIBERS = "tenure_http_subscribers" Gauge [] ""
+        "Subscribers of events, of at most 64.";
+    REFUSED = "tenure_http_refused_total" Counter ["cause"] ""
+        "Connections and requests that this server refused, by cause.";
     BUILD = "tenure_build_info" Gauge ["version", "protocol"] ""
         "The version and the protocol of this process; always 1.";
     READY = "tenure_ready" Gauge [] ""

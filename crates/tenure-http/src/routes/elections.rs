@@ -1,5 +1,7 @@
 //! Answers about elections.
 
+#![expect(unused_qualifications, reason = "the macro of paths qualifies names")]
+
 use std::sync::Arc;
 
 use axum::Json;
@@ -14,8 +16,8 @@ use utoipa::{IntoParams, ToSchema};
 use super::{OfMonitor, Shown, not_watched};
 use crate::monitor::MemberState;
 use crate::problem::Problem;
-use crate::watch::{FRESH, Watched};
-use crate::words::{self, Election};
+use crate::watch::{FRESH, Fact, Watched};
+use crate::words::{self, Election, Here};
 
 /// The most elections in one answer.
 const PAGE_MAX: usize = 1_000;
@@ -49,6 +51,8 @@ pub(crate) struct NodeWords {
     members: Vec<MemberState>,
 }
 
+/// The elections that this process watches, by name.
+#[utoipa::path(get, path = "/v1/elections", params(Page), responses((status = 200, body = Elections)))]
 pub(crate) async fn list(State(shown): OfMonitor, Query(page): Query<Page>) -> Response {
     let shared = &shown.monitor.shared;
     let limit = page.limit.unwrap_or(PAGE_MAX).clamp(1, PAGE_MAX);
@@ -59,6 +63,7 @@ pub(crate) async fn list(State(shown): OfMonitor, Query(page): Query<Page>) -> R
             return Problem::new(StatusCode::BAD_REQUEST, "no name", detail).into_response();
         }
     };
+    shared.refresh().await;
     let (watched, more) = shared.page(after.as_ref(), limit);
     let after = watched.last().filter(|_| more).map(|last| last.name.to_string());
     let health = shared.health().await;
@@ -70,32 +75,38 @@ pub(crate) async fn list(State(shown): OfMonitor, Query(page): Query<Page>) -> R
         why: health.unready,
         members: health.members,
     };
-    Json(Elections { node, elections: all(watched).await, after }).into_response()
+    let told = facts(watched).await;
+    let now = clock::now();
+    let elections = told.iter().map(|(watched, fact)| watched.words(fact, now)).collect();
+    Json(Elections { node, elections, after }).into_response()
 }
 
-/// The words for each of these elections, in their order. The participants are asked at once.
-pub(crate) async fn all(watched: Vec<Arc<Watched>>) -> Vec<Election> {
-    let mut asks = JoinSet::new();
-    for (index, watched) in watched.into_iter().enumerate() {
-        asks.spawn(async move {
+/// A fact about each of these elections, by their names. The participants are asked at once.
+pub(crate) async fn facts(watched: Vec<Arc<Watched>>) -> Vec<(Arc<Watched>, Fact)> {
+    let asks: JoinSet<_> = watched
+        .into_iter()
+        .map(|watched| async move {
             let fact = watched.fact(4 * FRESH).await;
-            (index, watched.words(&fact, clock::now()))
-        });
-    }
+            (watched, fact)
+        })
+        .collect();
     let mut told = asks.join_all().await;
-    told.sort_by_key(|(index, _)| *index);
-    told.into_iter().map(|(_, words)| words).collect()
+    told.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
+    told
 }
 
-fn named(shown: &Shown, name: &str) -> Result<Arc<Watched>, Problem> {
+async fn named(shown: &Shown, name: &str) -> Result<Arc<Watched>, Problem> {
+    shown.monitor.shared.refresh().await;
     shown.monitor.shared.election(name).ok_or_else(|| not_watched(name))
 }
 
+/// One election, with its latest changes.
+#[utoipa::path(get, path = "/v1/elections/{name}", params(("name" = String, Path, description = "The election, with / as %2F")), responses((status = 200, body = Election), (status = 404, body = Problem)))]
 pub(crate) async fn one(
     State(shown): OfMonitor,
     Path(name): Path<String>,
 ) -> Result<Json<Election>, Problem> {
-    let watched = named(&shown, &name)?;
+    let watched = named(&shown, &name).await?;
     let fact = watched.fact(FRESH).await;
     let now = clock::now();
     let mut words = watched.words(&fact, now);
@@ -103,11 +114,13 @@ pub(crate) async fn one(
     Ok(Json(words))
 }
 
+/// Who leads.
+#[utoipa::path(get, path = "/v1/elections/{name}/leader", params(("name" = String, Path, description = "The election, with / as %2F")), responses((status = 200, description = "a leader", body = Election), (status = 404, description = "vacant, or not watched", body = Election), (status = 503, description = "unknown", body = Election)))]
 pub(crate) async fn leader(
     State(shown): OfMonitor,
     Path(name): Path<String>,
 ) -> Result<(StatusCode, Json<Election>), Problem> {
-    let watched = named(&shown, &name)?;
+    let watched = named(&shown, &name).await?;
     let fact = watched.fact(FRESH).await;
     let words = watched.words(&fact, clock::now());
     let status = match words.view.state {
@@ -118,12 +131,13 @@ pub(crate) async fn leader(
     Ok((status, Json(words)))
 }
 
-/// Answers from the handle of the leader, at the moment of the question.
+/// Whether this process leads: answered from the handle of its leader, at the moment of the question.
+#[utoipa::path(get, path = "/v1/elections/{name}/leading", params(("name" = String, Path, description = "The election, with / as %2F")), responses((status = 200, description = "this process leads", body = Here), (status = 503, description = "it does not", body = Here), (status = 404, body = Problem)))]
 pub(crate) async fn leading(
     State(shown): OfMonitor,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
-    let watched = named(&shown, &name)?;
+    let watched = shown.monitor.shared.election(&name).ok_or_else(|| not_watched(&name))?;
     let progress = watched.progress.borrow().clone();
     let here = progress.words(clock::now());
     // Ask last: nothing that follows waits.

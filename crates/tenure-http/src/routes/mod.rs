@@ -1,14 +1,16 @@
 //! The paths, and their answers.
 
 mod elections;
+mod openapi;
 mod orders;
 mod process;
 mod stream;
 
+pub(crate) use self::elections::facts;
 pub(crate) use self::stream::SUBSCRIBERS_MAX;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware;
 use axum::response::Response;
@@ -18,6 +20,9 @@ use crate::monitor::Monitor;
 use crate::problem::Problem;
 use crate::server::Token;
 use crate::{metrics, page};
+
+/// The largest body of a request, in bytes.
+const BODY_MAX: usize = 4_096;
 
 /// What the handlers share.
 #[derive(Clone)]
@@ -47,8 +52,10 @@ impl Monitor {
             .route("/healthz", get(process::alive))
             .route("/readyz", get(process::ready))
             .route("/metrics", get(metrics::scrape))
+            .route("/openapi.json", get(openapi::document))
             .fallback(unknown)
             .method_not_allowed_fallback(method)
+            .layer(DefaultBodyLimit::max(BODY_MAX))
             .layer(middleware::map_response(uncached))
             .with_state(shown)
     }

@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::watch::{Action, Order, Refusal};
 
 /// The longest wait for a leader that steps down. The order is carried out all the same.
-const WAITS: Duration = Duration::from_secs(90);
+const WAITS: Duration = Duration::from_millis(4_500);
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -31,6 +31,8 @@ pub(crate) struct Done {
     done: bool,
 }
 
+/// Makes the leader of this process step down.
+#[utoipa::path(post, path = "/v1/elections/{name}/resign", params(("name" = String, Path, description = "The election, with / as %2F")), security(("token" = [])), responses((status = 200, body = Done), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, description = "this process does not lead, or the successor does not wait", body = Problem), (status = 501, description = "no hand-over", body = Problem), (status = 503, description = "busy; the order may be carried out", body = Problem)))]
 pub(crate) async fn resign(
     State(shown): OfMonitor,
     Path(name): Path<String>,
@@ -40,6 +42,8 @@ pub(crate) async fn resign(
     order(&shown, name, Action::Resign).await
 }
 
+/// Makes the leader of this process hand over.
+#[utoipa::path(post, path = "/v1/elections/{name}/transfer", params(("name" = String, Path, description = "The election, with / as %2F")), request_body = Successor, security(("token" = [])), responses((status = 200, body = Done), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, description = "this process does not lead, or the successor does not wait", body = Problem), (status = 501, description = "no hand-over", body = Problem), (status = 503, description = "busy; the order may be carried out", body = Problem)))]
 pub(crate) async fn transfer(
     State(shown): OfMonitor,
     Path(name): Path<String>,
@@ -67,6 +71,7 @@ fn allow(shown: &Shown, headers: &HeaderMap) -> Result<(), Problem> {
     if given.is_some_and(|given| token.is(given)) {
         return Ok(());
     }
+    shown.monitor.shared.counts.refuse("no-token");
     let detail = "send the header Authorization: Bearer, with the token of this process";
     Err(Problem::new(StatusCode::UNAUTHORIZED, "no token", detail))
 }

@@ -1,11 +1,16 @@
 //! Answers about the process itself.
 
+use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::OfMonitor;
 
 /// Whether the loop of the driver answers.
+#[utoipa::path(get, path = "/healthz", responses((status = 200, body = String), (status = 503, body = String)))]
 pub(crate) async fn alive(State(shown): OfMonitor) -> (StatusCode, &'static str) {
     if shown.monitor.shared.health().await.alive {
         (StatusCode::OK, "ok\n")
@@ -14,12 +19,25 @@ pub(crate) async fn alive(State(shown): OfMonitor) -> (StatusCode, &'static str)
     }
 }
 
-/// Whether the process can do its part.
-pub(crate) async fn ready(State(shown): OfMonitor) -> (StatusCode, String) {
+/// Whether the process can do its part, on one line; as JSON for callers that accept it.
+#[utoipa::path(get, path = "/readyz", responses((status = 200, body = Readiness), (status = 503, body = Readiness)))]
+pub(crate) async fn ready(State(shown): OfMonitor, headers: HeaderMap) -> Response {
     let health = shown.monitor.shared.health().await;
-    match health.unready {
-        None if health.alive => (StatusCode::OK, "ok\n".to_owned()),
-        None => (StatusCode::SERVICE_UNAVAILABLE, "the node does not answer\n".to_owned()),
-        Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
+    let why = match health.unready {
+        None if health.alive => None,
+        None => Some("the node does not answer".to_owned()),
+        Some(why) => Some(why),
+    };
+    let status = if why.is_none() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let accepts = headers.get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
+    if accepts.is_some_and(|accepts| accepts.contains("application/json")) {
+        return (status, Json(Readiness { ready: why.is_none(), why })).into_response();
     }
+    (status, why.unwrap_or_else(|| "ok".to_owned()) + "\n").into_response()
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Readiness {
+    ready: bool,
+    why: Option<String>,
 }

@@ -1,5 +1,7 @@
 //! Server-sent events.
 
+#![expect(unused_qualifications, reason = "the macro of paths qualifies names")]
+
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -24,6 +26,8 @@ const UNSENT_MAX: usize = 64;
 const SLOW_MAX: Duration = Duration::from_secs(5);
 /// The most subscribers at a time.
 pub(crate) const SUBSCRIBERS_MAX: usize = 64;
+/// The pause between two looks at the members.
+const LOOKS: Duration = Duration::from_secs(2);
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 #[derive(Deserialize, IntoParams)]
@@ -34,6 +38,8 @@ pub(crate) struct Filter {
 
 type Lines = mpsc::Sender<Result<Line, Infallible>>;
 
+/// Server-sent events: view, here, member and gap.
+#[utoipa::path(get, path = "/v1/events", params(Filter), responses((status = 200, content_type = "text/event-stream", body = String), (status = 503, description = "too many subscribers", body = Problem)))]
 pub(crate) async fn events(
     State(shown): OfMonitor,
     Query(filter): Query<Filter>,
@@ -41,6 +47,7 @@ pub(crate) async fn events(
 ) -> Result<Sse<KeepAliveStream<ReceiverStream<Result<Line, Infallible>>>>, Problem> {
     let shared = &shown.monitor.shared;
     let Ok(place) = shared.counts.subscribers.clone().try_acquire_owned() else {
+        shared.counts.refuse("subscribers");
         let detail = format!("{SUBSCRIBERS_MAX} subscribers are connected already: ask later");
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail));
     };
@@ -49,7 +56,7 @@ pub(crate) async fn events(
     let (lines, sent) = mpsc::channel(UNSENT_MAX);
     let monitor = shown.monitor.clone();
     tokio::spawn(async move {
-        let subscriber = Subscriber { monitor, only: filter.election, lines };
+        let subscriber = Subscriber { monitor, only: filter.election, lines, slow: SLOW_MAX };
         // A subscriber that reads nothing is left, and may come back with the id of its last event.
         let _ = subscriber.feed(last).await;
         drop(place);
@@ -62,6 +69,8 @@ struct Subscriber {
     monitor: Monitor,
     only: Option<String>,
     lines: Lines,
+    /// The longest wait for a place among the unsent events.
+    slow: Duration,
 }
 
 /// The subscriber has left, or reads nothing.
@@ -95,7 +104,13 @@ impl Subscriber {
                     from = next;
                 }
             }
+            // The answers make events of members and elections that have changed.
+            let look = async {
+                tokio::time::sleep(LOOKS).await;
+                tokio::join!(self.monitor.shared.health(), self.monitor.shared.refresh());
+            };
             tokio::select! {
+                () = look => {}
                 changed = news.wait_for(|next| *next > from) => { changed.map_err(|_| Gone)?; }
                 () = self.lines.closed() => return Err(Gone),
             }
@@ -104,6 +119,7 @@ impl Subscriber {
 
     /// The states of all elections. They carry the id before the event that follows.
     async fn snapshot(&self, next: u64) -> Result<(), Gone> {
+        self.monitor.shared.refresh().await;
         let mut after = None;
         loop {
             let (page, more) = self.monitor.shared.page(after.as_ref(), 64);
@@ -140,7 +156,32 @@ impl Subscriber {
     }
 
     async fn send(&self, line: Line) -> Result<(), Gone> {
-        let sent = tokio::time::timeout(SLOW_MAX, self.lines.send(Ok(line))).await;
+        let sent = tokio::time::timeout(self.slow, self.lines.send(Ok(line))).await;
         sent.map_err(|_| Gone)?.map_err(|_| Gone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::Handle;
+
+    use super::*;
+    use crate::monitor::About;
+
+    /// A subscriber that reads nothing is left. It comes back, and learns how much it missed.
+    #[tokio::test]
+    async fn slow_reader_is_left() {
+        let monitor = Monitor::new(About::new("a", "p"), Handle::current());
+        let events = monitor.shared.events.clone();
+        let (lines, unread) = mpsc::channel(2);
+        let slow = Duration::from_millis(50);
+        let subscriber = Subscriber { monitor: monitor.clone(), only: None, lines, slow };
+        let feeds = tokio::spawn(async move { subscriber.feed(None).await });
+        while !feeds.is_finished() {
+            events.put(Kind::View, &"e".parse().unwrap(), &"x");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert!(feeds.await.unwrap().is_err());
+        assert_eq!(unread.len(), 2, "no more is kept for it");
     }
 }

@@ -35,6 +35,7 @@ mod systemd;
 mod trials;
 mod udp;
 pub mod wait;
+mod web;
 mod worker;
 
 pub use clock_rate::ClockRate;
@@ -62,4 +63,5 @@ pub use tenure_services::addresses;
 pub use trials::{Tests, trials};
 pub use udp::{UdpSocketState, udp_sockets};
 pub use wait::{PATIENCE, ended, eventually, output};
+pub use web::{Web, WebAnswer, WebEvent, WebEvents, exchange};
 pub use worker::{Manner, PACE, ROLE, main};

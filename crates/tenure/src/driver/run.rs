@@ -192,8 +192,8 @@ impl<B: Backend> Loop<B> {
                 }
                 (election, Command::Transfer { to, probe })
             }
-            Request::Observe { election, every, reply } => {
-                let every = if B::AFRESH {
+            Request::Observe { election, every, afresh, reply } => {
+                let every = if B::AFRESH || (afresh && B::LOOKS_ANEW) {
                     machine.subscriptions.observe_afresh(&election, every, reply)
                 } else {
                     machine.subscriptions.observe(&election, every, reply)

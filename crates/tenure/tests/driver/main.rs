@@ -101,7 +101,7 @@ impl<C: SafetyClass> Driver<C> {
 
     async fn observation(&mut self) -> Option<Duration> {
         match self.request().await {
-            Request::Observe { election, every, reply } => {
+            Request::Observe { election, every, reply, .. } => {
                 self.subscriptions.observe(&election, every, reply)
             }
             other => panic!("{other:?}"),
@@ -111,7 +111,7 @@ impl<C: SafetyClass> Driver<C> {
     /// Whether the core must look for a newcomer.
     async fn newcomer(&mut self) -> bool {
         match self.request().await {
-            Request::Observe { election, every, reply } => {
+            Request::Observe { election, every, reply, .. } => {
                 self.subscriptions.observe_afresh(&election, every, reply).is_some()
             }
             other => panic!("{other:?}"),

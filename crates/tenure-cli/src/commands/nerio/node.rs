@@ -5,15 +5,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tenure_http::{About, Health};
 use tenure_nerio::supervision::Supervisor;
 use tenure_nerio::{Node, Notice};
 
+use crate::commands::http::{self, Http};
 use crate::commands::signals::Signals;
 use crate::control::Server;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::invocation::nerio::node::NodeSettings;
-use crate::protocol::nerio::{Reaction, Service, start};
+use crate::protocol::nerio::{PROTOCOL, Reaction, Service, shown, start};
 use crate::service_manager::ServiceManager;
 use crate::settings::Context;
 use crate::stderr::Aside;
@@ -26,7 +28,7 @@ pub(in crate::commands) async fn run(
     context: Context,
 ) -> Result<Exit, Failure> {
     let mut signals = Signals::new()?;
-    let NodeSettings { cluster, seat, supervise, http: _ } = settings;
+    let NodeSettings { cluster, seat, supervise, http } = settings;
     let control = Server::bind(&seat.control).await;
     let mut control = control.map_err(|failure| context.origins.explain(failure, &["control"]))?;
     let builder = Node::builder(cluster.config.clone(), seat.name.clone());
@@ -35,6 +37,20 @@ pub(in crate::commands) async fn run(
     let supervisor = supervise.map(|path| watch_processes(&node, &path)).transpose();
     let _supervisor = supervisor.map_err(|why| context.origins.explain(why, &["supervise"]))?;
     let notices = node.notices();
+    let http = http
+        .map(|http| {
+            let heard = shown::Heard::default();
+            let list = shown::list(&cluster, node.name(), heard.clone());
+            let about = About::new(node.name().as_str(), PROTOCOL.name);
+            Http::begin(&http, about, Some(list)).map(|http| (http, heard))
+        })
+        .transpose()?;
+    let (mut http, heard) = http.unzip();
+    let health = async || {
+        let (members, quorum) = heard.as_ref().map(shown::Heard::get).unwrap_or_default();
+        let members = members.iter().map(http::member).collect();
+        Health { members, quorum, ..shown::health(&node).await }
+    };
     let out = out()?;
     say(&out, &context, &format!("node {} on {}", node.name(), node.address()), || {
         json!({
@@ -66,6 +82,7 @@ pub(in crate::commands) async fn run(
             let what = "the node ended by itself";
             return Err(Failure::new(Exit::Bug, what, "report this error with the log"));
         }
+        never = http::answer(http.as_mut(), health) => match never {},
         never = manager.hear_that(async || node.counters().await.is_some()) => match never {},
     };
     manager.stopping(ENDS_WITHIN);

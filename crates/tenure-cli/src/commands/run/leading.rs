@@ -205,6 +205,7 @@ async fn after<K: Class>(
                 }
                 why = reasons::of_loss(runner, leadership);
             }
+            runner.shows_end(&outcome);
             let killed = reasons::of_kill(&outcome, runner.settings.backend.grace());
             runner.reporter.ended(&format!("CMD ended: {outcome}{why}{killed}"));
             course = hold_after_cmd(runner, leadership, course, &outcome).await;

@@ -5,6 +5,7 @@
 //! CMD is started, and gets SIGTERM and SIGKILL, in `tenure-supervise`.
 
 mod announced;
+mod asked_members;
 mod edicts;
 mod hand_over;
 mod hold_after_cmd;

@@ -12,6 +12,7 @@ use tenure_http::About;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, LocalSet};
 
+use super::asked_members::AskedMembers;
 use super::orders::{Commander, Order, ParkRequest};
 use super::reporter::Reporter;
 use super::standing::{Ended, RoleCall, Standing, Workshop, named};
@@ -47,7 +48,7 @@ pub(in crate::commands) async fn run(
     // Before this line a file system may hang, and a signal ends this process directly.
     let mut signals = Signals::new()?;
     let about = About::new(settings.id.as_str(), settings.protocol.name);
-    let mut http = settings.http.as_ref().map(|http| Http::begin(http, about)).transpose()?;
+    let mut http = settings.http.as_ref().map(|http| Http::begin(http, about, None)).transpose()?;
     let begun = tokio::select! {
         biased;
         signal = signals.next() => return Ok(Exit::Signal(signal)),
@@ -67,7 +68,7 @@ pub(in crate::commands) async fn run(
     };
     // This thread alone awaits signals, and the end of all runners.
     let local = LocalSet::new();
-    local.run_until(serve(settings, begun, sockets, signals, http, context.json)).await
+    local.run_until(serve(settings, begun, sockets, signals, http, context)).await
 }
 
 /// A participant that has started, the time at which it gives up, and its rank.
@@ -103,7 +104,7 @@ async fn serve(
     sockets: Vec<Server>,
     signals: Signals,
     mut http: Option<Http>,
-    json: bool,
+    Context { json, origins }: Context,
 ) -> Result<Exit, Failure> {
     let manager = ServiceManager::of_this_process();
     let mut orders = Commander::new();
@@ -131,13 +132,15 @@ async fn serve(
         workshop.start(&mut runners, role.clone(), control, orders);
     }
     manager.ready();
+    let members = AskedMembers::new(&settings, origins);
+    let health = async || members.add(participant.health().await);
     let standing = Standing::new(&settings);
     let process =
         Process { workshop, standing, signals, orders, to_give_back, to_park, to_change, runners };
     let exit = tokio::select! {
         exit = process.serve(&**participant) => exit,
         never = manager.hear_that(async || participant.alive().await) => match never {},
-        never = http::answer(http.as_mut(), async || participant.health().await) => match never {},
+        never = http::answer(http.as_mut(), health) => match never {},
     };
     // The participant releases its claims, and waits for that within limits.
     if let Some(participant) = Rc::into_inner(participant) {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::json;
 use tenure::{CampaignError, Election, Fence, Leadership, Loss, Time, Waiting, clock};
 use tenure_http::{Monitor, Watch};
+use tenure_supervise::{Ended, Outcome, Why};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -335,6 +336,14 @@ impl<K: Class> Runner<K> {
         };
         // The client may have left.
         let _ = reply.send(answer);
+    }
+
+    /// Shows over HTTP that CMD was killed.
+    pub(super) fn shows_end(&self, outcome: &Outcome) {
+        let is_killed = outcome.ended == Some(Ended::Signal(9)) && outcome.why != Why::Itself;
+        if let Some(shown) = self.shown.as_ref().filter(|_| is_killed) {
+            shown.killed();
+        }
     }
 
     /// Asks the process to give back all roles; the process answers the client.

@@ -117,6 +117,8 @@ pub(super) fn outside(cluster: &Cluster, membership: &Membership) -> Vec<Member>
         address: member.address.to_string(),
         state: "outside",
         text: "is no member: the nodes name others".to_owned(),
+        up: false,
+        cure: None,
     };
     outside.map(describe).collect()
 }
@@ -139,7 +141,8 @@ pub(super) fn describe(member: &nerio::Member, heard: &Heard) -> Member {
             ("unresolved", format!("is not found: {} does not resolve ({error})", member.address))
         }
     };
-    Member { name, address: member.address.to_string(), state, text }
+    let up = state == "serving";
+    Member { name, address: member.address.to_string(), state, text, up, cure: None }
 }
 
 /// The failure if fewer than a quorum give complete lists.

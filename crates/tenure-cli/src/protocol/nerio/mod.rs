@@ -12,6 +12,7 @@ mod member;
 pub(crate) mod orders;
 mod participant;
 mod service;
+pub(crate) mod shown;
 mod troubles;
 mod weak;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tenure::{AtMostOne, ElectionName, Leader, LeaderView, NodeName, Waiting};
 use tenure_core::nerio::{self, MemberSet};
+use tenure_http::Health;
 use tenure_nerio::keys::{Grant, Keys};
 use tenure_nerio::state::{MemoryError, RecoveryError};
 use tenure_nerio::supervision::SupervisorAt;
@@ -20,10 +21,10 @@ use super::keys::{KeyFile, NAMES, follow, warn_if_open};
 use super::service::worth_a_look;
 use super::too_long;
 use super::troubles::{self, DifferingMembers, Nobody, NoticeReporter};
-use super::{Cluster, Reaction, Seat, Service, changes, clocks, lists, orders, weak};
+use super::{Cluster, Reaction, Seat, Service, changes, clocks, lists, orders, shown, weak};
 use crate::control::{Answer, Call, Server};
 use crate::exit::Exit;
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::protocol::{
     AnnouncedWork, AnyElection, AskMode, Backend, Later, MadeChange, Member, MemberChange, Members,
     MembersEpoch, Participant, StartedParticipant, WeakObserver,
@@ -161,10 +162,8 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
             serving = serving.or(membership.position(&name).into_iter().collect());
         }
         let text = behind(&name, &what);
-        if let Some(cure) = service.and_then(|service| cure(&name, service)) {
-            failure::warn(&format!("{name} {text}: {cure}"));
-        }
-        all.push(Member { name, address, state, text });
+        let cure = service.and_then(|service| cure(&name, service));
+        all.push(Member { name, address, state, text, up: state == "serving", cure });
     }
     all.extend(lists::outside(cluster, membership));
     let quorum = membership.quorums().is_quorum(serving);
@@ -318,6 +317,10 @@ impl Participant for Asker {
 
     fn alive(&self) -> Later<'_, bool> {
         Box::pin(async { self.node.counters().await.is_some() })
+    }
+
+    fn health(&self) -> Later<'_, Health> {
+        Box::pin(shown::health(&self.node))
     }
 
     fn work(&self) -> Result<Option<AnnouncedWork>, Failure> {

@@ -102,6 +102,7 @@ pub(super) async fn show(settings: &Settings, origins: &Origins) -> Result<Membe
         let report = answers.of_id(&name);
         let (state, text) =
             state(electorate, &name, report.map(|(_, header, status)| (header, status)));
+        let there = count.there;
         count.add(state);
         let listed = settings.list.iter().find(|listed| listed.id == name);
         let url = report
@@ -109,7 +110,8 @@ pub(super) async fn show(settings: &Settings, origins: &Origins) -> Result<Membe
             .or_else(|| Some(&known.get(&name)?.voter_url))
             .or_else(|| Some(&listed?.url));
         let address = url.map_or_else(|| "an unknown address".to_owned(), ToString::to_string);
-        all.push(Member { name, address, state, text });
+        let up = count.there > there;
+        all.push(Member { name, address, state, text, up, cure: None });
     }
     let failure = match electorate {
         Some(electorate) => asked.no_quorum(electorate, &count),

@@ -10,7 +10,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 /// A stream that fails when a write makes no progress for this time.
-pub(crate) struct WriteTimeout<S> {
+#[derive(Debug)]
+pub struct WriteTimeout<S> {
     stream: S,
     most: Duration,
     /// The timer of a write without progress.
@@ -18,7 +19,8 @@ pub(crate) struct WriteTimeout<S> {
 }
 
 impl<S> WriteTimeout<S> {
-    pub(crate) const fn new(stream: S, most: Duration) -> Self {
+    #[must_use]
+    pub const fn new(stream: S, most: Duration) -> Self {
         Self { stream, most, over: None }
     }
 

@@ -1,31 +1,27 @@
 //! The server: a thread and a runtime of its own, so that nothing here holds up a renewal.
 
+mod accept;
+mod guard;
+mod listen;
+#[cfg(feature = "tls")]
+mod tls;
+
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
-use axum::Router;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use subtle::ConstantTimeEq;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use self::accept::Acceptor;
+use self::guard::Guard;
+use self::listen::Listener;
 use crate::monitor::Monitor;
-
-/// The largest head of a request, in bytes.
-const HEAD_MAX: usize = 16 * 1_024;
-/// The longest time for which a connection stays open without a request.
-const IDLE_MAX: Duration = Duration::from_secs(60);
-/// The pause when no connection can be accepted, for example without free descriptors.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+use crate::watch::lock;
 
 /// A secret that callers show.
 #[derive(Clone)]
@@ -72,24 +68,28 @@ impl fmt::Display for Place {
     }
 }
 
-impl From<SocketAddr> for Place {
-    fn from(address: SocketAddr) -> Self {
-        Self::Address(address)
-    }
-}
-
 /// Where and how a server listens.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub place: Place,
     token: Option<Token>,
+    /// The files of the certificate and its key.
+    #[cfg(feature = "tls")]
+    tls: Option<(PathBuf, PathBuf)>,
+    insecure: bool,
 }
 
 impl Options {
     /// Listens at this place, without orders.
     #[must_use]
     pub const fn new(place: Place) -> Self {
-        Self { place, token: None }
+        Self {
+            place,
+            token: None,
+            #[cfg(feature = "tls")]
+            tls: None,
+            insecure: false,
+        }
     }
 
     /// Takes orders from callers that show this token.
@@ -98,13 +98,41 @@ impl Options {
         self.token = Some(Token(token.into()));
         self
     }
+
+    /// Presents the certificate in this file, with the key in that file (PEM). The files are read
+    /// again when they change.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, certificate: PathBuf, key: PathBuf) -> Self {
+        self.tls = Some((certificate, key));
+        self
+    }
+
+    /// Allows addresses outside loopback without TLS. Everybody on the way reads and changes the
+    /// answers then, and may read the token.
+    #[must_use]
+    pub const fn insecure(mut self) -> Self {
+        self.insecure = true;
+        self
+    }
+
+    fn is_encrypted(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.tls.is_some();
+        #[cfg(not(feature = "tls"))]
+        false
+    }
 }
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     #[error("the server of HTTP cannot listen at {place}: {source}")]
-    Bind { place: Place, source: io::Error },
+    Listen { place: Place, source: io::Error },
+    #[error("{place} is reached from other machines, and has neither TLS nor the word insecure")]
+    Open { place: Place },
+    #[error("the certificate of HTTP cannot be used: {0}")]
+    Certificate(String),
     #[error("the thread of HTTP cannot be started: {0}")]
     Thread(io::Error),
 }
@@ -114,7 +142,7 @@ pub struct Server {
     place: Place,
     options: Options,
     runtime: Handle,
-    listener: Mutex<Option<Listener>>,
+    acceptor: Mutex<Option<Acceptor>>,
     ends: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -124,19 +152,28 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Errors of the system: the address is in use, or no thread can be started.
+    /// Errors of the system, files that hold no certificate or key, and an address outside loopback
+    /// without TLS.
     pub fn bind(options: Options) -> Result<Self, ServerError> {
-        let bind = |source| ServerError::Bind { place: options.place.clone(), source };
+        if !options.place.is_local() && !options.is_encrypted() && !options.insecure {
+            return Err(ServerError::Open { place: options.place });
+        }
+        let listen = |source| ServerError::Listen { place: options.place.clone(), source };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(ServerError::Thread)?;
         let handle = runtime.handle().clone();
-        let (listener, place) = {
-            let _in = handle.enter();
-            listen(&options.place).map_err(bind)?
+        let in_runtime = handle.enter();
+        let listener = Listener::bind(&options.place).map_err(listen)?;
+        drop(in_runtime);
+        let place = listener.place();
+        let acceptor = Acceptor {
+            listener,
+            #[cfg(feature = "tls")]
+            tls: options.tls.clone().map(tls::Certificate::read).transpose()?,
         };
-        let (ends, end) = oneshot::channel();
+        let (ends, end) = oneshot::channel::<()>();
         let run = move || {
             // The sender is dropped with the server.
             let _ = runtime.block_on(end);
@@ -148,7 +185,7 @@ impl Server {
             place,
             options,
             runtime: handle,
-            listener: Mutex::new(Some(listener)),
+            acceptor: Mutex::new(Some(acceptor)),
             ends: Some(ends),
             thread: Some(thread),
         })
@@ -168,10 +205,13 @@ impl Server {
 
     /// Answers for the monitor. A second call does nothing.
     pub fn serve(&self, monitor: &Monitor) {
-        let router = monitor.routes(self.options.token.clone());
-        if let Some(listener) = crate::watch::lock(&self.listener).take() {
-            self.runtime.spawn(accept(listener, router));
-        }
+        let Some(acceptor) = lock(&self.acceptor).take() else { return };
+        let checks_host = matches!(&self.place, Place::Address(_) if self.place.is_local())
+            && !self.options.is_encrypted();
+        let counts = monitor.shared.counts.clone();
+        let guard = Guard { checks_host, counts: counts.clone() };
+        let router = guard.before(monitor.routes(self.options.token.clone()));
+        self.runtime.spawn(acceptor.run(router, counts));
     }
 }
 
@@ -187,52 +227,5 @@ impl Drop for Server {
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server").field("place", &self.place).finish_non_exhaustive()
-    }
-}
-
-enum Listener {
-    Tcp(TcpListener),
-    Unix(UnixListener),
-}
-
-fn listen(place: &Place) -> io::Result<(Listener, Place)> {
-    match place {
-        Place::Address(address) => {
-            let listener = std::net::TcpListener::bind(address)?;
-            listener.set_nonblocking(true)?;
-            let listener = TcpListener::from_std(listener)?;
-            let address = listener.local_addr()?;
-            Ok((Listener::Tcp(listener), Place::Address(address)))
-        }
-        Place::Unix(path) => Ok((Listener::Unix(UnixListener::bind(path)?), place.clone())),
-    }
-}
-
-async fn accept(listener: Listener, router: Router) {
-    loop {
-        let accepted = match &listener {
-            Listener::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
-                let _ = stream.set_nodelay(true);
-                tokio::spawn(connection(stream, router.clone()));
-            }),
-            Listener::Unix(listener) => listener.accept().await.map(|(stream, _)| {
-                tokio::spawn(connection(stream, router.clone()));
-            }),
-        };
-        if let Err(error) = accepted {
-            tracing::debug!(%error, "no connection was accepted");
-            tokio::time::sleep(ACCEPT_AGAIN).await;
-        }
-    }
-}
-
-async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin, router: Router) {
-    let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(IDLE_MAX)
-        .max_buf_size(HEAD_MAX)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    if let Err(error) = served.await {
-        tracing::debug!(%error, "a connection ended");
     }
 }

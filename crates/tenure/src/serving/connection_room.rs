@@ -12,23 +12,27 @@ const CONNECTIONS_MAX: u64 = 1_024;
 /// The smallest limit, however few descriptors the system allows.
 const CONNECTIONS_MIN: u64 = 16;
 
-pub(crate) struct Room {
+/// The room for connections. Clones are the same room.
+#[derive(Clone, Debug)]
+pub struct Room {
     all: Arc<Semaphore>,
     each: usize,
     by_address: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
 }
 
 /// The place of one connection, until it is dropped.
-pub(crate) struct Place {
+#[derive(Debug)]
+pub struct Place {
     _of_all: OwnedSemaphorePermit,
     from: IpAddr,
     by_address: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
 }
 
 impl Room {
-    /// Uses half of the descriptors of this process; the other half is for this voter's own
+    /// Uses half of the descriptors of this process; the other half is for this process's own
     /// requests, its files, and the application.
-    pub(crate) fn of_this_process() -> Self {
+    #[must_use]
+    pub fn of_this_process() -> Self {
         let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let all = (files / 2).clamp(CONNECTIONS_MIN, CONNECTIONS_MAX);
         Self::new(usize::try_from(all).unwrap_or(usize::MAX))
@@ -36,7 +40,8 @@ impl Room {
 
     /// Makes room for this number of connections, half of them from one address: a single client
     /// leaves the other half. All voters may share one address.
-    fn new(all: usize) -> Self {
+    #[must_use]
+    pub fn new(all: usize) -> Self {
         Self {
             all: Arc::new(Semaphore::new(all)),
             each: all.div_ceil(2),
@@ -45,13 +50,19 @@ impl Room {
     }
 
     /// Waits until there is room for another connection.
-    pub(crate) async fn one(&self) -> Option<OwnedSemaphorePermit> {
+    pub async fn one(&self) -> Option<OwnedSemaphorePermit> {
         // The semaphore is never closed.
         self.all.clone().acquire_owned().await.ok()
     }
 
+    /// Connections that have a place now, of `all`.
+    #[must_use]
+    pub fn held(&self, all: usize) -> usize {
+        all.saturating_sub(self.all.available_permits())
+    }
+
     /// Gives the room to a connection from this address, unless the address has used its share.
-    pub(crate) fn take(&self, permit: OwnedSemaphorePermit, from: IpAddr) -> Option<Place> {
+    pub fn take(&self, permit: OwnedSemaphorePermit, from: IpAddr) -> Option<Place> {
         let from = network(from);
         // The map has no half-done changes, so a panic elsewhere leaves it complete.
         let mut held = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);

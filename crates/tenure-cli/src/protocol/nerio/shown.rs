@@ -1,0 +1,100 @@
+//! A node's answers over HTTP: how it is, and the elections that members list.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tenure::{LeaderView, NodeName, Time, View};
+use tenure_core::nerio;
+use tenure_http::{Ask, Health, Listed};
+use tenure_nerio::Node;
+use tenure_nerio::lists::{self, ElectionSeen, Leads};
+
+use super::Cluster;
+use super::lists::describe;
+use super::participant::in_words;
+use crate::protocol::Member;
+
+/// How a node is. A grantor is ready while it serves.
+pub(crate) async fn health(node: &Node) -> Health {
+    let Some(counters) = node.counters().await else { return Health::default() };
+    let service = node.service().await;
+    let unready = service.filter(|service| *service != nerio::Service::Serving);
+    let unready = unready.map(|service| {
+        let name = node.name();
+        format!("{name} {}", in_words(name, service))
+    });
+    Health {
+        alive: true,
+        unready,
+        disk_errors: Some(counters.write_failures),
+        dropped: counters.dropped.into_iter().collect(),
+        ..Health::default()
+    }
+}
+
+/// The members at the last list, and whether a quorum of them serves.
+#[derive(Clone, Default)]
+pub(crate) struct Heard(Arc<Mutex<(Vec<Member>, Option<bool>)>>);
+
+impl Heard {
+    pub(crate) fn get(&self) -> (Vec<Member>, Option<bool>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Asks the members for the elections in which `name` has given a grant.
+pub(crate) fn list(cluster: &Cluster, name: &NodeName, heard: Heard) -> Ask<Vec<Listed>> {
+    let (cluster, name) = (cluster.clone(), name.clone());
+    Box::new(move || {
+        let (cluster, name, heard) = (cluster.clone(), name.clone(), heard.clone());
+        Box::pin(async move {
+            let from = SocketAddr::new(cluster.listen.ip(), 0);
+            let seen = match lists::elections(&cluster.config, cluster.key(), from).await {
+                Ok(seen) => seen,
+                Err(error) => {
+                    tracing::warn!("the members cannot be asked from {from}: {error}");
+                    return Vec::new();
+                }
+            };
+            let members = seen.members.iter().map(|(member, heard)| describe(member, heard));
+            let now = (members.collect(), Some(seen.quorum));
+            *heard.0.lock().unwrap_or_else(PoisonError::into_inner) = now;
+            let is_here = |one: &ElectionSeen| one.granted.iter().any(|vote| vote.member == name);
+            let lease = cluster.config.delta_max;
+            let here = seen.elections.into_iter().filter(is_here);
+            here.map(|one| {
+                let ElectionSeen { election, leader, asked, .. } = one;
+                let view = view(leader, asked);
+                Listed { election, view, asked, lease }
+            })
+            .collect()
+        })
+    })
+}
+
+/// A list without a leader proves no vacancy.
+fn view(leader: Option<Leads>, asked: Time) -> View {
+    let Some(Leads { who, fence, until, leaving }) = leader else {
+        return View::Unknown { since: asked };
+    };
+    let known = LeaderView::new(who.name.clone().into(), b"".as_slice().into());
+    View::Leader(LeaderView {
+        fence: Some(fence),
+        until: Some(until),
+        incarnation: Some(who.inc.0),
+        leaving,
+        heard: Some(asked),
+        ..known
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn list_without_leader_proves_nothing() {
+        let asked = Time::from_nanos(7);
+        assert_eq!(view(None, asked), View::Unknown { since: asked });
+    }
+}

@@ -1,0 +1,77 @@
+//! What a flood does to renewals: figures for people, not for a gate.
+
+use std::fs;
+use std::net::TcpStream;
+use std::thread;
+use std::time::Duration;
+
+use tenure_testkit::processes::{Machine, Members, Web, addresses, eventually};
+
+use crate::{PATH, leads, text};
+
+/// The time for which renewals are counted.
+const SPAN: Duration = Duration::from_secs(20);
+
+fn number(metrics: &str, line: &str) -> f64 {
+    let found = metrics.lines().find_map(|found| found.strip_prefix(line)?.trim().parse().ok());
+    found.unwrap_or_else(|| panic!("{line}: {metrics}"))
+}
+
+/// Renewals, terms and the resident memory of the process, in KiB.
+fn figures(web: Web, pid: i32) -> (f64, f64, u64) {
+    let metrics = web.get("/metrics").body;
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let memory = memory.trim().trim_end_matches(" kB").parse().unwrap();
+    let of = |name: &str| number(&metrics, &format!("{name}{{election=\"billing\"}}"));
+    (of("tenure_renewals_total"), of("tenure_terms_total"), memory)
+}
+
+/// 1,000 idle connections, 200 subscribers that read nothing, and four clients that ask without a
+/// pause: `cargo nextest run -p tenure-cli --test http --run-ignored only --no-capture`.
+#[test]
+#[ignore = "prints figures, and takes a minute"]
+fn flood_takes_no_renewal() {
+    let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
+    let members = Members::new(["a"]).to_string();
+    let [place] = addresses::<1>();
+    let http = text(place);
+    let words = [
+        "run", "--members", &members, "--name", "a", "--state", "state", "--new", "--election",
+        "billing", "--grace", "300ms", "--http", &http, "--", "sleep", "600",
+    ];
+    let runner = machine.start("a", &words);
+    let web = Web(place);
+    eventually("it leads", || leads(web, PATH).then_some(()));
+    let pid = runner.pid().as_raw_nonzero().get();
+    let calm = (figures(web, pid), thread::sleep(SPAN), figures(web, pid));
+    let before = figures(web, pid);
+    let clients: Vec<_> = (0..4)
+        .map(|_| {
+            thread::spawn(move || {
+                let end = tenure::clock::now().after(SPAN);
+                let mut answers = [0_u32; 2];
+                while tenure::clock::now() < end {
+                    let is_answered = web.try_ask("GET", PATH, "", "").is_ok();
+                    answers[usize::from(is_answered)] += 1;
+                }
+                answers
+            })
+        })
+        .collect();
+    let slow: Vec<_> = (0..200).map(|_| web.events("/v1/events", "")).collect();
+    let idle: Vec<_> = (0..1_000).map(|_| TcpStream::connect(place)).collect();
+    let answers: Vec<_> = clients.into_iter().map(|client| client.join().unwrap()).collect();
+    let after = figures(web, pid);
+    println!(
+        "calm: {} renewals in {SPAN:?}; flooded: {}; memory {} -> {} KiB; answers [lost, got] \
+         {answers:?}; {} idle, {} slow",
+        calm.2.0 - calm.0.0,
+        after.0 - before.0,
+        before.2,
+        after.2,
+        idle.len(),
+        slow.len(),
+    );
+    assert!((after.1 - 1.0).abs() < 0.1, "the leadership was lost: {} terms", after.1);
+}

@@ -1,0 +1,49 @@
+//! Regional voters.
+
+#[path = "../voter/network.rs"]
+#[expect(dead_code, reason = "the tests of voters use the rest")]
+mod network;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tenure_testkit::processes::{Web, addresses, eventually};
+
+use self::network::{IDS, Network, SHORT};
+use crate::{PATH, here, leads, promtool_accepts, state, text};
+
+#[test]
+fn voters_answer_in_each_state() {
+    let network = Network::new().keeping(SHORT);
+    let list = network.list(3);
+    let places = addresses::<3>();
+    let webs = places.map(Web);
+    let voters = places
+        .iter()
+        .enumerate()
+        .map(|(nth, place)| network.start(nth, &["--voter-list", &list, "--http", &text(*place)]));
+    let voters: Vec<_> = voters.collect();
+    let leader = || {
+        eventually("one leads", || {
+            let all: Vec<_> = (0..3).filter(|nth| leads(webs[*nth], PATH)).collect();
+            (all.len() == 1).then(|| all[0])
+        })
+    };
+    let first = leader();
+    let led = state(webs[(first + 1) % 3], PATH, 200);
+    assert_eq!(led["id"], IDS[first], "{led}");
+    promtool_accepts(webs[first]);
+    let transfer = webs[first].ask("POST", &format!("{PATH}/transfer"), "", "{\"to\": \"b\"}");
+    assert_eq!(transfer.status, 403, "{transfer:?}");
+    eventually("it resigns", || (network.machine.ask(&["resign"]).code == Some(0)).then_some(()));
+    here(webs[first], PATH, "campaigning");
+    let next = leader();
+    for (nth, voter) in voters.iter().enumerate() {
+        if nth != next {
+            voter.signal(Signal::KILL);
+        }
+    }
+    let unknown = state(webs[next], PATH, 503);
+    assert_eq!((&unknown["state"], &unknown["age_ms"]), (&"unknown".into(), &Value::Null));
+    let lost = here(webs[next], PATH, "campaigning");
+    assert!(lost["here"]["lost"].is_string() && !leads(webs[next], PATH), "{lost}");
+}

@@ -1,0 +1,230 @@
+//! The states at one scrape, and their text.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Unit;
+use tenure::clock;
+
+use super::table::*;
+use super::{Kind, Metric};
+use crate::here::Progress;
+use crate::monitor::{About, Health, Shared};
+use crate::routes::facts;
+use crate::words::{HereState, State};
+
+/// The most elections with series of their own.
+const LISTED_MAX: usize = 1_000;
+
+/// The kinds of reasons for which a candidate waits.
+const REASONS: [&str; 12] = [
+    "behind",
+    "connecting",
+    "drawing",
+    "fences",
+    "foreign-key",
+    "giving-up",
+    "listening",
+    "name-in-use",
+    "no-quorum",
+    "old-leases",
+    "promised",
+    "refused",
+];
+
+#[derive(Debug)]
+pub(super) struct Scrape {
+    rows: Vec<Row>,
+    unlisted: usize,
+    about: About,
+    health: Health,
+    connections: usize,
+    subscribers: usize,
+    refused: BTreeMap<&'static str, u64>,
+}
+
+struct Row {
+    name: String,
+    state: State,
+    fence: u64,
+    age: f64,
+    progress: Progress,
+}
+
+impl fmt::Debug for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl Scrape {
+    pub(super) async fn take(shared: &Shared) -> Self {
+        let health = shared.health().await;
+        shared.refresh().await;
+        let (page, _) = shared.page(None, LISTED_MAX);
+        let unlisted = shared.count().saturating_sub(page.len());
+        let told = facts(page).await;
+        let now = clock::now();
+        let rows = told.into_iter().map(|(watched, fact)| {
+            let words = watched.words(&fact, now);
+            let leader = words.view.leader.as_ref();
+            Row {
+                state: words.view.state,
+                fence: leader.and_then(|leader| leader.fence).unwrap_or(0),
+                age: now.since(watched.known(now).at).as_secs_f64(),
+                progress: watched.progress.borrow().clone(),
+                name: words.election,
+            }
+        });
+        Self {
+            rows: rows.collect(),
+            unlisted,
+            about: shared.about.clone(),
+            health,
+            connections: shared.counts.connections(),
+            subscribers: shared.counts.subscribed(),
+            refused: shared.counts.refused(),
+        }
+    }
+
+    fn candidates(&self, text: &mut Text<'_>) -> fmt::Result {
+        let rows = &self.rows;
+        text.each(&MASTER, rows, |row| one(row.progress.leads()))?;
+        text.each(&SLOWPATH, rows, |row| whole(row.progress.slow))?;
+        text.each(&LEADING, rows, |row| one(row.progress.leads()))?;
+        text.each(&TERMS, rows, |row| whole(row.progress.terms))?;
+        text.each(&FENCE, rows, |row| whole(row.fence))?;
+        text.each(&REMAINING, rows, |row| {
+            let leader = row.progress.leader.as_ref().filter(|leader| leader.is_current());
+            leader.and_then(|leader| leader.remaining()).unwrap_or_default().as_secs_f64()
+        })?;
+        text.each(&RENEWALS, rows, |row| whole(row.progress.renewals))?;
+        text.each(&KILLED, rows, |row| whole(row.progress.killed))?;
+        text.each(&VIEW_AGE, rows, |row| row.age)?;
+        let mut family = text.describe(&RENEWAL)?;
+        for row in rows {
+            let labels = [("election", row.name.as_str())];
+            row.progress.durations.encode(family.encode_family(&labels)?)?;
+        }
+        let mut family = text.describe(&WAITING)?;
+        for row in rows {
+            let campaigns = row.progress.state() == HereState::Campaigning;
+            let waits = row.progress.waits.as_ref().filter(|_| campaigns);
+            let waits = waits.map(|(waiting, _)| waiting.label());
+            for reason in REASONS {
+                put(&mut family, &WAITING, &[&row.name, reason], one(waits == Some(reason)))?;
+            }
+        }
+        let mut family = text.describe(&STATE)?;
+        for row in rows {
+            for state in State::ALL {
+                put(&mut family, &STATE, &[&row.name, state.word()], one(row.state == state))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn process(&self, text: &mut Text<'_>) -> fmt::Result {
+        let mut family = text.describe(&ELECTIONS)?;
+        for state in State::ALL {
+            let count = self.rows.iter().filter(|row| row.state == state).count();
+            put(&mut family, &ELECTIONS, &[state.word()], whole(count as u64))?;
+        }
+        let Health { alive, unready, members, quorum, disk_errors, dropped } = &self.health;
+        let Self { about, .. } = self;
+        text.only(&UNLISTED, whole(self.unlisted as u64))?;
+        if !members.is_empty() {
+            let mut family = text.describe(&PEER_UP)?;
+            for member in members {
+                if let Some(up) = member.up {
+                    put(&mut family, &PEER_UP, &[&member.name], one(up))?;
+                }
+            }
+        }
+        if let Some(quorum) = quorum {
+            text.only(&QUORUM, one(*quorum))?;
+        }
+        if let Some(errors) = disk_errors {
+            text.only(&DISK_ERRORS, whole(*errors))?;
+        }
+        if !dropped.is_empty() {
+            let mut family = text.describe(&DROPPED)?;
+            for (cause, count) in dropped {
+                put(&mut family, &DROPPED, &[cause], whole(*count))?;
+            }
+        }
+        text.only(&CONNECTIONS, whole(self.connections as u64))?;
+        text.only(&SUBSCRIBERS, whole(self.subscribers as u64))?;
+        let mut family = text.describe(&REFUSED)?;
+        for (cause, count) in &self.refused {
+            put(&mut family, &REFUSED, &[cause], whole(*count))?;
+        }
+        let mut family = text.describe(&BUILD)?;
+        put(&mut family, &BUILD, &[&about.version, &about.protocol], 1.0)?;
+        text.only(&READY, one(*alive && unready.is_none()))
+    }
+}
+
+impl Collector for Scrape {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut text = Text(encoder);
+        self.candidates(&mut text)?;
+        self.process(&mut text)
+    }
+}
+
+struct Text<'a>(DescriptorEncoder<'a>);
+
+impl Text<'_> {
+    /// Writes the head of a metric. The exporter adds the suffix of counters.
+    fn describe(&mut self, metric: &'static Metric) -> Result<MetricEncoder<'_>, fmt::Error> {
+        let counter = metric.name.strip_suffix("_total").filter(|_| metric.kind == Kind::Counter);
+        let kind = match metric.kind {
+            Kind::Gauge => MetricType::Gauge,
+            Kind::Counter => MetricType::Counter,
+            Kind::Histogram => MetricType::Histogram,
+        };
+        let unit: Option<&Unit> = None;
+        self.0.encode_descriptor(counter.unwrap_or(metric.name), metric.help, unit, kind)
+    }
+
+    fn each(
+        &mut self,
+        metric: &'static Metric,
+        rows: &[Row],
+        value: impl Fn(&Row) -> f64,
+    ) -> fmt::Result {
+        let mut family = self.describe(metric)?;
+        rows.iter().try_for_each(|row| put(&mut family, metric, &[&row.name], value(row)))
+    }
+
+    fn only(&mut self, metric: &'static Metric, value: f64) -> fmt::Result {
+        put(&mut self.describe(metric)?, metric, &[], value)
+    }
+}
+
+fn put(
+    family: &mut MetricEncoder<'_>,
+    metric: &Metric,
+    values: &[&str],
+    value: f64,
+) -> fmt::Result {
+    let labels: Vec<_> = metric.labels.iter().copied().zip(values.iter().copied()).collect();
+    let mut one = family.encode_family(&labels)?;
+    match metric.kind {
+        Kind::Counter => one.encode_counter::<NoLabelSet, _, f64>(&value, None),
+        Kind::Gauge | Kind::Histogram => one.encode_gauge(&value),
+    }
+}
+
+fn one(yes: bool) -> f64 {
+    f64::from(u8::from(yes))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "Prometheus' numbers have 53 bits")]
+fn whole(number: u64) -> f64 {
+    number as f64
+}

@@ -1,0 +1,96 @@
+//! Listening sockets.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener as StdUnixListener, UnixStream as StdUnixStream};
+use std::path::{Path, PathBuf};
+
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+
+use super::Place;
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 128;
+
+pub(super) enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener, SocketFile),
+}
+
+/// The file of a Unix socket, until it is dropped.
+pub(super) struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+
+impl Listener {
+    /// Listens, in a runtime.
+    pub(super) fn bind(place: &Place) -> io::Result<Self> {
+        match place {
+            Place::Address(address) => {
+                let listener = std::net::TcpListener::bind(address)?;
+                listener.set_nonblocking(true)?;
+                Ok(Self::Tcp(TcpListener::from_std(listener)?))
+            }
+            Place::Unix(path) => {
+                remove_abandoned(path)?;
+                let listener = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+                bind(&listener, &SocketAddrUnix::new(path.as_path())?)?;
+                let file = SocketFile(path.clone());
+                // Nobody connects before `listen`.
+                fs::set_permissions(path, Permissions::from_mode(0o600))?;
+                listen(&listener, BACKLOG)?;
+                let listener = StdUnixListener::from(listener);
+                listener.set_nonblocking(true)?;
+                Ok(Self::Unix(UnixListener::from_std(listener)?, file))
+            }
+        }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        match self {
+            Self::Tcp(listener) => {
+                let unknown = (Ipv4Addr::UNSPECIFIED, 0).into();
+                Place::Address(listener.local_addr().unwrap_or(unknown))
+            }
+            Self::Unix(_, SocketFile(path)) => Place::Unix(path.clone()),
+        }
+    }
+
+    pub(super) async fn accept(&self) -> io::Result<(Box<dyn Stream>, IpAddr)> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, from) = listener.accept().await?;
+                // Send at once: otherwise an answer waits for the acknowledgement of its head.
+                let _ = stream.set_nodelay(true);
+                Ok((Box::new(stream), from.ip()))
+            }
+            Self::Unix(listener, _) => {
+                let (stream, _) = listener.accept().await?;
+                Ok((Box::new(stream), Ipv4Addr::LOCALHOST.into()))
+            }
+        }
+    }
+}
+
+/// Removes the socket of a process that was killed. Another file, or a socket at which a process
+/// listens, stays.
+fn remove_abandoned(path: &Path) -> io::Result<()> {
+    let is_socket = fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
+    let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+    if is_socket && StdUnixStream::connect(path).is_err_and(refused) {
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}

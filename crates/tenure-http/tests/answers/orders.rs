@@ -1,0 +1,55 @@
+//! Orders to the leader of this process.
+
+use tenure_http::{Action, Refusal};
+
+use crate::{PATH, Stage, anywhere};
+
+const TOKEN: &str = "Authorization: Bearer secret\r\n";
+
+#[tokio::test]
+async fn orders_need_a_token() {
+    let stage = Stage::new();
+    let resign = format!("{PATH}/resign");
+    let refused = stage.web.ask("POST", &resign, TOKEN, "");
+    assert_eq!(refused.status, 403, "without a token every order is refused: {refused:?}");
+    let stage = Stage::with(anywhere().token("secret"));
+    for head in ["", "Authorization: Bearer secre\r\n", "Authorization: Basic secret\r\n"] {
+        assert_eq!(stage.web.ask("POST", &resign, head, "").status, 401, "{head:?}");
+    }
+    assert_eq!(stage.web.ask("POST", "/v1/elections/none/resign", TOKEN, "").status, 404);
+    assert_eq!(stage.web.ask("POST", &resign, TOKEN, "").status, 501, "nobody takes orders");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn orders_reach_the_leader() {
+    let stage = Stage::with(anywhere().token("secret"));
+    let mut orders = stage.watch.orders();
+    let leads = tokio::spawn(async move {
+        let mut seen = Vec::new();
+        while let Some(order) = orders.recv().await {
+            let answer = match (&order.action, seen.len()) {
+                (Action::Resign, 0) => Ok(()),
+                (Action::Resign, _) => Err(Refusal::Conflict("it does not lead".into())),
+                (Action::Transfer { .. }, _) => Err(Refusal::Unsupported("no hand-over".into())),
+            };
+            seen.push(order.action);
+            let _ = order.reply.send(answer);
+        }
+        seen
+    });
+    let post = |path: &str, body: &str| {
+        let (path, body) = (format!("{PATH}/{path}"), body.to_owned());
+        let web = stage.web;
+        tokio::task::block_in_place(move || web.ask("POST", &path, TOKEN, &body).status)
+    };
+    assert_eq!(post("resign", ""), 200);
+    assert_eq!(post("resign", ""), 409);
+    assert_eq!(post("transfer", r#"{"to": "b"}"#), 501);
+    for wrong in ["", "{}", r#"{"to": "b", "more": 1}"#, r#"{"to": ""}"#] {
+        assert_eq!(post("transfer", wrong), 400, "{wrong}");
+    }
+    assert_eq!(post("transfer", &" ".repeat(5_000)), 413);
+    drop(stage);
+    let seen = leads.await.unwrap();
+    assert_eq!(seen.len(), 3, "{seen:?}");
+}
