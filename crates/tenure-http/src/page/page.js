@@ -496,6 +496,9 @@ function renderDetail() {
   byId("all").inert = open !== null && matchMedia("(max-width: 820px)").matches;
   if (open === null) return;
   write(byId("detail-title"), open);
+  // In a narrow window the detail covers the line that says the same.
+  byId("detail-lost").hidden = link !== "lost";
+  write(byId("detail-lost"), `Connection lost ${wholeSeconds(now() - lostSince)} ago`);
   const one = elections.get(open);
   const state = one && stateOf(one);
   const at = byId("detail-state");
