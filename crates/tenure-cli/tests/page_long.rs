@@ -22,7 +22,7 @@ const ROW: &str = "document.querySelector('#rows tr')";
 const STATE: &str = "document.querySelector('#rows .state').textContent";
 /// The leader in the row, and nothing while no leader is shown.
 const LEADER: &str = "document.querySelector('#rows td:nth-child(3) .outside').textContent";
-/// What is left of the lease in the row, in seconds; `NaN` while no lease is shown.
+/// The rest of the lease in the row, in seconds; null while no lease is shown.
 const LEFT: &str = "parseFloat(document.querySelector('#rows td:nth-child(5)').textContent)";
 const LOST: &str = "document.body.classList.contains('lost')";
 const SAID: &str = "document.getElementById('said').textContent";
