@@ -37,8 +37,23 @@ fn flood_takes_no_renewal() {
     let [place] = addresses::<1>();
     let http = text(place);
     let words = [
-        "run", "--members", &members, "--name", "a", "--state", "state", "--new", "--election",
-        "billing", "--grace", "300ms", "--http", &http, "--", "sleep", "600",
+        "run",
+        "--members",
+        &members,
+        "--name",
+        "a",
+        "--state",
+        "state",
+        "--new",
+        "--election",
+        "billing",
+        "--grace",
+        "300ms",
+        "--http",
+        &http,
+        "--",
+        "sleep",
+        "600",
     ];
     let runner = machine.start("a", &words);
     let web = Web(place);

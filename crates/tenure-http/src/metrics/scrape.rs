@@ -92,17 +92,17 @@ impl Scrape {
 
     fn candidates(&self, text: &mut Text<'_>) -> fmt::Result {
         let rows = &self.rows;
-        text.each(&MASTER, rows, |row| one(row.progress.leads()))?;
-        text.each(&SLOWPATH, rows, |row| whole(row.progress.slow))?;
-        text.each(&LEADING, rows, |row| one(row.progress.leads()))?;
-        text.each(&TERMS, rows, |row| whole(row.progress.terms))?;
-        text.each(&FENCE, rows, |row| whole(row.fence))?;
+        text.each(&MASTER, rows, |row| row.progress.leads())?;
+        text.each(&SLOWPATH, rows, |row| row.progress.slow)?;
+        text.each(&LEADING, rows, |row| row.progress.leads())?;
+        text.each(&TERMS, rows, |row| row.progress.terms)?;
+        text.each(&FENCE, rows, |row| row.fence)?;
         text.each(&REMAINING, rows, |row| {
             let leader = row.progress.leader.as_ref().filter(|leader| leader.is_current());
             leader.and_then(|leader| leader.remaining()).unwrap_or_default().as_secs_f64()
         })?;
-        text.each(&RENEWALS, rows, |row| whole(row.progress.renewals))?;
-        text.each(&KILLED, rows, |row| whole(row.progress.killed))?;
+        text.each(&RENEWALS, rows, |row| row.progress.renewals)?;
+        text.each(&KILLED, rows, |row| row.progress.killed)?;
         text.each(&VIEW_AGE, rows, |row| row.age)?;
         let mut family = text.describe(&RENEWAL)?;
         for row in rows {
@@ -115,13 +115,13 @@ impl Scrape {
             let waits = row.progress.waits.as_ref().filter(|_| campaigns);
             let waits = waits.map(|(waiting, _)| waiting.label());
             for reason in REASONS {
-                put(&mut family, &WAITING, &[&row.name, reason], one(waits == Some(reason)))?;
+                put(&mut family, &WAITING, &[&row.name, reason], waits == Some(reason))?;
             }
         }
         let mut family = text.describe(&STATE)?;
         for row in rows {
             for state in State::ALL {
-                put(&mut family, &STATE, &[&row.name, state.word()], one(row.state == state))?;
+                put(&mut family, &STATE, &[&row.name, state.word()], row.state == state)?;
             }
         }
         Ok(())
@@ -131,40 +131,40 @@ impl Scrape {
         let mut family = text.describe(&ELECTIONS)?;
         for state in State::ALL {
             let count = self.rows.iter().filter(|row| row.state == state).count();
-            put(&mut family, &ELECTIONS, &[state.word()], whole(count as u64))?;
+            put(&mut family, &ELECTIONS, &[state.word()], count)?;
         }
         let Health { alive, unready, members, quorum, disk_errors, dropped } = &self.health;
         let Self { about, .. } = self;
-        text.only(&UNLISTED, whole(self.unlisted as u64))?;
+        text.only(&UNLISTED, self.unlisted)?;
         if !members.is_empty() {
             let mut family = text.describe(&PEER_UP)?;
             for member in members {
                 if let Some(up) = member.up {
-                    put(&mut family, &PEER_UP, &[&member.name], one(up))?;
+                    put(&mut family, &PEER_UP, &[&member.name], up)?;
                 }
             }
         }
         if let Some(quorum) = quorum {
-            text.only(&QUORUM, one(*quorum))?;
+            text.only(&QUORUM, *quorum)?;
         }
         if let Some(errors) = disk_errors {
-            text.only(&DISK_ERRORS, whole(*errors))?;
+            text.only(&DISK_ERRORS, *errors)?;
         }
         if !dropped.is_empty() {
             let mut family = text.describe(&DROPPED)?;
             for (cause, count) in dropped {
-                put(&mut family, &DROPPED, &[cause], whole(*count))?;
+                put(&mut family, &DROPPED, &[cause], *count)?;
             }
         }
-        text.only(&CONNECTIONS, whole(self.connections as u64))?;
-        text.only(&SUBSCRIBERS, whole(self.subscribers as u64))?;
+        text.only(&CONNECTIONS, self.connections)?;
+        text.only(&SUBSCRIBERS, self.subscribers)?;
         let mut family = text.describe(&REFUSED)?;
         for (cause, count) in &self.refused {
-            put(&mut family, &REFUSED, &[cause], whole(*count))?;
+            put(&mut family, &REFUSED, &[cause], *count)?;
         }
         let mut family = text.describe(&BUILD)?;
-        put(&mut family, &BUILD, &[&about.version, &about.protocol], 1.0)?;
-        text.only(&READY, one(*alive && unready.is_none()))
+        put(&mut family, &BUILD, &[&about.version, &about.protocol], true)?;
+        text.only(&READY, *alive && unready.is_none())
     }
 }
 
@@ -191,17 +191,17 @@ impl Text<'_> {
         self.0.encode_descriptor(counter.unwrap_or(metric.name), metric.help, unit, kind)
     }
 
-    fn each(
+    fn each<N: Into<Number>>(
         &mut self,
         metric: &'static Metric,
         rows: &[Row],
-        value: impl Fn(&Row) -> f64,
+        value: impl Fn(&Row) -> N,
     ) -> fmt::Result {
         let mut family = self.describe(metric)?;
         rows.iter().try_for_each(|row| put(&mut family, metric, &[&row.name], value(row)))
     }
 
-    fn only(&mut self, metric: &'static Metric, value: f64) -> fmt::Result {
+    fn only(&mut self, metric: &'static Metric, value: impl Into<Number>) -> fmt::Result {
         put(&mut self.describe(metric)?, metric, &[], value)
     }
 }
@@ -210,21 +210,45 @@ fn put(
     family: &mut MetricEncoder<'_>,
     metric: &Metric,
     values: &[&str],
-    value: f64,
+    value: impl Into<Number>,
 ) -> fmt::Result {
     let labels: Vec<_> = metric.labels.iter().copied().zip(values.iter().copied()).collect();
     let mut one = family.encode_family(&labels)?;
-    match metric.kind {
-        Kind::Counter => one.encode_counter::<NoLabelSet, _, f64>(&value, None),
-        Kind::Gauge | Kind::Histogram => one.encode_gauge(&value),
+    match (metric.kind, value.into()) {
+        (Kind::Counter, Number::Whole(value)) => {
+            one.encode_counter::<NoLabelSet, _, u64>(&value, None)
+        }
+        (_, Number::Whole(value)) => one.encode_gauge(&i64::try_from(value).unwrap_or(i64::MAX)),
+        (_, Number::Real(value)) => one.encode_gauge(&value),
     }
 }
 
-fn one(yes: bool) -> f64 {
-    f64::from(u8::from(yes))
+/// The value of a series.
+enum Number {
+    Whole(u64),
+    Real(f64),
 }
 
-#[expect(clippy::cast_precision_loss, reason = "Prometheus' numbers have 53 bits")]
-fn whole(number: u64) -> f64 {
-    number as f64
+impl From<u64> for Number {
+    fn from(value: u64) -> Self {
+        Self::Whole(value)
+    }
+}
+
+impl From<usize> for Number {
+    fn from(value: usize) -> Self {
+        Self::Whole(value as u64)
+    }
+}
+
+impl From<bool> for Number {
+    fn from(value: bool) -> Self {
+        Self::Whole(value.into())
+    }
+}
+
+impl From<f64> for Number {
+    fn from(value: f64) -> Self {
+        Self::Real(value)
+    }
 }

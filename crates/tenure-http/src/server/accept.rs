@@ -16,7 +16,7 @@ use hyper_util::service::TowerToHyperService;
 use tenure::serving::{Room, WriteTimeout};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::listen::{Listener, Stream};
+use super::listen::Bound;
 use crate::metrics::Counts;
 
 /// The most connections at a time.
@@ -31,18 +31,25 @@ const SLOW_MAX: Duration = Duration::from_secs(5);
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
 pub(super) struct Acceptor {
-    pub(super) listener: Listener,
+    pub(super) bound: Bound,
     #[cfg(feature = "tls")]
     pub(super) tls: Option<super::tls::Certificate>,
 }
 
 impl Acceptor {
     /// Serves connections until the task is aborted.
-    pub(super) async fn run(mut self, router: Router, counts: Counts) {
+    pub(super) async fn run(self, router: Router, counts: Counts) {
+        let Self { bound, .. } = self;
+        let listener = match bound.begin() {
+            Ok(listener) => listener,
+            Err(error) => return tracing::error!("nobody is answered over HTTP: {error}"),
+        };
+        #[cfg(feature = "tls")]
+        let mut tls = self.tls;
         let room = Room::new(CONNECTIONS_MAX);
         loop {
             let Some(permit) = room.one().await else { return };
-            let (stream, from) = match self.listener.accept().await {
+            let (stream, from) = match listener.accept().await {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::debug!(%error, "no connection was accepted");
@@ -55,36 +62,30 @@ impl Acceptor {
                 continue;
             };
             let connected = counts.connected();
-            let served = self.connection(WriteTimeout::new(stream, SLOW_MAX), router.clone());
+            let stream = WriteTimeout::new(stream, SLOW_MAX);
+            let router = router.clone();
+            #[cfg(feature = "tls")]
+            let acceptor = tls.as_mut().map(super::tls::Certificate::acceptor);
             tokio::spawn(async move {
-                served.await;
+                #[cfg(feature = "tls")]
+                shake_hands(acceptor, stream, router).await;
+                #[cfg(not(feature = "tls"))]
+                serve(stream, router).await;
                 drop((place, connected));
             });
         }
     }
+}
 
-    #[cfg(feature = "tls")]
-    fn connection(
-        &mut self,
-        stream: WriteTimeout<Box<dyn Stream>>,
-        router: Router,
-    ) -> impl Future<Output = ()> + Send + use<> {
-        let acceptor = self.tls.as_mut().map(super::tls::Certificate::acceptor);
-        async move {
-            let Some(acceptor) = acceptor else { return serve(stream, router).await };
-            if let Ok(Ok(stream)) = tokio::time::timeout(SLOW_MAX, acceptor.accept(stream)).await {
-                serve(stream, router).await;
-            }
-        }
-    }
-
-    #[cfg(not(feature = "tls"))]
-    fn connection(
-        &mut self,
-        stream: WriteTimeout<Box<dyn Stream>>,
-        router: Router,
-    ) -> impl Future<Output = ()> + Send + use<> {
-        serve(stream, router)
+#[cfg(feature = "tls")]
+async fn shake_hands(
+    acceptor: Option<tokio_rustls::TlsAcceptor>,
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin,
+    router: Router,
+) {
+    let Some(acceptor) = acceptor else { return serve(stream, router).await };
+    if let Ok(Ok(stream)) = tokio::time::timeout(SLOW_MAX, acceptor.accept(stream)).await {
+        serve(stream, router).await;
     }
 }
 

@@ -16,9 +16,16 @@ use super::Place;
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 128;
 
+/// A socket that listens, without a runtime.
+pub(super) enum Bound {
+    Tcp(std::net::TcpListener),
+    Unix(StdUnixListener, SocketFile),
+}
+
+/// A socket from which a runtime accepts.
 pub(super) enum Listener {
     Tcp(TcpListener),
-    Unix(UnixListener, SocketFile),
+    Unix(UnixListener, #[expect(dead_code, reason = "its drop removes the file")] SocketFile),
 }
 
 /// The file of a Unix socket, until it is dropped.
@@ -34,14 +41,13 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 
-impl Listener {
-    /// Listens, in a runtime.
+impl Bound {
     pub(super) fn bind(place: &Place) -> io::Result<Self> {
         match place {
             Place::Address(address) => {
                 let listener = std::net::TcpListener::bind(address)?;
                 listener.set_nonblocking(true)?;
-                Ok(Self::Tcp(TcpListener::from_std(listener)?))
+                Ok(Self::Tcp(listener))
             }
             Place::Unix(path) => {
                 remove_abandoned(path)?;
@@ -53,7 +59,7 @@ impl Listener {
                 listen(&listener, BACKLOG)?;
                 let listener = StdUnixListener::from(listener);
                 listener.set_nonblocking(true)?;
-                Ok(Self::Unix(UnixListener::from_std(listener)?, file))
+                Ok(Self::Unix(listener, file))
             }
         }
     }
@@ -68,6 +74,18 @@ impl Listener {
         }
     }
 
+    /// Accepts from now on, in the runtime that calls this.
+    pub(super) fn begin(self) -> io::Result<Listener> {
+        match self {
+            Self::Tcp(listener) => TcpListener::from_std(listener).map(Listener::Tcp),
+            Self::Unix(listener, file) => {
+                UnixListener::from_std(listener).map(|listener| Listener::Unix(listener, file))
+            }
+        }
+    }
+}
+
+impl Listener {
     pub(super) async fn accept(&self) -> io::Result<(Box<dyn Stream>, IpAddr)> {
         match self {
             Self::Tcp(listener) => {

@@ -10,7 +10,7 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 
 use subtle::ConstantTimeEq;
@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 use self::accept::Acceptor;
 use self::guard::Guard;
-use self::listen::Listener;
+use self::listen::Bound;
 use crate::monitor::Monitor;
 use crate::watch::lock;
 
@@ -159,32 +159,35 @@ impl Server {
             return Err(ServerError::Open { place: options.place });
         }
         let listen = |source| ServerError::Listen { place: options.place.clone(), source };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(ServerError::Thread)?;
-        let handle = runtime.handle().clone();
-        let in_runtime = handle.enter();
-        let listener = Listener::bind(&options.place).map_err(listen)?;
-        drop(in_runtime);
-        let place = listener.place();
+        let bound = Bound::bind(&options.place).map_err(listen)?;
+        let place = bound.place();
         let acceptor = Acceptor {
-            listener,
+            bound,
             #[cfg(feature = "tls")]
             tls: options.tls.clone().map(tls::Certificate::read).transpose()?,
         };
+        // The runtime is made and dropped there: callers may be in a runtime of their own.
         let (ends, end) = oneshot::channel::<()>();
+        let (tell, told) = mpsc::channel();
         let run = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = match runtime {
+                Ok(runtime) => runtime,
+                Err(error) => return drop(tell.send(Err(error))),
+            };
+            let _ = tell.send(Ok(runtime.handle().clone()));
             // The sender is dropped with the server.
             let _ = runtime.block_on(end);
             runtime.shutdown_background();
         };
         let thread = thread::Builder::new().name("tenure-http".to_owned()).spawn(run);
         let thread = thread.map_err(ServerError::Thread)?;
+        let ended = |_| io::Error::other("it has ended");
+        let runtime = told.recv().map_err(ended).flatten().map_err(ServerError::Thread)?;
         Ok(Self {
             place,
             options,
-            runtime: handle,
+            runtime,
             acceptor: Mutex::new(Some(acceptor)),
             ends: Some(ends),
             thread: Some(thread),

@@ -1,5 +1,7 @@
 //! Orders to the leader of this process.
 
+use std::thread;
+
 use tenure_http::{Action, Refusal};
 
 use crate::{PATH, Stage, anywhere};
@@ -20,13 +22,13 @@ async fn orders_need_a_token() {
     assert_eq!(stage.web.ask("POST", &resign, TOKEN, "").status, 501, "nobody takes orders");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn orders_reach_the_leader() {
+#[test]
+fn orders_reach_the_leader() {
     let stage = Stage::with(anywhere().token("secret"));
     let mut orders = stage.watch.orders();
-    let leads = tokio::spawn(async move {
+    let leads = thread::spawn(move || {
         let mut seen = Vec::new();
-        while let Some(order) = orders.recv().await {
+        while let Some(order) = orders.blocking_recv() {
             let answer = match (&order.action, seen.len()) {
                 (Action::Resign, 0) => Ok(()),
                 (Action::Resign, _) => Err(Refusal::Conflict("it does not lead".into())),
@@ -38,9 +40,7 @@ async fn orders_reach_the_leader() {
         seen
     });
     let post = |path: &str, body: &str| {
-        let (path, body) = (format!("{PATH}/{path}"), body.to_owned());
-        let web = stage.web;
-        tokio::task::block_in_place(move || web.ask("POST", &path, TOKEN, &body).status)
+        stage.web.ask("POST", &format!("{PATH}/{path}"), TOKEN, body).status
     };
     assert_eq!(post("resign", ""), 200);
     assert_eq!(post("resign", ""), 409);
@@ -50,6 +50,6 @@ async fn orders_reach_the_leader() {
     }
     assert_eq!(post("transfer", &" ".repeat(5_000)), 413);
     drop(stage);
-    let seen = leads.await.unwrap();
+    let seen = leads.join().unwrap();
     assert_eq!(seen.len(), 3, "{seen:?}");
 }
