@@ -444,9 +444,11 @@ function fill(tr, one, state) {
     else tr.removeAttribute("aria-current");
   }
   // A reason has the room of a fence as well.
-  mark(tr, "led", String(leads));
-  tr.leader.parentNode.colSpan = leads ? 1 : 2;
-  tr.fence.hidden = !leads;
+  if (tr.dataset.led !== String(leads)) {
+    tr.dataset.led = String(leads);
+    tr.leader.parentNode.colSpan = leads ? 1 : 2;
+    tr.fence.hidden = !leads;
+  }
   mark(tr.state, "state", state.state);
   write(tr.state, state.state);
   write(tr.since, state.since === null ? "" : wholeSeconds(state.since));
@@ -460,7 +462,7 @@ function fill(tr, one, state) {
   const here = hereOf(one);
   write(tr.here, here.text);
   if (tr.here.title !== here.text) tr.here.title = here.text;
-  tr.here.className = here.isAlarm ? "alarm" : "";
+  if (tr.here.className !== (here.isAlarm ? "alarm" : "")) tr.here.classList.toggle("alarm");
 }
 
 function fillLease(at, one, state) {
