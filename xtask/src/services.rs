@@ -4,7 +4,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use tenure_services::{ALL, Service};
+use tenure_services::{ALL, Service, monitoring};
 
 use crate::error::Error;
 
@@ -66,6 +66,9 @@ fn newest(service: &Service) -> usize {
 /// Installs every service that the tests need and that is missing.
 pub(crate) fn install_all() -> Result<(), Error> {
     tenure_services::build_tools()?;
+    for tool in [monitoring::promtool()?, monitoring::haproxy()?] {
+        println!("{}", tool.display());
+    }
     ALL.into_iter().try_for_each(install_each)
 }
 

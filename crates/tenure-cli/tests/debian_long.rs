@@ -56,6 +56,8 @@ const FILES: &str = "\
 -rw-r--r-- 0/0 ./usr/share/doc/tenure/three-machines.md
 -rw-r--r-- 0/0 ./usr/share/doc/tenure/troubleshooting.md
 -rw-r--r-- 0/0 ./usr/share/fish/vendor_completions.d/tenure.fish
+-rw-r--r-- 0/0 ./usr/share/tenure/grafana/tenure.json
+-rw-r--r-- 0/0 ./usr/share/tenure/prometheus/tenure.rules.yml
 -rw-r--r-- 0/0 ./usr/share/zsh/vendor-completions/_tenure
 ";
 

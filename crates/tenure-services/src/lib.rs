@@ -4,8 +4,9 @@
 //! the user's cache of services, `Cluster` runs some of its servers on free ports with their data
 //! in a temporary folder, and ends them by pid when it is dropped. [`relay::Relay`] stands between
 //! two programs, and can be cut; [`go::program`] builds a test's own Go program; [`addresses`]
-//! gives addresses to the servers of a test's own; [`build_tools`] finds the build tools of client
-//! libraries. `cargo xtask services` does the same by hand, for each [`Service`] in [`ALL`].
+//! gives addresses to the servers of a test's own; [`monitoring`] and [`chromium`] find tools, and
+//! [`build_tools`] the build tools of client libraries. `cargo xtask services` does the same by hand,
+//! for each [`Service`] in [`ALL`].
 //!
 //! Processes end with the process that started them, even after kill -9: `setpriv --pdeathsig KILL`
 //! starts each of them, from one thread that lives as long as this process ([`Process`] says why).
@@ -18,6 +19,7 @@ pub mod nats;
 pub mod relay;
 pub mod resources;
 
+mod browser;
 mod daemon;
 mod debian;
 mod error;
@@ -30,6 +32,7 @@ mod recipients;
 mod service;
 mod tool;
 
+pub use browser::chromium;
 pub use daemon::Daemon;
 pub use error::Error;
 pub use kafka::{Sharing, share};

@@ -1,15 +1,23 @@
-//! The page for people, at `/`. A browser asks nobody else for a part of it.
+//! The page for people, at `/`. A browser asks no other host for a part of it.
 
-use axum::http::header;
-use axum::response::{Html, IntoResponse};
+use axum::Router;
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use axum::response::IntoResponse;
+use axum::routing::get;
 
-const PAGE: &str = include_str!("index.html");
-
-/// Nothing but this process is asked, and nothing else may frame the page.
+/// The browser asks this process alone, runs no script of a text, and puts the page into no frame.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
-                      img-src 'self' data:; base-uri 'none'; form-action 'none'; \
-                      frame-ancestors 'none'";
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-pub(crate) async fn page() -> impl IntoResponse {
-    ([(header::CONTENT_SECURITY_POLICY, POLICY)], Html(PAGE))
+/// The page in its three files, which name each other without a folder.
+pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new()
+        .route("/", get(|| file("text/html; charset=utf-8", include_str!("index.html"))))
+        .route("/page.css", get(|| file("text/css; charset=utf-8", include_str!("page.css"))))
+        .route("/page.js", get(|| file("text/javascript; charset=utf-8", include_str!("page.js"))))
+}
+
+async fn file(kind: &'static str, text: &'static str) -> impl IntoResponse {
+    let head = [(CONTENT_TYPE, kind), (CONTENT_SECURITY_POLICY, POLICY)];
+    (head, [(X_CONTENT_TYPE_OPTIONS, "nosniff")], text)
 }

@@ -41,7 +41,7 @@ impl Monitor {
         let shown = Shown { monitor: self.clone(), token };
         let leading = get(elections::leading).options(elections::leading);
         Router::new()
-            .route("/", get(page::page))
+            .merge(page::routes())
             .route("/v1/elections", get(elections::list))
             .route("/v1/elections/{name}", get(elections::one))
             .route("/v1/elections/{name}/leader", get(elections::leader))
