@@ -42,7 +42,11 @@ pub(super) fn awaited(
         separator = "; ";
     }
     match why.iter().all(|(_, why)| *why == Hindrance::Manual) {
-        true => write!(f, ". Run `tenure members replace {name}`"),
+        true => write!(
+            f,
+            ". Run `tenure members replace {name}`; where too few members keep their directories              for a quorum, see \"Too many lost directories after a change of members\" in \
+             docs/operations.md instead"
+        ),
         false => Ok(()),
     }
 }
