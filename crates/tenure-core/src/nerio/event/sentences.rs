@@ -85,12 +85,17 @@ pub(super) fn recovery_waits(
     if whole.is_empty() {
         f.write_str(". If the cluster is new, it is founded when all members are there")
     } else {
-        let verb = if whole.len() == 1 { "remembers" } else { "remember" };
+        let (verb, their) = match whole {
+            [_] => ("remembers", "its state directory"),
+            _ => ("remember", "their state directories"),
+        };
+        let whole = List(whole, ", ");
+        // A member that began alone with --new looks like the last one that kept its directory.
         write!(
             f,
-            ". {} {verb}, and that is not enough: see \"Too many lost directories\" in \
-             docs/operations.md",
-            List(whole, ", ")
+            ". {whole} {verb}, and that is not enough. If the cluster is new, and only {whole} \
+             began with --new: stop {whole}, move {their} away, and start {whole} without --new. \
+             If directories were lost, see \"Too many lost directories\" in docs/operations.md"
         )
     }
 }
