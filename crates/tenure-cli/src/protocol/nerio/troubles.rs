@@ -88,6 +88,7 @@ impl NoticeReporter {
                 };
             }
             Notice::Resolved { .. }
+            | Notice::Watched { .. }
             | Notice::Protocol {
                 event:
                     OwnEvent::SpareAgain
@@ -139,6 +140,8 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
         | Notice::ForAnother { .. }
         | Notice::Moved { .. }
         | Notice::MemberTwice { .. }
+        | Notice::Unwatched { .. }
+        | Notice::Watched { .. }
         | Notice::NoQuorumAgrees { .. }
         | Notice::QuorumMayAgree => true,
         _ => false,
