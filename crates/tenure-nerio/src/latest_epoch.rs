@@ -60,9 +60,10 @@ impl OldList {
         };
         format!(
             "if that is the cluster, write its members into the list here: {}; if not, start the \
-             members of the list, and see why {} runs elsewhere",
+             members of the list, and see why {} {} elsewhere",
             seats.map(entry).collect::<Vec<_>>().join(","),
-            names(&self.by)
+            names(&self.by),
+            if self.by.len() == 1 { "runs" } else { "run" }
         )
     }
 }

@@ -240,8 +240,11 @@ async fn blanks_hide_no_founded_epoch() {
     for socket in sockets {
         bound.push(socket.await.unwrap());
     }
-    let members: Vec<_> =
-        ["a", "b", "c"].into_iter().zip(&bound).map(|(name, at)| member(name, at.local_addr().unwrap())).collect();
+    let members: Vec<_> = ["a", "b", "c"]
+        .into_iter()
+        .zip(&bound)
+        .map(|(name, at)| member(name, at.local_addr().unwrap()))
+        .collect();
     let config = config(members, "0.001");
     let line = Arc::clone(config.membership());
     let mut document = changed(&config, config.members.clone());
