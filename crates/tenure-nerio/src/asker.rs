@@ -361,9 +361,12 @@ impl Asker {
             _ => None,
         });
         let theirs = match shown {
-            // A blank has no cluster yet.
+            // A blank has no cluster yet. A memory that the document names is on its way in.
             Some(current) if !current.entered && self.names_memories() => {
-                self.blank.insert(member.clone());
+                let seat = self.membership.position(member);
+                if seat.and_then(|seat| self.membership.instance(seat)) != Some(current.instance) {
+                    self.blank.insert(member.clone());
+                }
                 return;
             }
             Some(current) => {

@@ -40,7 +40,12 @@ pub struct Change {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Done {
     /// The change is made: a quorum of these members serves.
-    Changed(Arc<Membership>),
+    Changed {
+        members: Arc<Membership>,
+        /// Number of the epoch with the change; `None` if members made other changes since, and
+        /// the member that carried this one out has not named its epoch.
+        epoch: Option<u64>,
+    },
     /// The member `by` has cancelled its change.
     Cancelled { by: NodeName },
 }
@@ -212,6 +217,7 @@ pub async fn change(
         latest: Arc::clone(config.membership()),
         before: None,
         known: Unfinished::default(),
+        decided_in: None,
         has_begun: false,
     };
     match change.what {
@@ -232,6 +238,8 @@ struct Course<'a> {
     /// The latest membership when this command began.
     before: Option<Arc<Membership>>,
     known: Unfinished,
+    /// Number of the epoch with the change, once a member has named it.
+    decided_in: Option<u64>,
     /// Whether a member may have begun the change, and has not reported its end.
     has_begun: bool,
 }
@@ -364,9 +372,11 @@ impl Course<'_> {
             };
             let by = member.name;
             match said {
-                Said::State(ChangeState::Done { epoch } | ChangeState::Superseded { epoch }) => {
+                Said::State(ChangeState::Done { epoch }) => {
+                    self.decided_in = Some(epoch.number);
                     return Round::Decided(epoch);
                 }
+                Said::State(ChangeState::Superseded { epoch }) => return Round::Decided(epoch),
                 Said::State(ChangeState::Cancelled) => return Round::Cancelled(by),
                 Said::State(ChangeState::Refused(why)) if asks_another(&why, epoch) => {
                     denied.get_or_insert((by, why));
@@ -422,6 +432,13 @@ impl Course<'_> {
         }
     }
 
+    /// The number of `latest`, if that epoch follows the one in which this command began: no other
+    /// change was made meanwhile.
+    fn next_epoch(&self, latest: &Membership) -> Option<u64> {
+        let number = latest.id().number;
+        self.before.as_ref().filter(|before| before.id().number + 1 == number).map(|_| number)
+    }
+
     /// Waits until a quorum of the new members serves.
     async fn await_service(&mut self, mut found: FoundMembers) -> Result<Done, ChangeFailure> {
         loop {
@@ -430,7 +447,8 @@ impl Course<'_> {
             let serving = self.in_time(serving(found)).await.transpose()?;
             let Some(serving) = serving else { return Err(self.unknown()) };
             if membership.quorums().is_quorum(serving) {
-                return Ok(Done::Changed(membership));
+                let epoch = self.decided_in.or_else(|| self.next_epoch(&membership));
+                return Ok(Done::Changed { members: membership, epoch });
             }
             tokio::time::sleep(LOOK).await;
             let Some(next) = self.find().await? else { return Err(self.unknown()) };

@@ -2,6 +2,7 @@
 
 mod clocks;
 mod epochs;
+mod node_events;
 mod supervision;
 mod unsealed;
 mod wall;
@@ -24,6 +25,7 @@ use tenure_core::nerio::{
 use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
 use tokio::sync::{broadcast, watch};
 
+use self::node_events::ShortWaits;
 use self::wall::WallWatch;
 use crate::agreement::Agreement;
 use crate::counters::Counters;
@@ -65,6 +67,7 @@ pub(crate) struct Wire<T> {
     key_troubles: KeyTroubles,
     lasting: LastingTroubles,
     first_start: FirstStart,
+    short_waits: ShortWaits,
     /// The supervisor's watch over this process, if there is a supervisor.
     watched: Option<Arc<Watched>>,
     /// Notices of grants whose answers have not left.
@@ -108,6 +111,7 @@ impl<T: Transport> Wire<T> {
             places: Places::new(&config, transport.local_address()),
             lasting: LastingTroubles::new(config.delta_max),
             first_start: FirstStart::of(clock::now(), start.memory.as_ref()),
+            short_waits: ShortWaits::default(),
             watched: None,
             grants: Vec::new(),
             wall_watch: WallWatch::new(&config),
@@ -338,37 +342,6 @@ impl<T: Transport> Wire<T> {
         self.counters.write_error = Some(error.to_string());
     }
 
-    fn on_node_event(&mut self, event: OwnEvent, is_confirmed: bool) {
-        match event {
-            OwnEvent::Quarantined { until } => {
-                let forgot = self.records.forgot;
-                self.notice(Notice::Quarantined { until, forgot });
-            }
-            OwnEvent::DiskFailed => {
-                let error = self.counters.write_error.clone().unwrap_or_default();
-                self.notice(Notice::DiskFailed { error });
-            }
-            OwnEvent::DiskHangs { since } => {
-                let error = self.records.hangs(clock::now().since(since));
-                self.counters.write_error = Some(error.clone());
-                self.notice(Notice::DiskHangs { error });
-            }
-            OwnEvent::Ignored(reason) => self.counters.ignore_for(reason.label()),
-            OwnEvent::Epochs(memberships) => self.on_epochs(memberships, is_confirmed),
-            OwnEvent::OtherDocument { by, address, founding, error } => {
-                self.on_other_document(by, address, founding, error.as_deref(), is_confirmed);
-            }
-            event => {
-                match &event {
-                    OwnEvent::DiskMended => self.counters.write_error = None,
-                    OwnEvent::WeakLeader(leader) => _ = self.weak.send_replace(leader.clone()),
-                    _ => {}
-                }
-                self.notice(Notice::Protocol { election: None, event });
-            }
-        }
-    }
-
     /// Sends the notice, unless it was sent already.
     fn notice(&mut self, notice: Notice) {
         let now = clock::now();
@@ -471,6 +444,7 @@ impl<T: Transport> Backend for Wire<T> {
                 let mut elections = machine.campaigns.elections().into_iter();
                 let leads = elections.any(|election| machine.campaigns.won(&election));
                 all.extend(self.lasting.now(now, leads));
+                all.extend(self.watched.iter().filter_map(|watched| watched.trouble()));
                 let _ = reply.send(all);
             }
             Ask::Disagreement(reply) => {

@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tenure_core::NodeName;
-use tenure_core::nerio::{Checked, EpochId, Member, Membership, Seat};
+use tenure_core::nerio::{Checked, EpochId, Member, Membership, Origin, Seat};
 use tokio::task::JoinSet;
 
 use crate::asker::{Asker, Whereabouts};
@@ -60,9 +60,10 @@ impl OldList {
         };
         format!(
             "if that is the cluster, write its members into the list here: {}; if not, start the \
-             members of the list, and see why {} runs elsewhere",
+             members of the list, and see why {} {} elsewhere",
             seats.map(entry).collect::<Vec<_>>().join(","),
-            names(&self.by)
+            names(&self.by),
+            if self.by.len() == 1 { "runs" } else { "run" }
         )
     }
 }
@@ -127,7 +128,9 @@ pub(crate) async fn find_after(
         };
         asker.enter(&membership);
         let is_other = |at: Whereabouts| at.founding != membership.founding();
-        let has_cluster = |at: Whereabouts| at.entered || membership.id().number == 0;
+        // A blank has no cluster yet, and lacks the settings only where no document names members.
+        let is_of_settings = membership.document().origin == Origin::Upgraded;
+        let has_cluster = |at: Whereabouts| at.entered || is_of_settings;
         if at.is_some_and(|at| is_other(at) && has_cluster(at)) {
             asker.note_differing(&member.name);
         }
@@ -136,8 +139,8 @@ pub(crate) async fn find_after(
     Ok(FoundMembers { membership, seats: found, is_heard, old_list })
 }
 
-/// The members of `known` and their epochs, as soon as a quorum of them names one epoch: a silent
-/// member delays no question to the others.
+/// The members of `known` and their epochs, as soon as a quorum of them has entered one epoch: a
+/// silent member delays no question to the others.
 async fn ask_listed(
     config: &Checked,
     known: &Arc<Membership>,
@@ -169,9 +172,11 @@ fn answers(own: &Membership, all: &[Listed]) -> Vec<(usize, Whereabouts)> {
     all.iter().filter_map(answer).collect()
 }
 
-/// Whether a quorum of the list names one epoch.
+/// Whether a quorum of the list has entered one epoch. Blanks name the epoch of their settings, and
+/// the last member that remembers a later epoch may answer after a quorum of blanks.
 fn is_enough(own: &Membership, all: &[Listed]) -> bool {
-    let epochs = answers(own, all).into_iter().map(|(member, at)| (member, at.epoch));
+    let entered = answers(own, all).into_iter().filter(|(_, at)| at.entered);
+    let epochs = entered.map(|(member, at)| (member, at.epoch));
     own.quorums().agreed(&epochs.collect::<Vec<_>>()).is_some()
 }
 

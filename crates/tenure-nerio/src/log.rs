@@ -106,6 +106,8 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
         | Notice::LedBefore { .. }
         | Notice::Quarantined { .. }
         | Notice::GrantsDamaged { .. }
+        | Notice::Unwatched { .. }
+        | Notice::Watched { .. }
         | Notice::NoQuorumAgrees { .. }
         | Notice::QuorumMayAgree => None,
     }

@@ -364,14 +364,15 @@ impl Builder {
         let start = Start { inc, seed: seed()?, memory };
         let transport = Line::new(transport, seal);
         let who = Who { name: name.clone(), inc: start.inc };
-        let watched = supervisor.map(|at| Watched::begin(at, who.clone())).transpose();
+        let (notices, said) = Notices::new();
+        let watched =
+            supervisor.map(|at| Watched::begin(at, who.clone(), said.clone())).transpose();
         let watched = watched.map_err(|source| {
             StartError::System(SystemError { doing: "preparing to be watched", source })
         })?;
         let supervisor = watched.as_ref().map(|watched| watched.supervisor().clone());
         let core = Nerio::new(config.clone(), name).supervised_by(supervisor);
         let of_driver = watched.clone();
-        let (notices, said) = Notices::new();
         let settings = config.clone();
         let own = who.clone();
         // A lease that follows the network is at most as long as the longest lease.

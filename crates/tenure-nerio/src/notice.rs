@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use tenure_core::nerio::{HostPort, OwnEvent};
 use tenure_core::{ElectionName, NodeName, Time};
@@ -187,6 +188,10 @@ pub enum Notice {
         /// Path, and duration of the flush, in words.
         error: String,
     },
+    /// The supervisor does not watch this process, for this reason, or watches it no more.
+    Unwatched { supervisor: NodeName, socket: PathBuf, why: String },
+    /// The supervisor watches this process.
+    Watched { supervisor: NodeName },
     /// An event of the core. The driver knows more about three events, and reports
     /// [`Quarantined`](Self::Quarantined), [`DiskFailed`](Self::DiskFailed) and
     /// [`DiskHangs`](Self::DiskHangs) instead. Before a candidate leads, the driver reports no
@@ -246,6 +251,16 @@ impl fmt::Display for Notice {
                 "{error}; answers that must be on the disk first wait for the disk: check it, and \
                  which other programs write there"
             ),
+            Self::Unwatched { supervisor, socket, why } => write!(
+                f,
+                "{supervisor} does not watch this process, at {}: {why}. If this process ends \
+                 without a word, its leases run out. Start node {supervisor} with --supervise, or \
+                 correct --supervisor",
+                socket.display()
+            ),
+            Self::Watched { supervisor } => {
+                write!(f, "{supervisor} watches this process: its end frees its elections at once")
+            }
             Self::Protocol { election, event } => {
                 event.sentence(election.as_ref(), tenure::clock::now()).fmt(f)
             }

@@ -66,6 +66,8 @@ pub struct Seen {
     /// State of each member; `None` for a member that did not answer.
     pub states: BTreeMap<NodeName, Option<State>>,
     pub differing: BTreeSet<NodeName>,
+    /// Members with an empty state directory, which wait to be let in. They count as silent.
+    pub blank: BTreeSet<NodeName>,
     pub unresolved: BTreeMap<NodeName, String>,
     /// Members of the epoch that the members name, and their quorums.
     pub membership: Arc<Membership>,
@@ -84,7 +86,9 @@ impl Survey {
             (Some(host), Some(error)) => {
                 Unsafe::Unresolved { member, host: host.to_string(), error: error.clone() }
             }
-            _ if self.blank.contains(&member) => Unsafe::Blank { member },
+            _ if self.blank.contains(&member) => {
+                Unsafe::blank(&self.membership, &self.blank, member)
+            }
             _ => Unsafe::Silent { member },
         }
     }
@@ -121,19 +125,7 @@ impl Survey {
 
     /// The members that lost their memory or wait to be let in, if the others cannot help them.
     fn lost(&self) -> Option<Unsafe> {
-        self.forgetful().or_else(|| self.let_in_by_none())
-    }
-
-    /// The members that wait to be let in, if without them no quorum is left to decide on that.
-    fn let_in_by_none(&self) -> Option<Unsafe> {
-        let membership = &self.membership;
-        let waits: Vec<_> =
-            membership.names().iter().filter(|name| self.blank.contains(*name)).collect();
-        let positions = waits.iter().filter_map(|name| membership.position(name)).collect();
-        let rest = membership.everyone().minus(positions);
-        let never = !waits.is_empty() && !membership.quorums().is_quorum(rest);
-        let (epoch, blank) = (membership.id().number, waits.into_iter().cloned().collect());
-        never.then_some(Unsafe::NoQuorum { blank, epoch })
+        self.forgetful().or_else(|| Unsafe::let_in_by_none(&self.membership, &self.blank))
     }
 
     /// The members that lost their memory, if they are a quorum: the other members may not know
@@ -296,9 +288,10 @@ pub async fn ask(
         states.insert(voice.member.name.clone(), state);
         voices.push(voice);
     }
-    let (differing, unresolved) = (those(&voices, Asker::differs), unresolved(&voices));
+    let [differing, blank] = [Asker::differs, Asker::is_blank].map(|is_so| those(&voices, is_so));
+    let unresolved = unresolved(&voices);
     let seats = voices.into_iter().map(|voice| voice.member).collect();
-    Ok(Seen { states, differing, unresolved, membership, seats })
+    Ok(Seen { states, differing, blank, unresolved, membership, seats })
 }
 
 /// No answer of each member.

@@ -18,7 +18,9 @@ use tempfile::TempDir;
 use tenure::clock;
 use tenure_core::Time;
 use tenure_core::nerio::{Inc, Who};
+use tenure_nerio::Notice;
 use tenure_nerio::supervision::{Supervisor, SupervisorAt, Watched};
+use tokio::sync::broadcast::{Sender, channel};
 
 const PART: &str = "TENURE_WATCHED_TEST";
 const SOCKET: &str = "TENURE_WATCHED_TEST_SOCKET";
@@ -34,7 +36,7 @@ fn who(inc: u128) -> Who {
 
 fn watched(socket: &Path, inc: u128) -> Arc<Watched> {
     let at = SupervisorAt { name: "a".parse().unwrap(), socket: socket.to_owned() };
-    Watched::begin(at, who(inc)).unwrap()
+    Watched::begin(at, who(inc), Sender::new(16)).unwrap()
 }
 
 fn until_watched(watched: &Watched) {
@@ -249,6 +251,30 @@ fn work_that_is_over_delays_nothing() {
     process.hears("over");
     process.kill();
     stage.report(1);
+}
+
+/// The node of the supervisor starts later, and ends first.
+#[test]
+fn missing_supervisor_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("a");
+    let at = SupervisorAt { name: "a".parse().unwrap(), socket: socket.clone() };
+    let (notices, mut heard) = channel(16);
+    let watched = Watched::begin(at, who(1), notices).unwrap();
+    let missing = |notice: Option<Notice>, why: &str| match notice {
+        Some(Notice::Unwatched { why: told, .. }) => told.contains(why),
+        _ => false,
+    };
+    until(|| missing(watched.trouble(), "No such file"));
+    assert!(missing(heard.blocking_recv().ok(), "No such file"), "said at once");
+    let (supervisor, _reports) = Stage::serve(&socket);
+    until_watched(&watched);
+    assert_eq!(watched.trouble(), None);
+    assert!(matches!(heard.blocking_recv(), Ok(Notice::Watched { .. })));
+    drop(supervisor);
+    until(|| !watched.is_watched());
+    assert!(missing(heard.blocking_recv().ok(), "the watch has ended"));
+    until(|| watched.trouble().is_some());
 }
 
 /// The supervisor starts again while a work runs, and learns of both.

@@ -64,11 +64,18 @@ fn change_object(change: &MemberChange, made: MadeChange) -> String {
     if let Some(epoch) = made.epoch {
         told["epoch"] = epoch.into();
     }
+    if let Some(epoch) = made.by_epoch {
+        told["by_epoch"] = epoch.into();
+    }
     told.to_string()
 }
 
 fn change_line(change: &MemberChange, made: MadeChange) -> String {
-    let epoch = made.epoch.map(|epoch| format!(", in epoch {epoch}")).unwrap_or_default();
+    let epoch = match (made.epoch, made.by_epoch) {
+        (Some(epoch), _) => format!(", in epoch {epoch}"),
+        (None, Some(epoch)) => format!(", by epoch {epoch}"),
+        (None, None) => String::new(),
+    };
     match change.name() {
         Some(name) => format!("{name} {}{epoch}", change.done()),
         None => "the change is cancelled".to_owned(),
@@ -105,7 +112,11 @@ mod tests {
     #[test]
     fn change_is_printed_with_its_epoch() {
         let remove = MemberChange::Remove("c".parse().unwrap());
-        let (voters, nodes) = (MadeChange::default(), MadeChange { epoch: Some(3) });
+        let (voters, nodes) =
+            (MadeChange::default(), MadeChange { epoch: Some(3), by_epoch: None });
+        let late = MadeChange { epoch: None, by_epoch: Some(8) };
+        assert_eq!(change_line(&remove, late), "c removed, by epoch 8");
+        assert_eq!(change_object(&remove, late), r#"{"by_epoch":8,"change":"removed","name":"c"}"#);
         assert_eq!(change_line(&remove, voters), "c removed");
         assert_eq!(change_line(&remove, nodes), "c removed, in epoch 3");
         assert_eq!(change_line(&MemberChange::Cancel, voters), "the change is cancelled");

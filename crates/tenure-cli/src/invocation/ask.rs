@@ -38,8 +38,9 @@ pub fn weak(layers: &mut Layers<'_>) -> Result<Box<dyn Backend>, Failure> {
     let protocol = layers.protocol()?;
     let fix = "remove --weak: partitions have no weak leaders with this protocol";
     supported(layers, "observe --weak", protocol, protocol.can.weak_leaders, fix)?;
-    let election = layers.required(&table::ELECTION)?;
-    protocol.backend(layers, Purpose::Ask(&election))
+    // Weak leaders lead a partition, and no election. A file for all commands may name one.
+    let election = layers.optional(&table::ELECTION)?;
+    protocol.backend(layers, Purpose::Members(election.as_ref()))
 }
 
 /// Reads and checks the settings of `tenure members`.

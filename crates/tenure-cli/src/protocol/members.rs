@@ -30,6 +30,8 @@ pub struct NewMember {
 pub struct MadeChange {
     /// Number of the epoch with the change; `None` if the protocol has no epochs.
     pub epoch: Option<u64>,
+    /// Number of a later epoch, if the number of that epoch is not known.
+    pub by_epoch: Option<u64>,
 }
 
 impl MemberChange {

@@ -2,7 +2,7 @@
 
 use std::{fs, thread};
 
-use tenure_testkit::processes::{Cluster, eventually};
+use tenure_testkit::processes::{Answer, Cluster, eventually};
 
 use crate::stage::Stage;
 
@@ -67,6 +67,36 @@ fn operator_replaces_lost_founder() {
     // Without b each quorum has c.
     stage.stop("b");
     stage.renews();
+    for node in ["a", "b", "c"] {
+        let log = stage.log(node);
+        assert!(!log.contains("another configuration"), "{node}: {log}");
+        assert_eq!(stage.status(node)["ignored"].get("epoch"), None, "{log}");
+    }
+}
+
+/// The member that remembers is no quorum, which alone lets members in.
+#[test]
+fn commands_advise_recovery() {
+    let mut stage = Stage::founded("");
+    stage.kill("b");
+    fs::remove_dir_all(stage.path("state-b")).unwrap();
+    lose(&mut stage);
+    stage.node("b", &[]);
+    for node in ["b", "c"] {
+        stage.says(node, "where too few members keep their directories for a quorum, see");
+    }
+    let lost = "b, c wait to be let in, and the rest of epoch 0 is no quorum";
+    let fix = "run tenure node recover";
+    let commands = [(&["members"][..], lost), (&["leader"], "b waits to be let in, and the rest")];
+    for (command, what) in commands {
+        let Answer { out, err, .. } = stage.ask(command);
+        assert!(err.contains(what) && err.contains(fix), "{command:?}: {out}{err}");
+        for other in ["another configuration", "members replace"] {
+            assert!(!format!("{out}{err}").contains(other), "{command:?}: {out}{err}");
+        }
+    }
+    let log = stage.log("a");
+    assert!(!log.contains("another configuration"), "{log}");
 }
 
 #[test]

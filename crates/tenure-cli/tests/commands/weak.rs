@@ -18,10 +18,11 @@ fn names(cluster: &Cluster, observer: &str, weak: &str) {
 
 #[test]
 fn minority_shows_weak_leader() {
-    let settings = "election = \"e\"\nlease = \"4s\"\nring = \"ping\"";
+    let settings = "lease = \"4s\"\nring = \"ping\"";
+    let election = ["--election", "e"];
     let mut cluster = Cluster::new(env!("CARGO_BIN_EXE_tenure"), ["a", "b", "c"], settings);
     ["a", "b", "c"].iter().for_each(|name| cluster.node(name, &["--new"]));
-    cluster.candidate("one", &[], &WORK);
+    cluster.candidate("one", &election, &WORK);
     cluster.says("one", "works with");
     let observe = cluster.command(&["observe", "--weak", "--json"]);
     cluster.spawn("observer", observe);
@@ -31,7 +32,7 @@ fn minority_shows_weak_leader() {
     cluster.kill("b");
     names(&cluster, "observer", "c");
     cluster.says("one", "no quorum: nothing heard of a, b\n");
-    assert_eq!(cluster.leader(&[]), None);
+    assert_eq!(cluster.leader(&election), None);
     cluster.node("a", &[]);
     names(&cluster, "observer", "a");
     cluster.says_times("one", "works with", 2);

@@ -60,7 +60,7 @@ fn restarted_node_watches_again() {
     let mut stage = stage("sleep 1000", &[]);
     let socket = stage.machine.path("a.watch");
     stage.stop("a");
-    stage.says("one", "a watches this process no more");
+    stage.says("one", "warning: a does not watch this process");
     stage.keeping("a", &["--supervise", socket.to_str().unwrap()]);
     stage["one"].line("a watches this process: its end frees", 2);
     stage.kill("one");

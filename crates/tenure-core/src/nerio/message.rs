@@ -169,7 +169,8 @@ impl Message {
     /// Whether the message counts only in its epoch, `epoch`. A verification counts in every epoch,
     /// since it may ask about a leader of any. In epoch 0 it is bound as well, because another
     /// epoch 0 is of another cluster.
-    pub(super) const fn is_bound(&self, epoch: EpochId) -> bool {
+    #[must_use]
+    pub const fn is_bound(&self, epoch: EpochId) -> bool {
         match self {
             Self::Candidate(ToCandidate::Verify(_)) | Self::Asker(ToAsker::Remainder(_)) => {
                 epoch.number == 0

@@ -154,7 +154,7 @@ fn move_to(moved: &str, hosts: Vec<HostPort>) -> SeatChange {
 
 fn members_of(done: Result<Done, ChangeFailure>) -> String {
     match done {
-        Ok(Done::Changed(members)) => list(members.names()),
+        Ok(Done::Changed { members, .. }) => list(members.names()),
         other => panic!("{other:?}"),
     }
 }

@@ -31,12 +31,10 @@ pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notic
     differs.then_some(Notice::OtherLine { missing, more, quorums })
 }
 
-/// Whether the sender of the message is a grantor with an empty or a lost directory.
-fn is_of_blank(message: Message) -> bool {
-    matches!(
-        message,
-        Message::Grantor(ToGrantor::FenceRead(_) | ToGrantor::Admit(_) | ToGrantor::Found(_))
-    )
+/// Whether a grantor with an empty or a lost directory sends such messages: before it has entered
+/// an epoch, it asks for fences, and reads and votes on documents.
+fn may_be_of_blank(message: &Message, epoch: EpochId) -> bool {
+    matches!(message, Message::Grantor(ToGrantor::FenceRead(_))) || !message.is_bound(epoch)
 }
 
 impl<T: Transport> Wire<T> {
@@ -85,12 +83,15 @@ impl<T: Transport> Wire<T> {
         let is_current = |message| matches!(message, Message::Asker(ToAsker::Current(_)));
         let shows = hears && messages.clone().flatten().any(is_current);
         let is_judged = !shows && !self.agreement.has_shown(now, &from.who.name);
-        let is_other = from.epoch.digest != self.membership().founding();
+        // A blank, and a process that knows no more than its settings, send messages for the epoch
+        // of their settings, which may be those of this node.
+        let is_of_settings = from.epoch == self.config.membership().id();
+        let is_other = from.epoch.digest != self.membership().founding() && !is_of_settings;
         if is_judged && is_other && from.epoch.number == 0 {
             let is_member = from.proved && self.membership().position(&from.who.name).is_some();
-            let is_changed = self.membership().document().origin != Origin::Upgraded;
-            // A blank sends messages for the epoch of its settings until it has entered an epoch.
-            if (is_changed || !is_member) && messages.clone().flatten().any(is_of_blank) {
+            let is_of_blank = |message| may_be_of_blank(&message, from.epoch);
+            let mut all = messages.clone().flatten();
+            if (self.has_document() || !is_member) && all.any(is_of_blank) {
                 return hears;
             }
             if is_member || self.agreement.stays_elsewhere(now, from.address) {
@@ -105,9 +106,18 @@ impl<T: Transport> Wire<T> {
     pub(super) fn on_current(&mut self, now: Time, from: &Sender, current: &Current) {
         let Some(membership) = self.memberships.first().filter(|_| from.proved) else { return };
         self.agreement.shows(now, &from.who.name, membership);
+        let is_member = membership.position(&from.who.name).is_some();
         if current.founding == membership.founding() {
             self.agreement.agrees(&from.who.name, &mut self.repeats);
+        } else if is_member && !current.entered && !self.has_document() {
+            // Both nodes have no more than their settings, by which they never found a cluster.
+            self.on_mismatch(now, from, current.founding);
         }
+    }
+
+    /// Whether the epoch of this node has a document. Otherwise its settings are its epoch.
+    fn has_document(&self) -> bool {
+        self.membership().document().origin != Origin::Upgraded
     }
 
     /// Candidates and observers ask the members of the first epoch from now on.

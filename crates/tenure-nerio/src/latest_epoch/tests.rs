@@ -231,6 +231,46 @@ async fn blank_names_no_epoch() {
     assert!(!found.seats.iter().any(differs));
 }
 
+/// A cluster that was founded by a document is in epoch 0, too. Both blanks answer first, and are a
+/// quorum of the list, whose names are those of the document.
+#[tokio::test]
+async fn blanks_hide_no_founded_epoch() {
+    let sockets = [(); 3].map(|()| UdpSocket::bind(FROM));
+    let mut bound = Vec::new();
+    for socket in sockets {
+        bound.push(socket.await.unwrap());
+    }
+    let members: Vec<_> = ["a", "b", "c"]
+        .into_iter()
+        .zip(&bound)
+        .map(|(name, at)| member(name, at.local_addr().unwrap()))
+        .collect();
+    let config = config(members, "0.001");
+    let line = Arc::clone(config.membership());
+    let mut document = changed(&config, config.members.clone());
+    (document.number, document.origin) = (0, Origin::Founded);
+    (document.before, document.founding) = (EpochId::NONE, 0);
+    let founded = Membership::read(Arc::new(document), &config).unwrap();
+    let waits = |asker, message| match message {
+        ToGrantor::Where(asked) => Some(blank(&line, asker, asked.start)),
+        _ => None,
+    };
+    let [at_a, at_b, at_c] = <[UdpSocket; 3]>::try_from(bound).unwrap();
+    let late = async {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        answer(at_a, &founded).await;
+    };
+    let found = tokio::select! {
+        found = find(&config, None, FROM) => found.unwrap(),
+        () = late => unreachable!("it answers for ever"),
+        () = serve("b", at_b, line.id(), waits) => unreachable!("it answers for ever"),
+        () = serve("c", at_c, line.id(), waits) => unreachable!("it answers for ever"),
+    };
+    assert_eq!(found.membership, founded);
+    let differs = |(member, asker): &(Member, Asker)| asker.differs(&member.name);
+    assert!(!found.seats.iter().any(differs));
+}
+
 /// The list has a and b; a is in epoch 1 of another founding, beside c. The answer of a alone moves
 /// nothing, and the operator learns of it.
 #[tokio::test]

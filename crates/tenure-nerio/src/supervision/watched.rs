@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{self, Path, PathBuf};
+use std::path::{self, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -13,12 +13,14 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use tenure::driver::{SharedTime, random};
+use tenure::driver::{NOTICES, SharedTime, random};
 use tenure::state::BootKey;
 use tenure_core::nerio::Who;
 use tenure_core::{NameError, NodeName, Time};
+use tokio::sync::broadcast;
 
 use super::{Answer, Said, VERSION, line};
+use crate::notice::Notice;
 
 /// Longest wait for an answer of the supervisor.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -83,6 +85,7 @@ pub struct Watched {
     /// The instant on the page.
     promised: AtomicU64,
     line: Mutex<Line>,
+    notices: broadcast::Sender<Notice>,
 }
 
 #[derive(Debug, Default)]
@@ -95,17 +98,24 @@ struct Line {
     is_unsure: bool,
     /// Works that are not over.
     works: BTreeSet<u128>,
+    /// The last report, while the process is not watched.
+    trouble: Option<Notice>,
 }
 
 impl Watched {
     /// Begins to show this process to the supervisor. The supervisor may come later, and come back.
-    pub fn begin(at: SupervisorAt, who: Who) -> io::Result<Arc<Self>> {
+    /// Each change is reported to `notices`.
+    pub fn begin(
+        at: SupervisorAt,
+        who: Who,
+        notices: broadcast::Sender<Notice>,
+    ) -> io::Result<Arc<Self>> {
         let boot = BootKey::current().map_err(io::Error::other)?;
         let socket = path::absolute(&at.socket)?;
         let at = SupervisorAt { socket, ..at };
         let page = SharedTime::create(Time::ZERO)?;
         let (promised, line) = (AtomicU64::new(0), Mutex::default());
-        let this = Arc::new(Self { at, who, page, promised, line });
+        let this = Arc::new(Self { at, who, page, promised, line, notices });
         let watched = Arc::downgrade(&this);
         let name = "tenure-watched".to_owned();
         thread::Builder::new().name(name).spawn(move || stay_watched(&watched, &boot))?;
@@ -153,6 +163,34 @@ impl Watched {
     #[must_use]
     pub fn is_watched(&self) -> bool {
         self.line().is_watched
+    }
+
+    /// The reason why the supervisor does not watch this process, once an attempt has failed.
+    #[must_use]
+    pub fn trouble(&self) -> Option<Notice> {
+        self.line().trouble.clone()
+    }
+
+    /// Reports that the supervisor watches this process, or does not for this reason.
+    fn report(&self, unwatched: Option<String>) {
+        let SupervisorAt { name: supervisor, socket } = self.at.clone();
+        let notice = match unwatched {
+            Some(why) => {
+                let notice = Notice::Unwatched { supervisor, socket, why };
+                tracing::warn!(target: NOTICES, "{notice}");
+                self.line().trouble = Some(notice.clone());
+                notice
+            }
+            None => {
+                let notice = Notice::Watched { supervisor };
+                tracing::info!(target: NOTICES, "{notice}");
+                let mut line = self.line();
+                (line.is_watched, line.trouble) = (true, None);
+                notice
+            }
+        };
+        // The send fails without listeners; ignore it.
+        let _ = self.notices.send(notice);
     }
 
     fn line(&self) -> MutexGuard<'_, Line> {
@@ -227,19 +265,13 @@ fn stay_watched(watched: &Weak<Watched>, boot: &BootKey) {
         let ended = introduced.and_then(|socket| be_watched(watched, &socket));
         let Some(this) = watched.upgrade() else { return };
         this.hang_up();
-        let SupervisorAt { name, socket } = &this.at;
-        match ended {
-            Ok(()) => {
-                tracing::warn!("{name} watches this process no more; it is asked again");
-                said.clear();
-            }
-            Err(error) => {
-                let why = error.to_string();
-                if why != said {
-                    unwatched(name, socket, &why);
-                    said = why;
-                }
-            }
+        let (is_over, why) = match ended {
+            Ok(()) => (true, "the watch has ended, and this process asks for another".to_owned()),
+            Err(error) => (false, error.to_string()),
+        };
+        if is_over || why != said {
+            this.report(Some(why.clone()));
+            said = why;
         }
         drop(this);
         thread::sleep(AGAIN);
@@ -254,21 +286,12 @@ fn be_watched(watched: &Weak<Watched>, socket: &OwnedFd) -> io::Result<()> {
             if by != this.at.name {
                 return Err(unexpected(Some(Answer::Watching { by })));
             }
-            this.line().is_watched = true;
-            tracing::info!("{by} watches this process: its end frees its elections at once");
+            this.report(None);
         }
         other => return Err(unexpected(other)),
     }
     while let Ok(Some(_)) = line::receive::<Answer>(socket) {}
     Ok(())
-}
-
-fn unwatched(name: &NodeName, path: &Path, why: &str) {
-    tracing::warn!(
-        "{name} does not watch this process, at {}: {why}. If this process ends without a word, \
-         its leases run out. Start node {name} with --supervise, or correct --supervisor",
-        path.display()
-    );
 }
 
 /// A work that acts under the authority of a watched process, such as a command and its children.
@@ -300,6 +323,8 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

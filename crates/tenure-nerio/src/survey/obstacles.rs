@@ -1,9 +1,10 @@
 //! Obstacles to the restart of a grantor, in words for operators.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
-use tenure_core::nerio::{Raising, Service};
+use tenure_core::nerio::{Membership, Raising, Service};
 use tenure_core::{ElectionName, NodeName};
 
 use crate::latest_epoch::OldList;
@@ -82,6 +83,27 @@ pub enum Unsafe {
 }
 
 impl Unsafe {
+    /// The members of `blank`, which wait to be let in, if without them no quorum of `membership`
+    /// is left to decide on that.
+    #[must_use]
+    pub fn let_in_by_none(membership: &Membership, blank: &BTreeSet<NodeName>) -> Option<Self> {
+        let waits: Vec<_> =
+            membership.names().iter().filter(|name| blank.contains(*name)).cloned().collect();
+        let positions = waits.iter().filter_map(|name| membership.position(name)).collect();
+        let rest = membership.everyone().minus(positions);
+        let never = !waits.is_empty() && !membership.quorums().is_quorum(rest);
+        never.then(|| Self::NoQuorum { blank: waits, epoch: membership.id().number })
+    }
+
+    /// The obstacle of `member`, which is one of the members in `blank`.
+    #[must_use]
+    pub fn blank(membership: &Membership, blank: &BTreeSet<NodeName>, member: NodeName) -> Self {
+        match Self::let_in_by_none(membership, blank) {
+            Some(Self::NoQuorum { epoch, .. }) => Self::NoQuorum { blank: vec![member], epoch },
+            _ => Self::Blank { member },
+        }
+    }
+
     /// Whether the obstacle lasts until an operator acts.
     #[must_use]
     pub const fn is_for_ever(&self) -> bool {
@@ -122,7 +144,11 @@ impl Unsafe {
                 Span(*remaining)
             ),
             Self::Later { raising, .. } => format!("wait {}", Span(raising.remaining)),
-            Self::Lost { .. } | Self::NoQuorum { .. } => RECOVER.to_owned(),
+            Self::Lost { .. } => format!(
+                "if the cluster is new, and only the other nodes began with --new, stop those, move \
+                 their state directories away, and start them without --new; otherwise, {RECOVER}"
+            ),
+            Self::NoQuorum { .. } => RECOVER.to_owned(),
         }
     }
 

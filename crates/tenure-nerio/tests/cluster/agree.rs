@@ -77,6 +77,23 @@ async fn agreeing_quorum_goes_on() {
     waits.abort();
 }
 
+/// At the first start c has other settings than a. Each shows its epoch to the other one, and both
+/// say that they never found a cluster.
+#[tokio::test]
+async fn blanks_report_other_settings() {
+    let config = config();
+    let clocks = other(&config, |config| config.drift = "0.01".parse().unwrap());
+    let memory = || tenure_nerio::Storage::Memory { opening: Opening::Existing };
+    let nodes = [grantor(&config, "a", memory()), grantor(&clocks, "c", memory())];
+    for (node, peer) in [(&nodes[0], "c"), (&nodes[1], "a")] {
+        let is_it = |notice: &Notice| match notice {
+            Notice::Mismatch { peer: named, is_member, .. } => named.as_str() == peer && *is_member,
+            _ => false,
+        };
+        until(node, is_it).await;
+    }
+}
+
 /// A candidate and an observer list one of three members, and learn the others. No member reports
 /// them.
 #[tokio::test]

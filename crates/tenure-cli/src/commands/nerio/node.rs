@@ -1,6 +1,7 @@
 //! `tenure node`: a member that grants leases.
 
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -92,11 +93,28 @@ pub(in crate::commands) async fn run(
 
 fn watch_processes(node: &Node, path: &Path) -> Result<Supervisor, Failure> {
     node.supervise(path).map_err(|error| {
+        if let Some(other) = in_the_way(path) {
+            let what =
+                format!("no socket can be served at {}: {other} is in the way", path.display());
+            let fix = "name another path, or move what is there away";
+            return Failure::new(Exit::System, what, fix);
+        }
         let what = format!("the socket {} cannot be served: {error}", path.display());
         let fix = "name a path in a directory of this user, where no other process serves; it has \
                    at most 107 bytes";
         Failure::new(Exit::System, what, fix)
     })
+}
+
+/// The kind of file at a path that is there and is no socket.
+fn in_the_way(path: &Path) -> Option<&'static str> {
+    let kind = path.symlink_metadata().ok()?.file_type();
+    match kind {
+        kind if kind.is_socket() => None,
+        kind if kind.is_dir() => Some("a directory"),
+        kind if kind.is_symlink() => Some("a symbolic link"),
+        _ => Some("a file"),
+    }
 }
 
 /// Standard output of a node, which never waits for its reader.

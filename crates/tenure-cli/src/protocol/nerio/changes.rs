@@ -64,9 +64,10 @@ pub(super) async fn change(
     };
     let (config, keys) = (&cluster.config, cluster.key());
     match changes::change(config, keys, from, &wanted, limit, &silence).await {
-        Ok(Done::Changed(members)) => {
+        Ok(Done::Changed { members, epoch }) => {
             listed.iter().for_each(|warning| failure::warn(warning));
-            Ok(MadeChange { epoch: Some(members.id().number) })
+            let by_epoch = epoch.is_none().then_some(members.id().number);
+            Ok(MadeChange { epoch, by_epoch })
         }
         Ok(Done::Cancelled { .. }) => Ok(MadeChange::default()),
         Err(ChangeFailure::Io(error)) => Err(no_socket(from, &error, origins)),

@@ -10,7 +10,7 @@ use tenure_nerio::lists::{self, Heard};
 use tenure_nerio::survey;
 
 use super::Cluster;
-use super::lists::{describe, no_quorum, no_socket, outside};
+use super::lists::{blanks, describe, no_quorum, no_socket, outside};
 use super::participant::cure;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -61,10 +61,13 @@ pub(crate) async fn ask(cluster: &Cluster, origins: &Origins) -> Result<Health, 
         let votes = seen.elections.iter().flat_map(|election| &election.granted);
         votes.filter(|vote| vote.member == *name).count()
     };
+    let blank = blanks(&seen.members);
     let one = |(member, heard): &(tenure_core::nerio::Member, Heard)| {
         let state = states.remove(&member.name).flatten();
         let counted = matches!(heard, Heard::Said(_)).then(|| granted(&member.name));
-        health(member, heard.clone(), state.as_ref(), counted)
+        let heard = with_state(heard.clone(), state.as_ref());
+        let member = describe(member, &heard, &seen.membership, &blank);
+        health(member, state.as_ref(), counted)
     };
     let mut members: Vec<_> = seen.members.iter().map(one).collect();
     let outside = outside(cluster, &seen.membership).into_iter();
@@ -80,23 +83,22 @@ pub(crate) async fn ask(cluster: &Cluster, origins: &Origins) -> Result<Health, 
     Ok(Health { members, asked, at: clock::now(), quorum: seen.quorum, failure })
 }
 
-fn health(
-    member: &tenure_core::nerio::Member,
-    heard: Heard,
-    state: Option<&State>,
-    granted: Option<usize>,
-) -> MemberHealth {
-    // A member of an older version reports its state, and has no lists.
-    let heard = match (heard, state) {
+/// The answer of a member, as far as its `state` shows it: a member of an older version reports its
+/// state, and has no lists.
+fn with_state(heard: Heard, state: Option<&State>) -> Heard {
+    match (heard, state) {
         (Heard::ElseOnly | Heard::TooMany, Some(state)) => Heard::Said(state.service),
         (heard, _) => heard,
-    };
+    }
+}
+
+fn health(member: Member, state: Option<&State>, granted: Option<usize>) -> MemberHealth {
     MemberHealth {
-        member: describe(member, &heard),
         longest: state.map(|state| state.delta_max),
         raising: state.and_then(|state| state.raise.as_deref().copied()),
         granted,
         fix: state.and_then(|state| cure(&member.name, state.service)),
+        member,
     }
 }
 

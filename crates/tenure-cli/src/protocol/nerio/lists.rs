@@ -1,8 +1,9 @@
 //! Elections and candidates, as the members of a cluster know them.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-use tenure::{ElectionName, Time};
+use tenure::{ElectionName, NodeName, Time};
 use tenure_core::nerio::{self, Membership, Service};
 use tenure_nerio::lists::{
     self, AllCandidates, AllElections, CandidateSeen, ElectionSeen, Heard, Leads,
@@ -78,12 +79,8 @@ pub(super) fn no_quorum(
     heard: &[(nerio::Member, Heard)],
     origins: &Origins,
 ) -> Failure {
-    let describe = |(member, heard): &(nerio::Member, Heard)| {
-        let member = describe(member, heard);
-        format!("{} {}", member.name, member.text)
-    };
-    let missing: Vec<_> = heard.iter().filter(|(_, heard)| !heard.counts()).map(describe).collect();
-    too_few(cluster, membership, heard, &missing, origins)
+    let members = describe_all(membership, heard);
+    too_few(cluster, membership, heard, &missing(heard, &members), origins)
 }
 
 /// The members of a listing, as users see them.
@@ -100,12 +97,16 @@ fn answers(
     quorum: bool,
     origins: &Origins,
 ) -> Answers {
-    let members: Vec<_> = heard.iter().map(|(member, heard)| describe(member, heard)).collect();
-    let missing = heard.iter().zip(&members).filter(|((_, heard), _)| !heard.counts());
-    let missing: Vec<_> =
-        missing.map(|(_, member)| format!("{} {}", member.name, member.text)).collect();
+    let members = describe_all(membership, heard);
+    let missing = missing(heard, &members);
     let failure = (!quorum).then(|| too_few(cluster, membership, heard, &missing, origins));
     Answers { members, missing, failure }
+}
+
+/// Members that cannot list all, with the reasons.
+fn missing(heard: &[(nerio::Member, Heard)], members: &[Member]) -> Vec<String> {
+    let missing = heard.iter().zip(members).filter(|((_, heard), _)| !heard.counts());
+    missing.map(|(_, member)| format!("{} {}", member.name, member.text)).collect()
 }
 
 /// The nodes of the settings that are no members of `membership`.
@@ -123,7 +124,25 @@ pub(super) fn outside(cluster: &Cluster, membership: &Membership) -> Vec<Member>
     outside.map(describe).collect()
 }
 
-pub(super) fn describe(member: &nerio::Member, heard: &Heard) -> Member {
+/// The members of `membership` as users see them.
+fn describe_all(membership: &Membership, heard: &[(nerio::Member, Heard)]) -> Vec<Member> {
+    let blank = blanks(heard);
+    heard.iter().map(|(member, heard)| describe(member, heard, membership, &blank)).collect()
+}
+
+/// The members that wait to be let in.
+pub(super) fn blanks(heard: &[(nerio::Member, Heard)]) -> BTreeSet<NodeName> {
+    let blank = heard.iter().filter(|(_, heard)| *heard == Heard::Blank);
+    blank.map(|(member, _)| member.name.clone()).collect()
+}
+
+/// A member of `membership` as users see it; `blank` are the members that wait to be let in.
+pub(super) fn describe(
+    member: &nerio::Member,
+    heard: &Heard,
+    membership: &Membership,
+    blank: &BTreeSet<NodeName>,
+) -> Member {
     let name = member.name.clone();
     let (state, text) = match heard {
         Heard::Said(service) => (one_word(*service), in_words(&name, *service)),
@@ -136,7 +155,7 @@ pub(super) fn describe(member: &nerio::Member, heard: &Heard) -> Member {
         ),
         Heard::TooMany => ("too-many", "has more entries than are read".to_owned()),
         Heard::Differs => ("differs", "runs with another configuration".to_owned()),
-        Heard::Blank => ("blank", behind(&name, &Unsafe::Blank { member: name.clone() })),
+        Heard::Blank => ("blank", behind(&name, &Unsafe::blank(membership, blank, name.clone()))),
         Heard::Unresolved(error) => {
             ("unresolved", format!("is not found: {} does not resolve ({error})", member.address))
         }
@@ -160,6 +179,9 @@ fn too_few(
         return failure;
     }
     let what = format!("no quorum of nodes gives a complete list: {}", missing.join("; "));
+    if let Some(lost) = Unsafe::let_in_by_none(membership, &blanks(heard)) {
+        return Failure::new(Exit::Unknown, what, lost.fix());
+    }
     if is(&Heard::Differs) {
         return mismatch(what, Exit::Unknown, origins);
     }
@@ -190,8 +212,18 @@ mod tests {
     fn members_without_lists_are_described() {
         let address = SocketAddr::from(([127, 0, 0, 1], 7101));
         let member = nerio::Member::at("a".parse().unwrap(), address);
-        let Member { state, text, .. } = describe(&member, &Heard::ElseOnly);
+        let config = nerio::Config::new("x".parse().unwrap(), vec![member.clone()]);
+        let config = config.check().unwrap();
+        let told = |heard: &Heard| {
+            let blank = blanks(&[(member.clone(), heard.clone())]);
+            let Member { state, text, .. } = describe(&member, heard, config.membership(), &blank);
+            (state, text)
+        };
+        let (state, text) = told(&Heard::ElseOnly);
         assert_eq!(state, "no-lists");
         assert!(text.contains("it runs an older version"), "{text}");
+        let (state, text) = told(&Heard::Blank);
+        assert_eq!(state, "blank");
+        assert!(text.starts_with("waits to be let in, and the rest of epoch 0 is no"), "{text}");
     }
 }

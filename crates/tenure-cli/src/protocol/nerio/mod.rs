@@ -37,7 +37,7 @@ use crate::failure::Failure;
 use crate::settings::Default::{Follows, Nothing, Text};
 use crate::settings::Reach::Everywhere;
 use crate::settings::table::{self, CLUSTER_WIDE, GENERAL, NETWORK, TIMING, plain, span};
-use crate::settings::{Spec, parse};
+use crate::settings::{Origins, Spec, parse};
 
 crate::settings! {
     MEMBERS: Vec<Member> = "members" "LIST" Members, Everywhere, Nothing, CLUSTER_WIDE,
@@ -75,9 +75,10 @@ crate::settings! {
          resignation waits until the promise ends";
     REPLACE: String = "replace" "HOW" Text, Everywhere, Text("manual"), GENERAL,
         replace, plain,
-        "The replacement of a member with a lost state directory, after the first change of \
-         members: manual (an operator does it) or auto (the other members do it, once a quorum \
-         has not heard the old process for lease-max, at least 10s). The same on every node";
+        "The replacement of a member with a lost state directory: manual (an operator does it) or \
+         auto (the other members do it, once a quorum has not heard the old process for \
+         lease-max, at least 10s). A cluster that began with --new replaces members only after \
+         its first change of members. The same on every node";
     RING: String = "ring" "DETECTOR" Text, Everywhere, Text("off"), GENERAL,
         weak::detector, plain,
         "The ring on which members find the weak leader of each partition, who leads no election: \
@@ -211,7 +212,13 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
         (None, _) => (Cluster::read(layers, None)?, None, None),
     };
     let cluster = match purpose {
-        Purpose::Campaign(_) => cluster.with_lease_auto(layers.required(&LEASE_AUTO)?),
+        Purpose::Campaign(_) => {
+            let lease_auto = layers.required(&LEASE_AUTO)?;
+            if lease_auto {
+                check_lease_auto(&cluster, &layers.origins)?;
+            }
+            cluster.with_lease_auto(lease_auto)
+        }
         _ => cluster,
     };
     let keys = cluster.keys.as_ref();
@@ -236,6 +243,9 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
         Purpose::Campaign(_) => layers.optional(&SUPERVISOR)?,
         _ => None,
     };
+    if let Some(supervisor) = &supervisor {
+        check_supervisor(supervisor, &cluster, &layers.origins)?;
+    }
     Ok(Grantors { cluster, seat, new_quorums, supervisor })
 }
 
@@ -251,6 +261,38 @@ fn too_long(cluster: &Cluster) -> Option<String> {
              members grants it. Set lease-max to {lease:?} or more, or set a shorter lease"
         )
     })
+}
+
+/// Refuses a lease that would follow the network from above its upper bound.
+fn check_lease_auto(cluster: &Cluster, origins: &Origins) -> Result<(), Failure> {
+    let (least, longest) = (cluster.config.lease, cluster.config.delta_max);
+    if least <= longest {
+        return Ok(());
+    }
+    let what = format!(
+        "with lease-auto the lease goes from lease, the shortest, to lease-max, the longest, and \
+         lease {least:?} is above lease-max {longest:?}"
+    );
+    let fix =
+        format!("set lease-max to {least:?} or more, set a shorter lease, or remove lease-auto");
+    Err(origins.usage(what, fix, &["lease-auto", "lease", "lease-max"]))
+}
+
+/// Refuses a supervisor that the grantors would not believe: only members report ends of processes.
+fn check_supervisor(
+    supervisor: &SupervisorAt,
+    cluster: &Cluster,
+    origins: &Origins,
+) -> Result<(), Failure> {
+    let members = &cluster.config.members;
+    if members.iter().any(|member| member.name == supervisor.name) {
+        return Ok(());
+    }
+    let names: Vec<_> = members.iter().map(|member| member.name.as_str()).collect();
+    let (name, names) = (&supervisor.name, names.join(", "));
+    let what = format!("the supervisor {name} is not in the members list, which has {names}");
+    let fix = "name the member that runs on this machine, or write it into members";
+    Err(origins.usage(what, fix, &["supervisor", "members"]))
 }
 
 /// Refuses an order that no member would pass on.

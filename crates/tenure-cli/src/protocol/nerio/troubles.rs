@@ -88,6 +88,7 @@ impl NoticeReporter {
                 };
             }
             Notice::Resolved { .. }
+            | Notice::Watched { .. }
             | Notice::Protocol {
                 event:
                     OwnEvent::SpareAgain
@@ -139,6 +140,8 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
         | Notice::ForAnother { .. }
         | Notice::Moved { .. }
         | Notice::MemberTwice { .. }
+        | Notice::Unwatched { .. }
+        | Notice::Watched { .. }
         | Notice::NoQuorumAgrees { .. }
         | Notice::QuorumMayAgree => true,
         _ => false,
@@ -191,6 +194,7 @@ pub(super) async fn nobody(
     let seen = survey::ask(&cluster.config, cluster.key(), from, &election).await.ok()?;
     let mut differing = differing.lock().unwrap_or_else(PoisonError::into_inner).clone();
     differing.extend(seen.differing.iter().cloned());
+    differing.retain(|name| !seen.blank.contains(name));
     let mut able = MemberSet::EMPTY;
     let mut forgetful = Forgetful::default();
     let mut failing = false;
@@ -203,6 +207,9 @@ pub(super) async fn nobody(
         let this: MemberSet = membership.position(name).into_iter().collect();
         let Some(state) = seen.states.get(name).and_then(Option::as_ref) else {
             why.push(match seen.unresolved.get(name) {
+                _ if seen.blank.contains(name) => {
+                    survey::Unsafe::blank(membership, &seen.blank, name.clone()).to_string()
+                }
                 _ if differing.contains(name) => format!("{name} runs with another configuration"),
                 Some(error) => {
                     format!("{name} is not found: {} does not resolve ({error})", member.address)
@@ -234,6 +241,9 @@ pub(super) async fn nobody(
     let why = why.join("; ");
     let failure = (!quorum).then(|| {
         let what = format!("no quorum of nodes says who leads: {why}");
+        if let Some(lost) = survey::Unsafe::let_in_by_none(membership, &seen.blank) {
+            return Failure::new(Exit::Unknown, what, lost.fix());
+        }
         if !differing.is_empty() {
             return mismatch(what, Exit::Unknown, &origins);
         }

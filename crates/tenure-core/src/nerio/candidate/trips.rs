@@ -64,9 +64,10 @@ impl Campaign {
     }
 
     /// Notes that a lease ended at `until` before a quorum had answered its last renewal: the trip
-    /// took at least that long. A quorum that refused is not slow.
+    /// took at least that long. A quorum that refused is not slow. For a lease that follows the
+    /// network, silence is no trip: after two outages a crash would cost a longer wait.
     pub(in crate::nerio) fn observe_silence(&self, now: Time, until: Time, context: &mut Context) {
-        let Some(first) = self.sent.first() else { return };
+        let Some(first) = self.sent.first().filter(|_| context.following.is_none()) else { return };
         if !self.answers.prompt.is_quorum(context.membership.quorums()) {
             let trip = until.since(first.start);
             context.quorum_trips.observe(now, trip, &context.config);

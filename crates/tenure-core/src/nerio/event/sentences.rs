@@ -42,7 +42,11 @@ pub(super) fn awaited(
         separator = "; ";
     }
     match why.iter().all(|(_, why)| *why == Hindrance::Manual) {
-        true => write!(f, ". Run `tenure members replace {name}`"),
+        true => write!(
+            f,
+            ". Run `tenure members replace {name}`; where too few members keep their directories              for a quorum, see \"Too many lost directories after a change of members\" in \
+             docs/operations.md instead"
+        ),
         false => Ok(()),
     }
 }
@@ -81,12 +85,17 @@ pub(super) fn recovery_waits(
     if whole.is_empty() {
         f.write_str(". If the cluster is new, it is founded when all members are there")
     } else {
-        let verb = if whole.len() == 1 { "remembers" } else { "remember" };
+        let (verb, their) = match whole {
+            [_] => ("remembers", "its state directory"),
+            _ => ("remember", "their state directories"),
+        };
+        let whole = List(whole, ", ");
+        // A member that began alone with --new looks like the last one that kept its directory.
         write!(
             f,
-            ". {} {verb}, and that is not enough: see \
-             docs/howto/lost-quorum.md",
-            List(whole, ", ")
+            ". {whole} {verb}, and that is not enough. If the cluster is new, and only {whole} \
+             began with --new: stop {whole}, move {their} away, and start {whole} without --new. \
+             If directories were lost, see docs/howto/lost-quorum.md"
         )
     }
 }

@@ -116,6 +116,11 @@ impl Nerio {
             Some(Verdict::Fits(membership)) if self.may_enter(&membership) => {
                 self.switch(now, membership, out);
             }
+            // The settings are those of the epoch. Their other members may be blanks, which leave
+            // no quorum to move this node there.
+            Some(Verdict::Fits(membership)) if self.is_of_settings(&membership) => {
+                ignore(out, None, Ignored::Unasked);
+            }
             Some(Verdict::Fits(_)) => news.differs(None, out),
             Some(Verdict::Misfit(error)) => news.differs(Some(error), out),
             Some(Verdict::Unreadable { .. }) => ignore(out, None, Ignored::Unasked),
@@ -125,6 +130,12 @@ impl Nerio {
                 self.read_on(now, out);
             }
         }
+    }
+
+    /// Whether an epoch has the members and the quorums of the settings.
+    fn is_of_settings(&self, epoch: &Membership) -> bool {
+        let own = self.context.config.membership();
+        own.names() == epoch.names() && own.document().quorums == epoch.document().quorums
     }
 
     /// Whether this node, which has no grantor, reads the document of an epoch: of a later epoch,

@@ -55,6 +55,25 @@ fn lease_grows_with_the_network() {
     assert!(s.leads("p"));
 }
 
+/// In an outage no quorum answers, which says nothing of the round trips.
+#[test]
+fn outage_lengthens_no_lease() {
+    let (mut s, mut road) = (story(ms(5_000)), Vec::new());
+    s.elect("p");
+    for _ in 0..3 {
+        run(&mut s, &mut road, ms(40_000), ms(0));
+        while s.leads("p") {
+            s.pass(ms(5));
+            s.letters.clear();
+        }
+        s.pass(ms(10_000));
+        s.drop_all();
+        s.elect("p");
+    }
+    run(&mut s, &mut road, ms(40_000), ms(0));
+    assert_eq!(leases(&s), []);
+}
+
 /// A shorter lease counts from the next Start: no claim goes back.
 #[test]
 fn claims_never_shrink() {
