@@ -21,8 +21,9 @@
 //! # }
 //! ```
 //!
-//! `GET /v1/elections/{name}/leading` answers from a [`Leader`](tenure::Leader) at the moment of the
-//! question. Other answers carry their age; an answer that is older than the lease is *unknown*.
+//! `GET /v1/elections/{name}/leading` answers from a [`Leader`](tenure::Leader) at the moment of
+//! the question. Other answers carry their age; an answer that is older than the lease is
+//! *unknown*.
 
 mod events;
 mod here;

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use tenure::{
-    Campaign, ElectionName, Latest, Leader, Loss, NodeName, Observer, SafetyClass, Time, View,
-    Waits, clock,
+    Campaign, ElectionName, Latest, Leader, Loss, NodeName, Observer, Overdue, SafetyClass, Time,
+    View, Waits, clock,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
@@ -308,10 +308,14 @@ impl Watched {
             }
         };
         let gave = matches!(loss, Loss::Resigned | Loss::Transferred | Loss::Closed);
+        // A leader whose lease is not renewed may step down before the lease ends: that is a loss.
+        let late = overdue.map(|late: Overdue| late.told(clock::now()).to_string());
+        let gave = gave && late.is_none();
         let kind = if gave { "resigned" } else { "lost" };
-        self.step(kind, loss.to_string(), |progress| {
-            progress.slow += u64::from(loss == Loss::Expired && overdue.is_none());
-            progress.ended = Some((loss.to_string(), gave));
+        let why = late.as_ref().map_or_else(|| loss.to_string(), |late| format!("{loss}: {late}"));
+        self.step(kind, why.clone(), |progress| {
+            progress.slow += u64::from(loss == Loss::Expired && late.is_none());
+            progress.ended = Some((why, gave));
             progress.overdue = None;
         });
     }

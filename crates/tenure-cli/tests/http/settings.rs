@@ -15,7 +15,7 @@ fn wrong_settings_are_refused() {
     };
     for (more, says) in [
         (&["--http", "0.0.0.0:0"][..], "is reached from other machines"),
-        (&["--http", "nowhere"], "is not an IP address"),
+        (&["--http", "nowhere"], "has no port"),
         (&["--http-token-file", "open"], "there is no --http"),
         (&["--http", "127.0.0.1:0", "--http-key", "k"], "--http-key has no certificate"),
         (&["--http", "./socket", "--http-token-file", "open"], "can be read or changed by others"),
@@ -35,7 +35,7 @@ fn process_without_http_has_no_thread() {
         let state = format!("state-{name}");
         let own = ["node", "--members", &members, "--name", "a", "--state", &state, "--new"];
         let node = machine.start(name, &[&own, more].concat());
-        node.line("serves", 1);
+        node.line("node a on", 1);
         let tasks = format!("/proc/{}/task", node.pid().as_raw_nonzero());
         let names = fs::read_dir(tasks)
             .unwrap()

@@ -30,7 +30,11 @@ pub fn table_page() -> String {
 }
 
 /// Metrics in Prometheus' text.
-#[utoipa::path(get, path = "/metrics", responses((status = 200, body = String, content_type = "text/plain")))]
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    responses((status = 200, body = String, content_type = "text/plain")),
+)]
 pub(crate) async fn scrape(State(shown): OfMonitor) -> Response {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Scrape::take(&shown.monitor.shared).await));

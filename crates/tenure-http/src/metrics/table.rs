@@ -21,7 +21,9 @@ pub struct Metric {
 }
 
 macro_rules! metrics {
-    ($($id:ident = $name:literal $kind:ident [$($label:literal),*] $only:literal $help:literal;)*) => {
+    ($(
+        $id:ident = $name:literal $kind:ident [$($label:literal),*] $only:literal $help:literal;
+    )*) => {
         $(
             pub(super) static $id: Metric = Metric {
                 name: $name,
@@ -41,8 +43,8 @@ metrics! {
     MASTER = "leader_election_master_status" Gauge ["name"] ""
         "Whether this process leads the election, as client-go reports it.";
     SLOWPATH = "leader_election_slowpath_total" Counter ["name"] ""
-        "Renewals that did not succeed in the ordinary way, as client-go counts them: overdue ones, \
-         and leases that ran out.";
+        "Renewals that did not succeed in the ordinary way, as client-go counts them: overdue \
+         ones, and leases that ran out.";
     LEADING = "tenure_leading" Gauge ["election"] ""
         "Whether this process leads the election at the moment of the scrape.";
     TERMS = "tenure_terms_total" Counter ["election"] ""

@@ -52,7 +52,12 @@ pub(crate) struct NodeWords {
 }
 
 /// The elections that this process watches, by name.
-#[utoipa::path(get, path = "/v1/elections", params(Page), responses((status = 200, body = Elections)))]
+#[utoipa::path(
+    get,
+    path = "/v1/elections",
+    params(Page),
+    responses((status = 200, body = Elections)),
+)]
 pub(crate) async fn list(State(shown): OfMonitor, Query(page): Query<Page>) -> Response {
     let shared = &shown.monitor.shared;
     let limit = page.limit.unwrap_or(PAGE_MAX).clamp(1, PAGE_MAX);
@@ -101,7 +106,12 @@ async fn named(shown: &Shown, name: &str) -> Result<Arc<Watched>, Problem> {
 }
 
 /// One election, with its latest changes.
-#[utoipa::path(get, path = "/v1/elections/{name}", params(("name" = String, Path, description = "The election, with / as %2F")), responses((status = 200, body = Election), (status = 404, body = Problem)))]
+#[utoipa::path(
+    get,
+    path = "/v1/elections/{name}",
+    params(("name" = String, Path, description = "The election, with / as %2F")),
+    responses((status = 200, body = Election), (status = 404, body = Problem)),
+)]
 pub(crate) async fn one(
     State(shown): OfMonitor,
     Path(name): Path<String>,
@@ -115,7 +125,16 @@ pub(crate) async fn one(
 }
 
 /// Who leads.
-#[utoipa::path(get, path = "/v1/elections/{name}/leader", params(("name" = String, Path, description = "The election, with / as %2F")), responses((status = 200, description = "a leader", body = Election), (status = 404, description = "vacant, or not watched", body = Election), (status = 503, description = "unknown", body = Election)))]
+#[utoipa::path(
+    get,
+    path = "/v1/elections/{name}/leader",
+    params(("name" = String, Path, description = "The election, with / as %2F")),
+    responses(
+        (status = 200, description = "a leader", body = Election),
+        (status = 404, description = "vacant, or not watched", body = Election),
+        (status = 503, description = "unknown", body = Election),
+    ),
+)]
 pub(crate) async fn leader(
     State(shown): OfMonitor,
     Path(name): Path<String>,
@@ -131,8 +150,18 @@ pub(crate) async fn leader(
     Ok((status, Json(words)))
 }
 
-/// Whether this process leads: answered from the handle of its leader, at the moment of the question.
-#[utoipa::path(get, path = "/v1/elections/{name}/leading", params(("name" = String, Path, description = "The election, with / as %2F")), responses((status = 200, description = "this process leads", body = Here), (status = 503, description = "it does not", body = Here), (status = 404, body = Problem)))]
+/// Whether this process leads: answered from the handle of its leader, at the moment of the
+/// question.
+#[utoipa::path(
+    get,
+    path = "/v1/elections/{name}/leading",
+    params(("name" = String, Path, description = "The election, with / as %2F")),
+    responses(
+        (status = 200, description = "this process leads", body = Here),
+        (status = 503, description = "it does not", body = Here),
+        (status = 404, body = Problem),
+    ),
+)]
 pub(crate) async fn leading(
     State(shown): OfMonitor,
     Path(name): Path<String>,

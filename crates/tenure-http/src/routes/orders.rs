@@ -32,7 +32,25 @@ pub(crate) struct Done {
 }
 
 /// Makes the leader of this process step down.
-#[utoipa::path(post, path = "/v1/elections/{name}/resign", params(("name" = String, Path, description = "The election, with / as %2F")), security(("token" = [])), responses((status = 200, body = Done), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, description = "this process does not lead, or the successor does not wait", body = Problem), (status = 501, description = "no hand-over", body = Problem), (status = 503, description = "busy; the order may be carried out", body = Problem)))]
+#[utoipa::path(
+    post,
+    path = "/v1/elections/{name}/resign",
+    params(("name" = String, Path, description = "The election, with / as %2F")),
+    security(("token" = [])),
+    responses(
+        (status = 200, body = Done),
+        (status = 401, body = Problem),
+        (status = 403, body = Problem),
+        (status = 404, body = Problem),
+        (
+            status = 409,
+            description = "this process does not lead, or the successor does not wait",
+            body = Problem,
+        ),
+        (status = 501, description = "no hand-over", body = Problem),
+        (status = 503, description = "busy; the order may be carried out", body = Problem),
+    ),
+)]
 pub(crate) async fn resign(
     State(shown): OfMonitor,
     Path(name): Path<String>,
@@ -43,7 +61,26 @@ pub(crate) async fn resign(
 }
 
 /// Makes the leader of this process hand over.
-#[utoipa::path(post, path = "/v1/elections/{name}/transfer", params(("name" = String, Path, description = "The election, with / as %2F")), request_body = Successor, security(("token" = [])), responses((status = 200, body = Done), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, description = "this process does not lead, or the successor does not wait", body = Problem), (status = 501, description = "no hand-over", body = Problem), (status = 503, description = "busy; the order may be carried out", body = Problem)))]
+#[utoipa::path(
+    post,
+    path = "/v1/elections/{name}/transfer",
+    params(("name" = String, Path, description = "The election, with / as %2F")),
+    request_body = Successor,
+    security(("token" = [])),
+    responses(
+        (status = 200, body = Done),
+        (status = 401, body = Problem),
+        (status = 403, body = Problem),
+        (status = 404, body = Problem),
+        (
+            status = 409,
+            description = "this process does not lead, or the successor does not wait",
+            body = Problem,
+        ),
+        (status = 501, description = "no hand-over", body = Problem),
+        (status = 503, description = "busy; the order may be carried out", body = Problem),
+    ),
+)]
 pub(crate) async fn transfer(
     State(shown): OfMonitor,
     Path(name): Path<String>,

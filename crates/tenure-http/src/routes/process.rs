@@ -10,7 +10,11 @@ use utoipa::ToSchema;
 use super::OfMonitor;
 
 /// Whether the loop of the driver answers.
-#[utoipa::path(get, path = "/healthz", responses((status = 200, body = String), (status = 503, body = String)))]
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    responses((status = 200, body = String), (status = 503, body = String)),
+)]
 pub(crate) async fn alive(State(shown): OfMonitor) -> (StatusCode, &'static str) {
     if shown.monitor.shared.health().await.alive {
         (StatusCode::OK, "ok\n")
@@ -20,7 +24,11 @@ pub(crate) async fn alive(State(shown): OfMonitor) -> (StatusCode, &'static str)
 }
 
 /// Whether the process can do its part, on one line; as JSON for callers that accept it.
-#[utoipa::path(get, path = "/readyz", responses((status = 200, body = Readiness), (status = 503, body = Readiness)))]
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    responses((status = 200, body = Readiness), (status = 503, body = Readiness)),
+)]
 pub(crate) async fn ready(State(shown): OfMonitor, headers: HeaderMap) -> Response {
     let health = shown.monitor.shared.health().await;
     let why = match health.unready {

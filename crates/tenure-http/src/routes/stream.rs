@@ -39,7 +39,15 @@ pub(crate) struct Filter {
 type Lines = mpsc::Sender<Result<Line, Infallible>>;
 
 /// Server-sent events: view, here, member and gap.
-#[utoipa::path(get, path = "/v1/events", params(Filter), responses((status = 200, content_type = "text/event-stream", body = String), (status = 503, description = "too many subscribers", body = Problem)))]
+#[utoipa::path(
+    get,
+    path = "/v1/events",
+    params(Filter),
+    responses(
+        (status = 200, content_type = "text/event-stream", body = String),
+        (status = 503, description = "too many subscribers", body = Problem),
+    ),
+)]
 pub(crate) async fn events(
     State(shown): OfMonitor,
     Query(filter): Query<Filter>,

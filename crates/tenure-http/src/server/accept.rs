@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | connections | [`CONNECTIONS_MAX`] | further ones wait; one address has half of the room |
 //! | a TLS handshake | [`SLOW_MAX`] | the connection ends |
-//! | the head of a request, and the pause before it | [`HEAD_MAX`], [`IDLE_MAX`] | the connection ends |
+//! | the head of a request, the pause before | [`HEAD_MAX`], [`IDLE_MAX`] | the connection ends |
 //! | an answer that is not taken | [`SLOW_MAX`] | the connection ends |
 
 use std::time::Duration;

@@ -75,9 +75,8 @@ pub fn exchange(
     body: &str,
 ) -> io::Result<WebAnswer> {
     let length = body.len();
-    let request = format!(
-        "{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {length}\r\n{head}\r\n{body}"
-    );
+    let head = format!("Connection: close\r\nContent-Length: {length}\r\n{head}");
+    let request = format!("{method} {path} HTTP/1.1\r\n{head}\r\n{body}");
     stream.write_all(request.as_bytes())?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;
