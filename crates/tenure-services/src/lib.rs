@@ -5,8 +5,8 @@
 //! in a temporary folder, and ends them by pid when it is dropped. [`relay::Relay`] stands between
 //! two programs, and can be cut; [`go::program`] builds a test's own Go program; [`addresses`]
 //! gives addresses to the servers of a test's own; [`monitoring`] and [`chromium`] find tools, and
-//! [`build_tools`] the build tools of client libraries. `cargo xtask services` does the same by hand,
-//! for each [`Service`] in [`ALL`].
+//! [`build_tools`] the build tools of client libraries. `cargo xtask services` does the same by
+//! hand, for each [`Service`] in [`ALL`].
 //!
 //! Processes end with the process that started them, even after kill -9: `setpriv --pdeathsig KILL`
 //! starts each of them, from one thread that lives as long as this process ([`Process`] says why).
