@@ -56,9 +56,11 @@ fn redirect(text: &str, folder: &Path, book: &Path, root: &Path) -> (String, Vec
         let (link, rest) = piece.split_once('"').unwrap_or((piece, ""));
         let (path, anchor) = link.split_at(link.find('#').unwrap_or(link.len()));
         let is_local = !path.is_empty() && !path.contains(':') && !path.starts_with('/');
-        let new = if !is_local || folder.join(path).exists() {
+        let below = folder.strip_prefix(book).unwrap_or(folder);
+        let in_book = plain(&below.join(path)).is_some_and(|path| book.join(path).exists());
+        let new = if !is_local || in_book {
             link.to_owned()
-        } else if let Some(file) = in_repository(path, folder, book, root) {
+        } else if let Some(file) = in_repository(path, below, root) {
             format!("{SITE}{file}{anchor}")
         } else {
             unknown.push(link.to_owned());
@@ -69,10 +71,9 @@ fn redirect(text: &str, folder: &Path, book: &Path, root: &Path) -> (String, Vec
     (page, unknown)
 }
 
-/// The file of the repository that a link means, from the folder of its page or, in a page that is
-/// included from the root, from there.
-fn in_repository(path: &str, folder: &Path, book: &Path, root: &Path) -> Option<String> {
-    let below = folder.strip_prefix(book).ok()?;
+/// The file of the repository that a link means, from the folder of its page below that of all pages
+/// or, in a page that is included from the root, from there.
+fn in_repository(path: &str, below: &Path, root: &Path) -> Option<String> {
     let from = [Path::new(PAGES).join(below).join(path), PathBuf::from(path)];
     from.iter().find_map(|path| {
         let path = plain(path)?;

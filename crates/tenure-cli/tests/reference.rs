@@ -43,7 +43,7 @@ fn compare(name: &str, text: &str) {
 
 /// Text for a cell of a table.
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('<', "\\<").replace('\n', " ")
+    text.replace('|', "\\|").replace('<', "\\<").replace('*', "\\*").replace('\n', " ")
 }
 
 fn default(spec: &Spec, owners: &[&'static Protocol]) -> String {
@@ -84,8 +84,9 @@ fn row(spec: &Spec) -> String {
         .iter()
         .filter_map(|owner| {
             let about = owner.says.iter().find(|about| about.setting == spec.name)?;
-            let named = if owners.len() > 1 { format!("{}: ", owner.name) } else { String::new() };
-            (!about.note.is_empty()).then(|| format!(". {named}{}", about.note))
+            let with =
+                if owners.len() > 1 { format!("with {} ", owner.name) } else { String::new() };
+            (!about.note.is_empty()).then(|| format!("; {with}{}", about.note))
         })
         .collect();
     format!(
@@ -135,9 +136,11 @@ fn part<'a>(help: &'a str, heading: &str) -> Vec<&'a str> {
 /// Describes a command and its subcommands.
 fn describe(words: &[String], page: &mut String) {
     let help = help(words);
+    // Further lines of a description stand further right.
+    let is_name = |line: &&str| !line.starts_with(' ');
     let commands: Vec<String> = part(&help, "Commands:")
         .into_iter()
-        .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next())
+        .filter_map(|line| line.strip_prefix("  ").filter(is_name)?.split_whitespace().next())
         .filter(|name| *name != "help")
         .map(str::to_owned)
         .collect();
