@@ -338,6 +338,10 @@ impl Candidate {
         if campaign.answers.oks.get(member).is_some_and(|known| known.start >= granted.start) {
             return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
         }
+        if !counts && campaign.lease.is_none() {
+            self.give_back_useless(now, member, context, out);
+            return self.yield_if_hopeless(now, context, out);
+        }
         let end = match context.claim_of(&sent, granted) {
             Ok(end) => end,
             Err(fault) => return self.on_wrong_clock(now, member, (granted, fault), context, out),

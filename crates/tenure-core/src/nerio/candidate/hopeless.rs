@@ -8,6 +8,22 @@ use super::{Campaign, Candidate};
 use crate::time::Time;
 
 impl Candidate {
+    /// Gives back the grant of `member`, whose ok does not count, and asks there again after a
+    /// while: candidates that take such a grant in turns keep it from others for ever. A leader
+    /// gives nothing back.
+    pub(in crate::nerio) fn give_back_useless(
+        &mut self,
+        now: Time,
+        member: usize,
+        context: &Context,
+        out: &mut Out,
+    ) {
+        if self.campaign.as_ref().is_some_and(|campaign| campaign.lease.is_none()) {
+            let member = MemberSet::EMPTY.with(member);
+            self.give_back(now, member, member, context, out);
+        }
+    }
+
     /// Leaves the election to others if no quorum is possible: gives back all grants and places in
     /// queues, and returns the members that may mend this, which alone are asked from then on. A
     /// silent one may have granted, so what was asked there is given back, too.

@@ -3,9 +3,17 @@
 
 use std::time::Duration;
 
-use tenure_core::nerio::{Command, Event};
+use tenure_core::nerio::{Command, Event, OwnEvent};
 
 use crate::story::*;
+
+const SKEW: Duration = Duration::from_millis(100);
+
+fn with_skew() -> Story {
+    let mut config = config(&GRANTORS);
+    config.clock_skew_max = Some(SKEW);
+    Story::with(config)
+}
 
 /// `who` contends, ahead of candidates of lower priority.
 fn urgent(s: &mut Story, who: &'static str, priority: u8) {
@@ -31,6 +39,62 @@ fn without(node: &'static str) -> impl Fn(&str, &str) -> bool {
     move |from, to| from == node || to == node
 }
 
+/// The wall clock of p is behind, so its oks do not count, and a grantor cannot know. Candidate q,
+/// which ranks below p, waits for the same grantors.
+#[test]
+fn wrong_clock_keeps_no_grant() {
+    for behind in [120, 300, 800] {
+        let mut s = with_skew();
+        s.actor("p").lead = Some(-behind);
+        urgent(&mut s, "p", 1);
+        s.run(ms(500));
+        let says = |event: &Event| matches!(event, Event::Own(OwnEvent::ClocksApart { .. }));
+        assert!(s.events("p").iter().any(says), "{behind}");
+        s.campaign("q");
+        s.run(ms(2_000));
+        assert_eq!(s.leader(), Some("q"), "{behind} ms behind");
+        s.actor("p").lead = Some(0);
+        s.run(ms(500));
+        s.resign("q");
+        s.run(ms(1_000));
+        assert_eq!(s.leader(), Some("p"), "its clock is right");
+    }
+}
+
+/// Two candidates whose clocks are behind take grants in turns, and the third gets its turn.
+#[test]
+fn wrong_clocks_share_no_grant() {
+    let mut s = with_skew();
+    for (who, priority) in [("p", 2), ("r", 1)] {
+        s.actor(who).lead = Some(-200);
+        urgent(&mut s, who, priority);
+    }
+    s.run(ms(300));
+    s.campaign("q");
+    s.run(ms(2_000));
+    assert_eq!(s.leader(), Some("q"));
+}
+
+/// The clock of the leader is set back: its renewals count no more, and once the lease is over
+/// another leads. Before that it releases nothing.
+#[test]
+fn leader_set_back_is_followed() {
+    let mut s = with_skew();
+    urgent(&mut s, "p", 1);
+    s.run(ms(500));
+    assert!(s.leads("p"));
+    s.campaign("q");
+    s.run(ms(300));
+    s.actor("p").lead = Some(-300);
+    while s.leads("p") {
+        GRANTORS.iter().for_each(|to| assert_eq!(s.holder(to).as_deref(), Some("p")));
+        s.run(ms(10));
+    }
+    urgent(&mut s, "p", 1);
+    s.run(ms(3_000));
+    assert_eq!(s.leader(), Some("q"));
+}
+
 /// The clocks of b and q are faster than those of p and a, and c is down: q leads by a and b.
 #[test]
 fn faster_member_is_given_back() {
@@ -45,6 +109,24 @@ fn faster_member_is_given_back() {
     s.campaign("q");
     run(&mut s, ms(4_000), &["b", "q"], without("c"));
     assert_eq!(s.leader(), Some("q"), "{:?}", s.events("q"));
+}
+
+/// The grant of b does not count for p, which waits for r at a and c: another may need that of b.
+#[test]
+fn faster_grant_is_not_kept() {
+    let mut s = Story::new();
+    s.elect("p");
+    run(&mut s, ms(3_000), &["b"], |_, _| false);
+    s.resign("p");
+    s.run(ms(10));
+    for grantor in ["a", "c"] {
+        let start = s.now("r");
+        s.ask("r", grantor, request(start));
+    }
+    s.campaign("p");
+    assert!(granted(&s.deliver("p", "b")).is_some());
+    s.deliver_all();
+    assert_eq!((s.holder("b"), s.holder("a").as_deref()), (None, Some("r")));
 }
 
 /// The link from p to c is cut, and b is down. Candidate p, which ranks above q, reaches a alone;
