@@ -231,7 +231,9 @@ impl Node {
     /// Watches processes on this machine that ask for it at the socket `path`, until the returned
     /// value is dropped: their end frees their elections at once. For members, since the grantors
     /// believe no other node. A process asks by [`Builder::supervised_by`]. Users that may open the
-    /// socket can have the elections of their own processes freed.
+    /// socket, which has mode 660, can have the elections of *every* process freed that names this
+    /// node: they say the incarnation of that process, after a start of this node, before the
+    /// process itself comes back.
     pub fn supervise(&self, path: &Path) -> io::Result<Supervisor> {
         let Shared { config, who, driver, .. } = &*self.shared;
         let driver = Arc::downgrade(driver);
