@@ -94,6 +94,11 @@ impl Context {
         }
     }
 
+    /// The time in which a candidate waits for an answer: the first leases of later answers are over.
+    pub(super) fn answers_within(&self) -> Duration {
+        self.config.parked_for().max(self.lease_first())
+    }
+
     /// The longest lease for which this node may have asked.
     pub(super) fn longest_lease(&self) -> Duration {
         let longest = self.config.lease.max(self.config.lease_first());

@@ -51,13 +51,14 @@ impl Candidate {
             campaign.next_at = self.last_start.next();
             return;
         }
+        let hopeless = self.leave_if_hopeless(now, context, out);
         self.last_start = now;
         context.asked = Some(now);
         let promised = self.pending.as_ref().is_some_and(|pending| now < pending.not_before());
         debug_assert!(!promised, "I9: no attempt between E := C and the release");
-        let leading = campaign.lease.is_some();
         self.say_reasons(now, context, out);
         let Some(campaign) = &mut self.campaign else { return };
+        let leading = campaign.lease.is_some();
         // The first lease is short (succession 3).
         let delta = if leading { context.config.lease } else { context.lease_first() };
         campaign.first.get_or_insert(now);
@@ -83,9 +84,8 @@ impl Candidate {
             value: campaign.value.clone(),
             wall,
         };
-        let too_long = campaign.too_long_for(now, context);
         for member in context.membership.everyone().iter() {
-            if too_long.is_some_and(|asked| !asked.contains(member)) {
+            if hopeless.is_some_and(|asked| !asked.contains(member)) {
                 continue;
             }
             let pending = self.pending.as_ref().is_some_and(|pending| pending.awaits(member));
@@ -337,6 +337,10 @@ impl Candidate {
         // A grantor counts once, however often its ok arrives.
         if campaign.answers.oks.get(member).is_some_and(|known| known.start >= granted.start) {
             return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
+        }
+        if !counts && campaign.lease.is_none() {
+            self.give_back_useless(now, member, context, out);
+            return self.yield_if_hopeless(now, context, out);
         }
         let end = match context.claim_of(&sent, granted) {
             Ok(end) => end,

@@ -251,6 +251,7 @@ impl Candidate {
             let who = context.membership.name(member).clone();
             emit(out, None, OwnEvent::ClocksApart { who, fault: fault.clone().into() });
         }
+        self.give_back_useless(now, member, context, out);
         let refused = Refused {
             election: granted.election.clone(),
             asker: granted.asker,

@@ -98,10 +98,11 @@ pub(super) fn encode<T: Serialize>(frame: &T) -> io::Result<Vec<u8>> {
 /// the other side cannot be trusted any longer.
 pub(super) fn receive<T: DeserializeOwned>(line: &OwnedFd) -> io::Result<Option<T>> {
     let mut bytes = [0; FRAME_MAX];
-    let received = rustix::io::retry_on_intr(|| recv(line, &mut bytes, RecvFlags::TRUNC));
-    let (_, length) = match received {
-        // The other side has ended and left frames of ours unread.
-        Err(Errno::CONNRESET) => return Ok(None),
+    let mut next = || rustix::io::retry_on_intr(|| recv(line, &mut bytes, RecvFlags::TRUNC));
+    let (_, length) = match next() {
+        // The other side has ended and left frames of ours unread. The kernel says so once, ahead
+        // of the frames that it has sent before its end.
+        Err(Errno::CONNRESET) => next()?,
         received => received?,
     };
     decode(&bytes, length)

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use tempfile::TempDir;
 use tenure::driver::SharedTime;
 use tenure::state::BootKey;
@@ -122,4 +123,22 @@ fn socket_of_living_supervisor_stays() {
     assert_eq!(second.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
     let line = connection(&stage, &hello("another boot"));
     assert!(refusal(&line).contains("another boot"));
+}
+
+/// A process ends before it has read that it is watched: its last frames are not lost, or a work of
+/// it would be taken for ended.
+#[test]
+fn frames_behind_reset_are_read() {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let (ours, theirs) =
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
+    line::send(&ours, &Answer::Watching { by: "a".parse().unwrap() }).unwrap();
+    for work in [1, 2] {
+        line::send(&theirs, &Said::Begins(work)).unwrap();
+    }
+    drop(theirs);
+    for work in [1, 2] {
+        assert_eq!(line::receive(&ours).unwrap(), Some(Said::Begins(work)));
+    }
+    assert_eq!(line::receive::<Said>(&ours).unwrap(), None);
 }

@@ -102,7 +102,7 @@ fn of_members(
 }
 
 fn of_member(member: &Member, is_own: bool) -> Finding {
-    let Member { name, address, state, text } = member;
+    let Member { name, address, state, text, up: _, cure } = member;
     let text = format!("{name} at {address} {text}");
     match *state {
         SILENT if is_own => Finding::ok("member", format!("{text}, as before a start")),
@@ -111,7 +111,8 @@ fn of_member(member: &Member, is_own: bool) -> Finding {
             Finding::warning("member", text, fix)
         }
         state if LASTING.contains(&state) => {
-            let fix = "run tenure doctor on its machine, and see its log";
+            let elsewhere = "run tenure doctor on its machine, and see its log";
+            let fix = cure.as_deref().unwrap_or(elsewhere);
             match is_own {
                 true => Finding::fails("member", text, "see the log of this member"),
                 false => Finding::warning("member", text, fix),
@@ -179,6 +180,8 @@ mod tests {
             address: "127.0.0.1:1".to_owned(),
             state,
             text: "is there".to_owned(),
+            up: *state == "serving",
+            cure: None,
         };
         let all = states.iter().enumerate().map(member).collect();
         let failure = (!quorum).then(|| Failure::new(Exit::Unknown, "too few", "wait"));

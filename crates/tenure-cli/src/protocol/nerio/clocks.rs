@@ -7,10 +7,15 @@ use tenure_nerio::{Clocks, Node};
 use crate::control::Answer;
 use crate::output::millis;
 
-/// The clocks as an object, whose `text` is for people; `None` if the node has compared none.
+/// The clocks as an object, whose `text` is for people; `None` if there is nothing to say.
 pub(super) async fn of(node: &Node) -> Option<Value> {
-    let clocks = node.clocks().await?;
-    (!clocks.members.is_empty()).then(|| object(&clocks, node.config().drift))
+    shown(&node.clocks().await?, node.config().drift)
+}
+
+/// A node that takes its own clock to be wrong says so without a comparison as well: after a change
+/// it may have none with the present members.
+fn shown(clocks: &Clocks, drift: tenure_core::Drift) -> Option<Value> {
+    (clocks.is_wrong || !clocks.members.is_empty()).then(|| object(clocks, drift))
 }
 
 /// Makes the node compare all clocks anew.
@@ -33,9 +38,12 @@ pub(super) async fn clear(node: &Node) -> Answer {
 fn object(clocks: &Clocks, drift: tenure_core::Drift) -> Value {
     let allowed = ppm(i64::try_from(drift.apart_max()).unwrap_or(i64::MAX));
     let members: Vec<_> = clocks.members.iter().map(member).collect();
+    let own = clocks.is_wrong.then(|| "that of this process is taken to be wrong".to_owned());
     let told: Vec<_> = clocks.members.iter().map(told).collect();
-    let own = if clocks.is_wrong { "that of this process is taken to be wrong; " } else { "" };
-    let text = format!("{own}{}; drift {drift} allows ±{allowed:.0} ppm", told.join(", "));
+    let told = (!told.is_empty()).then(|| told.join(", "));
+    let bound = format!("drift {drift} allows ±{allowed:.0} ppm");
+    let text: Vec<_> = own.into_iter().chain(told).chain([bound]).collect();
+    let text = text.join("; ");
     json!({
         "text": text,
         "wrong": clocks.is_wrong,
@@ -108,5 +116,14 @@ mod tests {
             (&told["members"][1]["apart"], &told["wrong"]),
             (&json!("faster"), &json!(true))
         );
+    }
+
+    #[test]
+    fn wrong_clock_shows_without_comparisons() {
+        let drift = "0.001".parse().unwrap();
+        let told = shown(&Clocks { members: vec![], is_wrong: true }, drift).unwrap();
+        let text = "that of this process is taken to be wrong; drift 0.001 allows ±2002 ppm";
+        assert_eq!((&told["text"], &told["wrong"]), (&json!(text), &json!(true)));
+        assert_eq!(shown(&Clocks { members: vec![], is_wrong: false }, drift), None);
     }
 }

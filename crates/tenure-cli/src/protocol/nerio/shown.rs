@@ -10,7 +10,7 @@ use tenure_nerio::Node;
 use tenure_nerio::lists::{self, ElectionSeen, Leads};
 
 use super::Cluster;
-use super::lists::describe;
+use super::lists::describe_all;
 use super::participant::in_words;
 use crate::protocol::Member;
 
@@ -56,8 +56,7 @@ pub(crate) fn list(cluster: &Cluster, name: &NodeName, heard: Heard) -> Ask<Vec<
                     return Vec::new();
                 }
             };
-            let members = seen.members.iter().map(|(member, heard)| describe(member, heard));
-            let now = (members.collect(), Some(seen.quorum));
+            let now = (describe_all(&seen.membership, &seen.members), Some(seen.quorum));
             *heard.0.lock().unwrap_or_else(PoisonError::into_inner) = now;
             let is_here = |one: &ElectionSeen| one.granted.iter().any(|vote| vote.member == name);
             let lease = cluster.config.delta_max;

@@ -21,9 +21,9 @@ pub(in crate::nerio) struct EpochAnswers {
     pub(in crate::nerio) floors: Vec<Time>,
     pub(in crate::nerio) oks: ByMember<Answer>,
     pub(super) refusals: ByMember<Rival>,
-    /// Members whose grants the candidate yielded: the rival of each, and the time before which the
-    /// candidate does not ask that member.
-    pub(in crate::nerio) held_off: ByMember<(Who, Time)>,
+    /// Members whose grants the candidate gave back: the rival to which it yielded each, if to one,
+    /// and the time before which the candidate does not ask that member.
+    pub(in crate::nerio) held_off: ByMember<(Option<Who>, Time)>,
     /// Reachability of members, while the candidate does not lead.
     pub(in crate::nerio) reach: Reach,
     /// Members that have answered since the last completion.
@@ -34,6 +34,8 @@ pub(in crate::nerio) struct EpochAnswers {
     pub(in crate::nerio) too_long: MemberSet,
     /// Members that report the successor of the present [`Transfer`](super::Transfer) as waiting.
     pub(super) successor_waits: MemberSet,
+    /// Whether the candidate has left the election to others, as no quorum was possible.
+    pub(super) left: bool,
 }
 
 impl EpochAnswers {
@@ -49,6 +51,7 @@ impl EpochAnswers {
             hindrances: Hindrances::default(),
             too_long: MemberSet::EMPTY,
             successor_waits: MemberSet::EMPTY,
+            left: false,
         }
     }
 
@@ -58,5 +61,6 @@ impl EpochAnswers {
         self.prompt = Prompt::default();
         self.oks.clear();
         self.floors.fill(last_start);
+        self.left = false;
     }
 }

@@ -7,6 +7,7 @@
 mod clock;
 mod epoch_answers;
 mod held_back;
+mod hopeless;
 mod oks;
 mod orders;
 mod pending_release;
@@ -366,17 +367,6 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// The members that give no lease of this candidate's length, and lost members, if no quorum is
-    /// possible without them; otherwise none. If there are any, the candidate asks only these
-    /// members, and leaves the other members to other candidates.
-    pub(super) fn too_long_for(&self, now: Time, context: &Context) -> Option<MemberSet> {
-        let unable =
-            self.answers.too_long.or(self.answers.reach.lost(now, context.config.parked_for()));
-        let asks = self.lease.is_none() && !self.answers.too_long.is_empty();
-        let hopeless = asks && !context.membership.quorums().is_possible(unable);
-        hopeless.then_some(unable)
-    }
-
     /// The fence with which the claim was raised; `None` before, whatever grants the candidate has.
     pub(super) fn announced(&self) -> Option<Fence> {
         Some(self.lease.as_ref()?.office.as_ref()?.fence)

@@ -51,10 +51,9 @@ impl Candidate {
         }
         campaign.answers.hindrances.refused(now, member, refused, &context.config);
         let grantor = context.membership.name(member);
-        if !is_too_long {
-            campaign.answers.too_long =
-                campaign.answers.too_long.minus(MemberSet::EMPTY.with(member));
-        }
+        let (this, too_long) = (MemberSet::EMPTY.with(member), campaign.answers.too_long);
+        campaign.answers.too_long =
+            if is_too_long { too_long.or(this) } else { too_long.minus(this) };
         match &refused.refusal {
             Refusal::Held { holder, .. } => {
                 let rank = campaign.rank_of(&self.election, member, holder);
@@ -74,9 +73,6 @@ impl Candidate {
                 self.emit(OwnEvent::Obstacle { grantor, refusal }, out);
                 if too_far {
                     self.on_too_far(refused.start, refused.seen);
-                }
-                if is_too_long {
-                    self.on_too_long(now, member, context, out);
                 }
             }
         }
@@ -123,29 +119,6 @@ impl Candidate {
         }
     }
 
-    /// Handles a refusal of `member`, which gives no lease as long as this candidate's. Once no
-    /// quorum is left, the candidate gives back its grants and its places in the queues, with which
-    /// another candidate may win.
-    fn on_too_long(&mut self, now: Time, member: usize, context: &Context, out: &mut Out) {
-        let Some(campaign) = &mut self.campaign else { return };
-        let before = campaign.too_long_for(now, context);
-        campaign.answers.too_long = campaign.answers.too_long.with(member);
-        let Some(unable) = campaign.too_long_for(now, context) else { return };
-        let members = context.membership.everyone().minus(unable);
-        // A quorum may have become impossible earlier, without a message, when a member fell
-        // silent: oks may be left to give back.
-        if before.is_some()
-            && !campaign.answers.oks.members().any(|granted| members.contains(granted))
-        {
-            return;
-        }
-        for member in members.iter() {
-            campaign.answers.oks.remove(member);
-            campaign.answers.floors[member] = self.last_start;
-        }
-        self.release_to(members, self.last_start, &context.membership, out);
-    }
-
     /// Undoes a split vote: a candidate that cannot win any more yields to a rival that is in its
     /// way and ranks above it. The candidate gives up the grants at hand; its requests at other
     /// grantors go on waiting.
@@ -167,6 +140,7 @@ impl Candidate {
         if campaign.lease.is_some() {
             return;
         }
+        campaign.return_if_possible(now, context);
         campaign.answers.refusals.retain(|rival| now < rival.until);
         let oks = &campaign.answers.oks;
         let news = oks.values().map(|ok| ok.news).max().unwrap_or(Time::ZERO);
@@ -195,7 +169,7 @@ impl Candidate {
         for member in held.iter() {
             campaign.answers.oks.remove(member);
             campaign.answers.floors[member] = self.last_start;
-            campaign.answers.held_off.insert(member, (best.who.clone(), until));
+            campaign.answers.held_off.insert(member, (Some(best.who.clone()), until));
         }
         for member in held.iter() {
             let (election, start) = (self.election.clone(), self.last_start);
@@ -215,7 +189,7 @@ impl Campaign {
         let Some(gone) = self.answers.refusals.remove(member) else { return };
         self.answers.refusals.retain(|rival| rival.who != gone.who);
         let yielded = self.answers.held_off.len();
-        self.answers.held_off.retain(|(rival, _)| *rival != gone.who);
+        self.answers.held_off.retain(|(rival, _)| rival.as_ref() != Some(&gone.who));
         if self.answers.held_off.len() < yielded {
             self.next_at = now;
         }
@@ -253,7 +227,7 @@ impl Campaign {
             }
             // Another rival holds this grant, so the earlier rival has gone: with the next refresh
             // ask again for the grants that were yielded to the earlier rival.
-            self.answers.held_off.retain(|(rival, _)| *rival != known.who);
+            self.answers.held_off.retain(|(rival, _)| rival.as_ref() != Some(&known.who));
         }
         let (who, renewed) = (holder.who.clone(), Time::ZERO);
         self.answers.refusals.insert(member, Rival { start, who, rank, until, granted, renewed });

@@ -34,7 +34,8 @@ pub(super) struct Supervision {
 }
 
 /// A candidate and its supervisor. Both stay as they were first heard, so that no other process can
-/// name itself the supervisor.
+/// name itself the supervisor. If the network has given the candidate another address since, a
+/// report ends nothing, and the lease runs out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Watched {
     who: Who,

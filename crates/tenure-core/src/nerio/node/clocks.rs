@@ -13,8 +13,7 @@ use super::Nerio;
 use crate::time::Time;
 
 impl Nerio {
-    /// Compares the clock of a member with this node's. If this node's clock is the wrong one, its
-    /// grantor grants no more, and its leaderships end.
+    /// Compares the clock of a member with this node's.
     pub(super) fn compare_clocks(
         &mut self,
         now: Time,
@@ -23,7 +22,7 @@ impl Nerio {
         granted: &Granted,
         out: &mut Out,
     ) {
-        let Self { context, grantor, candidates, candidates_due, .. } = self;
+        let context = &mut self.context;
         if from.who.name == context.who.name || !context.has_asked(granted.start) {
             return;
         }
@@ -35,6 +34,14 @@ impl Nerio {
         let is_only_reported = context.config.clock_skew_max.is_some();
         let apart = ClockApart { member, apart, drift, is_only_reported };
         emit(out, None, OwnEvent::ClockApart(apart.into()));
+        self.judge_own_clock(now, out);
+    }
+
+    /// Takes this node's clock to be wrong if the members with faster clocks leave no quorum, after
+    /// a proof and among other members: its grantor then grants no more, and its leaderships end.
+    pub(super) fn judge_own_clock(&mut self, now: Time, out: &mut Out) {
+        let Self { context, grantor, candidates, candidates_due, .. } = self;
+        let is_only_reported = context.config.clock_skew_max.is_some();
         if is_only_reported || !context.rates.accuses_itself(&context.membership) {
             return;
         }

@@ -278,6 +278,7 @@ impl Nerio {
             observer.switch(now, context, out);
             observer.book(observers_due);
         }
+        self.judge_own_clock(now, out);
         self.begin_ring(now, out);
     }
 }

@@ -5,6 +5,7 @@ mod directed;
 mod epochs;
 mod fence;
 mod following_lease;
+mod hopeless;
 mod identity;
 mod inventory;
 mod listing;

@@ -137,6 +137,6 @@ fn loss_and_partitions_are_survived() {
         s.drop_all();
         assert_eq!(s.leader(), None);
     }
-    s.run(ms(150));
+    s.run(REFRESH * 3);
     assert_eq!(s.leader(), Some("p"));
 }

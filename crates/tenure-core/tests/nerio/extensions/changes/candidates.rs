@@ -222,3 +222,29 @@ fn epochs_include_previous_epoch() {
     assert_eq!(epochs("p"), [1, 0]);
     assert_eq!(epochs("a"), [1, 0]);
 }
+
+/// The clock of b is faster than that of p. In epoch 0 a and c are a quorum beside it; in epoch 1,
+/// of a and b, none is left, so p takes its own clock to be wrong, without another proof.
+#[test]
+fn new_members_may_accuse_node() {
+    let mut s = Story::new();
+    s.elect("p");
+    for _ in 0..200 {
+        s.slip(ms(10));
+        let clock = &mut s.actor("b").clock;
+        *clock = clock.after(ms(5));
+        s.timers();
+        s.deliver_all();
+    }
+    let accuses = |event: &Event| matches!(event, Event::Own(OwnEvent::WrongClock { .. }));
+    assert!(s.leads("p") && !s.events("p").iter().any(accuses));
+    let next = successor(&mut s, &["a", "b"]);
+    let effects = decide(&mut s, "a", "p", None, &next);
+    assert!(emitted(&effects).iter().any(accuses), "{effects:?}");
+    assert!(!s.leads("p"));
+    s.drop_all();
+    s.pass(ms(500));
+    let is_request =
+        |letter: &Letter| matches!(letter.message, Message::Grantor(ToGrantor::Request(_)));
+    assert!(!s.letters.iter().any(is_request), "{:?}", s.letters);
+}

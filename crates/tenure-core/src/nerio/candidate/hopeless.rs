@@ -1,0 +1,100 @@
+//! Grants that are of no use to a candidate, and candidates that can win nothing: others may win with
+//! what such a candidate would hold.
+
+use super::super::context::Context;
+use super::super::quorum::MemberSet;
+use super::super::words::Out;
+use super::{Campaign, Candidate};
+use crate::time::Time;
+
+impl Candidate {
+    /// Gives back the grant of `member`, whose ok does not count, and asks there again after a
+    /// while: candidates that take such a grant in turns keep it from others for ever. A leader
+    /// gives nothing back.
+    pub(in crate::nerio) fn give_back_useless(
+        &mut self,
+        now: Time,
+        member: usize,
+        context: &Context,
+        out: &mut Out,
+    ) {
+        if self.campaign.as_ref().is_some_and(|campaign| campaign.lease.is_none()) {
+            let member = MemberSet::EMPTY.with(member);
+            self.give_back(now, member, member, context, out);
+        }
+    }
+
+    /// Leaves the election to others if no quorum is possible: gives back all grants and places in
+    /// queues, and returns the members that may mend this, which alone are asked from then on. A
+    /// silent one may have granted, so what was asked there is given back, too.
+    ///
+    /// This is for the times at which a candidate asks: one answer of several has come first, and
+    /// the next may bring the quorum.
+    pub(in crate::nerio) fn leave_if_hopeless(
+        &mut self,
+        now: Time,
+        context: &Context,
+        out: &mut Out,
+    ) -> Option<MemberSet> {
+        let campaign = self.campaign.as_mut()?;
+        let lost = campaign.hopeless(now, context);
+        let before = core::mem::replace(&mut campaign.answers.left, lost.is_some());
+        let lost = lost?;
+        let answers = &campaign.answers;
+        let silent = answers.reach.silence.silent(now, context.answers_within());
+        let asked = |member: &usize| !answers.held_off.contains(*member);
+        let unheard: MemberSet = silent.iter().filter(asked).collect();
+        let waits =
+            if before { MemberSet::EMPTY } else { context.membership.everyone().minus(lost) };
+        let held = answers.oks.members().collect::<MemberSet>().or(unheard).or(waits);
+        if !held.is_empty() {
+            self.give_back(now, held, lost, context, out);
+        }
+        Some(lost)
+    }
+
+    /// Gives back the grants of `members`, whose oks so far never count from now on. The `useless`
+    /// ones among them are not asked for a while, which is drawn: each of several such candidates
+    /// could otherwise come just before another leaves.
+    fn give_back(
+        &mut self,
+        now: Time,
+        members: MemberSet,
+        useless: MemberSet,
+        context: &Context,
+        out: &mut Out,
+    ) {
+        let pause = self.draw(context.config.heard_within(), "give back", context);
+        let until = now.after(pause);
+        let Some(campaign) = &mut self.campaign else { return };
+        for member in members.iter() {
+            campaign.answers.oks.remove(member);
+            campaign.answers.floors[member] = self.last_start;
+            if useless.contains(member) {
+                campaign.answers.held_off.insert(member, (None, until));
+            }
+        }
+        self.release_to(members, self.last_start, &context.membership, out);
+    }
+}
+
+impl Campaign {
+    /// The members that are lost to this candidate, if no quorum is possible without them: they are
+    /// silent, or cannot grant, or their grants do not count. A leader's lease decides for itself.
+    pub(super) fn hopeless(&self, now: Time, context: &Context) -> Option<MemberSet> {
+        if self.lease.is_some() {
+            return None;
+        }
+        let lost = self.answers.reach.lost(now, context.answers_within());
+        let lost = lost.or(self.answers.too_long).or(context.faster());
+        (!context.membership.quorums().is_possible(lost)).then_some(lost)
+    }
+
+    /// Asks all members at once if a quorum has become possible after the candidate had left.
+    pub(super) fn return_if_possible(&mut self, now: Time, context: &Context) {
+        if self.answers.left && self.hopeless(now, context).is_none() {
+            self.answers.left = false;
+            self.next_at = now;
+        }
+    }
+}
