@@ -14,16 +14,19 @@ const MAKE: &str = r#"
     cat >"$1/usr/local/bin/all-files" <<'END'
 #!/bin/sh
 find / -xdev \( -path /proc -o -path /dev -o -path /var/lib/dpkg -o -path /var/log \
-    -o -path /var/cache -o -path /tmp -o -path /run \) -prune -o -print | sort
+    -o -path /var/cache -o -path /tmp -o -path /run -o -name '.pwd.lock' \) -prune \
+    -o -print | grep -v '^/etc/[a-z]*-$' | sort
 END
     chmod 755 "$1/usr/local/bin/all-files"
 "#;
+
+/// Becomes the script `$2` in the folder `$1`, with a loopback of its own.
+const ENTER: &str = r#"ip link set lo up && exec chroot "$1" sh -c "$2""#;
 
 /// Steps there, each as an administrator does it.
 const TRY: &str = r#"
     set -ex
     mount -t proc proc /proc
-    ip link set lo up 2>/dev/null || true
     all-files >/tmp/before
     dpkg -i /tmp/tenure.deb
     getent passwd tenure
@@ -64,7 +67,17 @@ pub(crate) fn tries(package: &Path) {
     told(Command::new("sh").args(["-c", MAKE, "make"]).arg(&root));
     std::fs::copy(package, root.join("tmp/tenure.deb")).unwrap();
     let mut inside = Command::new("unshare");
-    inside.args(["--mount", "--net", "--pid", "--fork", "--kill-child", "chroot"]).arg(&root);
-    inside.args(["sh", "-c", TRY]).env_clear().env("PATH", "/usr/local/bin:/usr/sbin:/usr/bin");
+    inside.args([
+        "--mount",
+        "--net",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "sh",
+        "-ec",
+        ENTER,
+        "enter",
+    ]);
+    inside.arg(&root).arg(TRY).env_clear().env("PATH", "/usr/local/bin:/usr/sbin:/usr/bin");
     told(&mut inside);
 }
