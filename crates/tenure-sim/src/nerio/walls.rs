@@ -117,6 +117,10 @@ impl Walls {
     }
 }
 
+/// Translated ends of grants are this much later, for the time between the reads of two clocks. A
+/// grant that is translated anew in its last moments lasts for this time from then on.
+pub const ALLOWANCE: Duration = Duration::from_millis(2);
+
 /// Clocks of a node at its last input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Read {

@@ -5,7 +5,7 @@ use tenure_core::nerio::{Boot, GrantRecord, Inc, Stamp, Who};
 use tenure_core::{Drift, Time, WallTime};
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
-use crate::nerio::walls::Read;
+use crate::nerio::walls::{ALLOWANCE, Read};
 
 /// Section 3, step 6, to the nanosecond: a grant lasts (1 + ρ)δ from the arrival of its request,
 /// never shrinks, stays at one address, and has a higher stamp than all earlier grants. With a
@@ -63,9 +63,6 @@ impl Ends {
         self.boot.max(by_wall(drift, self.wall, read))
     }
 }
-
-/// Translated ends are this much later, for the time between the reads of two clocks.
-const ALLOWANCE: Duration = Duration::from_millis(2);
 
 /// The time since boot at which the wall clock shows `wall`, at the latest.
 fn by_wall(drift: Drift, wall: WallTime, read: Read) -> Time {
@@ -273,7 +270,7 @@ impl Grant {
         let drift = check.plan.nodes[grantor].config.drift;
         let conditions = &check.plan.conditions;
         let set_back = self.read.set_back(conditions, grantor, self.read.at, check.now);
-        let longer = longest(drift, Duration::from_nanos(set_back).saturating_add(ALLOWANCE));
+        let longer = longest(drift, Duration::from_nanos(set_back).saturating_add(2 * ALLOWANCE));
         (ends.boot..=self.finish.after(longer)).contains(&record.finish)
     }
 }

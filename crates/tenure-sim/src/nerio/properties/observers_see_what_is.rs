@@ -8,7 +8,7 @@ use super::{Check, Fact, Own, Property, QuorumLeases, seconds};
 use crate::nerio::fact::named;
 use crate::nerio::forge::stranger;
 use crate::nerio::plan::NodePlan;
-use crate::nerio::walls::Read;
+use crate::nerio::walls::{ALLOWANCE, Read};
 use crate::scenario::Scenario;
 use crate::scenario::plan::nanos;
 
@@ -61,7 +61,7 @@ impl ObserversSeeWhatIs {
             return Ok(());
         }
         // A grantor whose wall clock is set back counts its grant by that clock, until the clock is
-        // right again.
+        // right again. Its grant may be translated in its last moments, and once more by a step.
         let lasts = |grantor: usize, finish: u64, read: Read| {
             if finish >= until || !check.compares_wall() {
                 return finish >= until;
@@ -69,7 +69,8 @@ impl ObserversSeeWhatIs {
             let since = read.at.min(check.now.saturating_sub(patience));
             let set_back = read.set_back(&check.plan.conditions, grantor, since, check.now);
             let drift = check.plan.nodes[grantor].config.drift;
-            let longer = drift.real_at_most(drift.stretch(Duration::from_nanos(set_back)));
+            let longer = Duration::from_nanos(set_back).saturating_add(2 * ALLOWANCE);
+            let longer = drift.real_at_most(drift.stretch(longer));
             finish.saturating_add(nanos(longer)) >= until
         };
         if check.is_backed_by(election, who, None, lasts) {

@@ -1,5 +1,7 @@
 //! Facts that break a property of changing members, for each such property.
 
+mod clocks;
+
 use tenure_core::nerio::epoch::Ballot;
 use tenure_core::nerio::{
     Accept, Boot, Current, Document, EpochId, GrantRecord, Granted, Inc, Instance, Mark, Message,
@@ -14,7 +16,7 @@ use super::epochs_end_once::EpochsEndOnce;
 use super::heard_members_stay::HeardMembersStay;
 use super::one_successor::OneSuccessor;
 use super::rests_cover_claims::RestsCoverClaims;
-use super::{Check, Claim, Details, Disk, Fact, Leadership, Own, Property, QuorumLeases};
+use super::{Check, Claim, Details, Disk, Fact, Leadership, Own, Plan, Property, QuorumLeases};
 use crate::nerio::Worlds;
 use crate::nerio::focus::Focus;
 use crate::nerio::walls::Read;
