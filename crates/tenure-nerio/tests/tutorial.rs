@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test, though without #[test]")]
 #![allow(clippy::print_stdout, reason = "the example prints")]
 
+#[allow(unreachable_pub, reason = "a program for readers")]
 #[path = "../examples/tutorial.rs"]
 mod example;
 

@@ -6,12 +6,22 @@ use std::sync::Arc;
 
 use tenure_core::NodeName;
 use tenure_core::nerio::epoch::Ballot;
-use tenure_core::nerio::{
-    Checked, Document, EpochId, GrantRecord, Instance, MemberSet, Membership, Who,
-};
+use tenure_core::nerio::{Checked, Document, EpochId, Instance, MemberSet, Membership, Who};
 
 use super::fact::Own;
 use super::plan::Plan;
+use super::walls::Read;
+
+/// A grant of a seat.
+#[derive(Clone, Debug)]
+pub struct Held {
+    to: Who,
+    pub grantor: usize,
+    /// End in true time in nanoseconds.
+    pub finish: u64,
+    /// Clocks of the grantor when it decided.
+    pub read: Read,
+}
 
 /// The state of all epochs, in the order of facts.
 #[derive(Debug)]
@@ -31,9 +41,8 @@ pub struct Epochs {
     /// Members that accepted a successor by a ballot. The key is the ended epoch, its successor,
     /// and the ballot.
     accepted: BTreeMap<(EpochId, EpochId, Ballot), MemberSet>,
-    /// For each election, the last grant of each seat in each epoch: its holder, and its end in
-    /// true time in nanoseconds.
-    grants: Vec<BTreeMap<(EpochId, usize), (Who, u64)>>,
+    /// For each election, the last grant of each seat in each epoch.
+    grants: Vec<BTreeMap<(EpochId, usize), Held>>,
 }
 
 impl Epochs {
@@ -76,8 +85,9 @@ impl Epochs {
                 self.present[grantor] = Some(self.learn(document));
                 self.wedged[grantor] = false;
             }
-            Own::Granted { grantor, election, record, finish } => {
-                self.grant(grantor, election, record, finish);
+            Own::Granted { grantor, election, record, finish, read } => {
+                let to = record.holder.clone();
+                self.grant(election, Held { to, grantor, finish, read });
             }
             _ => {}
         }
@@ -93,10 +103,10 @@ impl Epochs {
         epoch
     }
 
-    fn grant(&mut self, grantor: usize, election: usize, record: &GrantRecord, finish: u64) {
-        let epoch = self.of(grantor);
-        if let Some(seat) = self.seat(epoch, grantor) {
-            self.grants[election].insert((epoch, seat), (record.holder.clone(), finish));
+    fn grant(&mut self, election: usize, held: Held) {
+        let epoch = self.of(held.grantor);
+        if let Some(seat) = self.seat(epoch, held.grantor) {
+            self.grants[election].insert((epoch, seat), held);
         }
     }
 
@@ -126,14 +136,14 @@ impl Epochs {
         })
     }
 
-    /// Whether a quorum of one epoch has granted to `who` until `until` or longer. Leaves out the
+    /// Whether a quorum of one epoch has granted to `who` as long as `lasts` asks. Leaves out the
     /// seat `except`, and the epochs for which `counts` is false.
     #[must_use]
     pub fn backs(
         &self,
         election: usize,
         who: &Who,
-        until: u64,
+        lasts: impl Fn(&Held) -> bool,
         except: Option<(EpochId, usize)>,
         counts: impl Fn(EpochId) -> bool,
     ) -> bool {
@@ -143,7 +153,7 @@ impl Epochs {
             let holds = |seat: &usize| {
                 let key = (*epoch, *seat);
                 let grant = grants.get(&key).filter(|_| except != Some(key));
-                grant.is_some_and(|(to, finish)| to == who && *finish >= until)
+                grant.is_some_and(|held| held.to == *who && lasts(held))
             };
             let held: MemberSet = (0..membership.names().len()).filter(holds).collect();
             membership.quorums().is_quorum(held)

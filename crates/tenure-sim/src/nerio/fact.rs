@@ -8,6 +8,7 @@ use tenure_core::nerio::{
 use tenure_core::{Fence, LeaderView, NodeName, Ticket, Time, WallTime};
 
 use super::disk::Disk;
+use super::walls::Read;
 
 /// A fact for properties. Elections and nodes have numbers; times of type `u64` are true time.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +18,7 @@ pub enum Own<'a> {
     /// A write of a grantor failed, and the dependent answers were dropped.
     Unwritten { grantor: usize },
     /// A grantor has decided on a grant, without a record or a message.
-    Decided { grantor: usize, election: usize, record: &'a GrantRecord },
+    Decided { grantor: usize, election: usize, record: &'a GrantRecord, read: Read },
     /// A grantor is ready for its first grant.
     Serves { grantor: usize },
     /// An application whose handle shows it as leader creates an edict.
@@ -130,6 +131,8 @@ pub enum Own<'a> {
         record: &'a GrantRecord,
         /// End of the grant.
         finish: u64,
+        /// Clocks of the grantor when it decided.
+        read: Read,
     },
     /// A grantor frees its grant after a release, or a report.
     Freed {

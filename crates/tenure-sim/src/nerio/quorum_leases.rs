@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use tenure_core::nerio::{Instance, Message, QuorumTimestamp, ToGrantor, Who};
-use tenure_core::{NodeName, Time};
+use tenure_core::{NodeName, Time, WallTime};
 
 use super::epochs::Epochs;
 use super::fact::Own;
 use super::installed::Installations;
+use super::walls::Read;
 use super::watch::Watch;
 use crate::scenario::{History, Leadership};
 
@@ -22,6 +23,8 @@ pub struct Grant {
     pub start: Time,
     /// End in true time.
     pub finish: u64,
+    /// Clocks of the grantor when it decided.
+    pub read: Read,
 }
 
 /// Details of a leadership of Nerio.
@@ -34,6 +37,12 @@ pub struct Details {
     pub released: Option<u64>,
     /// End of a verification's promise.
     pub promised: u64,
+    /// End of its claim by the leader's own clock alone, in true time.
+    pub alone: u64,
+    /// End of its claim on the leader's wall clock, if it has one.
+    pub wall: Option<WallTime>,
+    /// Clocks of the leader when its claim was first raised.
+    pub read: Read,
 }
 
 /// Leadership of an application in one election.
@@ -69,6 +78,8 @@ pub struct QuorumLeases {
     pub written: BTreeSet<Instance>,
     /// Memories that a member began to write as founders.
     pub founders: BTreeSet<(NodeName, Instance)>,
+    /// Clocks of each node at its last input.
+    pub(super) read: Vec<Read>,
     /// Time of the last fact.
     pub(super) now: u64,
     /// The epochs; `None` in worlds whose members never change.
@@ -96,11 +107,11 @@ impl QuorumLeases {
                     leadership.own.released = Some(now);
                 }
             }
-            Own::Granted { grantor, election, record, finish } => {
+            Own::Granted { grantor, election, record, finish, read } => {
                 let to = record.holder.clone();
                 let address = record.address;
                 let start = record.start;
-                let grant = Grant { to, address, start, finish };
+                let grant = Grant { to, address, start, finish, read };
                 self.grants[election].insert(grantor, grant);
             }
             Own::Enters { grantor, .. } => {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tenure_core::WallTime;
 use tenure_core::nerio::Config;
+use tenure_core::{Time, WallTime};
 
 use super::focus::Focus;
 use super::node::NodePlan;
@@ -11,6 +11,7 @@ use crate::rng::{Rng, mix};
 use crate::scenario::plan::nanos;
 use crate::world::clock::TRUE_RATE;
 use crate::world::conditions::{Conditions, Incident};
+use crate::world::{Context, EPOCH};
 
 /// Salt of the draw that makes worlds with a bound on skew.
 const WALLS: u64 = 0x736b_6577;
@@ -116,6 +117,56 @@ impl Walls {
     }
 }
 
+/// Translated ends of grants are this much later, for the time between the reads of two clocks. A
+/// grant that is translated anew in its last moments lasts for this time from then on.
+pub const ALLOWANCE: Duration = Duration::from_millis(2);
+
+/// Clocks of a node at its last input.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Read {
+    /// True time.
+    pub at: u64,
+    pub local: Time,
+    pub wall: WallTime,
+}
+
+impl Read {
+    /// The clocks that a core reads for an input.
+    #[must_use]
+    pub fn of(context: &Context<'_>) -> Self {
+        let (at, local, wall) = (context.sampled, context.sample(), context.wall());
+        Self { at, local, wall }
+    }
+
+    /// How far the wall clock of `node` has been, at most, behind where it was here, from `since`
+    /// to `now`, if all its steps happen.
+    #[must_use]
+    pub fn set_back(&self, conditions: &Conditions, node: usize, since: u64, now: u64) -> u64 {
+        let lead = self.lead();
+        let mut least = conditions.sites[node].wall;
+        for (at, incident) in conditions.incidents.iter().filter(|(at, _)| *at <= now) {
+            if let Incident::Step { node: stepped, ahead } = incident
+                && *stepped == node
+            {
+                least = if *at < since { *ahead } else { least.min(*ahead) };
+            }
+        }
+        u64::try_from(lead - i128::from(least)).unwrap_or(0)
+    }
+
+    /// The time at which a wall clock shows `wall` that was never set since this reading.
+    #[must_use]
+    pub fn reaches(&self, wall: WallTime) -> u64 {
+        let since_beginning = i128::from(wall.as_nanos()) - i128::from(EPOCH);
+        u64::try_from(since_beginning - self.lead()).unwrap_or(0)
+    }
+
+    /// Lead over true time.
+    fn lead(&self) -> i128 {
+        i128::from(self.wall.as_nanos()) - i128::from(EPOCH) - i128::from(self.at)
+    }
+}
+
 /// The first time at which the wall clock of `node` shows `wall`, if all its steps happen.
 #[must_use]
 pub fn wall_reaches(
@@ -126,7 +177,7 @@ pub fn wall_reaches(
     wall: WallTime,
 ) -> u64 {
     let reaches = |lead: i64| {
-        let since = i128::from(wall.as_nanos()) - i128::from(crate::world::EPOCH);
+        let since = i128::from(wall.as_nanos()) - i128::from(EPOCH);
         u64::try_from(since - i128::from(lead)).unwrap_or(0)
     };
     let (mut at, mut lead) = (from, lead);

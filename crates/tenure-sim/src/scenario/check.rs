@@ -43,6 +43,12 @@ impl<'a, S: Scenario> Check<'a, S> {
         format!("clock of {} at {rate:.4}", site.name)
     }
 
+    /// Whether claims end on wall clocks as well, so that steps of these move ends.
+    #[must_use]
+    pub fn compares_wall(&self) -> bool {
+        S::compares_wall(self.plan)
+    }
+
     /// The last leadership that a claim continues.
     #[inline]
     pub fn own(&self, claim: &super::Claim) -> Option<&'a Leadership<S::Details>> {

@@ -1,6 +1,6 @@
 //! Facts that every protocol has.
 
-use tenure_core::{End, Fence, Standing, Time, View};
+use tenure_core::{End, Fence, Standing, Time, View, WallTime};
 
 use super::Scenario;
 
@@ -18,6 +18,10 @@ pub struct Claim {
     pub until: u64,
     /// End of the claim, on the clock of its node.
     pub ends: Time,
+    /// End of the claim by that clock alone, in true time.
+    pub alone: u64,
+    /// End of the claim on the wall clock of its node, if it has one.
+    pub wall: Option<WallTime>,
     /// Time of the decision; the process may have stopped in the meantime.
     pub decided: u64,
 }

@@ -157,13 +157,13 @@ impl<S: Scenario> Run<S> {
             return Ok(Some((name.clone(), Command::Resign.into())));
         }
         let ends = raised.unwrap_or(until);
-        let mut until = context.clock.reaches(ends);
-        if let Some(wall) = role.handle.wall() {
-            until = until.min(S::wall_reaches(context, node, wall));
-        }
+        let alone = context.clock.reaches(ends);
+        let wall = role.handle.wall();
+        let by_wall = wall.map_or(u64::MAX, |wall| S::wall_reaches(context, node, wall));
+        let until = alone.min(by_wall);
         let term = role.term;
         let life = self.history.lives[node].unwrap_or_default();
-        let claim = Claim { node, life, election, fence, term, until, ends, decided };
+        let claim = Claim { node, life, election, fence, term, until, ends, alone, wall, decided };
         self.counts.common.claims += 1;
         S::raised(self, &claim);
         let Self { plan, spans, own, .. } = self;

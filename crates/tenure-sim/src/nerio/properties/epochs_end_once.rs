@@ -28,7 +28,7 @@ impl Property<QuorumLeases> for EpochsEndOnce {
         match fact {
             Fact::Own(
                 Own::Granted { grantor, election, record, .. }
-                | Own::Decided { grantor, election, record },
+                | Own::Decided { grantor, election, record, .. },
             ) => {
                 let last = self.last[grantor].insert(election, record.stamp);
                 if !epochs.wedged[grantor] || last == Some(record.stamp) {

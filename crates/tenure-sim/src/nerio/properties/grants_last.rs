@@ -2,13 +2,15 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::nerio::{Boot, GrantRecord, Inc, Stamp, Who};
-use tenure_core::{Drift, Time};
+use tenure_core::{Drift, Time, WallTime};
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
+use crate::nerio::walls::{ALLOWANCE, Read};
 
 /// Section 3, step 6, to the nanosecond: a grant lasts (1 + ρ)δ from the arrival of its request,
-/// never shrinks but with a wall clock, stays at one address, and has a higher stamp than all
-/// earlier grants.
+/// never shrinks, stays at one address, and has a higher stamp than all earlier grants. With a
+/// bound on skew it lasts until the later of its two ends (section 4); the end on the wall clock
+/// moves with that clock.
 #[derive(Debug, Default)]
 pub(super) struct GrantsLast {
     /// Requests and grants, by grantor and election.
@@ -34,9 +36,37 @@ struct Ask {
     start: Time,
     arrival: Time,
     delta: Duration,
-    /// Time until the lease and the bound on skew are over, on the grantor's wall clock at the
-    /// arrival. `None` without a bound on skew.
-    rest: Option<Duration>,
+    /// Ends of the grant, in worlds that compare wall clocks.
+    ends: Option<Ends>,
+}
+
+/// The ends of a grant by two clocks.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    wall: WallTime,
+    /// End by time since boot, however the wall clock is set.
+    boot: Time,
+}
+
+impl Ends {
+    fn of(drift: Drift, wall: WallTime, read: Read) -> Self {
+        Self { wall, boot: by_wall(drift, wall, read) }
+    }
+
+    /// Ends that are no earlier than these.
+    fn cover(self, before: Self) -> Self {
+        Self { wall: self.wall.max(before.wall), boot: self.boot.max(before.boot) }
+    }
+
+    /// End of a grant that is decided by these clocks.
+    fn last(self, drift: Drift, read: Read) -> Time {
+        self.boot.max(by_wall(drift, self.wall, read))
+    }
+}
+
+/// The time since boot at which the wall clock shows `wall`, at the latest.
+fn by_wall(drift: Drift, wall: WallTime, read: Read) -> Time {
+    read.local.after(longest(drift, wall.since(read.wall))).after(ALLOWANCE)
 }
 
 #[derive(Clone, Debug)]
@@ -47,6 +77,9 @@ struct Grant {
     finish: Time,
     stamp: Stamp,
     freed: bool,
+    /// Ends in worlds that compare wall clocks, where they are known.
+    ends: Option<Ends>,
+    read: Read,
 }
 
 impl Property<QuorumLeases> for GrantsLast {
@@ -87,9 +120,11 @@ impl Property<QuorumLeases> for GrantsLast {
                 let by = from.who.inc;
                 let start = request.start;
                 let delta = request.delta;
-                let rest =
-                    request.wall.map(|told| told.start.after(delta).after(told.skew).since(wall));
-                asked.push(Ask { by, start, arrival: local, delta, rest });
+                let drift = check.plan.nodes[grantor].config.drift;
+                let read = Read { at: check.now, local, wall };
+                let told = request.wall.map(|told| told.start.after(delta).after(told.skew));
+                let ends = told.map(|wall| Ends::of(drift, wall, read));
+                asked.push(Ask { by, start, arrival: local, delta, ends });
                 Ok(())
             }
             Fact::Own(Own::Freed { grantor, election, .. }) => {
@@ -98,8 +133,8 @@ impl Property<QuorumLeases> for GrantsLast {
                 }
                 Ok(())
             }
-            Fact::Own(Own::Granted { grantor, election, record, .. })
-            | Fact::Own(Own::Decided { grantor, election, record }) => {
+            Fact::Own(Own::Granted { grantor, election, record, read, .. })
+            | Fact::Own(Own::Decided { grantor, election, record, read }) => {
                 let at = record.stamp;
                 if self.before[grantor].is_some_and(|boot| at.boot <= boot) {
                     return Ok(());
@@ -112,7 +147,7 @@ impl Property<QuorumLeases> for GrantsLast {
                 if self.seen[grantor][election].grant.as_ref().is_some_and(again) {
                     return Ok(());
                 }
-                let done = self.judge(check, grantor, election, record);
+                let done = self.judge(check, grantor, election, (record, read));
                 let stamp = &mut self.stamps[grantor];
                 *stamp = (*stamp).max(Some(at));
                 let seen = &mut self.seen[grantor][election];
@@ -124,8 +159,10 @@ impl Property<QuorumLeases> for GrantsLast {
                     finish: record.finish,
                     stamp: at,
                     freed: false,
+                    ends: *done.as_ref().unwrap_or(&None),
+                    read,
                 });
-                done.map_err(|why| {
+                done.map(drop).map_err(|why| {
                     let name = &check.plan.nodes[grantor].name;
                     let of = check.election(election);
                     let holder = &record.holder;
@@ -147,13 +184,14 @@ impl GrantsLast {
         }
     }
 
+    /// Checks a grant, and returns its ends where they are known.
     fn judge(
         &self,
         check: &Check<'_>,
         grantor: usize,
         election: usize,
-        record: &GrantRecord,
-    ) -> Result<(), String> {
+        (record, read): (&GrantRecord, Read),
+    ) -> Result<Option<Ends>, String> {
         let node = &check.plan.nodes[grantor];
         let config = &node.config;
         let finish = record.finish;
@@ -165,19 +203,25 @@ impl GrantsLast {
         // repetition becomes an ordinary request.
         let remembered = node.remembers();
         let known = |own: &&Grant| at.clock < own.finish.after(remembered);
-        // The end on a wall clock moves with that clock.
-        let moves = config.clock_skew_max.is_some();
+        let moves = check.compares_wall();
         if let Some(own) = own.filter(|own| own.start == record.start).filter(known) {
-            let grown = own.finish != finish && !moves;
+            let same =
+                if moves { own.may_move(check, grantor, record) } else { own.finish == finish };
             let why = || format!("did so before until {}, and not until {finish}", own.finish);
-            return if grown { Err(why()) } else { Ok(()) };
+            return if same { Ok(own.ends) } else { Err(why()) };
         }
         if let Some(last) = self.stamps[grantor].filter(|last| *last >= at) {
             return Err(format!("its stamp {at} is not above {last}"));
         }
-        if let Some(own) = own.filter(|own| at.clock < own.finish) {
-            if finish < own.finish && !moves {
-                return Err(format!("goes back from {} to {finish}", own.finish));
+        // The end on a wall clock may come earlier than it was told, and the other end never.
+        let least = |own: &Grant| match own.ends {
+            Some(ends) => ends.boot,
+            None if moves => Time::ZERO,
+            None => own.finish,
+        };
+        if let Some(own) = own.filter(|own| at.clock < least(own)) {
+            if finish < least(own) {
+                return Err(format!("goes back from {} to {finish}", least(own)));
             }
             if own.address != record.address {
                 return Err(format!("moves from {} to {}", own.address, record.address));
@@ -189,24 +233,45 @@ impl GrantsLast {
         let its = |asked: &&Ask| asked.by == record.holder.inc && asked.start == record.start;
         let mut asked = seen.asked.iter().filter(its).peekable();
         if asked.peek().is_none() {
-            return Ok(());
+            return Ok(None);
         }
-        let kept = before.filter(|before| !before.freed).map(|before| before.finish);
+        let kept = before.filter(|before| !before.freed);
+        let mut asked = asked.filter(|asked| asked.delta <= config.delta_max);
+        let wrong = || format!("until {finish}, which is not what was asked for");
+        if moves {
+            // The grantor may have forgotten the grant before, or may know more of it.
+            let known = kept.is_none_or(|kept| kept.ends.is_some()) && !seen.restored;
+            let fits = |ends: Ends| {
+                let before = kept.and_then(|kept| kept.ends).map(|before| ends.cover(before));
+                let mut all = [Some(ends), before].into_iter().flatten();
+                let last = |ends: &Ends| ends.last(config.drift, read);
+                match all.find(|ends| last(ends) == finish) {
+                    Some(ends) => Some(Some(ends)),
+                    None => (!known && finish > last(&ends)).then_some(None),
+                }
+            };
+            let mut ends = asked.filter_map(|asked| asked.ends);
+            return ends.find_map(fits).ok_or_else(wrong);
+        }
+        let goes_on = kept.is_some_and(|kept| kept.finish == finish) || seen.restored;
         let fits = |asked: &Ask| {
-            let lasts = longest(config.drift, asked.rest.unwrap_or(asked.delta));
-            let ends = asked.arrival.after(lasts);
-            let goes_on = kept == Some(finish) || seen.restored;
-            if asked.rest.is_some() {
-                // A wall clock that was set back since then makes the grant longer.
-                return asked.delta <= config.delta_max && finish >= ends;
-            }
-            asked.delta <= config.delta_max && (finish == ends || goes_on && finish > ends)
+            let ends = asked.arrival.after(longest(config.drift, asked.delta));
+            finish == ends || goes_on && finish > ends
         };
-        if asked.any(fits) {
-            Ok(())
-        } else {
-            Err(format!("until {finish}, which is not what was asked for"))
-        }
+        if asked.any(fits) { Ok(None) } else { Err(wrong()) }
+    }
+}
+
+impl Grant {
+    /// Whether the grant may last as long as this later record of it says: the end on the wall
+    /// clock has moved.
+    fn may_move(&self, check: &Check<'_>, grantor: usize, record: &GrantRecord) -> bool {
+        let Some(ends) = self.ends else { return true };
+        let drift = check.plan.nodes[grantor].config.drift;
+        let conditions = &check.plan.conditions;
+        let set_back = self.read.set_back(conditions, grantor, self.read.at, check.now);
+        let longer = longest(drift, Duration::from_nanos(set_back).saturating_add(2 * ALLOWANCE));
+        (ends.boot..=self.finish.after(longer)).contains(&record.finish)
     }
 }
 

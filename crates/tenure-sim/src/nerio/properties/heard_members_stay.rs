@@ -82,8 +82,11 @@ impl HeardMembersStay {
     ) {
         let ears = &mut self.nodes[grantor];
         match message {
-            Message::Asker(ToAsker::Current(Current { instance, entered: true, .. }))
-                if present(check, grantor, from) == Some(*instance) =>
+            // An answer to an earlier life of this node is as old as that life.
+            Message::Asker(ToAsker::Current(Current {
+                asker, instance, entered: true, ..
+            })) if *asker == check.own.who[grantor].inc
+                && present(check, grantor, from) == Some(*instance) =>
             {
                 ears.heard.insert(from.clone(), (*instance, local));
                 ears.objects(from, || format!("{from} itself has answered"));

@@ -33,9 +33,11 @@ mod weak_leaders_agree;
 use tenure_core::nerio::{MemberSet, Who};
 
 use super::disk::Disk;
+use super::epochs::Held;
 use super::fact::Own;
 use super::plan::Plan;
 use super::quorum_leases::{Details, QuorumLeases};
+use super::walls::Read;
 use crate::scenario::promises::{
     AtMostOne, BoundedMemory, DeadlinesPass, EventsCome, FencesGrow, HandlesAgree, LeaderInTheEnd,
     NoReturn, Observers, Sentence, Stability,
@@ -122,16 +124,30 @@ impl Check<'_> {
         until: u64,
         except: Option<usize>,
     ) -> bool {
+        self.is_backed_by(election, who, except, |_, finish, _| finish >= until)
+    }
+
+    /// Whether grantors of a quorum of one epoch have granted to `who` as long as `lasts` asks,
+    /// which gets each grantor, the end of its grant, and the clocks when it decided.
+    fn is_backed_by(
+        &self,
+        election: usize,
+        who: &Who,
+        except: Option<usize>,
+        lasts: impl Fn(usize, u64, Read) -> bool,
+    ) -> bool {
         if let Some(epochs) = &self.own.epochs {
             let of = |grantor| {
                 let epoch = epochs.of(grantor);
                 Some((epoch, epochs.seat(epoch, grantor)?))
             };
-            return epochs.backs(election, who, until, except.and_then(of), |_| true);
+            let lasts = |held: &Held| lasts(held.grantor, held.finish, held.read);
+            return epochs.backs(election, who, lasts, except.and_then(of), |_| true);
         }
         let grants = self.own.grants[election].iter();
         let held = grants.filter(|(grantor, grant)| {
-            Some(**grantor) != except && grant.to == *who && grant.finish >= until
+            let lasts = || lasts(**grantor, grant.finish, grant.read);
+            Some(**grantor) != except && grant.to == *who && lasts()
         });
         let held: MemberSet = held.map(|(grantor, _)| self.plan.place(*grantor)).collect();
         self.plan.membership().quorums().is_quorum(held)

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use tenure_core::nerio::{Inc, Who};
 use tenure_core::{LeaderView, View};
@@ -7,7 +8,9 @@ use super::{Check, Fact, Own, Property, QuorumLeases, seconds};
 use crate::nerio::fact::named;
 use crate::nerio::forge::stranger;
 use crate::nerio::plan::NodePlan;
+use crate::nerio::walls::{ALLOWANCE, Read};
 use crate::scenario::Scenario;
+use crate::scenario::plan::nanos;
 
 /// Section 10.4: an observed leader has its own address, value and fence, and holds written grants
 /// of a quorum as long as the view says.
@@ -57,10 +60,20 @@ impl ObserversSeeWhatIs {
         if gave_up.is_some_and(|at| at + patience > check.now) {
             return Ok(());
         }
-        // A grant that a step of the wall clock has lengthened is as long as before once that clock
-        // is right again.
-        let moves = check.plan.config().clock_skew_max.is_some();
-        if moves || check.is_backed(election, who, until, None) {
+        // A grantor whose wall clock is set back counts its grant by that clock, until the clock is
+        // right again. Its grant may be translated in its last moments, and once more by a step.
+        let lasts = |grantor: usize, finish: u64, read: Read| {
+            if finish >= until || !check.compares_wall() {
+                return finish >= until;
+            }
+            let since = read.at.min(check.now.saturating_sub(patience));
+            let set_back = read.set_back(&check.plan.conditions, grantor, since, check.now);
+            let drift = check.plan.nodes[grantor].config.drift;
+            let longer = Duration::from_nanos(set_back).saturating_add(2 * ALLOWANCE);
+            let longer = drift.real_at_most(drift.stretch(longer));
+            finish.saturating_add(nanos(longer)) >= until
+        };
+        if check.is_backed_by(election, who, None, lasts) {
             return Ok(());
         }
         Err(format!(

@@ -13,7 +13,7 @@ impl Property<QuorumLeases> for RestsCoverClaims {
 
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
-        let Fact::Own(Own::Granted { grantor, election, record, finish }) = fact else {
+        let Fact::Own(Own::Granted { grantor, election, record, finish, .. }) = fact else {
             return Ok(());
         };
         let Some(epochs) = check.own.epochs.as_ref().filter(|_| finish > check.now) else {
@@ -24,7 +24,7 @@ impl Property<QuorumLeases> for RestsCoverClaims {
         let epoch = epochs.of(grantor);
         let backs = |is_before: bool| {
             let counts = |other: EpochId| (other.number < epoch.number) == is_before;
-            epochs.backs(election, who, leader.until, None, counts)
+            epochs.backs(election, who, |held| held.finish >= leader.until, None, counts)
         };
         if *who == record.holder || backs(false) || !backs(true) {
             return Ok(());

@@ -1,5 +1,7 @@
 //! Facts that break a property of changing members, for each such property.
 
+mod clocks;
+
 use tenure_core::nerio::epoch::Ballot;
 use tenure_core::nerio::{
     Accept, Boot, Current, Document, EpochId, GrantRecord, Granted, Inc, Instance, Mark, Message,
@@ -14,9 +16,10 @@ use super::epochs_end_once::EpochsEndOnce;
 use super::heard_members_stay::HeardMembersStay;
 use super::one_successor::OneSuccessor;
 use super::rests_cover_claims::RestsCoverClaims;
-use super::{Check, Claim, Details, Disk, Fact, Leadership, Own, Property, QuorumLeases};
+use super::{Check, Claim, Details, Disk, Fact, Leadership, Own, Plan, Property, QuorumLeases};
 use crate::nerio::Worlds;
 use crate::nerio::focus::Focus;
+use crate::nerio::walls::Read;
 use crate::scenario::Run;
 use crate::sweep::Source;
 
@@ -119,12 +122,14 @@ fn record(run: &Run<QuorumLeases>, node: usize) -> GrantRecord {
 }
 
 fn grants(grantor: usize, record: &GrantRecord) -> Fact<'_> {
-    Fact::Own(Own::Granted { grantor, election: 0, record, finish: END })
+    let read = Read::default();
+    Fact::Own(Own::Granted { grantor, election: 0, record, finish: END, read })
 }
 
 /// Notes that the node leads.
 fn lead(run: &mut Run<QuorumLeases>, node: usize) {
-    let own = Details { who: who(run, node), first: Time::ZERO, released: None, promised: 0 };
+    let (who, first, read) = (who(run, node), Time::ZERO, Read::default());
+    let own = Details { who, first, released: None, promised: 0, alone: END, wall: None, read };
     let (life, fence, term) = (1, None, 0);
     let (from, until, backed) = (0, END, END);
     let led = Leadership { node, life, fence, term, from, until, backed, own };
@@ -214,7 +219,8 @@ fn claim_on_two_epochs_is_noticed() {
     run.own.who[0] = who(&run, 0);
     let (node, life, election, fence, term) = (0, 1, 0, None, 0);
     let ends = Time::from_nanos(END);
-    let claim = Claim { node, life, election, fence, term, until: END, ends, decided: 4 };
+    let (until, alone, wall, decided) = (END, END, None, 4);
+    let claim = Claim { node, life, election, fence, term, until, ends, alone, wall, decided };
     facts.push((4, Fact::Claimed(claim)));
     breaks::<ClaimsStandOnGrants>(&mut run, &facts, "claims");
 }
@@ -304,6 +310,16 @@ fn agreement_despite_answer_is_noticed() {
     assert!(said.unwrap_or_default().contains("agrees to replace"));
     let late = Time::from_nanos(5).after(run.plan.config().replace.unwrap().silence);
     assert_eq!(hears_between(Own::Serves { grantor: 0 }, agrees(late), &mut run), None);
+}
+
+/// The answer comes after the start of the life that agrees, and answers the one before it.
+#[test]
+fn answer_to_former_life_counts_not() {
+    let mut run = healing();
+    let name = run.plan.nodes[1].name.clone();
+    let agrees = Own::Agrees { grantor: 0, name: &name, local: Time::from_nanos(6) };
+    run.own.who[0].inc = Inc(7);
+    assert_eq!(hears_between(Own::Serves { grantor: 0 }, agrees, &mut run), None);
 }
 
 #[test]

@@ -22,15 +22,13 @@ impl Property<QuorumLeases> for VerificationNeverOverstates {
         let Some(led) = leaderships(check, election, leader).next() else {
             return Err(format!("{leader} is believed to lead {election_name}, and never did"));
         };
-        // Verifications count by CLOCK_BOOTTIME alone. A step of the leader's wall clock may end
-        // the leadership earlier; no other node leads until the verified time.
-        let ends_by_wall = check.plan.config().clock_skew_max.is_some();
-        if until > led.backed && !ends_by_wall {
+        let backed = backed(check, led);
+        if until > backed {
             return Err(format!(
                 "{leader} is believed to lead {election_name} until {}, but its grants end at {}; \
                  {}",
                 seconds(until),
-                seconds(led.backed),
+                seconds(backed),
                 check.clock(led.node),
             ));
         }
@@ -60,6 +58,19 @@ impl Property<QuorumLeases> for VerificationNeverOverstates {
             Some(_) | None => Ok(()),
         }
     }
+}
+
+/// The latest end of a leadership that its leader could tell when it was asked. A step of its wall
+/// clock may end it earlier; no other node leads until then.
+fn backed(check: &Check<'_>, led: &Leadership<Details>) -> u64 {
+    if !check.compares_wall() {
+        return led.backed;
+    }
+    let Details { alone, wall, read, .. } = &led.own;
+    let conditions = &check.plan.conditions;
+    let set_back = read.set_back(conditions, led.node, read.at, check.now);
+    let by_wall = wall.map_or(u64::MAX, |wall| read.reaches(wall).saturating_add(set_back));
+    by_wall.min(*alone)
 }
 
 /// The leaderships of a life, the last one first.

@@ -8,6 +8,7 @@ use tenure_core::{Effect, Input};
 use super::super::codec;
 use super::super::disk::Disk;
 use super::super::fact::Own;
+use super::super::walls::Read;
 use super::QuorumLeases;
 use crate::scenario::{Run, Verdict};
 use crate::timeline::SpanKind;
@@ -34,7 +35,8 @@ impl Run<QuorumLeases> {
                 let said = || (holder.to_string(), holder.name.to_string());
                 self.draw(SpanKind::Grant, node, election, context.now..finish, said);
                 let grantor = node;
-                self.tell_own(context, Own::Granted { grantor, election, record, finish })
+                let read = self.own.read[node];
+                self.tell_own(context, Own::Granted { grantor, election, record, finish, read })
             }
             Effect::Persist(Record::Promise { until }) => {
                 let until = context.clock.reaches(*until);
@@ -129,6 +131,7 @@ impl Run<QuorumLeases> {
         input: &Input<Words>,
     ) -> Verdict {
         let grantor = node;
+        self.own.read[node] = Read::of(context);
         if self.plan.nodes[node].stray {
             return Ok(());
         }
@@ -179,7 +182,8 @@ impl Run<QuorumLeases> {
             return Ok(());
         }
         let Some(election) = self.election(&record.election) else { return Ok(()) };
-        self.tell_own(context, Own::Decided { grantor, election, record })
+        let read = self.own.read[grantor];
+        self.tell_own(context, Own::Decided { grantor, election, record, read })
     }
 }
 

@@ -22,6 +22,7 @@ use super::operator::Operator;
 use super::plan::{self, NodePlan, Plan, Settings};
 use super::properties::{Properties, SENTENCES};
 use super::quorum_leases::{Details, QuorumLeases, Work};
+use super::walls::Read;
 use super::watch::{self, Watch};
 use super::{changes, walls};
 use crate::rng::Rng;
@@ -96,6 +97,7 @@ impl Scenario for QuorumLeases {
             lost_disk: plan.own.focus.copies() || plan.own.focus.changes(),
             written: BTreeSet::new(),
             founders: BTreeSet::new(),
+            read: vec![Read::default(); nodes],
             now: 0,
             epochs: plan.own.focus.changes().then(|| Box::new(Epochs::new(plan))),
             watch: plan.own.watches.then(|| Box::new(Watch::new(nodes))),
@@ -349,6 +351,13 @@ impl Scenario for QuorumLeases {
         }
         match fact {
             Fact::Ended { node, election, .. } => self.work[node][election].timestamp = None,
+            Fact::Claimed(claim) => {
+                let leaderships = history.elections[claim.election].leaderships.iter_mut();
+                if let Some(led) = leaderships.rev().find(|led| led.is(&claim)) {
+                    led.own.alone = led.own.alone.max(claim.alone);
+                    led.own.wall = led.own.wall.max(claim.wall);
+                }
+            }
             Fact::Own(own) => self.note_own(history, now, own),
             _ => {}
         }
@@ -356,7 +365,9 @@ impl Scenario for QuorumLeases {
 
     fn led(&self, _: &Plan, claim: &Claim) -> Details {
         let first = self.work[claim.node][claim.election].first;
-        Details { who: self.who[claim.node].clone(), first, released: None, promised: 0 }
+        let Claim { node, alone, wall, .. } = *claim;
+        let (who, read) = (self.who[node].clone(), self.read[node]);
+        Details { who, first, released: None, promised: 0, alone, wall, read }
     }
 
     fn ends(led: &Leadership<Details>) -> u64 {

@@ -78,8 +78,18 @@ fn missing_events_are_noticed() {
     let run = quiet();
     let core = &core(&run);
     let ends = Time::from_nanos(10);
-    let claim =
-        Claim { node: 0, life: 1, election: 0, fence: None, term: 0, until: 10, ends, decided: 0 };
+    let claim = Claim {
+        node: 0,
+        life: 1,
+        election: 0,
+        fence: None,
+        term: 0,
+        until: 10,
+        ends,
+        alone: 10,
+        wall: None,
+        decided: 0,
+    };
     let handled = Fact::Handled { node: 0, core, timer: None };
     let raised = [(1, Fact::Claimed(claim)), (2, handled)];
     says::<EventsCome>(begun(&run), &run, &raised, "did not say that it is elected");

@@ -5,7 +5,8 @@ use tenure_core::Fence;
 use tenure_core::nerio::epoch::Ballot;
 use tenure_core::nerio::{
     Acceptor, Detector, Entry, EpochId, FenceRead, FenceSeen, Found, FoundingTrouble, Inc,
-    Instance, Message, OwnEvent, Promise, PromiseOutcome, Remembered, Roster, ToAsker, ToGrantor,
+    Instance, Message, OwnEvent, Ping, Promise, PromiseOutcome, Remembered, Roster, ToAsker,
+    ToGrantor,
 };
 
 use super::founding_document::*;
@@ -47,6 +48,8 @@ fn early_pings_confirm_no_list() {
         s.start_empty(member);
     }
     s.start("p", None);
+    let effects = s.tell("p", "a", Message::from(Ping { start: at(1) }));
+    assert!(!sent(&effects).any(|m| matches!(m, Message::Asker(ToAsker::Pong(_)))));
     s.run(ms(6_000));
     s.campaign("p");
     s.run(ms(4_000));
@@ -59,18 +62,7 @@ fn early_pings_confirm_no_list() {
 fn leader_of_epoch_delays_no_entry() {
     let mut s = begun(&GRANTORS);
     s.campaign("p");
-    for _ in 0..600 {
-        s.pass(ms(10));
-        s.letters.retain(|letter| {
-            let tells = matches!(
-                letter.message,
-                Message::Grantor(ToGrantor::Decided(_)) | Message::Asker(ToAsker::Current(_))
-            );
-            !(tells && letter.to == address("a"))
-        });
-        let letters = std::mem::take(&mut s.letters);
-        letters.iter().for_each(|letter| drop(s.put(letter)));
-    }
+    run_untold(&mut s, "a", ms(6_000));
     assert!(s.leads("p") && serves(&s, "b") && !serves(&s, "a"), "{:?}", s.events("a"));
     s.run(ms(2_500));
     assert!(s.leads("p") && serves(&s, "a"), "{:?}", s.events("a"));
@@ -128,6 +120,28 @@ fn answers_of_replaced_memory_are_ignored() {
         asks |= sent(&effects).any(is_accept);
     }
     assert!(!asks, "b does not go on without a promise of {LATER:?}, the memory after {old:?}");
+}
+
+/// The memories of b and c are a quorum, and promise; b goes on once a has promised as well.
+#[test]
+fn founding_needs_each_promise() {
+    let mut s = begun(&GRANTORS);
+    until_asked(&mut s, "b", "a");
+    let ballot = s.letters.iter().find_map(|letter| match &letter.message {
+        Message::Grantor(ToGrantor::Found(found)) => Some(found.ballot),
+        _ => None,
+    });
+    let ballot = ballot.unwrap();
+    let asks = ["b", "c", "a"].map(|member| {
+        let acceptor = Acceptor { instance: s.instance(member), memories: Vec::new() };
+        let (asker, epoch) = (s.who("b").inc, EpochId::NONE);
+        let outcome = PromiseOutcome::Promised { accepted: None };
+        let from = s.sender(member);
+        let answer = Promise { asker, epoch, ballot, acceptor, outcome };
+        let effects = s.tell_as(&from, "b", answer.into());
+        sent(&effects).any(|m: &Message| matches!(m, Message::Grantor(ToGrantor::Accept(_))))
+    });
+    assert_eq!(asks, [false, false, true]);
 }
 
 /// A founding names its acceptor by the number of its memory, which stays.
