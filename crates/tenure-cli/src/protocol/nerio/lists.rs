@@ -125,7 +125,10 @@ pub(super) fn outside(cluster: &Cluster, membership: &Membership) -> Vec<Member>
 }
 
 /// The members of `membership` as users see them.
-pub(super) fn describe_all(membership: &Membership, heard: &[(nerio::Member, Heard)]) -> Vec<Member> {
+pub(super) fn describe_all(
+    membership: &Membership,
+    heard: &[(nerio::Member, Heard)],
+) -> Vec<Member> {
     let blank = blanks(heard);
     heard.iter().map(|(member, heard)| describe(member, heard, membership, &blank)).collect()
 }
