@@ -19,17 +19,17 @@ async fn subscriber_resumes_where_it_left() {
     leadership.resign().await;
     let last = here.id.unwrap();
     let mut resumed = stage.web.events("/v1/events", &format!("Last-Event-ID: {last}\r\n"));
-    let next = resumed.next().unwrap();
+    let next = resumed.event().unwrap();
     assert_eq!(next.id, Some(last + 1), "{next:?}");
     resumed.find("the end", |event| event.data["here"]["state"] == "resigned");
     resumed.find("the vacancy", |event| event.data["state"] == "vacant");
     // An id of an earlier process.
     let mut lost = stage.web.events("/v1/events", "Last-Event-ID: 7\r\n");
-    let gap = lost.next().unwrap();
+    let gap = lost.event().unwrap();
     assert_eq!((&*gap.kind, &gap.data["missed"]), ("gap", &serde_json::Value::Null));
-    assert_eq!(lost.next().unwrap().kind, "view", "the present states follow");
+    assert_eq!(lost.event().unwrap().kind, "view", "the present states follow");
     let mut only = stage.web.events("/v1/events?election=none", "Last-Event-ID: 7\r\n");
-    assert_eq!(only.next().unwrap().kind, "gap");
+    assert_eq!(only.event().unwrap().kind, "gap");
     let again = stage.lead().await;
     assert!(again.is_current() && stage.web.get(PATH).status == 200);
 }

@@ -102,7 +102,7 @@ pub struct WebEvent {
 
 impl WebEvents {
     /// The next event; comments and the head are left out. `None` at the end of the stream.
-    pub fn next(&mut self) -> Option<WebEvent> {
+    pub fn event(&mut self) -> Option<WebEvent> {
         let mut event = WebEvent { kind: String::new(), id: None, data: Value::Null };
         loop {
             let mut line = String::new();
@@ -123,7 +123,7 @@ impl WebEvents {
     #[track_caller]
     pub fn find(&mut self, what: &str, is: impl Fn(&WebEvent) -> bool) -> WebEvent {
         loop {
-            let event = self.next().unwrap_or_else(|| panic!("the stream ended before {what}"));
+            let event = self.event().unwrap_or_else(|| panic!("the stream ended before {what}"));
             if is(&event) {
                 return event;
             }
