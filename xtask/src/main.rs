@@ -47,6 +47,7 @@ enum Task {
     /// Check on real services the facts that our protocols rely on, and report changes.
     Facts(facts::Selection),
     /// Build what users install: binaries, Debian packages, pages, check sums, in target/dist.
+    #[command(alias = "package")]
     Dist(dist::Selection),
     /// Check what each published crate says of itself, and the files in its package.
     Publish,

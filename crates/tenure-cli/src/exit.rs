@@ -9,7 +9,7 @@ use tenure_supervise::SuperviseError;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
     Done,
-    /// A check of the command failed: at the end of `demo`; `wait-safe`, when a setting keeps the
+    /// A check failed: at the end of `demo` or in `doctor`; `wait-safe`, when a setting keeps the
     /// cluster from ever being safe; `transfer`, when another candidate leads.
     Wrong,
     /// The arguments, variables or file are unusable; nothing was started.
@@ -96,8 +96,8 @@ pub fn exit_of_start(error: &SuperviseError) -> (Exit, &'static str) {
 pub const HELP: &str = "\
 Exit codes:
     0  done
-    1  a check failed (demo), a restart will never be safe (wait-safe), or a candidate leads that
-       was not named (transfer)
+    1  a check failed (demo, doctor), a restart will never be safe (wait-safe), or a candidate
+       leads that was not named (transfer)
     2  the settings are wrong, or do not fit the service or the nodes; CMD has not run, or has
        ended
     3  vacant: nobody leads

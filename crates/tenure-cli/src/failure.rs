@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::stderr;
+use crate::{explain, stderr};
 
 /// The reason for which the command ends without its result, with the origin and the remedy.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -80,7 +80,9 @@ pub(crate) fn warn_aside() {
 /// The warning in one piece, so that readers get whole lines.
 fn warned(warning: &str) -> String {
     if AS_JSON.load(Ordering::Relaxed) {
-        return format!("{}\n", json!({"event": "warning", "text": warning}));
+        let (text, id) = explain::untagged(warning).unzip();
+        let text = text.unwrap_or(warning);
+        return format!("{}\n", json!({"event": "warning", "text": text, "id": id}));
     }
     painted(&format!("warning: {}", one_line(warning)), "33")
 }

@@ -14,6 +14,7 @@ pub mod commands;
 pub mod control;
 pub mod environment;
 pub mod exit;
+mod explain;
 pub mod failure;
 pub mod invocation;
 mod manual;

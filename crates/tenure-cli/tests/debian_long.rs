@@ -2,6 +2,9 @@
 //! own and on a file system of which nothing is kept. Needs root, and systemd 252 or newer.
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
+#[path = "debian/fresh_root.rs"]
+mod fresh_root;
+
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -48,8 +51,8 @@ const FILES: &str = "\
 -rw-r--r-- 0/0 ./usr/lib/systemd/system/tenure@.service
 -rw-r--r-- 0/0 ./usr/lib/sysusers.d/tenure.conf
 -rw-r--r-- 0/0 ./usr/share/bash-completion/completions/tenure
--rw-r--r-- 0/0 ./usr/share/doc/tenure/changelog.gz
--rw-r--r-- 0/0 ./usr/share/doc/tenure/copyright
+-rw-r--r-- 0/0 ./usr/share/doc/NAME/changelog.gz
+-rw-r--r-- 0/0 ./usr/share/doc/NAME/copyright
 -rwxr-xr-x 0/0 ./usr/share/doc/tenure/examples/billing.cmd
 -rw-r--r-- 0/0 ./usr/share/doc/tenure/examples/billing.toml
 -rw-r--r-- 0/0 ./usr/share/doc/tenure/guarantees.md
@@ -127,10 +130,23 @@ fn told(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// By the command that everybody builds it with.
-fn build() -> PathBuf {
+/// The packages `tenure` and `tenure-full`, by the command that everybody builds them with, or from
+/// the folder in `TESTS_DIST`.
+fn build() -> [PathBuf; 2] {
+    let folder = env::var_os("TESTS_DIST").map_or_else(dist, PathBuf::from);
+    ["tenure_", "tenure-full_"].map(|name| {
+        let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        let is = |path: &PathBuf| {
+            let file = path.file_name().unwrap().to_string_lossy();
+            file.starts_with(name) && file.ends_with(".deb")
+        };
+        entries.into_iter().find(is).unwrap()
+    })
+}
+
+fn dist() -> PathBuf {
     let mut command = Command::new(env::var_os("CARGO").unwrap());
-    command.args(["xtask", "package"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.args(["xtask", "dist"]).current_dir(env!("CARGO_MANIFEST_DIR"));
     // Cargo's variables about this package would have build scripts run anew.
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let ours =
@@ -138,7 +154,9 @@ fn build() -> PathBuf {
     for name in names.filter(ours) {
         command.env_remove(name);
     }
-    PathBuf::from(told(&mut command).lines().last().unwrap())
+    let printed = told(&mut command);
+    let sums = printed.lines().find(|line| line.ends_with("/SHA256SUMS")).unwrap();
+    Path::new(sums).parent().unwrap().to_owned()
 }
 
 /// The next version of `package`, with other settings to begin with and other units.
@@ -156,7 +174,7 @@ fn next_version(package: &Path, next: &Path) {
     told(Command::new("sh").args(["-c", script, "next"]).arg(package).arg(next));
 }
 
-fn has_what_it_should(package: &Path) {
+fn has_what_it_should(package: &Path, name: &str, libraries: &[&str]) {
     let listing = told(Command::new("dpkg-deb").arg("-c").arg(package));
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let lines: Vec<_> = listing.lines().map(words).collect();
@@ -168,14 +186,15 @@ fn has_what_it_should(package: &Path) {
         let path = format!("./usr/share/man/man1/{page}.1.gz");
         assert!(pages.iter().any(|line| line[5] == path), "{listing}");
     }
-    others.sort_by_key(|line| line[5].clone());
+    others.sort_by_key(|line| line[5].replace("tenure-full", "tenure"));
     let others: String =
         others.iter().map(|line| format!("{} {} {}\n", line[0], line[1], line[5])).collect();
-    assert_eq!(others, FILES);
+    assert_eq!(others, FILES.replace("NAME", name));
     let field = |name: &str| told(Command::new("dpkg-deb").arg("-f").arg(package).arg(name));
-    assert_eq!(field("Package").trim(), "tenure");
+    assert_eq!(field("Package").trim(), name);
+    let depends = field("Depends");
     for library in ["libc6 (>=", "libssl3"] {
-        assert!(field("Depends").contains(library), "{}", field("Depends"));
+        assert_eq!(depends.contains(library), libraries.contains(&library), "{depends}");
     }
 }
 
@@ -187,10 +206,9 @@ fn installs(machine: &Machine) {
     assert_eq!(conffiles, "/etc/needrestart/conf.d/tenure.conf\n/etc/tenure/node.toml");
     assert!(machine.does("tenure --version").starts_with("tenure "));
     let (choice, _) = machine.run("tenure run --election x --protocol none -- true");
-    for protocol in ALL {
-        assert!(choice.contains(protocol.name), "{} in {choice}", protocol.name);
-    }
-    assert!(!machine.does("ldd /usr/bin/tenure").contains("not found"));
+    let built = ALL.iter().filter(|protocol| choice.contains(protocol.shown())).count();
+    assert!(built > 1 && built < ALL.len(), "{built} protocols: {choice}");
+    machine.fails("readelf -l /usr/bin/tenure | grep INTERP");
     machine.does("readelf -S /usr/bin/tenure | grep '[.]text'");
     machine.fails("readelf -S /usr/bin/tenure | grep '[.]debug_line'");
     machine.does(
@@ -275,35 +293,58 @@ fn restarts(machine: &Machine) {
     machine.has(runner, "StatusText", "leads billing, fence");
 }
 
+/// The other package takes the place of this one, without a stop, and keeps its settings when the
+/// remains of the first are purged.
+fn swaps(machine: &Machine) {
+    let state = |property| UNITS.map(|unit| machine.shows(unit, property));
+    let before = state("MainPID");
+    machine.does("dpkg -i --force-confdef --force-confold /var/cache/tenure/full.deb");
+    assert_eq!(state("MainPID"), before);
+    assert!(!machine.does("ldd /usr/bin/tenure").contains("not found"));
+    let (choice, _) = machine.run("tenure run --election x --protocol none -- true");
+    for protocol in ALL {
+        assert!(choice.contains(protocol.shown()), "{} in {choice}", protocol.name);
+    }
+    machine.does("dpkg -P tenure");
+    machine.does("grep 7191 /etc/tenure/node.toml");
+    machine.does("test -h /etc/systemd/system/multi-user.target.wants/tenure@billing.service");
+    assert_eq!(state("MainPID"), before);
+}
+
 fn removes(machine: &Machine) {
-    machine.does("dpkg -r tenure");
+    machine.does("dpkg -r tenure-full");
     machine.fails("pgrep -x 'tenure|sleep'");
     machine.fails("test -e /usr/bin/tenure");
     machine.does("grep 7191 /etc/tenure/node.toml");
     machine.does("test -h /etc/systemd/system/multi-user.target.wants/tenure@billing.service");
 
     machine.does("rm /etc/tenure/billing.*");
-    let told = machine.does("dpkg -P tenure");
+    let told = machine.does("dpkg -P tenure-full");
     assert!(told.contains("/var/lib/tenure was kept"), "{told}");
     machine.does("test -d /var/lib/tenure");
     machine.fails("ls -d /etc/tenure /etc/needrestart/conf.d/tenure.conf");
     assert_eq!(machine.does("find /etc/systemd/system -name 'tenure*'"), "");
-    machine.fails("dpkg-query -W tenure");
+    machine.fails("dpkg-query -W tenure-full");
 }
 
 #[test]
 fn package_is_installed_upgraded_and_purged() {
     let installed = Command::new("dpkg-query").args(["-W", "tenure"]).output().unwrap();
     assert!(!installed.status.success(), "tenure is installed here: remove it first");
-    let package = build();
-    has_what_it_should(&package);
+    let [package, full] = build();
+    has_what_it_should(&package, "tenure", &[]);
+    has_what_it_should(&full, "tenure-full", &["libc6 (>=", "libssl3"]);
+    fresh_root::tries(&package);
     let packages = tempfile::tempdir().unwrap();
-    let [one, two] = ["one.deb", "two.deb"].map(|name| packages.path().join(name));
+    let [one, two, other] =
+        ["one.deb", "two.deb", "full.deb"].map(|name| packages.path().join(name));
     fs::copy(&package, &one).unwrap();
+    fs::copy(&full, &other).unwrap();
     next_version(&one, &two);
     let machine = Machine::start(packages);
     installs(&machine);
     upgrades(&machine);
     restarts(&machine);
+    swaps(&machine);
     removes(&machine);
 }

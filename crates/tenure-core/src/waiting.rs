@@ -121,6 +121,22 @@ impl Obstacle {
 }
 
 impl Waiting {
+    /// Every [`label`](Self::label).
+    pub const LABELS: [&str; 12] = [
+        "connecting",
+        "no-quorum",
+        "old-leases",
+        "fences",
+        "behind",
+        "foreign-key",
+        "refused",
+        "promised",
+        "giving-up",
+        "listening",
+        "drawing",
+        "name-in-use",
+    ];
+
     /// The kind of the reason for programs: lower-case letters and hyphens.
     #[must_use]
     pub const fn label(&self) -> &'static str {
@@ -381,6 +397,7 @@ mod tests {
             ),
         ] {
             assert_eq!(told(&waiting), text, "{}", waiting.label());
+            assert!(Waiting::LABELS.contains(&waiting.label()));
         }
     }
 

@@ -30,6 +30,7 @@ fn main() -> ExitCode {
 
 static BEACON: Protocol = Protocol {
     name: "beacon",
+    alias: None,
     about: "an example: processes of one machine that tell each other who leads",
     service: None,
     can: Capabilities { several_leaders: true, ..Capabilities::NONE },

@@ -4,6 +4,7 @@
 //! it returns the [`Work`].
 
 mod client;
+mod doctor;
 mod election;
 mod leader;
 mod members;
@@ -38,6 +39,7 @@ use crate::invocation::ask::{
     AskSettings, ChangeCommand, ChangeMembersSettings, RoleCommand, RolesSettings,
     StartElectionSettings, TellSettings, TransferSettings,
 };
+use crate::invocation::doctor::DoctorSettings;
 use crate::invocation::nerio::ask::{CandidatesSettings, VerifySettings, elections};
 use crate::invocation::nerio::demo::DemoSettings;
 use crate::invocation::nerio::edict::{CheckSettings, CreateSettings};
@@ -67,8 +69,8 @@ const fn row(words: &'static str, read: fn(&mut Layers<'_>) -> Result<Work, Fail
     Command { words, read }
 }
 
-/// All commands but `completions`, which prints a text, and `man`, which writes some.
-static ALL: [Command; 30] = [
+/// All commands but `completions`, `explain` and `man`, which only have texts.
+static ALL: [Command; 31] = [
     row("run", |layers| work(RunSettings::read(layers)?, run::run, stay)),
     row("node", |layers| {
         let settings = NodeSettings::read(layers)?;
@@ -138,6 +140,7 @@ static ALL: [Command; 30] = [
     row("keys new", |layers| at_once(NewKeySettings::read(layers)?, nerio::keys::new)),
     row("keys issue", |layers| at_once(IssueKeySettings::read(layers)?, nerio::keys::issue)),
     row("keys status", |layers| work(StatusSettings::read(layers)?, nerio::keys::status, block_on)),
+    row("doctor", |layers| work(DoctorSettings::read(layers)?, doctor::run, block_on)),
     row("demo", |layers| work(DemoSettings::read(layers)?, nerio::demo::run, block_on)),
     row("simulate", |layers| at_once(SimulateSettings::read(layers)?, nerio::simulate::run)),
 ];
@@ -245,7 +248,7 @@ mod tests {
             let below = command.get_subcommands().map(|below| {
                 let words = format!("{above}{}", below.get_name());
                 let works = !below.is_subcommand_required_set()
-                    && !["completions", "man"].contains(&&*words);
+                    && !["completions", "explain", "man"].contains(&&*words);
                 assert_eq!(works, ALL.iter().any(|row| row.words == words), "{words}");
                 usize::from(works) + check(below, &format!("{words} "))
             });

@@ -23,6 +23,8 @@ pub const ROLE_RANGE: &str = "J|FIRST..LAST";
 pub const SHELL: &str = "SHELL";
 /// The argument of `man`.
 pub const FOLDER: &str = "DIR";
+/// The argument of `explain`.
+pub const ID_TO_EXPLAIN: &str = "ID";
 
 const PRECEDENCE: &str = "\
 Settings: a flag wins over its TENURE_* variable, the variable over the settings file (--config),
@@ -54,8 +56,10 @@ pub fn command(registry: Registry) -> Command {
             roles(registry),
             edict::line(registry),
             lines::keys(),
+            doctor(registry),
             lines::demo_command(),
             lines::simulate_command(),
+            explain(),
             completions(),
             man(),
         ])
@@ -82,16 +86,19 @@ fn run(registry: Registry) -> Command {
     });
     let examples: String = examples.collect();
     with_settings(registry, Command::new("run").about(about), &[&own, &registry.of_protocols(true)])
-        .arg(
-            Arg::new(COMMAND)
-                .help("The command to run while this process leads, with its arguments")
-                .value_parser(OsStringValueParser::new())
-                .action(ArgAction::Append)
-                .num_args(1..)
-                .last(true)
-                .value_hint(ValueHint::CommandWithArguments),
-        )
+        .arg(command_words("The command to run while this process leads, with its arguments"))
         .after_help(format!("{RUN}{examples}"))
+}
+
+/// CMD, after `--`.
+fn command_words(help: &'static str) -> Arg {
+    Arg::new(COMMAND)
+        .help(help)
+        .value_parser(OsStringValueParser::new())
+        .action(ArgAction::Append)
+        .num_args(1..)
+        .last(true)
+        .value_hint(ValueHint::CommandWithArguments)
 }
 
 const RUN: &str = "\
@@ -369,6 +376,39 @@ pub(super) fn to_runner(registry: Registry, command: Command, more: &[&'static S
     let (shown, hidden): (Vec<_>, Vec<_>) = others.partition(|spec| !is_of_run(spec) && able(spec));
     let hidden: Vec<_> = hidden.into_iter().map(|spec| flag(registry, spec).hide(true)).collect();
     with_settings(registry, command, &[&specs, more, &shown]).args(hidden)
+}
+
+fn doctor(registry: Registry) -> Command {
+    let own = [&ELECTION.spec, &PROTOCOL.spec, &ID.spec, &CONTROL.spec];
+    // Lines of `tenure run` and `tenure node` are taken as they are.
+    let others = [&VALUE.spec, &ONCE.spec, &TRY.spec, &HOLD.spec, &SUPERVISE.spec];
+    let hidden = others.into_iter().map(|spec| flag(registry, spec).hide(true));
+    let command = Command::new("doctor")
+        .about("Check this machine: settings, keys, clock, names, members or service, disk");
+    with_settings(registry, command, &[&own, &registry.of_protocols(true)])
+        .args(hidden)
+        .arg(command_words("The command of tenure run, which must be executable").hide(true))
+        .after_help(
+            "Takes the settings of tenure run and of tenure node, before and after the start. Run \
+             it as the user that runs tenure. Prints a line for each check: ok, warning or fails, \
+             with the remedy. Ends with 0 when no check fails, and with 1 when one does.\n\n\
+             Examples:\n  sudo -u tenure tenure doctor --config /etc/tenure/node.toml \\\n      \
+             --state /var/lib/tenure\n  tenure doctor --config tenure.toml --election billing",
+        )
+}
+
+fn explain() -> Command {
+    Command::new("explain")
+        .about("Explain a waiting reason, a warning or an exit code, by its id")
+        .arg(
+            Arg::new(ID_TO_EXPLAIN)
+                .help("The id at the end of the line, or an exit code; without, all ids are listed")
+                .value_parser(OsStringValueParser::new()),
+        )
+        .after_help(
+            "Needs no network: the text is that of docs/troubleshooting.md.\n\n\
+             Examples:\n  tenure explain behind\n  tenure explain $?",
+        )
 }
 
 fn completions() -> Command {

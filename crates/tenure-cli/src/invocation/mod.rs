@@ -2,9 +2,11 @@
 
 pub mod args;
 pub mod ask;
+pub mod doctor;
 mod flag;
 pub mod nerio;
 pub mod run;
+mod short_help;
 mod usage;
 mod variables;
 
@@ -18,6 +20,7 @@ use tracing::level_filters::LevelFilter;
 
 use crate::environment::Environment;
 use crate::exit::Exit;
+use crate::explain;
 use crate::failure::{Failure, quoted, warn_as_json};
 use crate::protocol::{Layers, Registry};
 use crate::settings::flags::Flags;
@@ -56,7 +59,8 @@ pub fn read<W>(
         Err(error)
             if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
         {
-            return Ok(Reading::Text(error.to_string()));
+            let short = short_help::asked(&tree, registry, arguments, environment);
+            return Ok(Reading::Text(short.unwrap_or_else(|| error.to_string())));
         }
         Err(error) => return Err(usage::failure(&error, &tree, arguments)),
     };
@@ -65,6 +69,12 @@ pub fn read<W>(
     };
     if name == "completions" {
         return Ok(Reading::Text(completions(shell(flags)?, registry)));
+    }
+    if name == "explain" {
+        let id = flags.get_one::<OsString>(args::ID_TO_EXPLAIN);
+        let text =
+            id.map_or_else(|| Ok(explain::list()), |id| explain::section(&id.to_string_lossy()));
+        return text.map(Reading::Text);
     }
     if name == "man" {
         let folder = flags.get_one::<OsString>(args::FOLDER).map(PathBuf::from);

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 
 use crate::environment::Environment;
+use crate::explain::{UNKNOWN_VARIABLE, tagged};
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
 use crate::protocol::Registry;
@@ -40,10 +41,11 @@ pub(super) fn check(environment: &Environment, registry: Registry) -> Result<Vec
                 )
                 .origin(format!("variable {name}")));
             }
-            _ => warnings.push(format!(
-                "the variable {} is no setting of tenure and is ignored",
-                quoted(&name)
-            )),
+            _ => {
+                let shown = quoted(&name);
+                let text = format!("the variable {shown} is no setting of tenure and is ignored");
+                warnings.push(tagged(&text, UNKNOWN_VARIABLE));
+            }
         }
     }
     Ok(warnings)

@@ -1,6 +1,7 @@
 //! A participant in elections, started with the checked settings of a command.
 
 use std::fmt::Debug;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -55,6 +56,16 @@ pub trait Backend: Debug {
         asks: AskMode,
         origins: &'a Origins,
     ) -> StartedParticipant<'a>;
+
+    /// The lease of a leader, if these settings fix it.
+    fn lease(&self) -> Option<Duration> {
+        None
+    }
+
+    /// The address at which these settings listen, if others must know it.
+    fn binds(&self) -> Option<(SocketAddr, Transport)> {
+        None
+    }
 
     /// The reason for which a start has no answer of its service, if it needs one.
     fn silence(&self) -> watch::Receiver<Option<Failure>> {
@@ -116,6 +127,13 @@ pub trait Backend: Debug {
     fn start_election<'a>(&'a self, _: &'a Origins) -> Later<'a, Result<AskedElection, Failure>> {
         at_once(Err(unsupported("elections that an operator starts")))
     }
+}
+
+/// The transport of an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transport {
+    Udp,
+    Tcp,
 }
 
 /// An election that an operator has asked for.

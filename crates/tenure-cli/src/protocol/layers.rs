@@ -103,6 +103,11 @@ impl<'a> Layers<'a> {
         self.warnings.push(warning);
     }
 
+    /// Takes the warnings so far, for a command that reports them itself.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
     /// The warnings so far.
     #[must_use]
     pub fn warnings(&self) -> &[String] {

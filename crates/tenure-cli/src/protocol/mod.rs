@@ -49,7 +49,7 @@ use tenure_core::{ElectionName, NodeName};
 pub(crate) use self::backend::Class;
 pub use self::backend::{
     AnnouncedWork, AnyElection, AskMode, AskedElection, Backend, Participant, Rank,
-    StartedParticipant, refused,
+    StartedParticipant, Transport, refused,
 };
 pub use self::later::{Later, at_once};
 pub use self::layers::{Layers, Realms};
@@ -72,6 +72,8 @@ pub static ALL: &[&Protocol] =
 /// forgotten.
 pub struct Protocol {
     pub name: &'static str,
+    /// Another name, that of its service, by which users choose it.
+    pub alias: Option<&'static str>,
     /// A line of the help.
     pub about: &'static str,
     /// Users' word for the service or transport, if they may take it for the protocol's name.
@@ -140,6 +142,15 @@ impl Debug for Protocol {
 }
 
 impl Protocol {
+    /// The name that users know.
+    #[must_use]
+    pub const fn shown(&self) -> &'static str {
+        match self.alias {
+            Some(alias) => alias,
+            None => self.name,
+        }
+    }
+
     /// The feature of this crate that the protocol needs and this build lacks.
     #[must_use]
     pub const fn lacks(&self) -> Option<&'static str> {

@@ -51,12 +51,13 @@ impl Registry {
 
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
-        self.built().map(|protocol| protocol.name).collect()
+        self.built().map(Protocol::shown).collect()
     }
 
     /// The protocol called `name`, if this build has it.
     pub fn named(self, name: &str) -> Result<&'static Protocol, Refusal> {
-        let Some(protocol) = self.0.iter().find(|protocol| protocol.name == name) else {
+        let is_meant = |protocol: &&&Protocol| [protocol.name, protocol.shown()].contains(&name);
+        let Some(protocol) = self.0.iter().find(is_meant) else {
             return Err(self.unknown(name));
         };
         match protocol.lacks() {
@@ -76,7 +77,7 @@ impl Registry {
         let Some((service, protocol)) = over else {
             return not_one_of(name, "a protocol", &self.names());
         };
-        let meant = protocol.name;
+        let meant = protocol.shown();
         let fix = match protocol.lacks() {
             Some(feature) => {
                 format!("write {meant}, and use a build with {meant}; {}", build(feature))
@@ -108,7 +109,7 @@ impl Registry {
     #[must_use]
     pub fn help(self, spec: &Spec) -> String {
         let mut help = spec.help.to_owned();
-        let said = |protocol: &'static Protocol| Some((protocol.name, protocol.note(spec)?));
+        let said = |protocol: &'static Protocol| Some((protocol.shown(), protocol.note(spec)?));
         let all: Vec<_> = self.built().filter_map(said).collect();
         for (name, About { note, .. }) in all.iter().filter(|(_, about)| !about.note.is_empty()) {
             let with = if self.0.len() > 1 { format!("with {name} ") } else { String::new() };
@@ -116,7 +117,7 @@ impl Registry {
         }
         let owners = self.owners(spec);
         if !owners.is_empty() && owners.len() < self.0.len() {
-            let names: Vec<_> = owners.iter().map(|owner| owner.name).collect();
+            let names: Vec<_> = owners.iter().map(|owner| owner.shown()).collect();
             let _ = write!(help, " [only with {}]", names.join(", "));
         }
         match spec.default {
@@ -146,7 +147,13 @@ impl Registry {
     /// The lines of the help that name the protocols.
     #[must_use]
     pub fn about(self) -> String {
-        let line = |protocol: &Protocol| format!("\n  {:<8} {}", protocol.name, protocol.about);
+        let also = |protocol: &Protocol| match protocol.alias {
+            Some(_) => format!(" ({})", protocol.name),
+            None => String::new(),
+        };
+        let line = |protocol: &Protocol| {
+            format!("\n  {:<8} {}{}", protocol.shown(), protocol.about, also(protocol))
+        };
         format!("Protocols:{}", self.built().map(line).collect::<String>())
     }
 
@@ -170,11 +177,14 @@ fn build(feature: &str) -> String {
 }
 
 impl Protocol {
-    pub(super) fn has(&self, spec: &Spec) -> bool {
+    pub(crate) fn has(&self, spec: &Spec) -> bool {
         self.all_settings(true).any(|listed| listed.name == spec.name)
     }
 
-    fn all_settings(&self, candidates: bool) -> impl Iterator<Item = &'static Spec> + use<> {
+    pub(crate) fn all_settings(
+        &self,
+        candidates: bool,
+    ) -> impl Iterator<Item = &'static Spec> + use<> {
         let more = if candidates { self.of_candidates } else { &[] };
         self.settings.iter().chain(more).copied()
     }
@@ -246,8 +256,11 @@ mod tests {
 
     #[test]
     fn services_lead_to_their_protocols() {
-        for (protocol, service) in ALL.iter().filter_map(|one| Some((one.name, one.service?))) {
-            for text in [service.to_owned(), service.to_ascii_lowercase()] {
+        for one in ALL.iter().filter(|one| one.alias.is_some() && one.lacks().is_none()) {
+            assert_eq!(Registry(ALL).named(one.shown()).unwrap().name, one.name);
+        }
+        for (protocol, service) in ALL.iter().filter_map(|one| Some((one.shown(), one.service?))) {
+            for text in [service.to_owned(), service.to_ascii_uppercase()] {
                 let refusal = Registry(ALL).named(&text).unwrap_err();
                 let what =
                     format!("it is not a protocol; the protocol over {service} is {protocol}");

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use tenure::settings::{SecretFile, check_line, without_mark};
 
 use super::Layers;
+use crate::explain::{PERMISSIONS, tagged};
 use crate::failure::{Failure, quoted, shell_word};
 use crate::settings::hidden::{Hidden, PASSWORD};
 use crate::settings::{Origin, table};
@@ -124,7 +125,8 @@ fn warn_of_mode(layers: &mut Layers<'_>, what: &str, path: &Path, mode: u32) {
         return;
     }
     let others = for_others(what, path, mode);
-    layers.warn(format!("{others}: make the file private: chmod 600 {}", word(path)));
+    let text = format!("{others}: make the file private: chmod 600 {}", word(path));
+    layers.warn(tagged(&text, PERMISSIONS));
 }
 
 fn for_others(what: &str, path: &Path, mode: u32) -> String {

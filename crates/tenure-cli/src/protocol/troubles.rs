@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use super::outage::{Endpoints, Outage};
 use super::{Later, refused};
+use crate::explain::{UNREACHABLE, tagged};
 use crate::failure::{self, Failure};
 
 /// The longest wait for this process's own checks.
@@ -148,7 +149,7 @@ impl<About: Ord> Watch<About> {
     /// Warns of each reason once, until the endpoint is in use again.
     pub(super) fn warn_of(&mut self, endpoint: &str, text: &str) {
         if self.endpoints.is_news(endpoint, text) && self.aloud {
-            failure::warn(text);
+            failure::warn(&tagged(text, UNREACHABLE));
         }
     }
 
@@ -169,7 +170,7 @@ impl<About: Ord> Watch<About> {
             None => state.outage = Some(Outage::new(now, text)),
         });
         if let Some(again) = again.filter(|_| self.aloud) {
-            failure::warn(&again);
+            failure::warn(&tagged(&again, UNREACHABLE));
         }
     }
 

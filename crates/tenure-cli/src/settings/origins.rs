@@ -48,6 +48,15 @@ impl Origins {
         given.filter_map(|entry| Some((entry.name, entry.value.clone()?))).collect()
     }
 
+    /// The number of settings that the user gave.
+    #[must_use]
+    pub fn count_given(&self) -> usize {
+        let by_user = |entry: &&Entry| {
+            !matches!(entry.origin, Origin::Default | Origin::Follows(_) | Origin::Unused(..))
+        };
+        self.0.iter().filter(by_user).count()
+    }
+
     /// Whether the user gave a setting that the protocol does not have.
     pub(crate) fn is_unused(&self, name: &str) -> bool {
         self.entry(name).is_some_and(|entry| matches!(entry.origin, Origin::Unused(..)))

@@ -4,6 +4,7 @@
 
 mod clocks;
 mod demo;
+mod doctor;
 mod edicts;
 mod one_process;
 mod quorums;

@@ -5,6 +5,7 @@
 #[path = "../errors/case.rs"]
 mod case;
 mod certificates;
+mod doctor;
 mod errors;
 mod foreign;
 #[path = "../errors/golden.rs"]

@@ -15,6 +15,7 @@ use super::stepping_down::{End, give_up, tell};
 use super::{announced, reasons, restarting};
 use crate::control::{self, Answer, Call, Request};
 use crate::exit::{Exit, exit_of_start};
+use crate::explain::{NOT_RENEWED, tagged};
 use crate::failure::Failure;
 use crate::invocation::run::RunRole;
 use crate::protocol::{self, Class, Later, Protocol};
@@ -329,7 +330,7 @@ async fn watch<K: Class>(
                 }
             },
             late = leadership.falls_overdue(overdue.as_ref()), if !over => {
-                runner.reporter.warn(&reasons::of_delay(runner, &late));
+                runner.reporter.warn(&tagged(&reasons::of_delay(runner, &late), NOT_RENEWED));
                 overdue = Some(late);
             }
             order = runner.orders.stop() => {

@@ -10,6 +10,7 @@ use tenure::{Fence, Leadership, Loss, Time, Waiting};
 use super::hand_over::Next;
 use super::waiting;
 use crate::control::{Answer, Realm};
+use crate::explain::tagged;
 use crate::failure::{one_line, warn};
 use crate::invocation::run::{RunRole, RunSettings};
 use crate::output::millis;
@@ -95,7 +96,8 @@ impl Reporter {
     pub(super) fn waits(&self, waiting: &Waiting, may_be: Option<&str>) {
         let now = tenure::clock::now();
         let text = format!("{} waits: {}{}", self.id, waiting.told(now), may_be.unwrap_or(""));
-        self.say("waiting", &text, waiting::object(waiting, now));
+        let line = tagged(&text, waiting.label());
+        self.say("waiting", &line, waiting::object(waiting, now));
         self.manager.of_election(&self.election, false, &text);
     }
 

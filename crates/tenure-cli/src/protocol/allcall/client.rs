@@ -35,6 +35,10 @@ impl Backend for Settings {
         self.config.kill_margin
     }
 
+    fn lease(&self) -> Option<Duration> {
+        Some(self.config.lease)
+    }
+
     /// An asker that hears of no leader for lease + max-clock-skew knows that nobody leads. Users
     /// who want to listen for longer than a minute must ask for it.
     fn patience(&self) -> Duration {

@@ -121,6 +121,7 @@ fn shown_as_on_or_off(on: &bool) -> String {
 
 pub static PROTOCOL: Protocol = Protocol {
     name: "allcall",
+    alias: Some("nats"),
     about: "always available, over NATS: each side of a cut network has a leader",
     service: Some("NATS"),
     can: Capabilities { several_leaders: true, ..Capabilities::NONE },

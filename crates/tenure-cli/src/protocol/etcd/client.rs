@@ -38,6 +38,10 @@ impl Backend for Store {
         self.config.kill_margin
     }
 
+    fn lease(&self) -> Option<Duration> {
+        Some(self.config.lease)
+    }
+
     /// The time limit of an `etcdctl` command.
     fn patience(&self) -> Duration {
         Duration::from_secs(5)

@@ -46,6 +46,7 @@ crate::settings! {
 
 pub static PROTOCOL: Protocol = Protocol {
     name: "etcd",
+    alias: None,
     about: "leases and revisions of etcd, compatible with etcdctl and Go's concurrency",
     service: None,
     can: Capabilities { fence: true, ..Capabilities::NONE },

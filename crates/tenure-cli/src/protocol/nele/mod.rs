@@ -144,6 +144,7 @@ const AT_ONCE: &str = "at-once";
 
 pub static PROTOCOL: Protocol = Protocol {
     name: "nele",
+    alias: Some("kafka"),
     about: "many roles spread over the running processes, by the partitions of a Kafka topic",
     service: Some("Kafka"),
     can: Capabilities { fence: true, several_leaders: true, ..Capabilities::NONE },

@@ -13,6 +13,7 @@ use super::{
     weak,
 };
 use crate::control;
+use crate::explain::{NO_MEMORY, PERMISSIONS, tagged};
 use crate::failure::{Failure, shell_word};
 use crate::protocol::Layers;
 use crate::settings::table;
@@ -114,20 +115,21 @@ impl Storage {
         match self {
             Self::Directory { path, .. } => open_above(path).map(|(above, mode)| {
                 let cure = format!("chmod o-w {}", shell_word(&above.display().to_string()));
-                format!(
+                let text = format!(
                     "every user can replace the state directory {}: {} has the mode {mode:03o}. \
                      Remove that right: {cure}",
                     path.display(),
                     above.display(),
-                )
+                );
+                tagged(&text, PERMISSIONS)
             }),
-            Self::Memory { .. } => Some(
+            Self::Memory { .. } => Some(tagged(
                 "this node keeps nothing (--memory): each restart waits out the longest lease \
                  before it grants, then must learn the fences from a quorum of the others; two \
                  such restarts at once stop all elections until an operator steps in. Give \
-                 --state DIR for anything that matters"
-                    .to_owned(),
-            ),
+                 --state DIR for anything that matters",
+                NO_MEMORY,
+            )),
         }
     }
 }

@@ -9,6 +9,7 @@ mod key_status;
 pub mod keys;
 pub(crate) mod lists;
 mod member;
+mod notice_ids;
 pub(crate) mod orders;
 mod participant;
 mod service;
@@ -123,6 +124,7 @@ pub static CLUSTER_SETTINGS: &[&Spec] = &[
 
 pub static PROTOCOL: Protocol = Protocol {
     name: "nerio",
+    alias: None,
     about: "leases of a quorum of 3 or 5 nodes, which `tenure node` runs",
     service: None,
     can: Capabilities {

@@ -26,7 +26,7 @@ use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{
     AnnouncedWork, AnyElection, AskMode, Backend, Later, MadeChange, Member, MemberChange, Members,
-    MembersEpoch, Participant, StartedParticipant, WeakObserver,
+    MembersEpoch, Participant, StartedParticipant, Transport, WeakObserver,
 };
 use crate::settings::Origins;
 
@@ -48,6 +48,14 @@ impl Backend for Grantors {
 
     fn kill_margin(&self) -> Duration {
         self.cluster.config.kill_margin
+    }
+
+    fn lease(&self) -> Option<Duration> {
+        Some(self.cluster.config.lease)
+    }
+
+    fn binds(&self) -> Option<(SocketAddr, Transport)> {
+        self.seat.as_ref().map(|_| (self.cluster.listen, Transport::Udp))
     }
 
     /// Time for several questions to each grantor.

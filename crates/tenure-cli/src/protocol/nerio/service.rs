@@ -10,9 +10,9 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::keys::KeyFile;
-use super::{clocks, key_status, list};
+use super::{clocks, key_status, list, notice_ids};
 use crate::control::{Answer, Call, Request, Server};
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::output::millis;
 
 /// Largest number of grants and releases that are logged within [`MINUTE`]: without keys any sender
@@ -132,7 +132,7 @@ impl Service {
             }
             Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
                 self.failing = true;
-                failure::warn(&notice.to_string());
+                notice_ids::warn(notice, "");
                 return Reaction::Changed { warned: true };
             }
             Notice::Mismatch { .. }
@@ -147,7 +147,7 @@ impl Service {
             | Notice::Moved { .. }
             | Notice::MemberTwice { .. }
             | Notice::LedBefore { .. } => {
-                failure::warn(&notice.to_string());
+                notice_ids::warn(notice, "");
                 return Reaction::Warned;
             }
             _ => {
@@ -162,7 +162,7 @@ impl Service {
     fn end(&mut self, stage: &'static str, notice: &Notice) -> Reaction {
         self.enter(stage);
         self.waits = Some(notice.to_string());
-        failure::warn(&notice.to_string());
+        notice_ids::warn(notice, "");
         Reaction::Changed { warned: true }
     }
 
@@ -180,7 +180,7 @@ impl Service {
             OwnEvent::Raised { .. } => self.raise = None,
             OwnEvent::DiskMended => self.failing = false,
             OwnEvent::RecoveryWaits { .. } | OwnEvent::JoinWaits { .. } | OwnEvent::Founding(_) => {
-                failure::warn(&notice.to_string());
+                notice_ids::warn(notice, "");
                 self.waits = Some(notice.to_string());
                 return Reaction::Warned;
             }
@@ -191,7 +191,7 @@ impl Service {
             | OwnEvent::ClocksApart { .. }
             | OwnEvent::NameContested { .. }
             | OwnEvent::AddressContested { .. } => {
-                failure::warn(&notice.to_string());
+                notice_ids::warn(notice, "");
                 return Reaction::Warned;
             }
             OwnEvent::Granted { .. } | OwnEvent::Freed { .. } if !self.logs_grant(clock::now()) => {

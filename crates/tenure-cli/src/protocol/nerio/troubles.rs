@@ -11,9 +11,9 @@ use tenure_nerio::survey::Survey;
 use tenure_nerio::{Notice, OwnEvent, survey};
 use tokio::sync::broadcast;
 
-use super::Cluster;
+use super::{Cluster, notice_ids};
 use crate::exit::Exit;
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::protocol::AskMode;
 use crate::settings::Origins;
 
@@ -76,7 +76,7 @@ impl NoticeReporter {
     fn tell(&self, notice: &Notice, more: &str) {
         match notice {
             Notice::NoQuorumAgrees { .. } => {
-                return failure::warn(&format!("{notice}; this process goes on asking"));
+                return notice_ids::warn(notice, "; this process goes on asking");
             }
             Notice::Mismatch { peer, is_member: true, .. } => {
                 let mut differing = self.differing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,7 +103,7 @@ impl NoticeReporter {
             _ => {}
         }
         if is_told(notice) {
-            failure::warn(&format!("{notice}{more}"));
+            notice_ids::warn(notice, more);
         }
     }
 }

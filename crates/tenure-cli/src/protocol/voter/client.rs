@@ -1,5 +1,6 @@
 //! Voters and askers with the settings of a command.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure::{AtMostOne, Election, ElectionName, MayOverlap, NodeName};
@@ -14,7 +15,7 @@ use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
     AnyElection, AskMode, AskedElection, Backend, Later, MadeChange, MemberChange, Members,
-    Participant, StartedParticipant, at_once,
+    Participant, StartedParticipant, Transport, at_once,
 };
 use crate::settings::Origins;
 
@@ -28,6 +29,14 @@ impl Backend for Settings {
 
     fn kill_margin(&self) -> Duration {
         self.times.kill_margin
+    }
+
+    fn lease(&self) -> Option<Duration> {
+        Some(self.config.clone()?.check().ok()?.lease())
+    }
+
+    fn binds(&self) -> Option<(SocketAddr, Transport)> {
+        self.config.as_ref().map(|_| (self.options.listen, Transport::Tcp))
     }
 
     fn patience(&self) -> Duration {

@@ -99,6 +99,7 @@ fn seconds(text: &str) -> Result<Duration, Refusal> {
 
 pub static PROTOCOL: Protocol = Protocol {
     name: "voter",
+    alias: Some("regions"),
     about: "a random draw among regions, which call each other over HTTP, without a store",
     service: Some("HTTP"),
     can: Capabilities {

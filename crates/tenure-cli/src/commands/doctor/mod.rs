@@ -1,0 +1,92 @@
+//! `tenure doctor`: checks this machine and its settings, before and after the start, and says what
+//! to do. A check of its own in each file; `finding.rs` has their form.
+
+mod clock;
+mod files;
+mod finding;
+mod listening;
+mod names;
+mod peers;
+mod state;
+
+use serde_json::json;
+use tenure_core::Drift;
+
+use self::finding::{Finding, Grade};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::invocation::doctor::DoctorSettings;
+use crate::output;
+use crate::settings::Context;
+
+pub(super) async fn run(settings: DoctorSettings, context: Context) -> Result<Exit, Failure> {
+    let mut findings = files::check(&settings.files);
+    findings.splice(0..0, of_settings(&settings, &findings, &context));
+    findings.extend(settings.command.as_deref().map(command));
+    findings.push(clock::check(settings.drift.unwrap_or(Drift::DEFAULT)).await);
+    findings.extend(names::check(settings.peers.as_deref().unwrap_or_default()).await);
+    if let Some(path) = &settings.state {
+        findings.push(state::check(path, lease(&settings)).await);
+    }
+    if let Ok(backend) = &settings.backend {
+        let asked = peers::ask(&settings, &**backend, &context.origins).await;
+        findings.extend(listening::check(&**backend, asked.answers_itself));
+        findings.extend(asked.findings);
+    }
+    let text = if context.json { object(&findings) } else { lines(&findings) };
+    output::print(&text)?;
+    let fails = findings.iter().any(|finding| finding.grade == Grade::Fails);
+    Ok(if fails { Exit::Wrong } else { Exit::Done })
+}
+
+fn lease(settings: &DoctorSettings) -> Option<std::time::Duration> {
+    settings.backend.as_ref().ok()?.lease()
+}
+
+/// The settings themselves. A fault of a file that has a finding already is not repeated.
+fn of_settings(settings: &DoctorSettings, files: &[Finding], context: &Context) -> Vec<Finding> {
+    let name = settings.protocol.shown();
+    let mut findings = Vec::new();
+    match &settings.backend {
+        Ok(_) => {
+            let given = context.origins.count_given();
+            let text = format!("protocol {name}, {given} given; --show-settings prints all");
+            findings.push(Finding::ok("settings", text));
+        }
+        Err(failure) => {
+            let known = settings.files.iter().any(|file| {
+                failure.what.contains(&file.path.display().to_string())
+                    && files.iter().any(|it| it.check == file.setting && it.grade == Grade::Fails)
+            });
+            if !known {
+                findings.push(Finding::of_failure("settings", failure));
+            }
+        }
+    }
+    let warned = settings.warnings.iter().filter(|text| {
+        !settings.files.iter().any(|file| text.contains(&file.path.display().to_string()))
+    });
+    findings.extend(warned.map(|text| Finding::told("settings", text)));
+    findings
+}
+
+fn command(name: &std::ffi::OsStr) -> Finding {
+    match tenure_supervise::resolve(name) {
+        Ok(path) => Finding::ok("command", format!("CMD is {}", path.display())),
+        Err(error) => {
+            let (_, fix) = crate::exit::exit_of_start(&error);
+            Finding::fails("command", error.to_string(), fix)
+        }
+    }
+}
+
+fn lines(findings: &[Finding]) -> String {
+    findings.iter().map(|finding| format!("{finding}\n")).collect()
+}
+
+fn object(findings: &[Finding]) -> String {
+    let all: Vec<_> = findings.iter().map(Finding::object).collect();
+    let ok = findings.iter().all(|finding| finding.grade != Grade::Fails);
+    let told = json!({"version": env!("CARGO_PKG_VERSION"), "ok": ok, "checks": all});
+    format!("{told}\n")
+}

@@ -1,0 +1,200 @@
+//! The members or the service: reachable, able to elect, and quick enough for the lease.
+
+use std::time::Duration;
+
+use tenure::{NodeName, View, clock};
+
+use super::super::starting;
+use super::finding::Finding;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::invocation::doctor::DoctorSettings;
+use crate::protocol::{AskMode, Backend, Member, Members};
+use crate::settings::Origins;
+
+/// The time for the reason of an unknown leader: the task that finds the reason may run late.
+const REASON: Duration = Duration::from_millis(100);
+
+/// States of a member that no start and no wait mends.
+const LASTING: [&str; 8] = [
+    "differs",
+    "failing",
+    "lost-directory",
+    "outside",
+    "removed",
+    "replaced",
+    "unresolved",
+    "wrong-clock",
+];
+const SILENT: &str = "silent";
+
+/// The answers of the peers.
+pub(super) struct Asked {
+    pub(super) findings: Vec<Finding>,
+    /// Whether the member of this machine is up.
+    pub(super) answers_itself: bool,
+}
+
+pub(super) async fn ask(
+    settings: &DoctorSettings,
+    backend: &dyn Backend,
+    origins: &Origins,
+) -> Asked {
+    let start = clock::now();
+    if settings.protocol.can.members {
+        let answer = backend.members(origins).await;
+        let span = clock::now().since(start);
+        return match answer {
+            Ok(members) => {
+                let own = settings.own.as_ref();
+                let answers_itself = members
+                    .all
+                    .iter()
+                    .any(|member| Some(&member.name) == own && member.state != SILENT);
+                let findings =
+                    of_members(&members, own.map(NodeName::as_str), span, backend.lease());
+                Asked { findings, answers_itself }
+            }
+            Err(failure) => {
+                let findings = vec![Finding::of_failure("members", &failure)];
+                Asked { findings, answers_itself: false }
+            }
+        };
+    }
+    let answer = of_service(settings, backend, origins).await;
+    let span = clock::now().since(start);
+    let finding = match answer {
+        Ok(text) => Finding::ok("service", format!("answered within {span:.1?}: {text}")),
+        Err(failure) => Finding::of_failure("service", &failure),
+    };
+    Asked { findings: vec![finding], answers_itself: false }
+}
+
+/// A line for each member, one for the quorum, and one for the time of their answers.
+fn of_members(
+    members: &Members,
+    own: Option<&str>,
+    span: Duration,
+    lease: Option<Duration>,
+) -> Vec<Finding> {
+    let is_silent = |member: &&Member| member.state == SILENT;
+    let silent = members.all.iter().filter(is_silent).count();
+    let mut findings: Vec<_> = members
+        .all
+        .iter()
+        .map(|member| of_member(member, own == Some(member.name.as_str())))
+        .collect();
+    match &members.failure {
+        // Before the first start of all, nothing is wrong with this machine.
+        Some(_) if silent == members.all.len() => {
+            let fix = "start the members, or look at the network and at the keys";
+            findings.push(Finding::warning("quorum", "no member answers", fix));
+        }
+        Some(failure) => findings.push(Finding::of_failure("quorum", failure)),
+        None if members.all.is_empty() => {}
+        None => findings.push(Finding::ok("quorum", "enough members answer for an election")),
+    }
+    // A silent member is waited for, so the span says nothing of the network.
+    if let Some(lease) = lease.filter(|_| silent == 0 && !members.all.is_empty()) {
+        findings.push(of_lease(span, lease));
+    }
+    findings
+}
+
+fn of_member(member: &Member, is_own: bool) -> Finding {
+    let Member { name, address, state, text } = member;
+    let text = format!("{name} at {address} {text}");
+    match *state {
+        SILENT if is_own => Finding::ok("member", format!("{text}, as before a start")),
+        SILENT => {
+            let fix = "start it, or look at the network, the firewall and the keys between";
+            Finding::warning("member", text, fix)
+        }
+        state if LASTING.contains(&state) => {
+            let fix = "run tenure doctor on its machine, and see its log";
+            match is_own {
+                true => Finding::fails("member", text, "see the log of this member"),
+                false => Finding::warning("member", text, fix),
+            }
+        }
+        _ => Finding::ok("member", text),
+    }
+}
+
+/// All members have answered within a few round trips.
+fn of_lease(span: Duration, lease: Duration) -> Finding {
+    let text = format!("all members answered within {span:.1?}, and the lease is {lease:?}");
+    if span > lease / 4 {
+        let fix = "give all candidates a longer --lease, or mend the network";
+        return Finding::warning("lease", text, fix);
+    }
+    Finding::ok("lease", text)
+}
+
+/// Asks the service for the leader, as `tenure leader` does.
+async fn of_service(
+    settings: &DoctorSettings,
+    backend: &dyn Backend,
+    origins: &Origins,
+) -> Result<String, Failure> {
+    let DoctorSettings { protocol, election, .. } = settings;
+    let patience = backend.patience();
+    let until = clock::now().after(patience);
+    let once = || backend.asker(election, AskMode::Once, origins);
+    let participant = starting::within(until, protocol, backend.silence(), once, |_| ()).await?;
+    let part = backend.parts(election).into_iter().next();
+    let election = part.map_or_else(|| election.clone(), |part| part.election);
+    let handle = participant.election(&election);
+    let mut permanent = participant.permanent_failure();
+    let view = tokio::select! {
+        biased;
+        view = handle.leader(patience) => view,
+        () = participant.unreachable() => View::Unknown { since: clock::now() },
+        failure = &mut permanent => return Err(failure),
+    };
+    let unknown = match view {
+        View::Leader(leader) => return Ok(format!("{} leads {election}", leader.id)),
+        View::Leaders { .. } => return Ok(format!("{election} has leaders")),
+        View::Vacant => return Ok(format!("nobody leads {election}")),
+        View::Unknown { .. } => tokio::time::timeout(REASON, permanent).await.ok(),
+    };
+    let why = match unknown {
+        Some(failure) => Some(failure),
+        None => participant.why_unknown(&election).await,
+    };
+    Err(why.unwrap_or_else(|| {
+        let fix = "check that the service runs, and that this machine reaches it";
+        Failure::new(Exit::Unknown, protocol.unknown, fix)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Grade;
+    use super::*;
+
+    fn grades(states: &[&'static str], quorum: bool) -> Vec<Grade> {
+        let member = |(nth, state): (usize, &&'static str)| Member {
+            name: format!("m{nth}").parse().unwrap(),
+            address: "127.0.0.1:1".to_owned(),
+            state,
+            text: "is there".to_owned(),
+        };
+        let all = states.iter().enumerate().map(member).collect();
+        let failure = (!quorum).then(|| Failure::new(Exit::Unknown, "too few", "wait"));
+        let members = Members { all, epoch: None, failure };
+        let span = Duration::from_millis(1);
+        let findings = of_members(&members, Some("m0"), span, Some(Duration::from_secs(5)));
+        findings.into_iter().map(|finding| finding.grade).collect()
+    }
+
+    #[test]
+    fn first_start_is_no_failure() {
+        use Grade::{Fails, Ok, Warning};
+        assert_eq!(grades(&["silent", "silent", "silent"], false), [Ok, Warning, Warning, Warning]);
+        assert_eq!(grades(&["serving", "silent", "silent"], false), [Ok, Warning, Warning, Fails]);
+        assert_eq!(grades(&["serving", "serving", "silent"], true), [Ok, Ok, Warning, Ok]);
+        assert_eq!(grades(&["serving", "serving", "serving"], true), [Ok; 5]);
+        assert_eq!(grades(&["removed", "serving", "failing"], true), [Fails, Ok, Warning, Ok, Ok]);
+    }
+}
