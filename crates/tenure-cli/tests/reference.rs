@@ -59,7 +59,7 @@ fn default(spec: &Spec, owners: &[&'static Protocol]) -> String {
                 .filter(|one| owners.is_empty() || owners.iter().any(|own| own.name == one.name));
             let values = of.filter_map(|one| {
                 let about = one.says.iter().find(|about| about.setting == spec.name)?;
-                Some(format!("{} `{}`", one.name, about.default?))
+                Some(format!("{} `{}`", one.shown(), about.default?))
             });
             values.collect::<Vec<_>>().join(", ")
         }
@@ -72,7 +72,7 @@ fn row(spec: &Spec) -> String {
     let protocols = match owners.len() {
         0 => "all".to_owned(),
         many if many == ALL.len() => "all".to_owned(),
-        _ => owners.iter().map(|owner| owner.name).collect::<Vec<_>>().join(", "),
+        _ => owners.iter().map(|owner| owner.shown()).collect::<Vec<_>>().join(", "),
     };
     let kind = if spec.is_switch() { "switch" } else { spec.value };
     let set_by = match spec.reach {
@@ -85,7 +85,7 @@ fn row(spec: &Spec) -> String {
         .filter_map(|owner| {
             let about = owner.says.iter().find(|about| about.setting == spec.name)?;
             let with =
-                if owners.len() > 1 { format!("with {} ", owner.name) } else { String::new() };
+                if owners.len() > 1 { format!("with {} ", owner.shown()) } else { String::new() };
             (!about.note.is_empty()).then(|| format!("; {with}{}", about.note))
         })
         .collect();
