@@ -145,8 +145,8 @@ impl Unsafe {
             ),
             Self::Later { raising, .. } => format!("wait {}", Span(raising.remaining)),
             Self::Lost { .. } => format!(
-                "if the cluster is new, and only the other nodes began with --new, stop those, move \
-                 their state directories away, and start them without --new; otherwise, {}",
+                "if the cluster is new, and only the other nodes began with --new, stop those, \
+                 move their state directories away, and start them without --new; otherwise, {}",
                 recover("Too many lost directories")
             ),
             Self::NoQuorum { .. } => recover("Too many lost directories after a change of members"),

@@ -44,7 +44,8 @@ pub(super) fn awaited(
     match why.iter().all(|(_, why)| *why == Hindrance::Manual) {
         true => write!(
             f,
-            ". Run `tenure members replace {name}`; where too few members keep their directories              for a quorum, see \"Too many lost directories after a change of members\" in \
+            ". Run `tenure members replace {name}`; where too few members keep their directories \
+             for a quorum, see \"Too many lost directories after a change of members\" in \
              docs/operations.md instead"
         ),
         false => Ok(()),
