@@ -145,8 +145,9 @@ impl Unsafe {
             ),
             Self::Later { raising, .. } => format!("wait {}", Span(raising.remaining)),
             Self::Lost { .. } => format!(
-                "if the cluster is new, and only the other nodes began with --new, stop those, move \
-                 their state directories away, and start them without --new; otherwise, {RECOVER}"
+                "if the cluster is new, and only the other nodes began with --new, stop those, \
+                 move their state directories away, and start them without --new; otherwise, \
+                 {RECOVER}"
             ),
             Self::NoQuorum { .. } => RECOVER.to_owned(),
         }
