@@ -235,9 +235,9 @@ impl Node {
     /// Watches processes on this machine that ask for it at the socket `path`, until the returned
     /// value is dropped: the end of such a process frees its elections at once. Call this on a
     /// member, as grantors believe no other node. A process asks by [`Builder::supervised_by`].
-    /// Users that may open the socket, which has mode 660, can have the elections of *every* process
-    /// freed that names this node: after a start of this node they give the incarnation of such a
-    /// process, before the process itself comes back.
+    /// Users that may open the socket, which has mode 660, can have the elections of *every*
+    /// process freed that names this node: after a start of this node they give the incarnation of
+    /// such a process, before the process itself comes back.
     pub fn supervise(&self, path: &Path) -> io::Result<Supervisor> {
         let Shared { config, who, driver, .. } = &*self.shared;
         let driver = Arc::downgrade(driver);

@@ -10,6 +10,7 @@ mod errors;
 mod foreign;
 #[path = "../errors/golden.rs"]
 mod golden;
+mod http;
 mod leases;
 mod names;
 mod old;

@@ -5,6 +5,7 @@
 mod asking;
 mod changing;
 mod groups;
+mod http;
 mod names;
 mod page;
 mod phases;

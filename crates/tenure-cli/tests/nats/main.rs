@@ -4,6 +4,7 @@
 
 mod asking;
 mod authority;
+mod http;
 mod logins;
 mod page;
 mod rank;

@@ -4,6 +4,7 @@
 
 mod commands;
 mod electorate;
+mod http;
 #[path = "../shared/machines.rs"]
 mod machines;
 mod network;

@@ -63,14 +63,14 @@ mod tests {
 
     #[test]
     fn page_has_each_metric() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/metrics.md");
         let page = std::fs::read_to_string(path).unwrap();
         let (head, _) = page.split_once("| metric |").unwrap();
         let made = format!("{head}{}", table_page());
         if std::env::var_os("TENURE_BLESS").is_some() {
             std::fs::write(path, made).unwrap();
         } else {
-            assert!(page == made, "TENURE_BLESS=1 writes docs/metrics.md anew");
+            assert!(page == made, "TENURE_BLESS=1 writes docs/reference/metrics.md anew");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The metrics: one table, from which the exporter and `docs/metrics.md` are made.
+//! The metrics: one table, from which the exporter and `docs/reference/metrics.md` are made.
 
 /// The kind of a metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +49,7 @@ metrics! {
         "Whether this process leads the election at the moment of the scrape.";
     TERMS = "tenure_terms_total" Counter ["election"] ""
         "Leaderships that this process has won.";
-    FENCE = "tenure_fence" Gauge ["election"] "Nerio, etcd, voters, NELE"
+    FENCE = "tenure_fence" Gauge ["election"] "those with fences"
         "The fence of the leader that this process knows; 0 without one.";
     REMAINING = "tenure_lease_remaining_seconds" Gauge ["election"] ""
         "The rest of the lease of this process; 0 while it does not lead.";
@@ -70,9 +70,9 @@ metrics! {
         "Elections with series of their own, by their state.";
     UNLISTED = "tenure_elections_unlisted" Gauge [] ""
         "Elections beyond the first 1,000 names, which have no series.";
-    PEER_UP = "tenure_peer_up" Gauge ["peer"] "Nerio, voters"
+    PEER_UP = "tenure_peer_up" Gauge ["peer"] "those with a list of members"
         "Whether this member does its part.";
-    QUORUM = "tenure_quorum" Gauge [] "Nerio, voters"
+    QUORUM = "tenure_quorum" Gauge [] "those with a list of members"
         "Whether the members that do their part are a quorum.";
     DISK_ERRORS = "tenure_disk_errors_total" Counter [] "Nerio"
         "Writes of this node's state directory that failed.";

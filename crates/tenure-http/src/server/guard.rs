@@ -1,5 +1,5 @@
-//! What stands before every answer: the time that it may take, and requests that a page of another
-//! site makes a browser send.
+//! The guard before every answer: limits the time of the answer, and refuses requests that a page
+//! of another site makes a browser send.
 
 use std::time::Duration;
 

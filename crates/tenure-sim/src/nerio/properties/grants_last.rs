@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::nerio::{Boot, GrantRecord, Inc, Stamp, Who};
+use tenure_core::nerio::{Boot, GrantRecord, Inc, Request, Stamp, Who};
 use tenure_core::{Drift, Time, WallTime};
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
@@ -38,6 +38,15 @@ struct Ask {
     delta: Duration,
     /// Ends of the grant, in worlds that compare wall clocks.
     ends: Option<Ends>,
+}
+
+impl Ask {
+    fn of(drift: Drift, by: Inc, request: &Request, read: Read) -> Self {
+        let Request { start, delta, .. } = *request;
+        let told = request.wall.map(|told| told.start.after(delta).after(told.skew));
+        let ends = told.map(|wall| Ends::of(drift, wall, read));
+        Self { by, start, arrival: read.local, delta, ends }
+    }
 }
 
 /// The ends of a grant by two clocks.
@@ -114,17 +123,13 @@ impl Property<QuorumLeases> for GrantsLast {
                 Ok(())
             }
             Fact::Own(Own::Asks { grantor, election, from, request, local, wall }) => {
-                let asked = &mut self.seen[grantor][election].asked;
-                let oldest = local.before(check.plan.nodes[grantor].config.parked_for());
-                asked.retain(|asked| asked.arrival >= oldest);
-                let by = from.who.inc;
-                let start = request.start;
-                let delta = request.delta;
-                let drift = check.plan.nodes[grantor].config.drift;
                 let read = Read { at: check.now, local, wall };
-                let told = request.wall.map(|told| told.start.after(delta).after(told.skew));
-                let ends = told.map(|wall| Ends::of(drift, wall, read));
-                asked.push(Ask { by, start, arrival: local, delta, ends });
+                let config = &check.plan.nodes[grantor].config;
+                let ask = Ask::of(config.drift, from.who.inc, request, read);
+                let asked = &mut self.seen[grantor][election].asked;
+                let oldest = local.before(config.parked_for());
+                asked.retain(|asked| asked.arrival >= oldest);
+                asked.push(ask);
                 Ok(())
             }
             Fact::Own(Own::Freed { grantor, election, .. }) => {

@@ -108,12 +108,12 @@ impl Reader {
     /// Uses a block on a machine; returns whether there was something to run.
     fn use_block(&mut self, machine: &str, block: &Block<'_>) -> bool {
         let text = self.replace(machine, &block.text);
-        if let Some(path) = text.lines().next().and_then(|line| line.strip_prefix("# ")) {
-            if let Some(file) = self.file(machine, path) {
-                fs::create_dir_all(file.parent().unwrap()).unwrap();
-                fs::write(file, &text).unwrap();
-                return false;
-            }
+        if let Some(path) = text.lines().next().and_then(|line| line.strip_prefix("# "))
+            && let Some(file) = self.file(machine, path)
+        {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, &text).unwrap();
+            return false;
         }
         let place = format!("{machine}, line {}", block.line);
         match block.language {

@@ -1,4 +1,12 @@
-//! What a flood does to renewals: figures for people, not for a gate.
+//! Renewals during a flood of requests over HTTP: `cargo nextest run -p tenure-cli --test
+//! http_long --no-capture` prints figures.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
+#![expect(clippy::print_stdout, reason = "the test prints figures")]
+
+#[path = "shared/asks.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod asks;
 
 use std::fs;
 use std::net::TcpStream;
@@ -7,7 +15,7 @@ use std::time::Duration;
 
 use tenure_testkit::processes::{Machine, Members, Web, addresses, eventually};
 
-use crate::{PATH, leads, text};
+use self::asks::{PATH, leads, text};
 
 /// The time for which renewals are counted.
 const SPAN: Duration = Duration::from_secs(20);
@@ -28,9 +36,8 @@ fn figures(web: Web, pid: i32) -> (f64, f64, u64) {
 }
 
 /// 1,000 idle connections, 200 subscribers that read nothing, and four clients that ask without a
-/// pause: `cargo nextest run -p tenure-cli --test http --run-ignored only --no-capture`.
+/// pause.
 #[test]
-#[ignore = "prints figures, and takes a minute"]
 fn flood_takes_no_renewal() {
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
     let members = Members::new(["a"]).to_string();

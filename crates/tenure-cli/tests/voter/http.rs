@@ -1,18 +1,18 @@
-//! Regional voters.
+//! Answers over HTTP.
 
-#[path = "../voter/network.rs"]
-#[expect(dead_code, reason = "the tests of voters use the rest")]
-mod network;
+#[path = "../shared/asks.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod asks;
 
 use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::processes::{Web, addresses, eventually};
 
-use self::network::{IDS, Network, SHORT};
-use crate::{PATH, here, leads, promtool_accepts, state, text};
+use self::asks::{PATH, here, leads, promtool_accepts, state, text};
+use crate::network::{IDS, Network, SHORT};
 
 #[test]
-fn voters_answer_in_each_state() {
+fn voters_answer_over_http() {
     let network = Network::new().keeping(SHORT);
     let list = network.list(3);
     let places = addresses::<3>();
