@@ -4,6 +4,7 @@ use clap::Command;
 
 use super::{demo, simulate};
 use crate::invocation::flag::{flag, output, with_settings};
+use crate::invocation::http::OF_HTTP;
 use crate::protocol::nerio::{
     CLUSTER_SETTINGS, EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, ONLY_WEAK_LEADER, PROTOCOL, REFRESH,
     REPLACE, RING, RING_SILENCE, ROUND_TRIP,
@@ -12,8 +13,8 @@ use crate::protocol::{ALL, Registry};
 use crate::settings::Spec;
 use crate::settings::table::{
     self, ALL_LEADERS_STOPPED, APP, CLUSTER, CONTROL, DRIFT, ELECTIONS, EPOCH, FENCE_FLOOR, GRACE,
-    HTTP, HTTP_CERT, HTTP_INSECURE, HTTP_KEY, HTTP_TOKEN_FILE, KEY_FILE, KILL_MARGIN, LEASE, LOST,
-    MEMORY, NAME, NEW, OUT, REMOTE, RIGHTS, STATE, SUPERVISE, WAIT,
+    KEY_FILE, KILL_MARGIN, LEASE, LOST, MEMORY, NAME, NEW, OUT, REMOTE, RIGHTS, STATE, SUPERVISE,
+    WAIT,
 };
 
 /// The registry of commands that have no choice of protocols.
@@ -28,11 +29,6 @@ pub(in crate::invocation) fn node() -> Command {
         &REPLACE.spec,
         &CONTROL.spec,
         &SUPERVISE.spec,
-        &HTTP.spec,
-        &HTTP_CERT.spec,
-        &HTTP_KEY.spec,
-        &HTTP_TOKEN_FILE.spec,
-        &HTTP_INSECURE.spec,
     ];
     let on_ring = [&RING.spec, &RING_SILENCE.spec, &ONLY_WEAK_LEADER.spec];
     // A node never ends because members differ.
@@ -42,7 +38,7 @@ pub(in crate::invocation) fn node() -> Command {
     with_settings(
         NERIO,
         Command::new("node").about("Run a node: it grants leases to candidates"),
-        &[&own, &on_ring, &of_nodes],
+        &[&own, &OF_HTTP, &on_ring, &of_nodes],
     )
     .args_conflicts_with_subcommands(true)
     .subcommands([
