@@ -7,6 +7,7 @@ use clap::builder::OsStringValueParser;
 use clap::{Arg, ArgAction, Command, ValueHint};
 
 use super::flag::{AnyOf, flag, is_of_run, with_settings, with_settings_of};
+use super::http::OF_HTTP;
 use super::nerio::{edict, lines};
 use crate::exit;
 use crate::protocol::{Protocol, Registry};
@@ -75,11 +76,6 @@ fn run(registry: Registry) -> Command {
         &TRY.spec,
         &HOLD.spec,
         &CONTROL.spec,
-        &HTTP.spec,
-        &HTTP_CERT.spec,
-        &HTTP_KEY.spec,
-        &HTTP_TOKEN_FILE.spec,
-        &HTTP_INSECURE.spec,
     ];
     let about = "Campaign, run CMD while leading, and stop it before the lease ends";
     let examples = registry.built().map(|protocol| {
@@ -90,7 +86,8 @@ fn run(registry: Registry) -> Command {
         format!("\n  tenure run {chosen}{example} \\\n      --election billing -- ./bill --all")
     });
     let examples: String = examples.collect();
-    with_settings(registry, Command::new("run").about(about), &[&own, &registry.of_protocols(true)])
+    let all: [&[_]; 3] = [&own, &OF_HTTP, &registry.of_protocols(true)];
+    with_settings(registry, Command::new("run").about(about), &all)
         .arg(command_words("The command to run while this process leads, with its arguments"))
         .after_help(format!("{RUN}{examples}"))
 }

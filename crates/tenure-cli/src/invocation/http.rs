@@ -8,6 +8,15 @@ use crate::failure::Failure;
 use crate::protocol::Layers;
 use crate::settings::{Spec, table};
 
+/// The settings of answers over HTTP.
+pub(in crate::invocation) static OF_HTTP: [&Spec; 5] = [
+    &table::HTTP.spec,
+    &table::HTTP_CERT.spec,
+    &table::HTTP_KEY.spec,
+    &table::HTTP_TOKEN_FILE.spec,
+    &table::HTTP_INSECURE.spec,
+];
+
 /// Where to answer over HTTP, and to whom; checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HttpSettings {

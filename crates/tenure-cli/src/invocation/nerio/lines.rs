@@ -4,6 +4,7 @@ use clap::Command;
 
 use super::{demo, simulate};
 use crate::invocation::flag::{flag, output, with_settings};
+use crate::invocation::http::OF_HTTP;
 use crate::protocol::nerio::{
     CLUSTER_SETTINGS, EXIT_ON_MISMATCH, LEASE_MAX, MEMBER_SETTINGS, MEMBERS, PROTOCOL, REFRESH,
     ROUND_TRIP,
@@ -12,24 +13,14 @@ use crate::protocol::{ALL, Registry};
 use crate::settings::Spec;
 use crate::settings::table::{
     self, ALL_LEADERS_STOPPED, APP, CLUSTER, CONTROL, DRIFT, ELECTIONS, EPOCH, FENCE_FLOOR, GRACE,
-    HTTP, HTTP_CERT, HTTP_INSECURE, HTTP_KEY, HTTP_TOKEN_FILE, KEY_FILE, KILL_MARGIN, LEASE, LOST,
-    NAME, OUT, REMOTE, RIGHTS, STATE, SUPERVISE, WAIT,
+    KEY_FILE, KILL_MARGIN, LEASE, LOST, NAME, OUT, REMOTE, RIGHTS, STATE, SUPERVISE, WAIT,
 };
 
 /// The registry of commands that have no choice of protocols.
 static NERIO: Registry = Registry(&[&PROTOCOL]);
 
 pub(in crate::invocation) fn node() -> Command {
-    let own = [
-        &NAME.spec,
-        &CONTROL.spec,
-        &SUPERVISE.spec,
-        &HTTP.spec,
-        &HTTP_CERT.spec,
-        &HTTP_KEY.spec,
-        &HTTP_TOKEN_FILE.spec,
-        &HTTP_INSECURE.spec,
-    ];
+    let own = [&NAME.spec, &CONTROL.spec, &SUPERVISE.spec];
     // A node never ends because members differ.
     let of_nodes = CLUSTER_SETTINGS.iter().copied();
     let of_nodes: Vec<_> =
@@ -37,7 +28,7 @@ pub(in crate::invocation) fn node() -> Command {
     with_settings(
         NERIO,
         Command::new("node").about("Run a node: it grants leases to candidates"),
-        &[&own, MEMBER_SETTINGS, &of_nodes],
+        &[&own, &OF_HTTP, MEMBER_SETTINGS, &of_nodes],
     )
     .args_conflicts_with_subcommands(true)
     .subcommands([
