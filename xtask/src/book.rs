@@ -71,8 +71,8 @@ fn redirect(text: &str, folder: &Path, book: &Path, root: &Path) -> (String, Vec
     (page, unknown)
 }
 
-/// The file of the repository that a link means, from the folder of its page below that of all pages
-/// or, in a page that is included from the root, from there.
+/// The file of the repository that a link means, from the folder of its page, `below` that of all
+/// pages, or, in a page that is included from the root, from there.
 fn in_repository(path: &str, below: &Path, root: &Path) -> Option<String> {
     let from = [Path::new(PAGES).join(below).join(path), PathBuf::from(path)];
     from.iter().find_map(|path| {
@@ -109,8 +109,9 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        let text = "<a href=\"../c.html#x\"> <a href=\"../../src/d.rs\"> <a href=\"../../E.html#y\"> \
-                    <a href=\"src/d.rs\"> <a href=\"f.html\"> <a href=\"https://g\">";
+        let text = "<a href=\"../c.html#x\"> <a href=\"../../src/d.rs\"> <a \
+                    href=\"../../E.html#y\"> <a href=\"src/d.rs\"> <a href=\"f.html\"> <a \
+                    href=\"https://g\">";
         let (page, unknown) = redirect(text, &book.join("a"), &book, root);
         let expected = format!(
             "<a href=\"../c.html#x\"> <a href=\"{SITE}src/d.rs\"> <a href=\"{SITE}E.md#y\"> <a \

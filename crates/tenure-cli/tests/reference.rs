@@ -14,19 +14,21 @@ use tenure_cli::settings::{Default, Reach, Spec};
 const SETTINGS: &str = "\
 # Settings
 
-Made from the command's own table. A flag `--NAME` wins over the variable, that over the key `NAME` of the file
-(`--config`), that over the default. `--show-settings` prints each with its value and origin.
+Made from the command's own table. A flag `--NAME` wins over the variable, that over the key
+`NAME` of the file (`--config`), that over the default. `--show-settings` prints each with its
+value and origin.
 
-The variable of `lease-max` is `TENURE_LEASE_MAX`. A setting without a variable is a flag alone. A switch takes no value
-as a flag, and `true` in a variable or the file. Durations are like `500ms`, `5s`, `2m`.
+The variable of `lease-max` is `TENURE_LEASE_MAX`. A setting without a variable is a flag alone. A
+switch takes no value as a flag, and `true` in a variable or the file. Durations are like `500ms`,
+`5s`, `2m`.
 
 ";
 
 const COMMANDS: &str = "\
 # Commands
 
-Made from the command's own help. `tenure COMMAND --help` has every setting of a command; [settings](settings.md) lists
-all of them, [exit codes](exit-codes.md) their outcomes.
+Made from the command's own help. `tenure COMMAND --help` has every setting of a command;
+[settings](settings.md) lists all of them, [exit codes](exit-codes.md) their outcomes.
 
 ";
 

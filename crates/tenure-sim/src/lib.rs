@@ -14,8 +14,8 @@
 //! | [`timeline`] | the picture of a run |
 //! | [`forecast`] | what given settings will give, for users |
 //!
-//! `docs/internals/simulation.md` says what happens in these worlds, and what shows that the checks notice
-//! faults.
+//! `docs/internals/simulation.md` says what happens in these worlds, and what shows that the checks
+//! notice faults.
 //!
 //! ```
 //! use tenure_sim::nerio;

@@ -1,7 +1,6 @@
 //! The pages of the documents for users: every command of theirs runs, in order.
 //!
-//! Pages about services are followed in the tests of these services (`etcd`, `nats`, `kafka`,
-//! `voter`).
+//! Pages about services are followed in the tests of these services.
 
 #[path = "../shared/machines.rs"]
 mod machines;
@@ -31,7 +30,7 @@ fn tutorial_runs() {
     reader().follow(page!("start/tutorial-command.md"));
 }
 
-/// One cluster of three machines, which later pages restart and replace.
+/// Later pages restart and replace the machines of the first.
 #[test]
 fn three_machines_elect_restart_and_replace() {
     let mut reader = machines(reader());
