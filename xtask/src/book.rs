@@ -71,8 +71,8 @@ fn redirect(text: &str, folder: &Path, book: &Path, root: &Path) -> (String, Vec
     (page, unknown)
 }
 
-/// The file of the repository that a link means, from the folder of its page below that of all
-/// pages or, in a page that is included from the root, from there.
+/// The file of the repository that a link means, from the folder of its page, `below` that of all
+/// pages, or, in a page that is included from the root, from there.
 fn in_repository(path: &str, below: &Path, root: &Path) -> Option<String> {
     let from = [Path::new(PAGES).join(below).join(path), PathBuf::from(path)];
     from.iter().find_map(|path| {

@@ -37,7 +37,7 @@ pub(crate) fn conclude(parts: impl IntoIterator<Item = Targets>) -> Result<(), S
     }
     Err(format!(
         "not met: {}\n  {}\nOn a busy machine, measure again before looking for the reason: \
-         docs/internals/benchmarks.md.",
+         docs/internals/simulation.md.",
         missed.len(),
         missed.join("\n  ")
     ))

@@ -135,12 +135,24 @@ impl Reader {
         is_path.then(|| self.root(machine).join("home").join(path))
     }
 
+    /// The text as this machine uses it. A replaced text is not replaced once more.
     fn replace(&self, machine: &str, text: &str) -> String {
-        let mut text = with_folders_below(&self.root(machine), text);
-        for (said, meant) in &self.replaced {
-            text = text.replace(said, meant);
+        let text = with_folders_below(&self.root(machine), text);
+        let mut new = String::new();
+        let mut rest = text.as_str();
+        while let Some(letter) = rest.chars().next() {
+            match self.replaced.iter().find(|(said, _)| rest.starts_with(said)) {
+                Some((said, meant)) => {
+                    new.push_str(meant);
+                    rest = &rest[said.len()..];
+                }
+                None => {
+                    new.push(letter);
+                    rest = &rest[letter.len_utf8()..];
+                }
+            }
         }
-        text
+        new
     }
 
     /// Runs commands in the shell of a machine, and waits for these lines on its terminal. They may
