@@ -94,7 +94,7 @@ impl Context {
         }
     }
 
-    /// The time in which a candidate waits for an answer: the first leases of later answers are over.
+    /// The time for which a candidate waits for an answer: first leases of later answers are over.
     pub(super) fn answers_within(&self) -> Duration {
         self.config.parked_for().max(self.lease_first())
     }

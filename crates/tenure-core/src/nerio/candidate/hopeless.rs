@@ -1,5 +1,5 @@
-//! Grants that are of no use to a candidate, and candidates that can win nothing: others may win with
-//! what such a candidate would hold.
+//! Grants that are of no use to a candidate, and candidates that can win nothing: other candidates
+//! may win with what such a candidate would hold.
 
 use super::super::context::Context;
 use super::super::quorum::MemberSet;

@@ -1,5 +1,5 @@
-//! Candidates to which no quorum is left, or whose oks do not count: they keep no grant that another
-//! candidate needs, and none that they need themselves is given up.
+//! Candidates to which no quorum is left, or whose oks do not count, keep no grant that another
+//! candidate needs, and give up none that they need themselves.
 
 use std::time::Duration;
 
