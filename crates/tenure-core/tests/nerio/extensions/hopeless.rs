@@ -123,7 +123,7 @@ fn faster_grant_is_not_kept() {
         let start = s.now("r");
         s.ask("r", grantor, request(start));
     }
-    s.campaign("p");
+    urgent(&mut s, "p", 1);
     assert!(granted(&s.deliver("p", "b")).is_some());
     s.deliver_all();
     assert_eq!((s.holder("b"), s.holder("a").as_deref()), (None, Some("r")));
