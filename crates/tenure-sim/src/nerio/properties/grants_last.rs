@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_core::nerio::{Boot, GrantRecord, Inc, Stamp, Who};
+use tenure_core::nerio::{Boot, GrantRecord, Inc, Request, Stamp, Who};
 use tenure_core::{Drift, Time, WallTime};
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
@@ -38,6 +38,15 @@ struct Ask {
     delta: Duration,
     /// Ends of the grant, in worlds that compare wall clocks.
     ends: Option<Ends>,
+}
+
+impl Ask {
+    fn of(by: Inc, request: &Request, drift: Drift, read: Read) -> Self {
+        let (start, delta) = (request.start, request.delta);
+        let told = request.wall.map(|told| told.start.after(delta).after(told.skew));
+        let ends = told.map(|wall| Ends::of(drift, wall, read));
+        Self { by, start, arrival: read.local, delta, ends }
+    }
 }
 
 /// The ends of a grant by two clocks.
@@ -117,14 +126,9 @@ impl Property<QuorumLeases> for GrantsLast {
                 let asked = &mut self.seen[grantor][election].asked;
                 let oldest = local.before(check.plan.nodes[grantor].config.parked_for());
                 asked.retain(|asked| asked.arrival >= oldest);
-                let by = from.who.inc;
-                let start = request.start;
-                let delta = request.delta;
-                let drift = check.plan.nodes[grantor].config.drift;
                 let read = Read { at: check.now, local, wall };
-                let told = request.wall.map(|told| told.start.after(delta).after(told.skew));
-                let ends = told.map(|wall| Ends::of(drift, wall, read));
-                asked.push(Ask { by, start, arrival: local, delta, ends });
+                let drift = check.plan.nodes[grantor].config.drift;
+                asked.push(Ask::of(from.who.inc, request, drift, read));
                 Ok(())
             }
             Fact::Own(Own::Freed { grantor, election, .. }) => {
@@ -140,11 +144,8 @@ impl Property<QuorumLeases> for GrantsLast {
                     return Ok(());
                 }
                 // A grantor repeats a failed write, even after a release of the grant.
-                let again = |known: &Grant| {
-                    let same = known.holder == record.holder && known.start == record.start;
-                    same && known.stamp == at && known.freed
-                };
-                if self.seen[grantor][election].grant.as_ref().is_some_and(again) {
+                let known = self.seen[grantor][election].grant.as_ref();
+                if known.is_some_and(|known| known.freed && known.is_same(record)) {
                     return Ok(());
                 }
                 let done = self.judge(check, grantor, election, (record, read));
@@ -263,6 +264,12 @@ impl GrantsLast {
 }
 
 impl Grant {
+    /// Whether this is another record of the grant.
+    fn is_same(&self, record: &GrantRecord) -> bool {
+        let is_its = self.holder == record.holder && self.start == record.start;
+        is_its && self.stamp == record.stamp
+    }
+
     /// Whether the grant may last as long as this later record of it says: the end on the wall
     /// clock has moved.
     fn may_move(&self, check: &Check<'_>, grantor: usize, record: &GrantRecord) -> bool {
