@@ -1,7 +1,5 @@
 //! Files for operators: the page, alert rules and the dashboard.
 
-#![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
-
 use std::collections::BTreeSet;
 use std::process::Command;
 
