@@ -56,7 +56,7 @@ pub struct MemberState {
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// One word of the protocol for the member's state.
+    /// A word of the protocol for the member's state.
     pub state: String,
     /// Whether the member does its part; null if this process does not know.
     pub up: Option<bool>,
@@ -67,7 +67,7 @@ pub struct MemberState {
 /// A question to the process.
 pub type Ask<T> = Box<dyn Fn() -> Pin<Box<dyn Future<Output = T> + Send>> + Send + Sync>;
 
-/// What a monitor asks the process.
+/// The questions of a monitor to the process.
 #[derive(Default)]
 pub struct Sources {
     /// How the process is. Without this, it is alive and ready as long as it answers.

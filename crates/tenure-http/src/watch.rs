@@ -1,4 +1,4 @@
-//! One watched election: its views, its history, and the candidate of this process.
+//! A watched election: its views, its history, and the candidate of this process.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -335,7 +335,7 @@ pub struct Order {
     pub reply: oneshot::Sender<Result<(), Refusal>>,
 }
 
-/// What a leader is to do.
+/// The act that an order wants.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     Resign,

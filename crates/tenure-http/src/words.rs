@@ -13,7 +13,7 @@ pub fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What is known of an election.
+/// The knowledge of an election.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -141,7 +141,7 @@ pub struct Election {
     pub history: Option<Vec<History>>,
 }
 
-/// What the candidate of this process does.
+/// The activity of the candidate of this process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum HereState {

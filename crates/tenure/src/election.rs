@@ -45,8 +45,8 @@ impl<C: SafetyClass> Election<C> {
         &self.name
     }
 
-    /// The longest time for which a leader of this election leads without a renewal. What was true
-    /// before that says nothing of the present.
+    /// The longest time for which a leader of this election leads without a renewal. An
+    /// older view says nothing of the present.
     #[must_use]
     pub fn lease_max(&self) -> Duration {
         self.driver.timing().resignation_max

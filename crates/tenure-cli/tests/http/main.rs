@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 mod balancer;
-mod flood;
 mod members;
 mod node;
 mod runner;

@@ -49,7 +49,7 @@ metrics! {
         "Whether this process leads the election at the moment of the scrape.";
     TERMS = "tenure_terms_total" Counter ["election"] ""
         "Leaderships that this process has won.";
-    FENCE = "tenure_fence" Gauge ["election"] "Nerio, etcd, voters, NELE"
+    FENCE = "tenure_fence" Gauge ["election"] "those with fences"
         "The fence of the leader that this process knows; 0 without one.";
     REMAINING = "tenure_lease_remaining_seconds" Gauge ["election"] ""
         "The rest of the lease of this process; 0 while it does not lead.";
@@ -70,13 +70,13 @@ metrics! {
         "Elections with series of their own, by their state.";
     UNLISTED = "tenure_elections_unlisted" Gauge [] ""
         "Elections beyond the first 1,000 names, which have no series.";
-    PEER_UP = "tenure_peer_up" Gauge ["peer"] "Nerio, voters"
+    PEER_UP = "tenure_peer_up" Gauge ["peer"] "those with a list of members"
         "Whether this member does its part.";
-    QUORUM = "tenure_quorum" Gauge [] "Nerio, voters"
+    QUORUM = "tenure_quorum" Gauge [] "those with a list of members"
         "Whether the members that do their part are a quorum.";
-    DISK_ERRORS = "tenure_disk_errors_total" Counter [] "Nerio"
+    DISK_ERRORS = "tenure_disk_errors_total" Counter [] "those with grantors"
         "Writes of this node's state directory that failed.";
-    DROPPED = "tenure_datagrams_dropped_total" Counter ["cause"] "Nerio"
+    DROPPED = "tenure_datagrams_dropped_total" Counter ["cause"] "those with grantors"
         "Datagrams or messages that were dropped unread.";
     CONNECTIONS = "tenure_http_connections" Gauge [] ""
         "Open connections of this server, of at most 256.";

@@ -105,7 +105,7 @@ async fn named(shown: &Shown, name: &str) -> Result<Arc<Watched>, Problem> {
     shown.monitor.shared.election(name).ok_or_else(|| not_watched(name))
 }
 
-/// One election, with its latest changes.
+/// An election, with its latest changes.
 #[utoipa::path(
     get,
     path = "/v1/elections/{name}",
@@ -124,7 +124,7 @@ pub(crate) async fn one(
     Ok(Json(words))
 }
 
-/// Who leads.
+/// The leader.
 #[utoipa::path(
     get,
     path = "/v1/elections/{name}/leader",

@@ -24,7 +24,7 @@ use crate::{metrics, page};
 /// The largest body of a request, in bytes.
 const BODY_MAX: usize = 4_096;
 
-/// What the handlers share.
+/// The values that the handlers share.
 #[derive(Clone)]
 pub(crate) struct Shown {
     pub(crate) monitor: Monitor,

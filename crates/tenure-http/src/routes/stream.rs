@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::monitor::About;
 
-    /// A subscriber that reads nothing is left. It comes back, and learns how much it missed.
+    /// A subscriber that reads nothing is left.
     #[tokio::test]
     async fn slow_reader_is_left() {
         let monitor = Monitor::new(About::new("a", "p"), Handle::current());

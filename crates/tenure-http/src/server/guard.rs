@@ -1,4 +1,4 @@
-//! What stands before every answer: the time that it may take, and requests that a page of another
+//! The guard before every answer: the time that it may take, and requests that a page of another
 //! site makes a browser send.
 
 use std::time::Duration;

@@ -54,7 +54,7 @@ impl Bound {
                 let listener = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
                 bind(&listener, &SocketAddrUnix::new(path.as_path())?)?;
                 let file = SocketFile(path.clone());
-                // Nobody connects before `listen`.
+                // Clients cannot connect before `listen`.
                 fs::set_permissions(path, Permissions::from_mode(0o600))?;
                 listen(&listener, BACKLOG)?;
                 let listener = StdUnixListener::from(listener);
