@@ -2,9 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
+#[path = "../shared/answers.rs"]
+mod answers;
 mod asking;
 mod changing;
 mod groups;
+mod http;
 mod names;
 mod phases;
 mod refusals;

@@ -1,15 +1,11 @@
 //! Regional voters.
 
-#[path = "../voter/network.rs"]
-#[expect(dead_code, reason = "the tests of voters use the rest")]
-mod network;
-
 use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::processes::{Web, addresses, eventually};
 
-use self::network::{IDS, Network, SHORT};
-use crate::{PATH, here, leads, promtool_accepts, state, text};
+use crate::answers::{PATH, here, leads, promtool_accepts, state, text};
+use crate::network::{IDS, Network, SHORT};
 
 #[test]
 fn voters_answer_in_each_state() {

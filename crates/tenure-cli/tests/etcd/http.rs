@@ -1,0 +1,23 @@
+//! The essential answers on real etcd.
+
+use tenure_services::etcd;
+use tenure_testkit::processes::{Machine, eventually};
+
+use crate::answers::{here, leads, leads_and_resigns, start, state};
+
+#[test]
+fn etcd_answers() {
+    let cluster = etcd::Cluster::start(etcd::Version::Newest, 1).unwrap();
+    let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"))
+        .with("TENURE_PROTOCOL", "etcd")
+        .with("TENURE_ELECTION", "billing")
+        .with("TENURE_ENDPOINTS", &cluster.endpoints().join(","));
+    let (_runner, web) = start(&machine, &[]);
+    let path = "/v1/elections/billing";
+    leads_and_resigns(&machine, web, path, &["resign"]);
+    cluster.member(0).kill().unwrap();
+    state(web, path, 503);
+    let lost = here(web, path, "campaigning");
+    assert!(lost["here"]["lost"].is_string() && !leads(web, path), "{lost}");
+    eventually("it is not ready", || (web.get("/readyz").status == 503).then_some(()));
+}
