@@ -1,22 +1,18 @@
-//! Answers over HTTP.
-
-#[path = "../shared/asks.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
-mod asks;
+//! The essential answers on real etcd.
 
 use tenure_services::etcd;
 use tenure_testkit::processes::{Machine, eventually};
 
-use self::asks::{here, leads, leads_and_resigns, runner, state};
+use crate::answers::{here, leads, leads_and_resigns, start, state};
 
 #[test]
-fn runner_answers_over_http() {
+fn etcd_answers() {
     let cluster = etcd::Cluster::start(etcd::Version::Newest, 1).unwrap();
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"))
         .with("TENURE_PROTOCOL", "etcd")
         .with("TENURE_ELECTION", "billing")
         .with("TENURE_ENDPOINTS", &cluster.endpoints().join(","));
-    let (_runner, web) = runner(&machine, &[]);
+    let (_runner, web) = start(&machine, &[]);
     let path = "/v1/elections/billing";
     leads_and_resigns(&machine, web, path, &["resign"]);
     cluster.member(0).kill().unwrap();

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use tenure_services::monitoring;
 use tenure_testkit::processes::{Web, addresses, eventually};
 
-use crate::PATH;
+use crate::answers::PATH;
 use crate::runner::Runners;
 
 /// As docs/howto/monitor.md has it, with short pauses.

@@ -4,8 +4,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::processes::{Web, eventually};
 
+use crate::answers::{PATH, has_line, here, leads, promtool_accepts, state};
 use crate::runner::{Runners, TOKEN};
-use crate::{PATH, has_line, here, leads, promtool_accepts, state};
 
 /// The only process that leads now, of those that live.
 fn leader(runners: &Runners) -> usize {

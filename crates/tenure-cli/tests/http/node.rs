@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use tenure_testkit::processes::{Machine, Members, Web, addresses, eventually};
 
-use crate::{PATH, has_line, promtool_accepts, state, text};
+use crate::answers::{PATH, has_line, promtool_accepts, state, text};
 
 #[test]
 fn node_shows_what_it_grants() {

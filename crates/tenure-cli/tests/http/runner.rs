@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use tenure_testkit::processes::{Machine, Members, RunningCommand, Web, addresses};
 
-use crate::text;
+use crate::answers::text;
 
 pub(crate) const TOKEN: &str = "Authorization: Bearer a-secret\r\n";
 

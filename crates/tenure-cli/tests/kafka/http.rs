@@ -1,17 +1,13 @@
-//! Answers over HTTP.
-
-#[path = "../shared/asks.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
-mod asks;
+//! The essential answers on real Kafka.
 
 use rustix::process::Signal;
 use tenure_services::kafka;
 use tenure_testkit::processes::{Machine, eventually};
 
-use self::asks::{leads, promtool_accepts, runner, state};
+use crate::answers::{leads, promtool_accepts, start, state};
 
 #[test]
-fn runner_answers_over_http() {
+fn kafka_answers() {
     let broker = kafka::shared().unwrap();
     let election = kafka::unique("http");
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"))
@@ -22,7 +18,7 @@ fn runner_answers_over_http() {
         .with("TENURE_SESSION_TIMEOUT", "8s")
         .with("TENURE_PUBLISH_INTERVAL", "200ms");
     let more = ["--takeover", "40s", "--create-topic", "--partitions", "2", "--roles", "0..1"];
-    let (runner, web) = runner(&machine, &more);
+    let (runner, web) = start(&machine, &more);
     for role in ["0", "1"] {
         let path = format!("/v1/elections/{election}%2F{role}");
         eventually("it leads", || leads(web, &path).then_some(()));

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
+#[path = "../shared/answers.rs"]
+mod answers;
 mod asking;
 mod changing;
 mod groups;

@@ -1,18 +1,14 @@
-//! Answers over HTTP.
-
-#[path = "../shared/asks.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
-mod asks;
+//! Regional voters.
 
 use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::processes::{Web, addresses, eventually};
 
-use self::asks::{PATH, here, leads, promtool_accepts, state, text};
+use crate::answers::{PATH, here, leads, promtool_accepts, state, text};
 use crate::network::{IDS, Network, SHORT};
 
 #[test]
-fn voters_answer_over_http() {
+fn voters_answer_in_each_state() {
     let network = Network::new().keeping(SHORT);
     let list = network.list(3);
     let places = addresses::<3>();

@@ -74,9 +74,9 @@ metrics! {
         "Whether this member does its part.";
     QUORUM = "tenure_quorum" Gauge [] "those with a list of members"
         "Whether the members that do their part are a quorum.";
-    DISK_ERRORS = "tenure_disk_errors_total" Counter [] "Nerio"
+    DISK_ERRORS = "tenure_disk_errors_total" Counter [] "those with grantors"
         "Writes of this node's state directory that failed.";
-    DROPPED = "tenure_datagrams_dropped_total" Counter ["cause"] "Nerio"
+    DROPPED = "tenure_datagrams_dropped_total" Counter ["cause"] "those with grantors"
         "Datagrams or messages that were dropped unread.";
     CONNECTIONS = "tenure_http_connections" Gauge [] ""
         "Open connections of this server, of at most 256.";

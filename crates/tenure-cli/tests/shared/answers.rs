@@ -1,4 +1,6 @@
-//! Questions over HTTP to real processes.
+//! Answers over HTTP of real processes, as tests of every protocol ask for them.
+
+#![allow(dead_code, reason = "each program of tests uses a part")]
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -54,7 +56,7 @@ pub(crate) fn text(address: SocketAddr) -> String {
 }
 
 /// A runner with answers over HTTP, and where they are.
-pub(crate) fn runner(machine: &Machine, more: &[&str]) -> (RunningCommand, Web) {
+pub(crate) fn start(machine: &Machine, more: &[&str]) -> (RunningCommand, Web) {
     let [place] = addresses::<1>();
     let http = text(place);
     let own = ["run", "--id", "p", "--grace", "300ms", "--http", &http];
