@@ -71,7 +71,10 @@ mod tests {
                 "[i](decisions/README.md) [a](decisions/a.md) [d](decisions/dependencies.md) \
                  [s](seeds/a.md)",
             ),
-            ("README.md", "[a decision](docs/decisions/a.md#part)\n\n```rust\nlet a = 1;\n```\n"),
+            (
+                "README.md",
+                "[a decision](docs/decisions/a.md#decision)\n\n```rust\nlet a = 1;\n```\n",
+            ),
             ("Cargo.toml", "[workspace.dependencies]\nours = { path = \"x\" }\nserde = \"1\"\n"),
             ("crates/tenure-nerio/src/lib.rs", LIBRARY),
             ("crates/tenure-core/tests/core/leasing.rs", "fn one() {}\n"),
@@ -96,7 +99,11 @@ mod tests {
         let right = [
             ("a.rs", "fn f() {}\n// code\n".repeat(300) + "\n#[cfg(test)]\nmod tests {\n}\n"),
             ("a.rs", format!("//! | a | {wide} |\n// see https://example.org/{wide}\n")),
-            ("a.md", "[x](docs) [y](#part) <a@b.org> [z](https://example.org/home/x)".to_owned()),
+            (
+                "a.md",
+                "# Part\n\n[x](docs) [y](#part) <a@b.org> [z](https://example.org/home/x)"
+                    .to_owned(),
+            ),
         ];
         for (path, text) in right {
             assert_eq!(said(path, &text), [""; 0], "{path}");
