@@ -288,7 +288,8 @@ fn unconfirmed_resignation_names_its_wait() {
     assert!(told || early.iter().any(|early| said.contains(early)), "{said}");
     assert_eq!(code, Some(0));
     let waits = stage.waits("one");
-    let told = waits.iter().any(|one| one.starts_with(why) && one.ends_with(" of b, c"));
+    let told =
+        waits.iter().any(|one| one.starts_with(why) && one.ends_with(" of b, c [giving-up]"));
     assert!(told, "{waits:?}");
 }
 

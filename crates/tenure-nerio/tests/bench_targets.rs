@@ -25,7 +25,7 @@ fn missed_target_is_an_error() {
          load: held: 9999 of 10000, target all\n  \
          load: processor time: 5.100 %, target ≤ 5 %\n\
          On a busy machine, measure again before looking for the reason: \
-         docs/internals/benchmarks.md."
+         docs/internals/simulation.md."
     );
 }
 

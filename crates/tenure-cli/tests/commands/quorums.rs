@@ -42,7 +42,8 @@ impl<const N: usize> Stage<N> {
         self.serve(false);
         let silent: Vec<_> =
             self.names.into_iter().filter(|name| !self.running.contains(name)).collect();
-        self.cluster.says("one", &format!("no quorum: nothing heard of {}\n", silent.join(", ")));
+        let silent = silent.join(", ");
+        self.cluster.says("one", &format!("no quorum: nothing heard of {silent} [no-quorum]\n"));
         let log = self.cluster.log("one");
         assert_eq!(log.matches("works with").count(), leaderships, "{log}");
         assert_eq!(self.cluster.leader(&[]), None);

@@ -32,9 +32,10 @@ fn members_answer_in_each_state() {
         assert_eq!((&led["id"], &led["value"]), (&name.into(), &name.into()), "{led}");
         assert!(led["fence"].is_u64() && led["remaining_ms"].is_u64(), "{led}");
     }
-    let waits = here(other, PATH, "campaigning");
-    let waits = &waits["here"]["waits"];
-    assert_eq!(waits["reason"], "behind", "{waits}");
+    eventually("the other candidate is behind", || {
+        let waits = here(other, PATH, "campaigning")["here"]["waits"]["reason"].clone();
+        (waits == "behind").then_some(())
+    });
     for path in ["/healthz", "/readyz"] {
         assert_eq!(web.get(path).status, 200, "{path}");
     }

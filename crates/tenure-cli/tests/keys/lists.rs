@@ -31,7 +31,7 @@ const CANDIDATES: [&str; 1] = ["candidates"];
 
 /// Three nodes, a leader, and a waiting candidate.
 fn fleet() -> (Fleet, String, String) {
-    let mut fleet = Fleet::new();
+    let mut fleet = Fleet::with_lease("120s");
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
     let billing = fleet.issue(&key, "billing.key");

@@ -227,6 +227,6 @@ mod tests {
         assert!(text.contains("it runs an older version"), "{text}");
         let (state, text) = told(&Heard::Blank);
         assert_eq!(state, "blank");
-        assert!(text.starts_with("waits to be let in, and the rest of epoch 0 is no"), "{text}");
+        assert!(text.starts_with("waits to be let in, and only a quorum of epoch 0"), "{text}");
     }
 }
