@@ -36,8 +36,8 @@ pub trait Backend: Send + Sized + 'static {
     const NO_TRANSFER: Option<&'static str> = None;
     /// Whether the first view of each new observer must be read after the observer came.
     const AFRESH: bool = false;
-    /// Whether a second [`Command::Observe`](tenure_core::Command::Observe) of an election makes
-    /// the core query anew, and then report a view.
+    /// Whether a second [`Command::Observe`] of an election makes the core query anew, and then
+    /// report a view.
     const LOOKS_ANEW: bool = Self::AFRESH;
 
     /// Wall time, for cores that compare it with other machines. The loop calls this for no other
