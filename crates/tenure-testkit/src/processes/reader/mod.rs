@@ -121,7 +121,10 @@ impl Reader {
             "console" => {
                 for exchange in exchanges(&text) {
                     let command = format!("{}\n", exchange.command);
-                    self.run(machine, &place, &command, &exchange.output);
+                    match is_question(&exchange.command) {
+                        true => self.ask(machine, &place, &command, &exchange.output),
+                        false => self.run(machine, &place, &command, &exchange.output),
+                    }
                 }
             }
             _ => return false,
@@ -158,6 +161,24 @@ impl Reader {
     /// Runs commands in the shell of a machine, and waits for these lines on its terminal. They may
     /// also come from jobs in the background.
     fn run(&mut self, machine: &str, place: &str, commands: &str, shown: &[String]) {
+        let before = self.execute(machine, place, commands);
+        let terminal = self.terminal(machine);
+        let wanted = format!("{place}: {commands}{}", shown.join("\n"));
+        eventually(&wanted, || has_lines(&said(&terminal, before), shown).then_some(()));
+    }
+
+    /// Asks until the answer has these lines: on a busy machine, members may answer late.
+    fn ask(&mut self, machine: &str, place: &str, question: &str, shown: &[String]) {
+        let terminal = self.terminal(machine);
+        let wanted = format!("{place}: {question}{}", shown.join("\n"));
+        eventually(&wanted, || {
+            let before = self.execute(machine, place, question);
+            has_lines(&said(&terminal, before), shown).then_some(())
+        });
+    }
+
+    /// Runs commands to their end, and returns the length of the terminal's text before.
+    fn execute(&mut self, machine: &str, place: &str, commands: &str) -> usize {
         self.commands += 1;
         let [script, mark] = ["sh", "done"].map(|extension| {
             self.folder.path().join(format!("{:03}-{machine}.{extension}", self.commands))
@@ -168,17 +189,13 @@ impl Reader {
         let line = format!(". '{}' </dev/null\n: >'{}'\n", script.display(), mark.display());
         let shell = self.shell(machine);
         shell.input.write_all(line.as_bytes()).unwrap();
-        let said = || {
-            let log = fs::read(&terminal).unwrap_or_default();
-            String::from_utf8_lossy(&log[before.min(log.len())..]).into_owned()
-        };
         eventually(&format!("{place}: {commands}"), || {
             let ended = shell.child.try_wait().unwrap();
-            assert!(ended.is_none(), "{place}: a command failed:\n{commands}\n{}", said());
+            let said = said(&terminal, before);
+            assert!(ended.is_none(), "{place}: a command failed:\n{commands}\n{said}");
             mark.exists().then_some(())
         });
-        let wanted = format!("{place}: {commands}{}", shown.join("\n"));
-        eventually(&wanted, || has_lines(&said(), shown).then_some(()));
+        before
     }
 
     fn terminal(&self, machine: &str) -> PathBuf {
@@ -251,6 +268,22 @@ fn with_folders_below(root: &Path, text: &str) -> String {
         before = letter;
     }
     moved
+}
+
+/// Whether a command only asks.
+fn is_question(command: &str) -> bool {
+    let words: Vec<_> = command.split_whitespace().collect();
+    match words[..] {
+        ["tenure", "leader" | "candidates" | "elections", ..] | ["tenure", "members"] => true,
+        ["tenure", "members", option, ..] => option.starts_with("--"),
+        _ => false,
+    }
+}
+
+/// The text of a terminal after its first `before` bytes.
+fn said(terminal: &Path, before: usize) -> String {
+    let log = fs::read(terminal).unwrap_or_default();
+    String::from_utf8_lossy(&log[before.min(log.len())..]).into_owned()
 }
 
 /// Prints the ends of the terminals of all machines.
