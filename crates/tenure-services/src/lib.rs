@@ -28,7 +28,6 @@ mod musl;
 mod place;
 mod port;
 mod process;
-mod recipients;
 mod service;
 mod tool;
 
@@ -39,7 +38,6 @@ pub use kafka::{Sharing, share};
 pub use musl::musl_tools;
 pub use port::{addresses, reserve};
 pub use process::Process;
-pub use recipients::recipients;
 pub use service::{Service, Started, Version, build_tools};
 pub use tool::last_lines;
 

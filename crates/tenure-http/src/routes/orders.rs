@@ -42,11 +42,7 @@ pub(crate) struct Done {
         (status = 401, body = Problem),
         (status = 403, body = Problem),
         (status = 404, body = Problem),
-        (
-            status = 409,
-            description = "this process does not lead, or the successor does not wait",
-            body = Problem,
-        ),
+        (status = 409, description = "this process does not lead", body = Problem),
         (status = 501, description = "no hand-over", body = Problem),
         (status = 503, description = "busy; the order may be carried out", body = Problem),
     ),
