@@ -6,6 +6,7 @@ use rdkafka::Message as _;
 use rdkafka::Offset;
 use rdkafka::admin::{AdminOptions, NewTopic, TopicReplication};
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use tenure::clock;
 use tenure_kafka::native;
 use tenure_services::kafka::Cluster;
 use tenure_testkit::facts::{Failure, Seen, fact};
@@ -22,22 +23,32 @@ pub(crate) const FACTS: &[Fact] = &[fact!(
      written further is of no use any more."
 )];
 
+/// The longest wait for one answer: a broker that starts may take a question and not answer it.
+const ANSWER: Duration = Duration::from_secs(2);
+
 /// Waits until these are the leader and the replicas in sync of the only partition.
 async fn until(cluster: &Cluster, leader: i32, isr: &[i32]) -> Result<(), Failure> {
     let asks: BaseConsumer = client(&cluster.addresses()).create()?;
-    let is_so = || {
-        let metadata = asks.fetch_metadata(Some("t"), SOON).ok()?;
-        let partition = metadata.topics().first()?.partitions().first()?;
+    let wanted = (leader, isr.to_vec());
+    let state = || {
+        let metadata = asks.fetch_metadata(Some("t"), ANSWER).map_err(|error| error.to_string())?;
+        let topic = metadata.topics().first().ok_or("no topic")?;
+        let partition = topic.partitions().first().ok_or("no partition")?;
         let mut found = partition.isr().to_vec();
         found.sort_unstable();
-        Some(partition.leader() == leader && found == isr)
+        Ok((partition.leader(), found))
     };
-    let waited = async {
-        while is_so() != Some(true) {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+    let before = clock::now();
+    loop {
+        let seen: Result<_, String> = state();
+        match seen {
+            Ok(seen) if seen == wanted => return Ok(()),
+            seen if clock::now().since(before) > SOON => {
+                return Err(format!("leader and replicas {wanted:?} did not come: {seen:?}").into());
+            }
+            _ => tokio::time::sleep(Duration::from_millis(100)).await,
         }
-    };
-    Ok(tokio::time::timeout(SOON, waited).await?)
+    }
 }
 
 /// The fence of a record: ruling 10.
