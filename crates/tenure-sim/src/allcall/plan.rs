@@ -58,12 +58,12 @@ pub struct Settings {
     pub on_conflict: OnConflict,
     /// Whether no participant stops, ends or leaves, so that checks use close bounds.
     pub steady: bool,
-    /// The participants whose wall clocks are off by more than K at times, a bit each; and whether
-    /// they are off so far that all others must notice.
+    /// A bit for each participant whose wall clock is off by more than K at times; and whether
+    /// these clocks are off so far that all other participants must notice.
     pub wrong: (u64, bool),
-    /// The participant with other times, if any.
+    /// The participant with a longer lease than the others, if any.
     pub odd: Option<usize>,
-    /// Whether a process with the right to ask sends questions under the names of others, and under
+    /// Whether a process with the right to ask sends questions in the names of participants, and in
     /// many more names.
     pub asker: bool,
     /// Whether applications withdraw often, and campaign again within a round.

@@ -107,7 +107,8 @@ impl RoundTrips {
         Duration::from_nanos(self.quantiles[at.min(FINE - 1)])
     }
 
-    /// The delays of single messages of which two, drawn independently, make such round trips.
+    /// The delay of a single message: the sum of two independent draws is distributed like these
+    /// round trips.
     pub(super) fn one_way(&self) -> Delay {
         let target = &self.quantiles;
         let first = target[0] as f64 / 2.0;
@@ -144,7 +145,8 @@ fn nines(part: f64) -> f64 {
     -(1.0 - part).max(1e-4).log10()
 }
 
-/// The line through the points, straight after the last and level before the first.
+/// The value at `at` of the line through the points. Before the first point the line is level;
+/// beyond the last one it continues straight.
 fn on_line(line: &[(f64, f64)], at: f64) -> f64 {
     let next = line.partition_point(|(x, _)| *x <= at);
     let (Some(from), Some(to)) = (match next {

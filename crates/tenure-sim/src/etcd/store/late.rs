@@ -55,7 +55,7 @@ impl Cluster {
 
     /// Lets a stuck or suspended leader go on. Before etcd#16822 a stuck leader revoked leases
     /// whose renewals it had missed, though another leader had renewed them. A suspended leader
-    /// still does so, if it checks leases before its mail.
+    /// still does so, if it checks leases before it reads its messages.
     pub(super) fn unstick(&mut self, member: usize, out: &mut Out) {
         let this = &self.members[member];
         let was_stopped = this.stopped + WAIT > self.now;

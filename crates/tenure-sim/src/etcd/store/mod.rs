@@ -88,9 +88,9 @@ struct Member {
     dead: u64,
     stuck: u64,
     slow: u64,
-    /// End of its suspension.
+    /// End of the suspension of the member's process.
     stopped: u64,
-    /// Number of its starts.
+    /// Number of starts of the member.
     start: u64,
     /// Whether the member took part when this was last checked.
     up: bool,
@@ -176,7 +176,8 @@ pub struct Cluster {
     setting: Setting,
     now: u64,
     truth: State,
-    /// Entries that some member has not applied, after `base` others.
+    /// Log entries that some member has not applied. All members have applied the first `base`
+    /// entries.
     log: VecDeque<Entry>,
     base: u64,
     members: [Member; MEMBERS],
@@ -187,7 +188,7 @@ pub struct Cluster {
     agenda: BTreeMap<(u64, u64), Task>,
     numbered: u64,
     hung: Vec<Ask>,
-    /// Number of grants of each node in a row without an answer.
+    /// Number of each node's grants in a row that etcd did not answer.
     unanswered: BTreeMap<usize, u32>,
     waiting: Vec<PendingReply>,
     streams: BTreeMap<StreamId, Stream>,
