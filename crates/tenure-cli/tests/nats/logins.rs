@@ -213,7 +213,7 @@ fn late_login_refusal_ends_no_process() {
     }
 }
 
-/// A side speaks TLS and the other does not: the error names the right scheme first.
+/// Only one of the two sides speaks TLS: the error names the right scheme first.
 #[test]
 fn wrong_scheme_is_named() {
     let plain = Cluster::start(Version::Newest, 1).unwrap();

@@ -8,7 +8,7 @@ use tenure_core::etcd::{
 
 use crate::stage::*;
 
-/// The next renewal finds etcd in a later term, and the session asks for a lease in that.
+/// The next renewal finds etcd in a later term, and the session asks for a lease in that term.
 fn enter_the_next_term(s: &mut Stage, election: &str, created: Revision) {
     s.header.term += 1;
     s.open_watches();
@@ -474,7 +474,7 @@ fn small_server_is_asked_in_parts() {
     assert_eq!(sizes, [100, 50, 50]);
     assert!(s.until("e00") > until.after(ms(5_500)), "each renewal counts from its send");
     assert!(!s.has_told("etcd refuses"), "{:#?}", s.told());
-    // The same for moves, of which each takes two.
+    // The server takes fewer moves, too, because each move takes two operations.
     s.header.term += 1;
     s.keep_alive();
     let own = s.owns(&created, (at..at + 50).map(|n| n % 100));

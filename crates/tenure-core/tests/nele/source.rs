@@ -53,7 +53,7 @@ fn s2_processes_share_roles_without_overlap() {
     }
 }
 
-/// No other process hears of it, and no setting changes.
+/// No other process hears of a role or process that comes or goes, and no setting changes.
 #[test]
 fn s3_roles_and_processes_come_and_go() {
     let mut stage = dealt(2, 2, 2, Mode::AtLeastOne);

@@ -157,8 +157,9 @@ async fn forged_datagrams_change_nothing() {
     }
 }
 
-/// A question for an epoch that the member does not know is answered with the member's own,
-/// whatever number it is for: numbers of another epoch mean other members.
+/// A member answers a question for an epoch that it does not know with its own epoch. The number of
+/// the addressed member in that question does not matter, because such numbers name other members
+/// in another epoch.
 #[tokio::test]
 async fn question_of_other_epoch_shows_present() {
     let config = config();

@@ -1,5 +1,5 @@
 //! A server of the bus. The server delivers each packet to all of its clients in one order, the
-//! publisher included. It also forwards the packet to the other servers, for their clients.
+//! publisher included. The server also forwards the packet to the other servers, for their clients.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

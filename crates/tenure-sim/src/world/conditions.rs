@@ -29,8 +29,8 @@ pub struct Conditions {
     pub incidents: Vec<(u64, Incident)>,
     /// Pause between two commands of a node's application.
     pub pace: Delay,
-    /// Whether cores that can do without wall clocks read them, and wake up when a wall clock is
-    /// set.
+    /// Whether cores that can do without wall clocks nevertheless read them, and wake up when a
+    /// wall clock is set.
     pub reads_wall: bool,
     /// Grid of true time for messages and commands, so that many events coincide.
     pub grain: u64,

@@ -111,7 +111,8 @@ fn faster_member_is_given_back() {
     assert_eq!(s.leader(), Some("q"), "{:?}", s.events("q"));
 }
 
-/// The grant of b does not count for p, which waits for r at a and c: another may need that of b.
+/// The grant of b does not count for p, which waits for r at a and c: another candidate may need
+/// the grant of b.
 #[test]
 fn faster_grant_is_not_kept() {
     let mut s = Story::new();

@@ -23,9 +23,11 @@ struct Life {
     begins: Option<Instance>,
     /// Last answer of each member to the latest request.
     answers: BTreeMap<usize, Answer>,
+    /// Start of the latest request.
     asked: Time,
     /// The arriving answer.
     hears: Option<(usize, Answer)>,
+    /// The last handled answer, which the grantor may still ignore.
     handled: Option<(usize, Answer)>,
     /// Latest memory of each member that an answer named.
     latest: BTreeMap<usize, Instance>,

@@ -242,7 +242,7 @@ fn told_grantor_proposes_by_itself() {
 }
 
 /// 2.1.5: a has accepted a successor, promises with it, and is lost before b has read its document.
-/// No other member has it.
+/// No other member has this document.
 #[test]
 fn lost_document_holds_up_no_change() {
     let names = ["a", "b", "c", "d", "e"];

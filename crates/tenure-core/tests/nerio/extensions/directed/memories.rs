@@ -220,8 +220,8 @@ fn returning_old_directory_is_reported() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// A memory that others take for an earlier one than they know becomes a later one, as no member
-/// relies on it yet.
+/// Other members take a new memory for an earlier one than they know. The memory then takes a later
+/// number, because no member relies on it yet.
 #[test]
 fn slow_clock_excludes_no_member() {
     let mut s = Story::new();
