@@ -64,8 +64,8 @@ fn a_leader_that_is_gone_is_followed() {
     assert!(!stage.own.two_led);
 }
 
-/// The leader reports its resignation, and lets the candidates lead that waited only for it. It
-/// goes on as a voter.
+/// The leader reports its resignation, and lets the candidates lead that waited only for it. The
+/// former leader goes on as a voter.
 #[test]
 fn resigned_leader_is_replaced_at_once() {
     let (mut stage, leader) = led(3);

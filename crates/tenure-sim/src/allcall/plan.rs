@@ -58,8 +58,8 @@ pub struct Settings {
     pub on_conflict: OnConflict,
     /// Whether no participant stops, ends or leaves, so that checks use close bounds.
     pub steady: bool,
-    /// A bit for each participant whose wall clock is off by more than K at times; and whether
-    /// these clocks are off so far that all other participants must notice.
+    /// A bit for each participant whose wall clock is off by more than K at times. The flag: these
+    /// clocks are off so far that all other participants must notice.
     pub wrong: (u64, bool),
     /// The participant with a longer lease than the others, if any.
     pub odd: Option<usize>,
@@ -109,8 +109,8 @@ impl Settings {
         }
     }
 
-    /// Promise (c): the longest vacancy in a part of the bus with a candidate, in true time: L + 3K
-    /// + 2H by a slow clock, and a delay (L is the lease).
+    /// Promise (c): the longest vacancy in a part of the bus with a candidate, in true time. The
+    /// bound is L + 3K + 2H by a slow clock, and a delay; L is the lease.
     #[must_use]
     pub fn vacant_most(&self) -> u64 {
         self.slow(self.lease + 3 * self.skew + 2 * self.heartbeat) + self.delay

@@ -26,8 +26,8 @@ impl Station {
         Self { clients: BTreeMap::new(), others, asker }
     }
 
-    /// The asker's questions before a call: questions in the caller's name, of later rounds than
-    /// any call and with other times; and questions in more names than a reply answers.
+    /// The asker's questions before a call. Some questions have the caller's name, with a later
+    /// round than any call, or with other times. Others have more names than a reply answers.
     fn asks(&self, packet: &Packet) -> Vec<Arc<Packet>> {
         let Body::Call(call) = &packet.body else { return Vec::new() };
         if !self.asker || call.part.number > 0 {

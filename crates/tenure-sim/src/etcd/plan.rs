@@ -51,7 +51,7 @@ pub struct Settings {
     pub meddling: bool,
     /// Whether rights and room are often missing.
     pub refuses: bool,
-    /// Whether revisions become too high for fences, after which nobody leads.
+    /// Whether revisions become too high for fences, after which no candidate leads.
     pub exhausts: bool,
     /// Whether a stranger writes values into the leaders' keys.
     pub argues: bool,
@@ -196,8 +196,8 @@ impl Plan {
         self.nodes.len() - 1
     }
 
-    /// Twice the longest way of news without faults, in true time: a watch of a member brings the
-    /// news, and a first request comes too early, so that a second one follows.
+    /// Twice the longest way of news without faults, in true time. The news comes by a member and a
+    /// watch; a first request comes too early, and a second one follows.
     #[must_use]
     pub fn news(&self) -> u64 {
         10 * (self.conditions.trip.longest() + self.own.store.latency)
@@ -261,8 +261,8 @@ impl Bounds {
             + 40 * self.trip
     }
 
-    /// Time from all resignations to an empty store: applications need up to a lease to resign, and
-    /// a key that cannot be deleted lasts for one lease more.
+    /// Time from all resignations to an empty store: applications need up to a lease to resign. A
+    /// key that cannot be deleted lasts for one lease more.
     fn empty(&self) -> u64 {
         self.unit + 2 * self.lease() + 4_000 * MS + 40 * self.trip
     }
@@ -288,8 +288,8 @@ fn node_plans(rng: &mut Rng, lease: u32, drift: Drift) -> Vec<(String, NodePlan)
             lease: rng.once_in(6).then_some(LeaseId(0x1000 + n as i64)),
         };
         if ours.lease.is_some() {
-            // A lease keeps all its keys alive, also those of an earlier life: only a campaign in
-            // their election finds these keys.
+            // A lease keeps all its keys alive, also the keys of an earlier life: only a campaign
+            // in its election finds such a key.
             ours.campaigns = true;
             ours.abstains = 0;
         }

@@ -42,7 +42,7 @@ pub struct Effort {
 }
 
 /// How often the rest of a leader's lease falls below the grace, although the leader and a quorum
-/// run: `tenure run` then stops its command, and another candidate takes over.
+/// run. `tenure run` then stops its command, and another candidate takes over.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Needless {
     /// Number of occurrences.
@@ -168,9 +168,9 @@ pub(super) struct Findings {
 pub struct Advice {
     /// Tried settings by nodes and lease, those of the question included.
     pub trials: Vec<Trial>,
-    /// Index of the best trial: the shortest lease that keeps needless changes at the target, with
-    /// the given number of nodes, or three if that number is too small. `None` if no tried lease
-    /// keeps them so low.
+    /// Index of the best trial: the shortest lease that keeps needless changes at the target. The
+    /// trial has the given number of nodes, or three if that number is too small. `None` if no
+    /// tried lease keeps changes so rare.
     pub best: Option<usize>,
     /// Warnings about the question's settings.
     pub notes: Vec<Note>,

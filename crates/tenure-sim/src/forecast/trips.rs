@@ -118,8 +118,8 @@ impl RoundTrips {
             let sums = sums(&way);
             let mut least = first;
             for (n, delay) in way.iter_mut().enumerate() {
-                // A round trip is slow when one of its ways is slow: the share of round trips with
-                // both ways faster than a quantile is the square of that quantile's share.
+                // A round trip is slow when one of its ways is slow. So the share of round trips
+                // with both ways faster than a quantile is the square of this quantile's share.
                 let part = ((n as f64 + 0.5) / FINE as f64).powi(2);
                 let wanted = target[((part * FINE as f64) as usize).min(FINE - 1)] as f64;
                 let found = sums[((part * PAIRS as f64) as usize).min(PAIRS - 1)];

@@ -36,8 +36,8 @@ pub struct Settings {
     pub takeover: u64,
     /// The process with a longer T than the others, if any.
     pub unlike: Option<usize>,
-    /// True time after which a process certainly no longer leads: counted from the last record in
-    /// which others heard it as leader, or from the last time at which it might have led.
+    /// True time after which a process certainly no longer leads. The time counts from the last
+    /// record that shows the process as leader, or from the last time at which it might have led.
     pub heard: u64,
     /// Longest time from a partition's move until its next owner leads, if no record is lost.
     pub changes: u64,

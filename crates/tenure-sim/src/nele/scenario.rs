@@ -317,8 +317,9 @@ impl Scenario for Emergence {
 
     fn led(&self, _: &Plan, _: &Claim) {}
 
-    /// Allows overlaps in `at_least_one`, between two groups, for T (`takeover`) after a loss of
-    /// acknowledged records, and with a leader with a longer T that the other leader has not heard.
+    /// Allows overlaps in `at_least_one`, between two groups, and for T (`takeover`) after a loss
+    /// of acknowledged records. Also allows an overlap with a leader whose longer T the other
+    /// leader has not heard.
     fn may_overlap(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let own = &check.plan.own;
         let group = |node| check.plan.process(node).map(|one| one.manner.group);
@@ -353,9 +354,9 @@ impl Scenario for Emergence {
         check.now < check.plan.settled && moved
     }
 
-    /// An observer shows leaders of its own group only; a process with a longer T may lead for
-    /// longer than others know; and in mode `at_least_one` a leader leads for T after each read,
-    /// however late. [`ShownVacancies`](super::properties) checks all three.
+    /// Gives no bound in three cases. An observer shows leaders of its own group only. A process
+    /// with a longer T may lead for longer than others know. In mode `at_least_one` a leader leads
+    /// for T after each read, however late. [`ShownVacancies`](super::properties) checks all three.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let alone = plan.own.mode == Mode::AtMostOne && !plan.has_groups();
         (alone && plan.own.unlike.is_none()).then_some(plan.own.heard)

@@ -152,9 +152,9 @@ fn can_spare_founder(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
         && all_first
 }
 
-/// Whether the members can go on without the directory of `node`: this must hold in the latest
-/// epoch, in each epoch that a member has accepted, and in each for which an operator may have
-/// asked.
+/// Whether the members can go on without the directory of `node`. This must hold in the latest
+/// epoch, in each epoch that a member has accepted, and in each epoch for which an operator may
+/// have asked.
 pub(super) fn can_spare(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
     let kept = |other: usize| disks[other].own().kept.durable();
     let document = |other: usize| kept(other).standing.document();

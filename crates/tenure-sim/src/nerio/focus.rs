@@ -120,9 +120,9 @@ impl Focus {
         self == Self::Memory && rng.once_in(2)
     }
 
-    /// Makes the leases of some nodes much shorter than those of others, so that a grant that one
-    /// grantor forgets outlasts the others' waits. Returns whether members grant only short leases
-    /// at first.
+    /// Makes the leases of some nodes much shorter than the leases of others, so that a grant that
+    /// one grantor forgets outlasts the others' waits. Returns whether members grant only short
+    /// leases at first.
     pub(super) fn leases(self, seed: u64, nodes: &mut [NodePlan]) -> bool {
         let mut rng = Rng::new(seed, 2);
         if self != Self::Memory || rng.once_in(2) {
@@ -261,9 +261,9 @@ impl Focus {
         }
     }
 
-    /// In half of the worlds with two memories of a member, another member still reaches the old
-    /// process, which may start again, and loses its own directory. Returns whether the others
-    /// treat the new process as a stranger until it starts again, because its address differs.
+    /// In half of the worlds with two memories of a member, another member loses its own directory,
+    /// and still reaches the old process, which may start again. Returns whether the others treat
+    /// the new process as a stranger until it starts again, because its address differs.
     pub(super) fn encounters(self, nodes: &[NodePlan], conditions: &mut Conditions) -> bool {
         let Conditions { seed, unit, storm_ends, ref mut incidents, .. } = *conditions;
         let mut rng = Rng::new(seed, ENCOUNTERS);

@@ -47,8 +47,8 @@ impl Installations {
         this
     }
 
-    /// Installs a node after the loss of its directory: with its old settings; or with short
-    /// leases, if a quorum of the others grants or will grant all requested leases.
+    /// Installs a node after the loss of its directory, with its old settings. If a quorum of the
+    /// others grants or will grant all requested leases, the node may get short leases instead.
     pub(super) fn install(&mut self, plan: &mut Plan, node: usize) {
         let (shortest, longest) = self.leases;
         if (self.raises || is_given(plan, longest, Some(node))) && self.draw(2) {

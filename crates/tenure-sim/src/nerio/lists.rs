@@ -1,6 +1,6 @@
-//! Lists of members that candidates and observers have instead of the members' own list:
-//! incomplete, with a name that no node has any more, or with a former member that was set up anew
-//! under another list.
+//! Lists of members that candidates and observers have instead of the members' own list. Such a
+//! list is incomplete, has a name that no node has any more, or has a former member that was set up
+//! anew under another list.
 
 use tenure_core::nerio::{Checked, Config, Member, Quorums};
 

@@ -189,7 +189,7 @@ fn settle_bound(nodes: &[NodePlan], unit: u64, trip: &Delay) -> u64 {
 }
 
 /// Time until the members agree on a weak leader, and until a candidate that left the election to
-/// the weak leader campaigns by itself: each member may suspect all others one by one, with up to
+/// the weak leader campaigns by itself. Each member may suspect all others one by one, for up to
 /// four times the silence each.
 fn ring_bound(nodes: &[NodePlan]) -> u64 {
     let config = &nodes[0].config;

@@ -111,7 +111,7 @@ impl Settings {
     }
 
     /// Guarantees (c) and (d), with this number of draws: the longest vacancy of a part with a
-    /// quorum, and in mode `available` the longest overlap of two leaders that reach each other.
+    /// quorum. In mode `available` also the longest overlap of two leaders that reach each other.
     #[must_use]
     pub fn change_most(&self, draws: u32) -> u64 {
         nanos(self.config.failover()) + self.slow(self.ballot() * draws.saturating_sub(1))

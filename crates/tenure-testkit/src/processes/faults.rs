@@ -379,7 +379,7 @@ impl<D: Deployment> Blow<'_, D> {
     }
 
     /// In half of the rounds the leader holds only two grants, and another candidate holds the
-    /// third: if the node forgot its grant and did not wait, two candidates would lead.
+    /// third. If the node forgot its grant and did not wait, two candidates would lead.
     fn state_deleted(&mut self) -> Strike {
         let nodes = self.some_nodes(2);
         let lost = nodes[0];

@@ -2,8 +2,8 @@ use super::super::plan::Kind;
 use super::{Check, Fact, LeasedLeaders, Property, seconds};
 
 /// Ruling 4: a candidate whose clock is off by more than 3K + 2H neither campaigns nor renews, if
-/// at least two others with right clocks answer. One other participant suffices if the candidate
-/// compared both clocks while both were right.
+/// at least two others with right clocks answer. A single other participant suffices if the
+/// candidate compared both clocks while both were right.
 #[derive(Debug, Default)]
 pub(in super::super) struct FarClocksDoNotWin;
 

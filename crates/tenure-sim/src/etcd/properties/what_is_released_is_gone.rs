@@ -77,8 +77,8 @@ impl WhatIsReleasedIsGone {
         let Some(kv) = check.records().keys.get(key) else { return };
         let this = &mut self.nodes[node];
         let may_come = this.doubtful.contains(key) || this.asked.values().any(|asked| asked == key);
-        // A lease from outside may be in the name of an earlier life's key; a stranger may also
-        // have moved the key to another lease, or put it back.
+        // The key of an earlier life may have the name of a lease from outside. A stranger may also
+        // have moved the key to another lease, or put the key back.
         let owner = check.records().owner_of(kv);
         let earlier = owner.is_none_or(|(n, owner)| *n != node || !check.runs(node, *owner));
         let earlier = earlier || check.records().is_taken(key);

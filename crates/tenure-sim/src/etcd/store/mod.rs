@@ -1,10 +1,10 @@
-//! etcd as a model: three members with one log, of which each has applied a prefix; leases that the
-//! leader times on its own clock; watches; and the faults of all that.
+//! etcd as a model: three members, each with a prefix of one log applied; leases that the leader
+//! times on its own clock; watches; and the faults of all that.
 //!
 //! A single node of the world houses all members, and its clock shows true time. The model has no
 //! consensus messages: an entry is in the log at the instant at which a leader with a quorum takes
-//! it. Clients see the effects of real consensus: members that lag, deposed leaders that do not
-//! know it, requests that hang, and answers that never come although the request was carried out.
+//! it. Clients see the effects of real consensus: members that lag, leaders that do not know that
+//! they are deposed, requests that hang, and requests that are carried out without an answer.
 
 mod late;
 mod lessor;

@@ -93,8 +93,8 @@ impl Cluster {
         self.answer_waiting(member, out);
     }
 
-    /// Commits a client's entry. With its quota used up, etcd sometimes carries out a write, and
-    /// nevertheless answers that it refused the write for lack of room: between the write that
+    /// Commits a client's entry. Once the quota is used up, etcd sometimes carries out a write and
+    /// answers that it refused the write for lack of room. This happens between the write that
     /// reaches the quota and the alarm, and after an operator disarms the alarm without making
     /// room.
     fn write(&mut self, ask: &Ask, entry: Entry, cause: Cause, out: &mut Out) -> (Reply, Revision) {

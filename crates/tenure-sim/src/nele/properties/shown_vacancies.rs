@@ -6,9 +6,9 @@ use tenure_core::nele::Mode;
 use super::{Check, Emergence, Fact, Property};
 
 /// Observers, in true time: while an observer shows a vacancy, every process that leads began too
-/// recently to be heard; in `at_most_one` this covers processes of the observer's group only. In
-/// `at_least_one` a leader whose reads are delayed leads on for as long as the delay, so this mode
-/// is checked only without faults.
+/// recently to be heard. In `at_most_one` the rule covers processes of the observer's group only.
+/// In `at_least_one` a leader whose reads are delayed leads on for as long as the delay, so this
+/// mode is checked only without faults.
 #[derive(Debug, Default)]
 pub(in super::super) struct ShownVacancies {
     /// Observers, and the elections that each shows as vacant.

@@ -3,8 +3,9 @@ use tenure_core::{NodeName, Ticket, Time};
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Founding: a member that lost its memory founds the cluster with the memories of all members, and
-/// only if no member remembers and the leases of all leaders that it has heard are over.
+/// Founding: a member that lost its memory founds the cluster with the memories of all members. The
+/// member does so only if no member remembers, and if the leases of all leaders that it has heard
+/// are over.
 #[derive(Debug, Default)]
 pub(super) struct FoundingsAreByAll {
     lives: Vec<Life>,

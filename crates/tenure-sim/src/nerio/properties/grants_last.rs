@@ -8,9 +8,9 @@ use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 use crate::nerio::walls::{ALLOWANCE, Read};
 
 /// Section 3, step 6, to the nanosecond: a grant lasts (1 + ρ)δ from the arrival of its request,
-/// never shrinks, stays at one address, and has a higher stamp than all earlier grants. With a
-/// bound on skew it lasts until the later of its two ends (section 4); the end on the wall clock
-/// moves with that clock.
+/// and never shrinks. A grant stays at one address, and has a higher stamp than all earlier grants.
+/// With a bound on skew a grant lasts until the later of its two ends (section 4); the end on the
+/// wall clock moves with this clock.
 #[derive(Debug, Default)]
 pub(super) struct GrantsLast {
     /// Requests and grants, by grantor and election.

@@ -1,4 +1,4 @@
-//! Facts that break a property of changing members, for each such property.
+//! Facts that break a property of changing members, for each of these properties.
 
 mod clocks;
 
