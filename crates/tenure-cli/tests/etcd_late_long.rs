@@ -43,8 +43,9 @@ const GRACE: Duration = Duration::from_secs(1);
 const ELECTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time for which etcd's leader is cut off: longer than it believes that it leads.
 const CUT: Duration = Duration::from_secs(11);
-/// When the leading runners are stopped: the first 16 revocations of a lot time out `ReqTimeout` =
-/// 15 s after their leases have ended, at most a lease after the cut, and then the rest goes.
+/// Time at which the leading runners are stopped. The first 16 revocations of a lot time out
+/// `ReqTimeout` = 15 s after their leases have ended; these end at most a lease after the cut. Then
+/// the other revocations go.
 const STOP: Duration = Duration::from_millis(22_300);
 /// Time for which the runners stand still: all their leases are over by then.
 const STOPPED: Duration = Duration::from_secs(14);

@@ -62,7 +62,7 @@ fn read(cluster: &Cluster, file: &str) -> String {
 }
 
 /// Two candidates lead in turn. The gate admits the edicts in the order of their creation, and
-/// refuses those of the first leader that arrive late.
+/// refuses late edicts of the first leader.
 #[test]
 fn late_edicts_are_refused() {
     let settings = "election = \"billing\"\nlease = \"10s\"";

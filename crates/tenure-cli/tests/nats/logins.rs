@@ -173,9 +173,9 @@ fn leader_survives_lame_duck_server() {
     assert!(!next.log().contains("leads billing"), "{}", next.log());
 }
 
-/// The password changes on the server while one candidate leads and another waits: both report why,
-/// neither ends, and the new password in the file is enough, even if the file is empty first. Log
-/// lines of the client library are hidden from operators.
+/// The password changes on the server while one candidate leads and another waits. Both report the
+/// reason, and neither ends. The new password in the file is enough, even if the file is empty
+/// first. Log lines of the client library are hidden from operators.
 #[test]
 fn late_login_refusal_ends_no_process() {
     let users = "authorization { users: [ { user: ann, password: secret } ] }";

@@ -78,8 +78,8 @@ fn failed_renewal_leaves_one_leader() {
     }
 }
 
-/// Two leaders that call at the same time: each call of `early` comes just before that of the other
-/// one, whose claim ends later.
+/// Two leaders that call at the same time: each call of `early` comes just before the other
+/// leader's call. The other leader's claim ends later.
 fn two_callers_at_once(early: usize) -> Stage {
     let serves_out = |node| Config { on_conflict: OnConflict::ServeOut, ..config(node) };
     let mut stage = Stage::with((0..2).map(serves_out).collect());
@@ -184,7 +184,7 @@ fn named_successor_goes_first() {
     let mut stage = Stage::new(3);
     stage.contend(2);
     stage.pass(ms(15_000));
-    // The leader does not hear the best participant, and names the other one.
+    // The leader does not hear the best participant, and names the other participant.
     stage.cut = vec![(0, 2)];
     [0, 1].into_iter().for_each(|node| stage.contend(node));
     stage.until(ms(25_000), |stage| stage.leaders(X) != [2]);

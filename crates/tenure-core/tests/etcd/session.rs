@@ -277,8 +277,8 @@ fn a_store_that_went_back_ends_all() {
     assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
 }
 
-/// The terms are those of the older state. Without a lease the session loses nothing: a later lease
-/// counts in its own term, and is renewed.
+/// After a restore the terms continue from the older state. Without a lease the session loses
+/// nothing: a later lease counts in its own term, and is renewed.
 #[test]
 fn restored_store_counts_in_earlier_term() {
     let mut s = Stage::new();
@@ -391,7 +391,7 @@ fn ungranted_lease_is_not_revoked() {
         assert_eq!(s.asks("revoke"), revoked, "doubt {doubt}, {answer}: {:#?}", s.requests());
         assert_eq!(s.core.is_idle(), !revoked, "doubt {doubt}, {answer}");
     }
-    // The same between two attempts.
+    // A session without any attempt under way revokes nothing, either.
     let mut s = Stage::new();
     s.campaign("db");
     s.answer("grant", not_sent());

@@ -115,7 +115,7 @@ fn evidence_counts_from_when_it_was_sent() {
 }
 
 /// Process 0 is stopped, and its handle holds for the rest of T; process 1 is given its partition
-/// at once. `rates` are those of their clocks.
+/// at once. `rates` are the rates of their clocks.
 fn taken_from_one_that_is_stopped(rates: [i64; 2]) -> Stage {
     let drift = if rates == [0, 0] { "0.001" } else { "0.1" }.parse().unwrap();
     let of = |node| Config { drift, ..config(node, Mode::AtMostOne) };
@@ -300,7 +300,7 @@ fn longer_led() -> Stage {
 }
 
 /// The leader's records are on their way for longer than the claimant waits, and arrive together
-/// with those that the claimant writes then.
+/// with the records that the claimant writes then.
 #[test]
 fn late_record_extends_grace_period() {
     let mut stage = longer_led();

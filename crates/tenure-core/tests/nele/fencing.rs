@@ -101,8 +101,8 @@ fn role_after_truncation_needs_new_claim() {
 }
 
 /// Two processes believe to own the partition. The first has not read the claim of the second when
-/// the claim is lost with its epoch; the second is stopped, and takes office by that claim within T
-/// of its last record.
+/// this claim is lost with its epoch. The second is stopped, and takes office by the lost claim
+/// within T of its last record.
 #[test]
 fn a_claim_of_a_later_epoch_waits_anew() {
     let mut stage = Stage::new(2, Mode::AtMostOne);

@@ -84,7 +84,7 @@ pub(crate) fn on_observers(
     }
 }
 
-/// No key is left, and no lease but those that etcdctl leaves to their end.
+/// No key is left, and no lease except the leases that etcdctl leaves to their end.
 pub(crate) async fn on_what_is_left(
     cluster: &Cluster,
     election: &str,

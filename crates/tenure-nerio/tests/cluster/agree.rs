@@ -77,8 +77,8 @@ async fn agreeing_quorum_goes_on() {
     waits.abort();
 }
 
-/// At the first start c has other settings than a. Each shows its epoch to the other one, and both
-/// say that they never found a cluster.
+/// At the first start c has other settings than a. Each node shows its epoch to the other node, and
+/// both say that they never found a cluster.
 #[tokio::test]
 async fn blanks_report_other_settings() {
     let config = config();

@@ -330,7 +330,7 @@ fn other_cluster_teaches_nothing() {
     }
 }
 
-/// The digest of an upgraded document does not cover hosts: a forger changes those of b.
+/// The digest of an upgraded document does not cover hosts: a forger changes the hosts of b.
 #[test]
 fn host_of_no_process_teaches_nothing() {
     let document = config(&GRANTORS).check().unwrap().membership().document().clone();
