@@ -43,7 +43,7 @@ pub struct Settings {
     /// True time from which the store must be empty.
     pub empty: u64,
     pub bounds: Bounds,
-    /// One command in this many is a fault of etcd; zero: no faults.
+    /// The number of commands for each fault of etcd; zero means no faults.
     pub troubles: u64,
     /// Whether backups are restored: the promise then does not hold.
     pub restores: bool,

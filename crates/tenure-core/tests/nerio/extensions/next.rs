@@ -46,7 +46,7 @@ fn next_is_used_once() {
 }
 
 /// Rule 4: a candidate yields only if no quorum is possible any more, and a refusal names a holder
-/// ranked above it. Of three candidates that hold one grantor each, exactly one goes on.
+/// ranked above it. Three candidates hold one grantor each, and exactly one of them goes on.
 #[test]
 fn single_candidate_survives_split_vote() {
     let mut s = Story::new();
