@@ -42,7 +42,7 @@ const SYSTEMD: &str = r#"
         /lib/systemd/systemd --system --unit=multi-user.target --log-target=null
 "#;
 
-/// All of it but manual pages: mode, owner, path.
+/// All files of the package but manual pages: mode, owner, path.
 const FILES: &str = "\
 -rw-r--r-- 0/0 ./etc/needrestart/conf.d/tenure.conf
 -rw-r--r-- 0/0 ./etc/tenure/node.toml
@@ -108,7 +108,7 @@ impl Machine {
         Self { systemd, _packages: packages }
     }
 
-    /// Output of a script there, complaints too, and whether it succeeded.
+    /// Output of a script on the machine, with standard error, and whether the script succeeded.
     fn run(&self, script: &str) -> (String, bool) {
         self.systemd.run(&format!("exec 2>&1\n{script}"))
     }
@@ -228,7 +228,7 @@ fn installs(machine: &Machine) {
     }
     let units = machine.does("systemctl list-units --all --no-legend 'tenure*'");
     assert_eq!(units, "", "nothing is started, and nothing has failed");
-    // As it comes it is no member's: the error says what is missing.
+    // The package's settings file names no member: the error says what is missing.
     machine.fails("tenure node --config /etc/tenure/node.toml --state /tmp/s --show-settings");
     let script = "sed '/key-file/d; s/^#\\([a-z[]\\)/\\1/' /etc/tenure/node.toml >/tmp/node.toml
                   tenure node --config /tmp/node.toml --insecure-any-address --show-settings \\

@@ -1,14 +1,14 @@
 //! Two CMDs never run at once on etcd, although etcd revokes leases that were renewed
 //! (`docs/decisions/late-revocations.md`).
 //!
-//! The test cuts etcd's leader off from the other members until it is deposed. The old leader, when
-//! it is back, has its successor revoke the leases that ended there meanwhile. A crowd of unrenewed
-//! leases keeps ours from being among the first 16 of their lot. When the revocations come, the
-//! leading runners stand still, as paused machines do: a leader that loses its key then has a
-//! successor while its CMD works on.
+//! The test cuts etcd's leader off from the other members until it is deposed. When the old leader
+//! is connected again, it makes its successor revoke the leases that have ended by the old leader's
+//! clock. A crowd of unrenewed leases keeps ours from being among the first 16 of their lot. When
+//! the revocations come, the leading runners stand still, as paused machines do: a leader that
+//! loses its key then has a successor while its CMD works on.
 //!
 //! Needs root, `ip` (iproute2) and `iptables`; a minute for each trial. `cargo xtask soak` runs it;
-//! `TENURE_TRIALS` asks for another number.
+//! `TENURE_TRIALS` sets the number of trials.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,8 +43,9 @@ const GRACE: Duration = Duration::from_secs(1);
 const ELECTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time for which etcd's leader is cut off: longer than it believes that it leads.
 const CUT: Duration = Duration::from_secs(11);
-/// When the leading runners are stopped: the first 16 revocations of a lot time out `ReqTimeout` =
-/// 15 s after their leases have ended, at most a lease after the cut, and then the rest goes.
+/// Time at which the leading runners are stopped. The first 16 revocations of a lot time out
+/// `ReqTimeout` = 15 s after their leases have ended; these end at most a lease after the cut. Then
+/// the other revocations go.
 const STOP: Duration = Duration::from_millis(22_300);
 /// Time for which the runners stand still: all their leases are over by then.
 const STOPPED: Duration = Duration::from_secs(14);
@@ -234,8 +235,8 @@ impl Lab {
         TrialFindings { late, stayed, overlapping: self.overlapping() }
     }
 
-    /// The number of elections with two CMDs at once. Each is printed, and judged again from now
-    /// on.
+    /// The number of elections with two CMDs at once. Prints each violation; later calls read on
+    /// from here.
     fn overlapping(&mut self) -> usize {
         let mut overlapping = 0;
         for (n, journal) in self.journals.iter_mut().enumerate() {

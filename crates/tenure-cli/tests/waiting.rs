@@ -39,7 +39,7 @@ impl DerefMut for Stage {
 
 impl Stage {
     fn new() -> Self {
-        // Only a member without an answer for 2 s counts as silent, not a busy one.
+        // A member counts as silent after 2 s without an answer, so a busy member does not.
         let settings = "cluster = \"t\"\nelection = \"e\"\nlease = \"60s\"\nround-trip = \"100ms\"";
         Self(Cluster::new(env!("CARGO_BIN_EXE_tenure"), ["a", "b", "c"], settings))
     }
@@ -173,12 +173,13 @@ fn stopped_leader_names_its_pause() {
     stage.says("one", "the lease came to its end; this process did not run for at least ");
 }
 
-/// A leader that cannot renew stops CMD in time, and gives up. No node confirms that, so for the
-/// rest of its lease it makes no request, and reports that with the silent members.
+/// A leader that cannot renew stops CMD in time, and gives up. No node confirms the release, so the
+/// runner makes no request for the rest of its lease. The runner reports this wait, and the silent
+/// members.
 #[test]
 fn runner_names_obstacle_after_loss() {
     let mut stage = Stage::new();
-    // CMD stops 12 s before the end of the lease, and for that long the runner gives up.
+    // CMD stops 12 s before the end of the lease; during these 12 s the runner gives up its lease.
     stage.set("60s", "20s");
     // Missing members count as silent soon.
     stage.set("100ms", "10ms");
@@ -227,8 +228,8 @@ fn transfer_to_leader_changes_nothing() {
     assert!(!stage.log("one").contains("CMD ended"), "{}", stage.log("one"));
 }
 
-/// A verification promised that nobody else leads for some seconds: until then a hand-over is not
-/// done, and the command reports that, or waits.
+/// A verification has promised that no other candidate leads for some seconds. The hand-over takes
+/// effect after that time, and the command reports the wait, or waits.
 #[test]
 fn transfer_reports_or_awaits_a_promise() {
     for wait in [false, true] {
@@ -293,8 +294,7 @@ fn unconfirmed_resignation_names_its_wait() {
     assert!(told, "{waits:?}");
 }
 
-/// `one` has handed over to `two`, and a promise holds that up: no answer names `one` as the
-/// leader.
+/// `one` has handed over to `two`, and a promise delays `two`: no answer names `one` as the leader.
 fn held_up_is_said(stage: &Stage) {
     let promised = "one has stepped down, and promised that nobody else leads for ";
     for ask in ["leader", "verify"] {
@@ -384,7 +384,7 @@ fn transfer_to_ended_candidate_claims_nothing() {
 #[test]
 fn returning_leader_is_named_at_once() {
     let mut stage = Stage::new();
-    // A renewal, which would name it, comes after minutes.
+    // A renewal, which would name the leader, comes only after minutes.
     stage.set("60s", "600s");
     stage.found();
     stage.candidate("one", &[]);

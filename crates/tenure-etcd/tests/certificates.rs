@@ -36,7 +36,8 @@ impl Authority {
         self.folder.path().join("ca.pem")
     }
 
-    /// A certificate and its key. Members need one for both sides, as they are their own clients.
+    /// A certificate for both sides, and its key. Members need both sides, because they are their
+    /// own clients.
     fn sign(&self, name: &str, expired: bool) -> (PathBuf, PathBuf) {
         let mut params =
             CertificateParams::new(vec!["127.0.0.1".to_owned(), name.to_owned()]).unwrap();

@@ -383,7 +383,8 @@ fn no_room_within_an_entry(mut state: StateDir) -> StateDir {
     state
 }
 
-/// Held elections go on without the one for which there is no room.
+/// The directory still writes elections that have an entry, though it has no room for another
+/// election.
 fn no_room_for_another_election(mut state: StateDir) -> StateDir {
     for number in 0..63 {
         state.write(&grant(&format!("other/{number:02}"), 4).into()).unwrap();

@@ -85,10 +85,7 @@ impl Replay {
         let faults: Vec<String> = faults.map(|(_, fault)| fault.to_string()).collect();
         let commands = self.struck.len() - faults.len();
         let listed = if faults.is_empty() { "nothing".to_owned() } else { faults.join(" ") };
-        let _ = writeln!(
-            text,
-            "what goes wrong in it: {listed}; and applications want {commands} times"
-        );
+        let _ = writeln!(text, "faults: {listed}; commands of applications: {commands}");
         let _ =
             writeln!(text, "(a fault is KIND.PLACE.CHANCE, its place a node or 64 x from + to)\n");
         let _ = writeln!(text, "{LEGEND}\n");

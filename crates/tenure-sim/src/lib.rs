@@ -10,7 +10,7 @@
 //! | [`allcall`] | the scenario of ALLCALL: a bus of servers, and clients with the core in them |
 //! | [`voter`] | the scenario of regional voters: HTTP exchanges, directories, regions |
 //! | [`nele`] | the scenario of NELE: a broker with logs and a coordinator, and its clients |
-//! | [`sweep`], [`shrink`], [`explain`] | many worlds; a failure made small; the same for people |
+//! | [`sweep`], [`shrink`], [`explain`] | many worlds; a failure with few faults; a failure as text |
 //! | [`timeline`] | the picture of a run |
 //! | [`forecast`] | what given settings will give, for users |
 //!
@@ -50,8 +50,7 @@ pub mod voter;
 pub mod world;
 
 /// Passes each protocol with worlds to the macro `$then`: its module here and in the core, its
-/// name, and a description. The command line and the tests of all protocols are made from this
-/// list.
+/// name, and a description. The command line and the tests of all protocols use this list.
 #[macro_export]
 macro_rules! protocols {
     ($then:ident) => {

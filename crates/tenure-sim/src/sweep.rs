@@ -23,7 +23,7 @@ pub trait Source: Copy + Sync {
         format!(" --protocol {}", Self::NAME)
     }
 
-    /// The same source with clocks beyond their bound; `None` if it has no such worlds.
+    /// The same source with clocks beyond their bound; `None` if the source has no such worlds.
     #[must_use]
     fn with_broken_clocks(self) -> Option<Self> {
         None
@@ -73,7 +73,7 @@ pub struct Sweep<S> {
 pub struct Outcome<C> {
     /// Number of worlds that ran to their end.
     pub worlds: u64,
-    /// Seed after the last of them.
+    /// Seed after the last of these worlds.
     pub next: u64,
     pub events: u64,
     pub counts: C,

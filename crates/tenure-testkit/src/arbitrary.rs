@@ -1,7 +1,7 @@
 //! Drawn messages of the protocols. Contract tests hand these messages to cores; tests of a wire
 //! format write and read them. Names, processes and figures of a small cluster are likely, so that
-//! a core takes a message as one of its cluster; all other values that a wire format carries occur,
-//! too.
+//! a core takes a message for a message of its cluster. All other values that a wire format carries
+//! occur, too.
 
 use std::ops::Range;
 

@@ -6,10 +6,10 @@
 //!
 //! | suite | the protocol says | feature |
 //! |---|---|---|
-//! | [`contract!`]: what every core promises | [`contract::Subject`]: how a node is made and started, who receives a message, any command, any hostile message; [`contract::Packets`], if messages travel as such | |
+//! | [`contract!`]: what every core promises | [`contract::Subject`]: how a node is made and started, who receives a message, any command, any hostile message; [`contract::Packets`], if messages travel as packets | |
 //! | [`mod@stage`]: stories, in true time | [`stage::Scene`]: its cores, how a directory takes a record, the letters of a message, checks of effects | |
 //! | [`conversations::recorded`]: stories as golden texts | the record of a story | |
-//! | `handles!`: what the handles of every driver do | `handles::Group`: an election of a participant, closing one; if it can be done, taking away what leaderships live on | `handles` |
+//! | `handles!`: what the handles of every driver do | `handles::Group`: an election of a participant, how a participant closes; if possible, how leaderships lose their basis | `handles` |
 //! | `facts::run`: what safety rests on in a service of others | `facts::Stage`: servers of the oldest and the newest version; sentences | `facts` |
 //! | `processes::rounds`: real processes, real faults, one judge | `processes::Deployment`: its nodes, started, stopped and killed; what a runner is given; the network; the faults it knows | `processes` |
 //!

@@ -55,7 +55,8 @@ impl<const MAY_OVERLAP: bool> Kafka<MAY_OVERLAP> {
 }
 
 impl<const MAY_OVERLAP: bool> Network for Kafka<MAY_OVERLAP> {
-    /// Cuts both directions, and all relays of the runner, which has one way to all brokers.
+    /// Cuts both directions of all relays of the runner, because the runner has one way to all
+    /// brokers.
     fn cut(&self, from: Host, to: Host) {
         let runner = if from.is_node() { to } else { from };
         if from.is_node() != to.is_node() {

@@ -50,8 +50,8 @@ fn a_lapsed_claim_never_comes_back() {
     });
 }
 
-/// Once the driver has lowered a claim and others know, no handle sees it any more, not even one
-/// that paused in the middle of asking, and not even if a raise was under way.
+/// Once the driver has lowered a claim and others know, no handle sees the claim any more. This
+/// holds for a handle that paused in the middle of asking, and if a raise was under way.
 #[test]
 fn no_handle_leads_after_release() {
     loom::model(|| {
@@ -77,7 +77,7 @@ fn no_handle_leads_after_release() {
     });
 }
 
-/// A handle that says "I lead" says it of the instant of its sample: no other node has begun to
+/// A handle that says "I lead" says it of the instant of its sample. No other node has begun to
 /// lead by then, not even if this thread paused in the middle of asking.
 #[test]
 fn leaders_never_overlap() {

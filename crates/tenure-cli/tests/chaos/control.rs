@@ -9,7 +9,7 @@ use tenure_testkit::processes::{
 
 tenure_testkit::tests!(the_judge_sees_forgetful_nodes);
 
-/// Leaves time for another leader within it, also on a busy machine.
+/// A lease in which another leader has time to win, also on a busy machine.
 const TIMING: Timing = Timing {
     lease: Duration::from_secs(60),
     grace: Duration::from_millis(400),

@@ -77,7 +77,7 @@ fn operator_replaces_lost_founder() {
     stage.renews();
 }
 
-/// The member that remembers is no quorum, which alone lets members in.
+/// A single member remembers. Only a quorum lets members in, so the commands advise a recovery.
 #[test]
 fn commands_advise_recovery() {
     let mut stage = Stage::founded("");

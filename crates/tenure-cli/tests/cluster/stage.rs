@@ -38,7 +38,7 @@ impl Stage {
         Self::with(names, "")
     }
 
-    /// The same, with more lines in the settings.
+    /// As [`new`](Self::new), with more lines in the settings.
     pub(crate) fn with<const N: usize>(names: [&'static str; N], more: &str) -> Self {
         Self::begin(names, more, &["--new"])
     }
@@ -91,7 +91,7 @@ impl Stage {
         out
     }
 
-    /// The answer to such a command, which members may refuse.
+    /// The answer to a change of members, which members may refuse.
     pub(crate) fn try_change(&self, words: &[&str]) -> Answer {
         let words = [&["members"], words, &["--timeout", "40s"]].concat();
         eventually(&format!("{words:?} is done"), || {

@@ -70,7 +70,7 @@ fn slow_leader_stops_and_refuses() {
     });
     assert_eq!((&status["leading"], &status["clocks"]["wrong"]), (&false.into(), &true.into()));
     assert_eq!(stage.apart("a", "b").as_deref(), Some("faster"));
-    // A member of this state refuses; the others are a quorum.
+    // A member in this state refuses grants; the other members are a quorum.
     eventually("a refuses grants", || {
         (state_of_member(&stage.cluster) == "wrong-clock").then_some(())
     });

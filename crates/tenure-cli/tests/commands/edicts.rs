@@ -62,7 +62,7 @@ fn read(cluster: &Cluster, file: &str) -> String {
 }
 
 /// Two candidates lead in turn. The gate admits the edicts in the order of their creation, and
-/// refuses those of the first leader that arrive late.
+/// refuses late edicts of the first leader.
 #[test]
 fn late_edicts_are_refused() {
     let settings = "election = \"billing\"\nlease = \"10s\"";
@@ -165,7 +165,7 @@ fn unfinished_check_admits_nothing() {
     admits(&machine, &["--new-gate"], &edict(2, 0));
     let gate = machine.path("gate");
     fs::set_permissions(&gate, fs::Permissions::from_mode(0o640)).unwrap();
-    // A service's gate, of which root checks an edict.
+    // Root checks an edict against the gate of a service.
     if geteuid().is_root() {
         chown(&gate, Some(7), Some(7)).unwrap();
     }
@@ -205,7 +205,8 @@ fn repeated_edict_is_admitted_once() {
     }
 }
 
-/// A check waits for the lock of another one, and for the lock that is there when that one ends.
+/// A check waits for the lock of another check. When the other check ends, the check also waits for
+/// the lock file that is there by then.
 #[test]
 fn checks_hold_the_present_lock() {
     let machine = Machine::new(TENURE);

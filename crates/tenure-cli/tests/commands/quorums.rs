@@ -36,8 +36,8 @@ impl<const N: usize> Stage<N> {
         }
     }
 
-    /// Waits until the running nodes are no quorum for the members themselves, and for the
-    /// candidate, which has heard all of them.
+    /// Waits until the members and the candidate, which has heard of all running nodes, know that
+    /// these nodes are no quorum.
     fn elects_nobody(&self, leaderships: usize) {
         self.serve(false);
         let silent: Vec<_> =

@@ -46,7 +46,7 @@ pub(crate) fn recover(three: &Cluster, name: &str, words: &[&str]) -> Answer {
     three.ask(&[&["node", "recover", "--name", name, "--state", &state], words].concat())
 }
 
-/// Checks that such a recovery is refused.
+/// Checks that a recovery with these words is refused.
 pub(crate) fn refused(three: &Cluster, name: &str, words: &[&str], code: i32, part: &str) {
     let answer = recover(three, name, words);
     assert_eq!(answer.code, Some(code), "{}{}", answer.out, answer.err);

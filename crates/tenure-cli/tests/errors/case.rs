@@ -21,9 +21,9 @@
 //! ```
 //!
 //! Words may be put in `'`. Everywhere `\xHH`, `\n`, `\t` and `\\` stand for bytes, and
-//! `{members}`, `{dir}`, `{repeat:x:65}`, `{port:p}` and `{pid:n}` for texts; the last two and
-//! the directory are put back into what the command prints, where digests are `{digest}` and
-//! reasons of the system's resolver `{resolver}`.
+//! `{members}`, `{dir}`, `{repeat:x:65}`, `{port:p}` and `{pid:n}` for texts. In the output of the
+//! command, ports, process ids and the directory become placeholders again; digests become
+//! `{digest}`, and reasons of the system's resolver `{resolver}`.
 
 use std::fmt;
 

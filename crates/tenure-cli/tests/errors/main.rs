@@ -34,7 +34,7 @@ fn wrong_invocations_get_golden_errors() {
 }
 
 /// `no_X.txt` has cases of builds without the feature X. A build with all features has no such
-/// test, so the step `bare` fails if its build is one.
+/// test, so the step `bare` fails if it builds all features.
 #[cfg(not(feature = "full"))]
 #[test]
 fn missing_features_are_named() {

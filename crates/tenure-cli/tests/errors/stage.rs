@@ -180,7 +180,7 @@ impl Stage {
             .env("PATH", path_with_command())
             .env("XDG_RUNTIME_DIR", self.dir.path());
         if !self.processes.is_empty() {
-            // Only a node without an answer for 2 s counts as silent, not 250 ms.
+            // A node counts as silent after 2 s without an answer, not after 250 ms.
             command.env("TENURE_ROUND_TRIP", "100ms");
         }
         command.envs(self.variables.iter().cloned()).stdin(Stdio::null());
@@ -208,7 +208,7 @@ impl Stage {
     fn hide(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (placeholder, value) in &self.texts {
-            // A port, a process and a number of seconds may be equal.
+            // A port, a process id and a number of seconds may be the same number.
             text = match placeholder.split_once(':') {
                 Some(("{port", _)) => replace_number(&text, ":", value, placeholder),
                 Some(("{pid", _)) => replace_number(&text, "process ", value, placeholder),

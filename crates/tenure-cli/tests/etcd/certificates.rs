@@ -24,7 +24,7 @@ impl Authority {
         authority
     }
 
-    /// Its own certificate.
+    /// The authority's own certificate.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().join("ca.pem")
     }
@@ -50,9 +50,10 @@ impl Authority {
         ClusterConfig::new(Version::Newest, 1).tls(tls).start().unwrap()
     }
 
-    /// Signs a certificate with its key. Members need one for both sides, because they are their
-    /// own clients. An old certificate of the same name is replaced at once, for the same key:
-    /// members read both again at each handshake.
+    /// Signs a certificate for both sides, and returns its file and the file of its key. Members
+    /// need both sides, because they are their own clients. A new certificate of the same name
+    /// replaces the old file at once and keeps the key, because members read both files again at
+    /// each handshake.
     pub(crate) fn sign(&self, name: &str, expired: bool) -> (PathBuf, PathBuf) {
         let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
         params.extended_key_usages =

@@ -150,7 +150,7 @@ fn foreign_cluster_ends_waiters_and_watchers() {
     }
 }
 
-/// Fences may repeat then, and only this warning says so.
+/// After a restore fences may repeat, and only this warning says so.
 #[test]
 fn restored_etcd_is_warned_of() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

@@ -7,7 +7,7 @@ use tenure_testkit::processes::{Web, eventually};
 use crate::answers::{PATH, has_line, here, leads, promtool_accepts, state};
 use crate::runner::{Runners, TOKEN};
 
-/// The only process that leads now, of those that live.
+/// The only living process that leads now.
 fn leader(runners: &Runners) -> usize {
     eventually("one leads", || {
         let all: Vec<_> = (0..3).filter(|nth| leads(runners.webs[*nth], PATH)).collect();

@@ -38,7 +38,7 @@ fn fourth(host: &Machine) -> (RunningCommand, PathBuf) {
 fn running_process_changes_its_roles() {
     let (_broker, election, host) = shared_broker("changing");
     let roles = ["--partitions", "2", "--roles", "0..1"];
-    // CMD ends some time after it was asked to: an earlier answer would be seen.
+    // CMD ends some time after SIGTERM, so the test would notice an answer before the end of CMD.
     let work = WORK.replace("'echo", "'sleep 0.5; echo");
     let one = host.start("one", &run("one", &ROOMY, &roles, &work));
     for role in 0..2 {

@@ -13,7 +13,7 @@ use crate::{STRICT, run, shared_broker, words};
 
 const ROLES: [&str; 4] = ["--partitions", "4", "--roles", "0..3"];
 
-/// The work stops first, so that nothing of the same group covers a restart.
+/// A process stops its work before it leaves, so that no process of its own group covers a restart.
 const HASTY: [&str; 6] = ["--takeover", "40s", "--grace", "10s", "--on-stop", "at-once"];
 
 const WORK: &str = "echo \"works $TENURE_ELECTION\"; exec sleep 600";

@@ -8,8 +8,8 @@ use crate::{STRICT, machine, run, shared_broker};
 
 const WORK: &str = "echo works {role}; exec sleep 600";
 
-/// A session of half a second: the client library alone reports as often as that, and joins again
-/// after twice that time.
+/// A session of half a second. The client library by itself reports to the group only twice in a
+/// session, and joins again after twice that time.
 const SHORT: [&str; 12] = [
     "--session-timeout",
     "500ms",

@@ -80,7 +80,7 @@ fn key_decides_what_members_answer() {
     assert_eq!((&now["id"], &now["fence"]), (&"web".into(), &fence), "nothing happened");
 }
 
-/// Orders name the leadership that was seen: of two operators at once none ends a later one.
+/// Orders name the leadership that was seen: two operators at once end no later leadership.
 #[test]
 fn order_ends_only_seen_leadership() {
     let mut fleet = Fleet::new();

@@ -115,7 +115,8 @@ fn both_sides_report_exchanged_members() {
     }
 }
 
-/// The keys of nodes are exchanged first, then those of applications, one process after the other.
+/// The keys of nodes are exchanged first, then the keys of applications, one process after the
+/// other.
 #[test]
 fn leader_is_verified_during_key_exchange() {
     let mut fleet = Fleet::new();

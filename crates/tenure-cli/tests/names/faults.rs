@@ -30,7 +30,8 @@ fn changed_members_elect_once_more() {
     change_under_faults("changed_members_elect_once_more");
 }
 
-/// The same while an operator adds, removes and replaces members, and cancels some of it.
+/// Plays rounds of faults while an operator adds, removes and replaces members, and cancels some
+/// changes.
 fn change_under_faults(test: &str) {
     let command =
         format!("TESTS_SEED={{}} cargo test -p tenure-cli --test names_long -- faults::{test}");

@@ -116,7 +116,7 @@ fn duplicate_member_is_reported() {
     assert!(said.contains("two leaders are possible"), "{said}");
 }
 
-/// A quorum's answers are enough; without one a survey takes longer than the limit.
+/// A quorum's answers are enough; without a quorum the survey takes longer than the limit.
 fn silent_name_server_delays_no_order() {
     let stage = Stage::new();
     let [a, b, c] = [0, 1, 2].map(Host::node);

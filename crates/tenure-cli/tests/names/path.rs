@@ -6,7 +6,7 @@ use crate::stage::Stage;
 
 tenure_testkit::tests!(named_hosts_elect_a_leader);
 
-/// The same command on each of three hosts, but for its name.
+/// Each of three hosts has the same command, except for the host's name.
 fn named_hosts_elect_a_leader() {
     let stage = Stage::new();
     let run = |host: Host| {

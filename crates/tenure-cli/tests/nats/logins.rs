@@ -173,9 +173,9 @@ fn leader_survives_lame_duck_server() {
     assert!(!next.log().contains("leads billing"), "{}", next.log());
 }
 
-/// The password changes on the server while one candidate leads and another waits: both report why,
-/// neither ends, and the new password in the file is enough, even if the file is empty first. Log
-/// lines of the client library are hidden from operators.
+/// The password changes on the server while one candidate leads and another waits. Both report the
+/// reason, and neither ends. The new password in the file is enough, even if the file is empty
+/// first. Log lines of the client library are hidden from operators.
 #[test]
 fn late_login_refusal_ends_no_process() {
     let users = "authorization { users: [ { user: ann, password: secret } ] }";
@@ -213,7 +213,7 @@ fn late_login_refusal_ends_no_process() {
     }
 }
 
-/// A side speaks TLS and the other does not: the error names the right scheme first.
+/// Only one of the two sides speaks TLS: the error names the right scheme first.
 #[test]
 fn wrong_scheme_is_named() {
     let plain = Cluster::start(Version::Newest, 1).unwrap();

@@ -100,7 +100,8 @@ impl Stage {
         eventually(file, || self.path(file).exists());
     }
 
-    /// Sends SIGTERM to a process under `manager`, and lets all CMDs end once it has handled that.
+    /// Sends SIGTERM to a process under `manager`, and lets all CMDs end once the process has
+    /// handled the signal.
     fn end(&mut self, name: &str, manager: &mut Manager) -> ExitStatus {
         self.asked_to_end(name);
         manager.hears("STOPPING=1");

@@ -26,7 +26,7 @@ fn mask(name: &str, status: &str) -> u64 {
     u64::from_str_radix(mask.trim(), 16).unwrap()
 }
 
-/// A CMD that writes its status to a file: its own, because some shells unblock signals for their
+/// A CMD that writes its own status to a file, because some shells unblock signals for their
 /// children.
 const TELLS: &str = r#"
     while read -r line; do echo "$line"; done </proc/self/status >"$0/part"
@@ -104,7 +104,7 @@ fn ignored_signals_stay_ignored() {
 const HANGING: &str = "exec 3<>/dev/fuse && \
     mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 hangs \"$0\" && exec \"$@\"";
 
-/// Whether a process waits for such a file system.
+/// Whether a process waits for a file system that never answers.
 fn hangs(process: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let ours = stat.split_once('(').is_some_and(|(_, rest)| rest.starts_with("tenure)"));

@@ -120,8 +120,8 @@ fn leader_is_not_added_again() {
     end(voters);
 }
 
-/// An address that passes each connection to the next of these, for the life of the test's
-/// process.
+/// An address that passes each connection to the next of these addresses, for the life of the
+/// test's process.
 fn balanced(all: Vec<String>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

@@ -64,8 +64,8 @@ fn verbose_logs_repeat_no_warning() {
     }
 }
 
-/// A directory is lost, another takes its place, and then the old one is found and used: the others
-/// know the later directory, and the node says so.
+/// A directory is lost, another directory takes its place, and then the node uses the old directory
+/// again. The other nodes know the later directory, and the node says so.
 #[test]
 fn old_directory_is_reported() {
     let mut stage = Stage::new();

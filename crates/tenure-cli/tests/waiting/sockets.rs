@@ -37,7 +37,7 @@ fn removed_socket_directory_is_made_again() {
         let (code, said) = stage.ask_in("sockets", &["node", "status"]);
         assert!(code == Some(0) && said.starts_with("id: one\n"), "{said}");
     }
-    // A second process of the name is refused.
+    // A second process with the same name is refused.
     stage.candidate_in("sockets", "second");
     stage.says("second", "error: another process has the control socket ");
 }

@@ -172,7 +172,7 @@ fn a_flood_of_strangers_is_bounded() {
 }
 
 /// The process was stopped for longer than a lease after its call had come back. Its server dropped
-/// all packets of that time, as it keeps few for a client that does not read.
+/// all packets of that time, because the server keeps few packets for a client that does not read.
 #[test]
 fn a_round_from_before_a_pause_elects_nobody() {
     let mut stage = Stage::led(2);

@@ -21,7 +21,7 @@ fn clock_set_back_lengthens_no_lease() {
     assert_eq!(stage.leaders(X), [1]);
 }
 
-/// Both ends stay: that of the handle, and that of the wait of others.
+/// Both ends stay: the end of the handle's claim, and the end of the others' wait.
 #[test]
 fn clock_step_moves_no_fixed_end() {
     for step in [-900, 900] {
@@ -37,7 +37,8 @@ fn clock_step_moves_no_fixed_end() {
     }
 }
 
-/// The others drop the leader's claims, and it would lead beside them for ever.
+/// The others drop the leader's claims: if the leader did not stop, it would lead beside another
+/// leader for ever.
 #[test]
 fn leader_with_wrong_clock_stops() {
     for off in [-5_000, 5_000] {
@@ -104,7 +105,8 @@ fn steps(nodes: usize, stepped: usize) -> Duration {
     most
 }
 
-/// The others drop the leader's claim, and it would lead beside them for the rest of its lease.
+/// The others drop the leader's claim: if the leader renewed, it would lead beside another leader
+/// for the rest of its lease.
 #[test]
 fn clock_step_after_answers_prevents_renewal() {
     for stepped in [0, 1] {

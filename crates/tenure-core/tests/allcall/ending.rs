@@ -108,8 +108,9 @@ fn an_election_is_forgotten() {
 }
 
 /// Two servers lose nothing, each packet takes at most 51 ms, and clocks are right. A leader gives
-/// up and campaigns again at once. By the announcement of its former term it would stand at its
-/// next beat, and the other participant at its own; each would hear its own claim first.
+/// up and campaigns again at once. If the announcement of the former term still counted, the former
+/// leader would stand at its next beat, and the other participant at the same time; each would hear
+/// its own claim first.
 #[test]
 fn new_campaign_is_announced_first() {
     let mut stage = Stage::new(2);
@@ -126,8 +127,9 @@ fn new_campaign_is_announced_first() {
 
 /// Several servers lose nothing, each packet takes at most 200 ms, and clocks are right. A
 /// candidate withdraws, answers an observer that it is not eligible, and campaigns again, all in
-/// one round. By the announcement of that round it would stand at its next beat. The other
-/// candidate has heard the answer, and stands at its own beat; each would hear its own claim first.
+/// one round. If the earlier announcement still counted, the candidate would stand at its next
+/// beat. The other candidate has heard the answer to the observer, and stands at its next beat,
+/// too; each would hear its own claim first.
 #[test]
 fn withdrawal_takes_announcement_back() {
     let mut stage = Stage::new(4);
@@ -209,7 +211,8 @@ fn many_clean_stops_are_heard() {
     }
 }
 
-/// The next candidate has ended before without a notice to others: it counts for 2.5 H.
+/// The next candidate has ended before without a notice to others: others count it as present for
+/// 2.5 H.
 #[test]
 fn departed_candidate_delays_its_successor() {
     let mut stage = Stage::led(3);

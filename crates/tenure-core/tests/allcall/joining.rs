@@ -276,7 +276,8 @@ fn second_best_stands_after_the_best() {
     assert!(stage.said(0).iter().any(|packet| packet.body.claim().is_some()));
 }
 
-/// A void round keeps this process from standing, and may keep a better candidate from it, too.
+/// A void round keeps this process from standing, and may keep a better candidate from standing,
+/// too.
 #[test]
 fn void_round_restarts_the_wait() {
     let mut stage = Stage::with(vec![Config { rejoin_wait: false, ..config(1) }]);
@@ -292,8 +293,8 @@ fn void_round_restarts_the_wait() {
         stage.pass(ms(1_000));
         led.push(stage.leaders(X).len());
     }
-    // The best is announced again 2 s after that call, and 2H + 2K count from the end of that
-    // round.
+    // The best candidate is announced again 2 s after the lost call, and 2H + 2K count from the end
+    // of the round of that announcement.
     assert_eq!(led[..11], [0; 11]);
     assert_eq!(led[12], 1);
 }

@@ -51,7 +51,7 @@ fn failed_renewal_leaves_one_leader() {
                 said.into_iter().rev().find_map(|packet| packet.body.claim()).unwrap().until
             };
             stage.delay = ms(100);
-            // The heal comes just before the call with which it renews, or just after it.
+            // The heal comes just before the leader's renewing call, or just after this call.
             let before = until(&stage);
             let waits = if renews == 0 { ms(2_405) } else { ms(2_705) };
             stage.pass(waits);
@@ -78,8 +78,8 @@ fn failed_renewal_leaves_one_leader() {
     }
 }
 
-/// Two leaders that call at the same time: each call of `early` comes just before that of the other
-/// one, whose claim ends later.
+/// Two leaders that call at the same time: each call of `early` comes just before the other
+/// leader's call. The other leader's claim ends later.
 fn two_callers_at_once(early: usize) -> Stage {
     let serves_out = |node| Config { on_conflict: OnConflict::ServeOut, ..config(node) };
     let mut stage = Stage::with((0..2).map(serves_out).collect());
@@ -110,8 +110,8 @@ fn beaten_rival_stops_no_renewal() {
     }
 }
 
-/// A leader that does not hear the other renews for ever. The other hears smaller claims only, each
-/// just before its own, and renews as long as it ignores them.
+/// A leader that does not hear the other leader renews for ever. The other leader hears only
+/// smaller claims, each just before its own call, and would renew as long as it ignored them.
 #[test]
 fn unaware_rival_stops_renewals() {
     for early in [0, 1] {
@@ -184,7 +184,7 @@ fn named_successor_goes_first() {
     let mut stage = Stage::new(3);
     stage.contend(2);
     stage.pass(ms(15_000));
-    // The leader does not hear the best participant, and names the other one.
+    // The leader does not hear the best participant, and names the other participant.
     stage.cut = vec![(0, 2)];
     [0, 1].into_iter().for_each(|node| stage.contend(node));
     stage.until(ms(25_000), |stage| stage.leaders(X) != [2]);
@@ -293,8 +293,8 @@ fn a_process_believes_nobody_about_itself() {
 }
 
 /// Both candidates claim before either has heard the other. The later one resigns; if the earlier
-/// one yielded to a claim that is about to be resigned, neither would lead, a heartbeat later as
-/// well.
+/// one yielded to a claim whose leader is about to resign, neither candidate would lead, not even a
+/// heartbeat later.
 #[test]
 fn two_standing_candidates_elect_one() {
     let mut stage = Stage::led(1);

@@ -67,8 +67,9 @@ fn able_candidate_vouches_for_vacancy() {
     assert_eq!(&*stage.view(2, X).unwrap().leader().unwrap().id, "n0");
 }
 
-/// A candidate says that it knows of no leader, and leads; an observer hears nothing of that, for
-/// its connection is lost, or only its packets. When the observer is back, the leader is stopped.
+/// A candidate says that it knows of no leader, and then leads. An observer does not hear of this
+/// leadership, because its connection is lost, or only its packets. When the observer is connected
+/// again, the leader is stopped.
 #[test]
 fn interruption_ends_statement_of_vacancy() {
     for disconnects in [true, false] {
@@ -140,7 +141,7 @@ fn void_rounds_leave_leader_unknown() {
     assert!(matches!(stage.view(2, X), Some(View::Unknown { .. })));
 }
 
-/// By its own clock every claim is over, or no clock can have granted it.
+/// By the observer's wrong clock every claim is over, or no right clock can have granted the claim.
 #[test]
 fn wrong_clock_leaves_leader_unknown() {
     for off in [-60_000, 12_000, 60_000] {
@@ -324,7 +325,7 @@ fn resumed_process_reports_no_past() {
     assert_eq!(&*stage.view(1, X).unwrap().leader().unwrap().id, "n0");
 }
 
-/// Statements of followers about its own leadership do not hide the vacancy.
+/// Followers still report the resigned leader; their statements do not hide the vacancy from it.
 #[test]
 fn resigned_leader_reports_vacancy_at_once() {
     let mut stage = Stage::new(2);

@@ -151,7 +151,7 @@ impl Stage {
         self.campaign(node, X);
     }
 
-    /// Starts so many participants, all of which campaign for `x` then.
+    /// Starts this number of participants, which then all campaign for `x`.
     pub(crate) fn contend_together(&mut self, nodes: usize) {
         (0..nodes).for_each(|node| self.join(node));
         (0..nodes).for_each(|node| self.campaign(node, X));

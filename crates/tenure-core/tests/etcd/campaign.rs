@@ -45,8 +45,8 @@ fn a_value_that_comes_late_does_not_stay() {
     }
 }
 
-/// Another process writes the key as often as its value is mended: both pause, and the own value is
-/// there in the end.
+/// Another process overwrites the value of the key each time that the leader mends it: both pause,
+/// and the leader's value is there in the end.
 #[test]
 fn two_writers_of_one_value_pause() {
     let (mut s, created) = Stage::led("db");
@@ -116,9 +116,9 @@ fn key_of_lost_answer_is_adopted() {
     assert!(s.leads("db"));
 }
 
-/// Ruling 6 (E5): on a lease that was handed in, an earlier process may have made the key that is
-/// found, and used its fence, even if a create of this process had no certain outcome, and even if
-/// the value is the same. The candidate deletes the key and makes it anew.
+/// Ruling 6 (E5): on a lease that was handed in, an earlier process may have made the key that the
+/// candidate finds, and may have used its fence. An uncertain create of this process, or the same
+/// value, proves nothing. The candidate deletes the key and makes it anew.
 #[test]
 fn key_of_earlier_process_is_replaced() {
     for unsure in [false, true] {
@@ -158,9 +158,10 @@ fn keys_on_live_leases_are_waited_for() {
     assert!(s.asks("if create(db/42)"), "{:#?}", s.requests());
 }
 
-/// Rulings 6 and 8 (E5, E7): a restored store that has counted as far again has a key with which
-/// this process led, and which it has deleted. The next campaign did not make this key, although
-/// the answer to its create was lost: the fence of the key is used up.
+/// Rulings 6 and 8 (E5, E7): a store was restored, and has reached the same revisions again. Its
+/// key is one with which this process has led before, and which this process has deleted. The next
+/// campaign did not make this key, although the answer to its create was lost: the fence of the key
+/// is used up.
 #[test]
 fn key_of_earlier_campaign_is_replaced() {
     let (mut s, _) = Stage::led("a");

@@ -51,7 +51,8 @@ fn observers_report_no_foreign_key() {
     }
 }
 
-/// A leader of Go's does not notice a write of its key without its lease, and leads on.
+/// A leader that uses Go's client does not notice a write that takes its key off its lease, and
+/// leads on.
 #[test]
 fn keys_without_leases_leave_leaders_unknown() {
     let mut s = Stage::new();

@@ -20,8 +20,8 @@ fn resignation_repeats_until_key_gone() {
     assert!(s.has_told("b: released") && s.leads("a"), "{:#?}", s.told());
 }
 
-/// Ruling 5 (E4): etcd may carry out a create after the candidate has left. Its key would stay for
-/// ever on the lease that another election renews, and hang this election.
+/// Ruling 5 (E4): etcd may carry out a create after the candidate has left. The key of this create
+/// would stay for ever, because another election renews the lease, and would block this election.
 #[test]
 fn late_key_is_deleted() {
     for watched in [true, false] {

@@ -4,8 +4,8 @@ use tenure_core::etcd::{Command, KeyValue, LeaseId, Refusal, Reply};
 
 use crate::stage::*;
 
-/// Contract, duty 6: a claim is lowered before any report. The session revokes a lease that may
-/// still be alive only after that, or the next leader would lead beside this one.
+/// Contract, duty 6: a claim is lowered before any report. Only after that does the session revoke
+/// a lease that may still be alive; otherwise the next leader would lead beside this leader.
 #[test]
 fn claims_lowered_before_lost_lease_revoked() {
     let (mut s, _) = Stage::led("db");
@@ -234,7 +234,7 @@ fn a_keep_alive_alone_is_no_proof() {
     assert!(s.until("db") > until);
 }
 
-/// The same, with a read in a later term than the keep-alive.
+/// Ruling 4 (E3): a keep-alive does not count with a read in a later term, either.
 #[test]
 fn keep_alive_of_other_term_ignored() {
     let (mut s, created) = Stage::led("db");
@@ -245,9 +245,10 @@ fn keep_alive_of_other_term_ignored() {
     assert_eq!(s.until("db"), until, "another leader may not know of the renewal");
 }
 
-/// The same: a leader that is stuck on its disk renews, its successor does not hear of that, and
-/// the first comes back and revokes (etcd#15247). The answers of the first leader have not moved E,
-/// and the deletion of the key ends the leadership at once, long before E.
+/// Ruling 4 (E3): a leader of etcd that is stuck on its disk renews, its successor does not hear of
+/// the renewal, and the first leader comes back and revokes the lease (etcd#15247). The answers of
+/// the first leader have not moved E, and the deletion of the key ends the leadership at once, long
+/// before E.
 #[test]
 fn a_stuck_leader_renews_and_revokes() {
     let (mut s, _) = Stage::led("db");
@@ -276,8 +277,8 @@ fn a_store_that_went_back_ends_all() {
     assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
 }
 
-/// The terms are those of the older state. Without a lease the session loses nothing: a later lease
-/// counts in its own term, and is renewed.
+/// After a restore the terms continue from the older state. Without a lease the session loses
+/// nothing: a later lease counts in its own term, and is renewed.
 #[test]
 fn restored_store_counts_in_earlier_term() {
     let mut s = Stage::new();
@@ -390,7 +391,7 @@ fn ungranted_lease_is_not_revoked() {
         assert_eq!(s.asks("revoke"), revoked, "doubt {doubt}, {answer}: {:#?}", s.requests());
         assert_eq!(s.core.is_idle(), !revoked, "doubt {doubt}, {answer}");
     }
-    // The same between two attempts.
+    // A session without any attempt under way revokes nothing, either.
     let mut s = Stage::new();
     s.campaign("db");
     s.answer("grant", not_sent());

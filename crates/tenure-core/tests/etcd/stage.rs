@@ -232,7 +232,7 @@ impl Stage {
         self.lead(election, created)
     }
 
-    /// The same in this number of elections.
+    /// Makes a candidate the first in this number of elections, as [`elect`](Self::elect) does.
     pub(crate) fn elect_all(&mut self, elections: usize) -> Vec<Revision> {
         (0..elections).map(|nth| self.elect(&nth_name(nth))).collect()
     }
@@ -306,7 +306,7 @@ impl Stage {
         self.confirm(election, created);
     }
 
-    /// The same, if a keep-alive is under way.
+    /// As [`renew`](Self::renew), if a keep-alive is under way.
     pub(crate) fn renew_if_due(&mut self, election: &str, created: Revision) {
         if self.asks("keep") {
             self.renew(election, created);

@@ -8,7 +8,7 @@ use tenure_core::etcd::{
 
 use crate::stage::*;
 
-/// The next renewal finds etcd in a later term, and the session asks for a lease in that.
+/// The next renewal finds etcd in a later term, and the session asks for a lease in that term.
 fn enter_the_next_term(s: &mut Stage, election: &str, created: Revision) {
     s.header.term += 1;
     s.open_watches();
@@ -112,8 +112,8 @@ fn a_confirmation_takes_another_key_after_a_refusal() {
     assert!(!s.leads("a") && s.leads("b") && s.until("b") > until, "{a}: {:#?}", s.told());
 }
 
-/// etcd fills a header after the read, so a single header may name a later term than that of the
-/// read. The next read of a member that had answered in a term before proves it.
+/// etcd fills a header after the read, so a single header may name a later term than the read's
+/// term. The next read of a member that had answered in a term before proves it.
 #[test]
 fn single_header_establishes_no_term() {
     let (mut s, created) = Stage::led("db");
@@ -171,8 +171,8 @@ fn keys_avoid_shorter_lease() {
     assert_eq!(moved_keys(&s), 1, "{:#?}", s.requests());
 }
 
-/// While its key may be on the former lease, a leadership counts from that lease, whatever the new
-/// one says; and it ends with that lease, alone, if its key does not move.
+/// While its key may be on the former lease, a leadership counts from the former lease, whatever
+/// the new lease says. If the key does not move, this leadership alone ends with the former lease.
 #[test]
 fn leadership_counts_from_its_keys_lease() {
     let (mut s, created) = Stage::led("a");
@@ -210,8 +210,8 @@ fn late_confirmation_reads_all_moved_keys() {
     assert!(s.until("a") > until, "{:#?}", s.told());
 }
 
-/// The user may not move the key of a waiting candidate, and so the new lease carries no key: the
-/// lease lasts all the same after the former one has run out, when no leader can come from there.
+/// The user may not move the key of a waiting candidate, so the new lease carries no key. The new
+/// lease lasts all the same after the former lease has run out, when no leader can come from there.
 #[test]
 fn new_lease_lasts_beside_unmovable_key() {
     let (mut s, created, _) = Stage::queued("a");
@@ -332,8 +332,8 @@ fn failed_move_shows_lost_key() {
     }
 }
 
-/// The lease of the next term is refused while a key is made on the former one: the campaign has
-/// ended then, whatever the answer to the create, and no key is left.
+/// The lease of the next term is refused while a key is made on the former lease. The campaign has
+/// ended by then, whatever the answer to the create, and no key is left.
 #[test]
 fn late_answer_revives_no_refused_campaign() {
     let (mut s, a) = Stage::led("a");
@@ -407,8 +407,9 @@ fn waiting_candidate_finds_moved_key() {
     assert!(s.leads("b"), "{:#?}", s.told());
 }
 
-/// Keys that may not be written are passed over: parts are tried without a pause, so that later
-/// keys lose no time, and a pause follows when all had their turn, or when no key may be written.
+/// Keys that may not be written are passed over. The session tries parts without a pause, so that
+/// later keys lose no time. A pause follows when all keys had their turn, or when no key may be
+/// written.
 #[test]
 fn unwritable_keys_are_passed_over() {
     let mut s = Stage::new();
@@ -474,7 +475,7 @@ fn small_server_is_asked_in_parts() {
     assert_eq!(sizes, [100, 50, 50]);
     assert!(s.until("e00") > until.after(ms(5_500)), "each renewal counts from its send");
     assert!(!s.has_told("etcd refuses"), "{:#?}", s.told());
-    // The same for moves, of which each takes two.
+    // The server takes fewer moves, too, because each move takes two operations.
     s.header.term += 1;
     s.keep_alive();
     let own = s.owns(&created, (at..at + 50).map(|n| n % 100));
@@ -547,7 +548,7 @@ fn given_lease_may_be_shorter() {
     assert!(s.asked("keep lease 42").call > first && s.leads("db"), "{:#?}", s.requests());
 }
 
-/// Ten thousand keys move in transactions that etcd takes, those of leaders first.
+/// Ten thousand keys move in transactions that etcd takes, the keys of leaders first.
 #[test]
 fn ten_thousand_keys_move_in_parts() {
     let keys = 10_000;

@@ -18,8 +18,8 @@ fn led(nodes: usize) -> Stage {
 }
 
 /// The text and the later NELI let a process lead that was stopped for longer than S + T: it reads
-/// records of milliseconds ago, and has not heard of its loss. Its client counts an unread answer
-/// to a heartbeat from when it is read, and so reports the loss a session later.
+/// records of milliseconds ago, and has not heard of its loss. Its client counts the session from
+/// the moment at which it reads an answer to a heartbeat, and so reports the loss a session later.
 #[test]
 fn stopped_owner_leads_no_more() {
     for (session, more) in [(6_000, 12_000), (6_500, 5_000)] {
@@ -40,9 +40,9 @@ fn stopped_owner_leads_no_more() {
     }
 }
 
-/// The coordinator gives a static member's partition at once to a client with its id; and an
-/// application that stalls for longer than R loses it while its session goes on. Neither hears of
-/// the loss.
+/// The coordinator gives a static member's partition at once to a client with the same id. An
+/// application that stalls for longer than R loses its partition, while its session goes on.
+/// Neither process hears of the loss.
 #[test]
 fn replaced_owner_leads_no_more() {
     let mut stage = led(2);
@@ -56,8 +56,8 @@ fn replaced_owner_leads_no_more() {
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
-/// The process first reads the records of the pause, and hears that its session is over: it takes
-/// the partition from no other.
+/// The process first reads the records of the pause, and hears that its session is over, so it
+/// takes the partition from no other process.
 #[test]
 fn resumed_owner_leaves_its_successor_alone() {
     let mut stage = led(2);
@@ -115,7 +115,7 @@ fn evidence_counts_from_when_it_was_sent() {
 }
 
 /// Process 0 is stopped, and its handle holds for the rest of T; process 1 is given its partition
-/// at once. `rates` are those of their clocks.
+/// at once. `rates` are the rates of their clocks.
 fn taken_from_one_that_is_stopped(rates: [i64; 2]) -> Stage {
     let drift = if rates == [0, 0] { "0.001" } else { "0.1" }.parse().unwrap();
     let of = |node| Config { drift, ..config(node, Mode::AtMostOne) };
@@ -300,7 +300,7 @@ fn longer_led() -> Stage {
 }
 
 /// The leader's records are on their way for longer than the claimant waits, and arrive together
-/// with those that the claimant writes then.
+/// with the records that the claimant writes then.
 #[test]
 fn late_record_extends_grace_period() {
     let mut stage = longer_led();
@@ -460,7 +460,7 @@ fn broken_reading_repeats_claim_soon() {
     }
 }
 
-/// Its claim would only take the partition from the owner.
+/// A claim of a process without the partition would only take the partition from the owner.
 #[test]
 fn lost_partition_is_not_claimed() {
     for change in [Stage::lose, Stage::revoke] {
@@ -508,7 +508,7 @@ fn unread_claim_is_repeated() {
     stage.pass(ms(10_000));
     assert_eq!(stage.leaders(X), [0]);
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 2);
-    // The same without an acknowledgement.
+    // The process also repeats the claim if no acknowledgement comes.
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.nodes[0].own.holds_back = true;
     stage.stand(0, X, &[0]);

@@ -101,8 +101,8 @@ fn role_after_truncation_needs_new_claim() {
 }
 
 /// Two processes believe to own the partition. The first has not read the claim of the second when
-/// the claim is lost with its epoch; the second is stopped, and takes office by that claim within T
-/// of its last record.
+/// this claim is lost with its epoch. The second is stopped, and takes office by the lost claim
+/// within T of its last record.
 #[test]
 fn a_claim_of_a_later_epoch_waits_anew() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
@@ -133,9 +133,9 @@ fn a_claim_of_a_later_epoch_waits_anew() {
     assert!(stage.fence(0, X) > Some(lost));
 }
 
-/// The same, and the second has a longer T, of which the first has heard. The first led long
-/// before; it resigns the role and stands for it again, so that it must claim anew, later than the
-/// second.
+/// The claim of the second process is lost with its epoch, and the second has a longer T, of which
+/// the first has heard. The first led long before. The first resigns the role and stands for the
+/// role again, so that it must claim anew, later than the second.
 #[test]
 fn later_epoch_waits_for_longest_takeover() {
     let longer = Config { takeover: ms(16_000), ..config(1, Mode::AtMostOne) };

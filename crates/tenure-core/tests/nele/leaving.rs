@@ -56,7 +56,8 @@ fn close_without_lead_on_ends() {
     assert_eq!(leaves(&stage, 0), 1);
 }
 
-/// The work stops, then the process leaves the group: no other leads before.
+/// The work stops, then the process leaves the group: no other process leads before the work has
+/// stopped.
 #[test]
 fn exclusive_leaderships_end_before_leaving() {
     for lead_on in [true, false] {

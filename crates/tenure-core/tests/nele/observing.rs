@@ -175,7 +175,7 @@ fn excess_roles_of_leader_are_forgotten() {
     assert_eq!(stage.nodes[2].core.seen().count(), 2);
 }
 
-/// The leader may lead the role beside those that are remembered.
+/// The leader may lead this role beside the remembered roles.
 #[test]
 fn forgotten_role_shows_no_vacancy() {
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();

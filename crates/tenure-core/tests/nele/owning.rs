@@ -36,7 +36,7 @@ fn a_partition_that_changes_hands_is_led_throughout() {
     }
 }
 
-/// No record of another process refreshes it, even if the client still hands records on.
+/// No record of another process refreshes the partition, even if the client still hands records on.
 #[test]
 fn unassigned_partition_is_not_refreshed() {
     let mut stage = led(2);

@@ -53,7 +53,7 @@ fn s2_processes_share_roles_without_overlap() {
     }
 }
 
-/// No other process hears of it, and no setting changes.
+/// No other process hears of a role or process that comes or goes, and no setting changes.
 #[test]
 fn s3_roles_and_processes_come_and_go() {
     let mut stage = dealt(2, 2, 2, Mode::AtLeastOne);
@@ -166,7 +166,7 @@ fn s12_t_exceeds_session_timeout() {
 }
 
 /// A smaller T does not make at most one leader: the owner is stopped for longer than the session
-/// and T, another one leads, and the owner reads recent records when it resumes.
+/// and T, and another process leads. When the owner resumes, it reads recent records.
 #[test]
 fn s13_resumed_owner_does_not_lead() {
     let mut stage = Stage::led(2, Mode::AtMostOne);

@@ -45,7 +45,7 @@ fn another_number_of_partitions_ends_everything() {
     }
 }
 
-/// A client that begins to read before the end that it found hands on records from before.
+/// A client that begins to read before the end that it found hands on records from before this end.
 #[test]
 fn records_of_old_reading_end_nothing() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
@@ -59,8 +59,9 @@ fn records_of_old_reading_end_nothing() {
     assert_eq!(stage.told(0, |event| matches!(event, Event::Own(OwnEvent::Halted { .. }))), 0);
 }
 
-/// A process that has seen the new number is in another group for the coordinator, and in the same
-/// group by its name: both may own the partition that decides on a role.
+/// A process that has seen the new number of partitions has the same group name, but the
+/// coordinator keeps it in another group: two processes may own the partition that decides on a
+/// role.
 #[test]
 fn a_process_that_counts_other_partitions_ends_everything() {
     for kind in [Kind::Beat, Kind::Claim] {

@@ -26,7 +26,7 @@ mod cores {
     tenure_testkit::contract!(nerio, crate::contract::NerioSubject);
 }
 
-/// The same with a bound on skew.
+/// The suite with a bound on skew.
 mod wall_clocks {
     tenure_testkit::contract!(nerio, crate::contract::NerioSubject<true>);
 }
@@ -39,7 +39,7 @@ mod wires {
 
 struct NerioSubject<const SKEW: bool = false>;
 
-/// Δ, where there is one.
+/// Δ, in the suite with a bound on skew.
 const SKEW: Duration = Duration::from_millis(100);
 
 fn address(node: usize) -> SocketAddr {

@@ -51,7 +51,7 @@ fn promise_of_lost_directory_is_void() {
     assert_eq!(stage.leaders(X), [2]);
 }
 
-/// Both have restarted, and a request of n1's earlier run arrives late.
+/// Both voters have restarted, and a request of n1's earlier run arrives late.
 #[test]
 fn late_request_shuts_no_voter_out() {
     let mut stage = Stage::led(3);
@@ -67,8 +67,8 @@ fn late_request_shuts_no_voter_out() {
     stage.until(ms(30_000), |stage| stage.leaders(X).len() == 1);
 }
 
-/// n0 has not reached n1 for a while, and takes its run for over when a request of its earlier run
-/// arrives late. Then n1 answers.
+/// n0 has not reached n1 for a while, and takes n1's run for over when a request of n1's earlier
+/// run arrives late. Then n1 answers.
 #[test]
 fn a_run_that_answers_is_not_dropped() {
     let mut stage = Stage::founded(3);
@@ -273,7 +273,7 @@ fn claim_needs_written_endorsement() {
     }
 }
 
-/// A voter is added, and no other says so; then the leader dies.
+/// A voter is added, and no other voter reports the addition; then the leader dies.
 #[test]
 fn uninformed_new_member_takes_part() {
     let mut stage = Stage::led_by_founders(2, 3, |config| config);
@@ -304,7 +304,7 @@ fn removed_member_stays_out() {
 }
 
 /// The voter is taken out before its next run is heard: the leader does not add it with the lost
-/// directory. The same, where all that happens between two heartbeats of the leader.
+/// directory. In the second case all of this happens between two heartbeats of the leader.
 #[test]
 fn lost_directory_is_added_on_answer() {
     for (silent, out) in [(1_500, 1_500), (0, 50)] {

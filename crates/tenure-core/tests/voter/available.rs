@@ -64,7 +64,8 @@ fn a_leader_that_is_gone_is_followed() {
     assert!(!stage.own.two_led);
 }
 
-/// The leader says so, and lets others lead that waited only for it, though it goes on as a voter.
+/// The leader reports its resignation, and lets the candidates lead that waited only for it. The
+/// former leader goes on as a voter.
 #[test]
 fn resigned_leader_is_replaced_at_once() {
     let (mut stage, leader) = led(3);
@@ -181,7 +182,7 @@ fn heard_leader_ends_the_ballot() {
     assert!(!stage.leaders(X).contains(&0));
 }
 
-/// Heartbeats are long, and after a cut each looks only for the other.
+/// Heartbeats are long, and after a cut each leader looks only for the other leader.
 #[test]
 fn mutually_dropped_leaders_become_one() {
     for phase in 0..10 {

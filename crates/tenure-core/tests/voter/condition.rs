@@ -117,7 +117,8 @@ fn twice(same_directory: bool) -> Stage {
     stage
 }
 
-/// A copy of a directory is used beside the original: the others notice, and so do both.
+/// A copy of a directory is used beside the original: the other voters notice, and so do both
+/// processes.
 #[test]
 fn a_copied_directory_is_noticed_by_all() {
     let stage = twice(true);

@@ -394,7 +394,7 @@ fn s17_an_unknown_voter_that_answers_is_known() {
     assert_eq!(stage.status(1).known_voters.len(), 3);
 }
 
-/// The same for voters that a seed names at a registration, perhaps in its last message.
+/// A voter also asks voters that a seed names at a registration, perhaps in its last message.
 #[test]
 fn s17_seeds_voters_are_known() {
     let mut stage = strangers(3);

@@ -257,8 +257,8 @@ impl Case<'_> {
         }
     }
 
-    /// Lets the node's candidate contend again, behind the other candidate, and lead after that
-    /// one.
+    /// Lets the node's candidate contend again, behind the other candidate, and lead after this
+    /// candidate.
     async fn goes_on(&mut self, ours: &Node, successor: Leadership<AtMostOne>) {
         let again = campaigning(&self.election(ours), "ours");
         soon(successor.resign()).await;

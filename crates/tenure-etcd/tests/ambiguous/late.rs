@@ -126,7 +126,7 @@ fn a_late_key_without_a_lease(version: Version) {
         gone(&mut store).await;
         let before = store.revision().await;
         held.deliver();
-        // The create has had any effect before this win, and the election can be won at once.
+        // Any effect of the create came before this win, and the election can be won at once.
         let leader = soon(rival.election("late").unwrap().campaign("rival")).await.unwrap();
         assert_eq!(leader.fence().number(), before + 1, "nothing was made before it");
         drop(leader);

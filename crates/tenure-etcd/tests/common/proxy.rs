@@ -61,8 +61,8 @@ pub(crate) enum Lost {
     Nothing,
     /// Events of streams on which the client may still send requests: watches.
     Streams,
-    /// The same messages, but only delayed: they come with the client's first message after the
-    /// test sets another loss.
+    /// Events as in [`Streams`](Self::Streams), but only delayed: they come with the client's first
+    /// message after the test sets another loss.
     Late,
     /// The answers to all calls.
     Calls,

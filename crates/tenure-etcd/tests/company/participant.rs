@@ -15,7 +15,7 @@ use crate::candidate;
 pub(crate) enum Kind {
     Ours,
     Go,
-    /// Its lease has a fixed length of 60 s, so the process is never killed.
+    /// The lease of `etcdctl elect` has a fixed length of 60 s, so the process is never killed.
     Etcdctl,
 }
 
@@ -42,7 +42,8 @@ pub(crate) struct Claim {
     pub(crate) until: Time,
 }
 
-/// The content of such a file, an object a line, without `etcdctl`'s text about the connection.
+/// The content of a process's output file, an object a line, without `etcdctl`'s text about the
+/// connection.
 pub(crate) fn said(log: &Path) -> String {
     let all = fs::read_to_string(log).unwrap();
     all.split_inclusive('\n').filter(|line| !line.starts_with('{')).collect()

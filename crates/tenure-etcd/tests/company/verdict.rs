@@ -39,9 +39,9 @@ pub(crate) fn on_variety(keys: &[Key], leaders: &[Key], departed: &[Participant]
     assert!(keys.iter().any(quit_in_the_middle), "nobody quit in the middle");
 }
 
-/// Never two leaders. A process that believed in its leadership was the first in etcd; it did so
-/// neither before the earlier leader had ceased to, on the one clock of the machine, nor after its
-/// key was known to be gone. Fences grew with time.
+/// Two leaders never overlap. A process that believed in its leadership was the first in etcd. By
+/// the machine's clock its belief began after the belief of the earlier leader had ended, and ended
+/// before its key was known to be gone. Fences grew with time.
 pub(crate) fn on_leaders(leaders: &[Key], departed: &[Participant]) {
     let mut claims: Vec<_> = departed.iter().filter_map(Participant::claim).collect();
     claims.sort_by_key(|claim| claim.since);
@@ -63,8 +63,8 @@ pub(crate) fn on_leaders(leaders: &[Key], departed: &[Participant]) {
     }
 }
 
-/// Each observer reported only leaders, in their order; ours with their fences. An observer may
-/// skip some.
+/// Each observer reported only leaders, in their order; our observer also reported their fences. An
+/// observer may skip some.
 pub(crate) fn on_observers(
     leaders: &[Key],
     told: &[(&'static str, Vec<String>); 3],
@@ -84,7 +84,7 @@ pub(crate) fn on_observers(
     }
 }
 
-/// No key is left, and no lease but those that etcdctl leaves to their end.
+/// No key is left, and no lease except the leases that etcdctl leaves to their end.
 pub(crate) async fn on_what_is_left(
     cluster: &Cluster,
     election: &str,

@@ -149,7 +149,7 @@ fn foreign_endpoint_is_passed_over() {
         let both = [right.endpoints(), wrong.endpoints()].concat();
         let one = node(&options(&both), 10);
         let mut notices = one.notices();
-        // On a busy machine it might be the first to answer.
+        // On a busy machine the other cluster might be the first to answer.
         wrong.member(0).stop().unwrap();
         let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
         wrong.member(0).cont().unwrap();

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::common::{all, node, run, soon};
 
-/// All elections of a node share one lease, and the lease's calls do not wait behind those of
+/// All elections of a node share one lease, and the lease's calls do not wait behind the calls of
 /// campaigns. If etcd has no time even for a client that only keeps a lease, the trial is void, and
 /// repeated with a longer lease.
 #[test]

@@ -31,7 +31,7 @@ pub(crate) const FACTS: &[Fact] = &[
     ),
 ];
 
-/// Three members. The first knows less than the others, and they stand still.
+/// Three members. The first member knows less than the others, which stand still.
 ///
 /// The others start anew while the first is stopped: otherwise their messages would wait in its
 /// sockets, and the first would read them when it goes on.

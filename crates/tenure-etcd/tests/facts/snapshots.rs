@@ -23,10 +23,10 @@ const OTHERS: [usize; 2] = [1, 2];
 /// the newest revision, and the term of the others.
 ///
 /// The others start anew while the first is stopped, as for [`minority`](crate::quorum::minority),
-/// and once more when all entries are written: messages of the first leader among them wait at the
-/// stopped member, which carries them out, but they are not of the last term. The stopped member
-/// must not stand for election when it goes on: 3.4 would let it do so at once. Leaders survive a
-/// machine that stands still for some seconds.
+/// and once more when all entries are written. Messages of the first leader among them wait at the
+/// stopped member, but these messages are not of the last term. The stopped member must not stand
+/// for election when it goes on: 3.4 would let it do so at once. Leaders survive a machine that
+/// stands still for some seconds.
 async fn brought_up_to_date(version: Version) -> Result<(Cluster, i64, u64), Failure> {
     let config = ClusterConfig::new(version, 3).argument("--heartbeat-interval=300");
     let config = config.argument("--election-timeout=3000").argument("--pre-vote=true");

@@ -198,7 +198,7 @@ fn failed_early_login_is_repeated() {
     options.connect_within = Duration::from_secs(1);
     run(async {
         let mut line = Line::new(options.check().unwrap());
-        // On a busy machine it fails until the token has ended, and comes too late.
+        // On a busy machine the early login may fail until the token has ended, and come too late.
         while !is_tried_again(&cluster, &mut line).await {}
     });
 }

@@ -8,8 +8,9 @@ use crate::common::{Line, PATIENCE, run};
 
 const LEASE: LeaseId = LeaseId(0x77);
 
-/// The answer to the first keep-alive is under way while the lease is revoked, and arrives when the
-/// second one was sent: as the answer to that one, it would say that the lease is there.
+/// The answer to the first keep-alive is under way while the lease is revoked, and arrives after
+/// the send of the second keep-alive. As an answer to the second one, it would wrongly show that
+/// the lease is there.
 #[test]
 fn late_answers_renew_no_revoked_lease() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

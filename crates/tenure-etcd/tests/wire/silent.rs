@@ -9,7 +9,7 @@ use tenure_services::etcd::{Cluster, Version};
 use crate::common::proxy::{Lost, Proxy};
 use crate::common::{Line, PATIENCE, options, read, run, soon, then};
 
-/// On a busy machine a watch opens in that time, too.
+/// Time in which a watch opens, also on a busy machine.
 const WITHIN: Duration = Duration::from_secs(4);
 
 fn watch(key: &str) -> Op {

@@ -77,8 +77,8 @@ async fn agreeing_quorum_goes_on() {
     waits.abort();
 }
 
-/// At the first start c has other settings than a. Each shows its epoch to the other one, and both
-/// say that they never found a cluster.
+/// At the first start c has other settings than a. Each node shows its epoch to the other node, and
+/// both say that they never found a cluster.
 #[tokio::test]
 async fn blanks_report_other_settings() {
     let config = config();
@@ -157,8 +157,9 @@ async fn forged_datagrams_change_nothing() {
     }
 }
 
-/// A question for an epoch that the member does not know is answered with the member's own,
-/// whatever number it is for: numbers of another epoch mean other members.
+/// A member answers a question for an epoch that it does not know with its own epoch. The number of
+/// the addressed member in that question does not matter, because such numbers name other members
+/// in another epoch.
 #[tokio::test]
 async fn question_of_other_epoch_shows_present() {
     let config = config();

@@ -130,7 +130,7 @@ impl Cluster {
         }
     }
 
-    /// Notes the times of a leadership, and compares them with those of others.
+    /// Notes the times of a leadership, and compares them with the times of other leaderships.
     fn note(&mut self, name: &'static str, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         let number = |nth: usize| words[nth].parse::<u64>().unwrap();

@@ -11,7 +11,7 @@ use tenure_core::{BothClocks, Deadline, Effect, ElectionName, Input, Protocol, S
 
 use super::frame::{Frame, Out, Place, Words};
 
-/// The payload of NATS: a mebibyte.
+/// The largest payload of a packet, as of NATS: a mebibyte.
 const PAYLOAD: usize = 1 << 20;
 /// The number of packets that a disconnected client keeps.
 const KEPT: usize = 64;
@@ -26,8 +26,8 @@ pub struct Manner {
     pub patience: Duration,
     /// Whether the core learns of lost and new connections.
     pub tells: bool,
-    /// Whether packets are kept for the next connection: ruling 8 forbids this, but clients may do
-    /// so.
+    /// Whether the client keeps packets for its next connection. Ruling 8 forbids this, but clients
+    /// may do so.
     pub keeps: bool,
 }
 
@@ -37,8 +37,8 @@ pub struct Client {
     core: Allcall,
     manner: Manner,
     retry: Duration,
-    /// Number of the present or attempted connection. The first number is drawn, because servers
-    /// may still know one of an earlier life.
+    /// Number of the present or attempted connection. A client draws its first number, because
+    /// servers may still know a connection of its earlier life.
     number: u64,
     up: bool,
     /// Whether the core believes that it is connected.

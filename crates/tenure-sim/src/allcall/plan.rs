@@ -58,12 +58,12 @@ pub struct Settings {
     pub on_conflict: OnConflict,
     /// Whether no participant stops, ends or leaves, so that checks use close bounds.
     pub steady: bool,
-    /// The participants whose wall clocks are off by more than K at times, a bit each; and whether
-    /// they are off so far that all others must notice.
+    /// A bit for each participant whose wall clock is off by more than K at times. The flag: these
+    /// clocks are off so far that all other participants must notice.
     pub wrong: (u64, bool),
-    /// The participant with other times, if any.
+    /// The participant with a longer lease than the others, if any.
     pub odd: Option<usize>,
-    /// Whether a process with the right to ask sends questions under the names of others, and under
+    /// Whether a process with the right to ask sends questions in the names of participants, and in
     /// many more names.
     pub asker: bool,
     /// Whether applications withdraw often, and campaign again within a round.
@@ -109,8 +109,8 @@ impl Settings {
         }
     }
 
-    /// Promise (c): the longest vacancy in a part of the bus with a candidate, in true time: L + 3K
-    /// + 2H by a slow clock, and a delay (L is the lease).
+    /// Promise (c): the longest vacancy in a part of the bus with a candidate, in true time. The
+    /// bound is L + 3K + 2H by a slow clock, and a delay; L is the lease.
     #[must_use]
     pub fn vacant_most(&self) -> u64 {
         self.slow(self.lease + 3 * self.skew + 2 * self.heartbeat) + self.delay

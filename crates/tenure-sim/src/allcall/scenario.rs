@@ -41,23 +41,24 @@ crate::tally! {
 pub struct LeasedLeaders {
     /// Rank of each participant, once it has started.
     pub ranks: Vec<Option<Rank>>,
-    /// Time of the last begin, end, arrival or departure in each election, except those caused by a
-    /// greater claim.
+    /// Time of the last begin, end, arrival or departure in each election, except those that were
+    /// caused by a greater claim.
     pub stirred: Vec<u64>,
-    /// Time at which a leader gave way to a greater claim, which also causes the leader's next
-    /// steps.
+    /// Time at which a leader gave way to a greater claim, by participant and election. This claim
+    /// also causes the next steps of the former leader.
     beaten: BTreeMap<(usize, usize), u64>,
     /// Present lead of each wall clock, and the time since which the clock has that lead.
     pub ahead: Vec<(u64, i64)>,
     /// Span for which each wall clock was within K before it left K.
     pub agreed: Vec<u64>,
-    /// End of the span in which no other participant may be left to confirm a clock that has moved
-    /// by more than K.
+    /// End of the span in which perhaps no other participant can confirm a clock that has moved by
+    /// more than K.
     doubted: Vec<u64>,
 }
 
 impl LeasedLeaders {
-    /// Whether a wall clock is off by more than K, or was so at `then` or later, or shortly before.
+    /// Whether a wall clock is off by more than K, or was off at `then`, later, or shortly before
+    /// `then`.
     fn was_wrong(&self, plan: &Plan, node: usize, then: u64) -> bool {
         let (since, ahead) = self.ahead[node];
         let heard = since + plan.own.slow(3 * plan.own.heartbeat);
@@ -80,7 +81,7 @@ impl LeasedLeaders {
 }
 
 /// Whether a candidate with precedence over a leader campaigns, or did so at the start of the last
-/// round that could have renewed: a round takes H, the next call another H to be heard, and
+/// round that could have renewed. A round takes H, others hear the next call within another H, and
 /// presence lasts 5 H/2.
 fn was_outranked(check: &Check<'_, LeasedLeaders>, node: usize, election: usize) -> bool {
     let own = &check.plan.own;
@@ -239,7 +240,8 @@ impl Scenario for LeasedLeaders {
         match fact {
             Fact::Crashed { .. } => self.stir(None, now),
             Fact::Campaigns { node, election } => {
-                // Others receive the claim before the other participant renews a second time.
+                // The greater claim reaches the former leader before the other participant renews
+                // twice.
                 let again = |at: u64| now - at + plan.own.delay <= plan.own.skew / 2;
                 if !self.beaten.remove(&(node, election)).is_some_and(again) {
                     self.stir(Some(election), now + plan.own.listening());
@@ -258,8 +260,8 @@ impl Scenario for LeasedLeaders {
 
     fn led(&self, _: &Plan, _: &Claim) {}
 
-    /// Allows overlaps between disconnected parts of the bus, which have a leader each, and with a
-    /// leader whose clock was wrong, because promise (a) requires right clocks.
+    /// Allows overlaps between disconnected parts of the bus: each part has a leader. Also allows
+    /// overlaps with a leader whose clock was wrong, because promise (a) requires right clocks.
     fn may_overlap(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let plan = check.plan;
         let own = &check.plan.own;
@@ -276,8 +278,8 @@ impl Scenario for LeasedLeaders {
     }
 
     /// Allows the end of a leader that doubts its clock. Before the world has settled, also allows
-    /// the end of a leader that has received a greater claim, or had a better candidate above it.
-    /// The candidate may have left since, too late for the leader's next renewal.
+    /// the end of a leader that has received a greater claim, or that a better candidate outranked.
+    /// This candidate may have left since, but too late for the leader's next renewal.
     fn may_lose(check: &Check<'_, Self>, node: usize, election: usize, loss: Loss) -> bool {
         let outranked = || was_outranked(check, node, election);
         let doubted = loss == Loss::Expired && check.now < check.own.doubted[node];

@@ -1,5 +1,5 @@
 //! A server of the bus. The server delivers each packet to all of its clients in one order, the
-//! publisher included. Other servers get the packet from it for their own clients.
+//! publisher included. The server also forwards the packet to the other servers, for their clients.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ impl Station {
         Self { clients: BTreeMap::new(), others, asker }
     }
 
-    /// The asker's questions before a call: questions in the caller's name, of later rounds than
-    /// any call and with other times; and questions in more names than a reply answers.
+    /// The asker's questions before a call. Some questions have the caller's name, with a later
+    /// round than any call, or with other times. Others have more names than a reply answers.
     fn asks(&self, packet: &Packet) -> Vec<Arc<Packet>> {
         let Body::Call(call) = &packet.body else { return Vec::new() };
         if !self.asker || call.part.number > 0 {

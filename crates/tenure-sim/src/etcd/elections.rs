@@ -10,7 +10,7 @@ use super::records::Records;
 pub struct Elections {
     /// Contents of the store, and the requests of each life.
     pub records: Records,
-    /// The lease in the names of the keys of each life.
+    /// The lease in the names of each node's keys, in the node's present life.
     pub(super) names: Vec<Option<LeaseId>>,
     /// Loss of each process, until the process reports the leaderships that it ended.
     pub lost: Vec<Option<Lost>>,
@@ -19,7 +19,8 @@ pub struct Elections {
 }
 
 impl Elections {
-    /// The key of a node in an election. Its name holds the lease of the core.
+    /// The key of a node in an election. The last part of the key is the node's `id`: the lease of
+    /// its core.
     #[must_use]
     pub fn key_of(plan: &Plan, election: usize, id: &str) -> Bytes {
         format!("{}/{id}", plan.elections[election]).as_str().into()

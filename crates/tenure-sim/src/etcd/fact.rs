@@ -15,7 +15,7 @@ pub enum Own<'a> {
     Sent { node: usize, life: u64, request: &'a Request },
     /// An answer arrives.
     Heard { node: usize, answer: &'a Answer },
-    /// A core ignored the latest answer: it waited for no such answer.
+    /// A core ignored the latest answer, because it did not wait for this answer.
     Unasked { node: usize },
     /// A change of the store.
     Stored(&'a Note),

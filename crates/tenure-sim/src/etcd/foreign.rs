@@ -1,8 +1,7 @@
 //! A foreign candidate, as `etcdctl elect` and Go's client leave it in the store.
 //!
-//! The candidate makes its key as those programs do, keeps the key for a while, and leaves in any
-//! of the ways in which a program can end. Checks use only the key, and not the candidate's
-//! beliefs.
+//! The candidate makes its key as these two programs do, keeps the key for a while, and leaves in
+//! any way in which a program can end. Checks use only the key, and not the candidate's beliefs.
 
 use std::time::Duration;
 

@@ -40,10 +40,10 @@ pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub store: Setting,
-    /// Time from which the store is empty.
+    /// True time from which the store must be empty.
     pub empty: u64,
     pub bounds: Bounds,
-    /// Faults strike etcd at one command in this many; never, if zero.
+    /// The number of commands for each fault of etcd; zero means no faults.
     pub troubles: u64,
     /// Whether backups are restored: the promise then does not hold.
     pub restores: bool,
@@ -51,7 +51,7 @@ pub struct Settings {
     pub meddling: bool,
     /// Whether rights and room are often missing.
     pub refuses: bool,
-    /// Whether revisions become too high for fences, after which nobody leads.
+    /// Whether revisions become too high for fences, after which no candidate leads.
     pub exhausts: bool,
     /// Whether a stranger writes values into the leaders' keys.
     pub argues: bool,
@@ -172,8 +172,8 @@ impl Plan {
         }
     }
 
-    /// Makes every process campaign. A process's key that was put back, or came back unnoticed, is
-    /// found only by a campaign in that election.
+    /// Makes every process campaign. A process finds a key of its own that came back only if it
+    /// campaigns in the key's election.
     fn everybody_campaigns(&mut self) {
         for node in &mut self.nodes {
             if let NodePlan::Ours(ours) = node {
@@ -196,8 +196,8 @@ impl Plan {
         self.nodes.len() - 1
     }
 
-    /// Twice the longest way of news without faults, in true time: through a member and a watch,
-    /// then two requests, the first of which came too early.
+    /// Twice the longest way of news without faults, in true time. The news comes by a member and a
+    /// watch; a first request comes too early, and a second one follows.
     #[must_use]
     pub fn news(&self) -> u64 {
         10 * (self.conditions.trip.longest() + self.own.store.latency)
@@ -233,7 +233,7 @@ impl Bounds {
         self.slow(self.unit.max(10_000 * MS) * 9 / 8)
     }
 
-    /// Time that such a candidate needs to learn the news: its timer, and an answer.
+    /// Time in which a candidate without news reads again: its timer, and an answer.
     #[must_use]
     pub fn look_again(&self) -> u64 {
         self.timer() + self.unit + 8_000 * MS
@@ -261,8 +261,8 @@ impl Bounds {
             + 40 * self.trip
     }
 
-    /// Time from all resignations to an empty store: applications need a lease, and keys that
-    /// cannot be deleted last for one more.
+    /// Time from all resignations to an empty store: applications need up to a lease to resign. A
+    /// key that cannot be deleted lasts for one lease more.
     fn empty(&self) -> u64 {
         self.unit + 2 * self.lease() + 4_000 * MS + 40 * self.trip
     }
@@ -288,8 +288,8 @@ fn node_plans(rng: &mut Rng, lease: u32, drift: Drift) -> Vec<(String, NodePlan)
             lease: rng.once_in(6).then_some(LeaseId(0x1000 + n as i64)),
         };
         if ours.lease.is_some() {
-            // A lease keeps all its keys alive, also those of an earlier life: only a campaign in
-            // their election finds these keys.
+            // A lease keeps all its keys alive, also the keys of an earlier life: only a campaign
+            // in its election finds such a key.
             ours.campaigns = true;
             ours.abstains = 0;
         }

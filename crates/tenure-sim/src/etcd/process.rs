@@ -159,7 +159,8 @@ impl Process {
         self.core.handle(now, Input::Message { from: Store, message }, effects);
     }
 
-    /// Compares the streams with the open streams of the store, and with their numbers of answers.
+    /// Compares the process's streams with the streams that the store has open, and the numbers of
+    /// answers on both sides.
     fn compare(&mut self, now: Time, open: &[(CallId, u32)], out: &mut Out) {
         for (call, told) in open {
             match self.streams.get_mut(call) {

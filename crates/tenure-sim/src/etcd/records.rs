@@ -75,7 +75,7 @@ pub struct Records {
     pub asked: Vec<Vec<[u64; 2]>>,
     /// Send time of each node's last answered request that only reads or moves its own keys.
     pub confirmed: Vec<u64>,
-    /// Send times of such requests without an answer.
+    /// Send times of each node's unanswered requests that only read or move its own keys.
     asking: Vec<BTreeMap<CallId, u64>>,
     /// Time of the last restore.
     pub restored: Option<u64>,
@@ -196,7 +196,7 @@ impl Records {
             }
             return;
         }
-        // A read of the first keys, without the condition.
+        // A read of the first keys, without the condition of a win.
         if let [Act::Read(read), Act::Read(_)] = &txn.then[..]
             && let Keys::Prefix(prefix) = &read.keys
             && let Some(election) = self.election_of(prefix)
@@ -217,7 +217,8 @@ impl Records {
     fn stored(&mut self, history: &mut History<Details>, now: u64, note: &Note) {
         match note {
             Note::Put(kv) => {
-                // A stranger removed the key and put it back, with others, in one transaction each.
+                // A stranger removed the key in one transaction, and put it back in another, with
+                // other keys.
                 let back = self.gone.get(&kv.key) == Some(&(now, Cause::Meddled));
                 if kv.value == MEDDLED.into() || back {
                     self.overwritten.insert(kv.key.clone());
@@ -279,7 +280,7 @@ impl Records {
     }
 }
 
-/// Marks lasting leaderships of these kinds as outside the promise.
+/// Marks the leaderships that last and for which `is` holds as outside the promise.
 fn rob(history: &mut History<Details>, now: u64, is: impl Fn(&Leadership<Details>) -> bool) {
     for past in &mut history.elections {
         let held = past.leaderships.iter_mut().filter(|led| led.until > now && is(led));

@@ -42,7 +42,7 @@ pub struct Effort {
 }
 
 /// How often the rest of a leader's lease falls below the grace, although the leader and a quorum
-/// run: `tenure run` then stops its command, and another candidate takes over.
+/// run. `tenure run` then stops its command, and another candidate takes over.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Needless {
     /// Number of occurrences.
@@ -55,8 +55,8 @@ pub struct Needless {
     /// none occurred).
     pub in_month_at_most: f64,
     /// Expected number in 30 days, for the case that none occurred: extrapolated from the failure
-    /// rate of single renewal attempts, as if attempts failed independently and all attempts before
-    /// the grace had to fail.
+    /// rate of single renewal attempts. The estimate assumes that attempts fail independently, and
+    /// that a change needs failures of all attempts before the grace.
     pub by_chance: f64,
 }
 
@@ -108,8 +108,8 @@ fn by_chance(question: &Question, figures: &Figures) -> f64 {
 /// The share of the time with a leader.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Availability {
-    /// Expected share. Crashes and restarts have their given rates and the lengths of the drills;
-    /// all other vacancies are as counted.
+    /// Expected share. Vacancies after crashes and restarts have the rates of the question and the
+    /// mean lengths of the drills; all other vacancies are as counted.
     pub expected: f64,
     /// Share in the simulated hours.
     pub seen: f64,
@@ -168,8 +168,9 @@ pub(super) struct Findings {
 pub struct Advice {
     /// Tried settings by nodes and lease, those of the question included.
     pub trials: Vec<Trial>,
-    /// Index of the best trial: the shortest lease that keeps needless changes at the target, with
-    /// the given number of nodes, or three if that number is too small. `None` if no lease does.
+    /// Index of the best trial: the shortest lease that keeps needless changes at the target. The
+    /// trial has the given number of nodes, or three if that number is too small. `None` if no
+    /// tried lease keeps changes so rare.
     pub best: Option<usize>,
     /// Warnings about the question's settings.
     pub notes: Vec<Note>,
@@ -213,9 +214,9 @@ impl Advice {
 pub enum Note {
     /// d (`delay`) is smaller than the network's round trips.
     RoundTrip {
-        /// Set value.
+        /// Round trip that the settings assume.
         set: Duration,
-        /// 99th percentile.
+        /// 99th percentile of the network's round trips.
         measured: Duration,
     },
     /// The lease is hardly long enough for its margins.

@@ -79,15 +79,15 @@ pub(super) struct Book {
     serving: Vec<bool>,
     /// Last grant of each node: its holder and its end.
     grants: Vec<(usize, u64)>,
-    /// Last pause of each node.
+    /// Start and end of each node's last pause, in true time.
     pub(super) stopped: Vec<(u64, u64)>,
     /// True times between which events are counted.
     window: (u64, u64),
     pub(super) vacancies: Vec<Vacancy>,
     /// Total vacancy within the window.
     pub(super) vacant_for: u64,
-    /// Leaderships that fell below the grace within the window, although the leader and a quorum
-    /// ran; also those that were renewed later.
+    /// Leaderships whose rest fell below the grace within the window, although the leader and a
+    /// quorum ran; leaderships that were renewed later count, too.
     pub(super) close_calls: u64,
     pub(super) renewals: u64,
     /// Renewals by number of attempts: one, two, … the last place is for more.

@@ -110,7 +110,7 @@ pub(super) fn world(question: &Question, trip: &Delay, seed: u64) -> Option<Worl
         pace: Delay::Between(NEVER, NEVER + 1),
         ..Conditions::new(seed, sites, trip.clone(), unit, NEVER, NEVER)
     };
-    // Its names are constants.
+    // The names of the elections and nodes are constants, so `Cluster::new` does not fail.
     Some(World::new(conditions, Cluster::new(config, seed).ok()?, None))
 }
 

@@ -15,7 +15,7 @@ pub struct Figures {
     /// Total vacancy.
     pub vacant: Duration,
     /// How often the rest of a leader's lease fell below the grace, although the leader and a
-    /// quorum ran: its work would have been stopped.
+    /// quorum ran: `tenure run` would have stopped its command.
     pub close_calls: u64,
     pub renewals: u64,
     /// Renewals by number of attempts: one, two, …; the last place is for more.

@@ -118,8 +118,8 @@ impl Question {
         (self.loss * 65_536.0).round() as u16
     }
 
-    /// A rough number of events in an hour: a renewal in 0.29 of a lease, each with a timer and two
-    /// messages for each node, and some requests of waiting candidates.
+    /// A rough number of events in an hour: a renewal in 0.29 of a lease, and some requests of
+    /// waiting candidates. A renewal has a timer and two messages for each node.
     fn events_per_hour(&self) -> f64 {
         let renewal = 2.0 * self.nodes() as f64 + 1.0;
         3_600.0 / self.config.lease.as_secs_f64() * (renewal / 0.29 + self.nodes() as f64)

@@ -70,12 +70,14 @@ fn failovers_wait_for_the_lease() {
     let most = left.max();
     assert!(least > MS * 3_300 && least < MS * 3_450, "{least:?}");
     assert!(most > MS * 4_950 && most < MS * 4_991, "{most:?}");
-    // On average half of seven eighths of a third is used up.
+    // On average a renewal comes after 7/24 of a lease, and a crash in the middle between two
+    // renewals.
     let expected = MS * 4_990 - MS * 5_000 * 7 / 48;
     assert!(mean.abs_diff(expected) < MS * 80, "{mean:?} for {expected:?}");
 }
 
-/// The release takes half a round trip to the others; their oks at most another whole one.
+/// The release takes half a round trip to the others; their oks take at most another whole round
+/// trip.
 #[test]
 fn resignations_take_a_round_trip() {
     let drills = found(&Question { drills: 200, ..question() }).drills;

@@ -107,7 +107,8 @@ impl RoundTrips {
         Duration::from_nanos(self.quantiles[at.min(FINE - 1)])
     }
 
-    /// The delays of single messages of which two, drawn independently, make such round trips.
+    /// The delay of a single message: the sum of two independent draws is distributed like these
+    /// round trips.
     pub(super) fn one_way(&self) -> Delay {
         let target = &self.quantiles;
         let first = target[0] as f64 / 2.0;
@@ -117,8 +118,8 @@ impl RoundTrips {
             let sums = sums(&way);
             let mut least = first;
             for (n, delay) in way.iter_mut().enumerate() {
-                // A round trip is slow when one of its ways is slow: the share of round trips with
-                // both ways faster than a quantile is the square of that quantile's share.
+                // A round trip is slow when one of its ways is slow. So the share of round trips
+                // with both ways faster than a quantile is the square of this quantile's share.
                 let part = ((n as f64 + 0.5) / FINE as f64).powi(2);
                 let wanted = target[((part * FINE as f64) as usize).min(FINE - 1)] as f64;
                 let found = sums[((part * PAIRS as f64) as usize).min(PAIRS - 1)];
@@ -144,7 +145,8 @@ fn nines(part: f64) -> f64 {
     -(1.0 - part).max(1e-4).log10()
 }
 
-/// The line through the points, straight after the last and level before the first.
+/// The value at `at` of the line through the points. Before the first point the line is level;
+/// beyond the last one it continues straight.
 fn on_line(line: &[(f64, f64)], at: f64) -> f64 {
     let next = line.partition_point(|(x, _)| *x <= at);
     let (Some(from), Some(to)) = (match next {

@@ -28,12 +28,12 @@ pub enum Fault {
     Double(Option<u32>),
     /// Later appends wait for this long.
     Slow(Duration),
-    /// Another replica leads all partitions; each partition loses this number of records, if it
-    /// may.
+    /// Another replica leads all partitions; each partition loses this number of records, if the
+    /// world may lose acknowledged records.
     Replica(u64),
     /// Readers of a partition cannot pass its present end.
     Barrier(u32),
-    /// Later records have no leader epoch, or a far too high one, or again their own.
+    /// Later records have no leader epoch, a far too high one, or their true epoch again.
     Epochs(Epochs),
     /// A stranger writes to a partition.
     Stray(Stray, u32),
@@ -103,7 +103,7 @@ pub struct Broker {
     waiting: BTreeMap<(Time, u64), (Place, Target, Box<Entry>)>,
     draws: u64,
     topic: (TopicId, u32),
-    /// An entry as processes of the first group write it; strays are made from it.
+    /// An entry of a process of the first group: the model for a stranger's records.
     sample: Option<Entry>,
 }
 

@@ -1,10 +1,10 @@
 //! The coordinator of a group: sessions, and the assignment of partitions.
 //!
 //! The coordinator rebalances like Kafka's groups, in two ways. In the newer way each member has a
-//! target, gives back surplus partitions, and gets those that no other member has any more. In the
-//! classic way all members rejoin whenever a member comes, goes or has given partitions back; all
-//! wait until each has joined, or R (`max_poll_interval`) is over. A member that keeps a partition
-//! notices nothing in either way.
+//! target, gives back surplus partitions, and gets each missing partition of its target once no
+//! other member has this partition. In the classic way all members rejoin whenever a member comes,
+//! goes or has given partitions back. All members wait until each has joined, or R
+//! (`max_poll_interval`) is over. A member that keeps a partition notices nothing in either way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

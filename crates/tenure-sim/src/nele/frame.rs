@@ -31,7 +31,7 @@ pub enum Frame {
     Rebalance(Member, u64),
     /// A member joins that rebalance, with its partitions.
     Joins(Member, u64, Vec<u32>),
-    /// The assignment of a member, which gives surplus partitions back.
+    /// The assignment of a member. The member gives surplus partitions back.
     Assignment(Member, Vec<u32>),
     /// The coordinator does not know this member.
     Unknown(Member),
@@ -54,8 +54,8 @@ pub enum Frame {
     Topic(TopicId, u32),
 }
 
-/// An event of a process, in order: of its core, a request of the core to the ledger, or a report
-/// of the ledger to the core.
+/// An event of a process, in order: an event of the core, a request of the core to the ledger, or a
+/// report of the ledger to the core.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Notice {
     Core(Event),

@@ -32,12 +32,12 @@ const STRAYS: [Stray; 4] =
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub mode: Mode,
-    /// T (`takeover`) in nanoseconds, like the spans below; the longest, if processes differ.
+    /// T (`takeover`) in nanoseconds, like the spans below; the longest T, if processes differ.
     pub takeover: u64,
     /// The process with a longer T than the others, if any.
     pub unlike: Option<usize>,
-    /// Span of true time after which a process that was last heard as leader, or that might have
-    /// led, certainly no longer leads.
+    /// True time after which a process certainly no longer leads. The time counts from the last
+    /// record that shows the process as leader, or from the last time at which it might have led.
     pub heard: u64,
     /// Longest time from a partition's move until its next owner leads, if no record is lost.
     pub changes: u64,
@@ -220,7 +220,7 @@ impl Plan {
             self.conditions.incidents.clear();
         }
         let conditions = &mut self.conditions;
-        // Connections keep this order.
+        // If `ordered`, connections keep the order of messages.
         conditions.ordered = self.calm || !rng.once_in(4);
         conditions.incidents.retain(|(_, incident)| match incident {
             Incident::Crash { node, .. } => *node < clients,
@@ -276,7 +276,8 @@ impl Plan {
         }
     }
 
-    /// Changes the topic, or makes a process mistake another topic for it, and restarts everything.
+    /// Changes the topic, or adds a claim for another number of partitions, and restarts all
+    /// processes after the topic is right again.
     fn change_topic(&mut self, rng: &mut Rng, clients: usize) {
         let unit = self.conditions.unit;
         let ends = self.conditions.storm_ends;

@@ -22,7 +22,8 @@ pub(super) struct Readings {
 /// A life with another T, as far as the process heard it.
 #[derive(Clone, Copy, Debug)]
 struct OtherTerms {
-    /// Time of the life's first record since the last gap in which the life cannot have led.
+    /// Time at which the process first heard the life: after a gap in which the life certainly
+    /// ended its leadership, the time begins anew.
     first: Time,
     /// Latest end of the life's leadership, according to its records.
     until: Time,
@@ -117,7 +118,7 @@ impl Readings {
         let read = self.of(partition);
         let Some(next) = read.next else { return };
         read.next = Some(next.max(record.offset + 1));
-        // Records from before the found end do not prove a present process.
+        // Records before the end that the process found do not prove that their writers still run.
         if record.offset < next {
             return;
         }

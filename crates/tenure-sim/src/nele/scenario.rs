@@ -89,7 +89,7 @@ impl Emergence {
     }
 
     /// Whether `one` had read a record of `other`, which has other terms, when `one` took office
-    /// with this fence. `None` if `one` never did.
+    /// with this fence. `None` if `one` never took office with this fence.
     fn had_heard(&self, election: usize, one: Office, other: u128) -> Option<bool> {
         Some(self.offices.get(&(election, one))?.contains(&other))
     }
@@ -101,7 +101,8 @@ impl Emergence {
         let ours = (claim.life, claim.fence);
         let theirs = (other.life, other.fence);
         match check.plan.own.unlike {
-            // The later leader waits for its own T, which is long enough for the other leader.
+            // The later leader has the longer T, and waits for this T, which is long enough for the
+            // other leader.
             Some(longer) if longer == other.node && later(theirs, ours) => true,
             Some(longer) if longer == claim.node && later(ours, theirs) => true,
             Some(longer) if longer == other.node => {
@@ -211,7 +212,7 @@ impl Scenario for Emergence {
             0 => Command::Resign,
             1..=4 => observe?,
             5 if observe.is_some() => Command::Unobserve,
-            // A process that stands only for some roles leaves the others without a leader.
+            // A process that stands only for some roles leaves its other roles without a leader.
             6 if rng.once_in(4) && Self::campaigns(plan, node) => {
                 Command::Campaign { value: Default::default(), priority: 0 }
             }
@@ -316,8 +317,9 @@ impl Scenario for Emergence {
 
     fn led(&self, _: &Plan, _: &Claim) {}
 
-    /// Allows overlaps in `at_least_one`, between two groups, for T (`takeover`) after a loss of
-    /// acknowledged records, and with a leader whose longer T was not heard in the meantime.
+    /// Allows overlaps in `at_least_one`, between two groups, and for T (`takeover`) after a loss
+    /// of acknowledged records. Also allows an overlap with a leader whose longer T the other
+    /// leader has not heard.
     fn may_overlap(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let own = &check.plan.own;
         let group = |node| check.plan.process(node).map(|one| one.manner.group);
@@ -329,8 +331,8 @@ impl Scenario for Emergence {
         own.mode == Mode::AtLeastOne || loses || groups || !heard
     }
 
-    /// Fences are ordered only within one group, and within one topic for lives that began on it. A
-    /// process with a longer T that was not heard may take office late.
+    /// Fences are ordered only within one group, and within one topic for lives that began on it.
+    /// Nor are two leaders ordered if the later one has not heard that the other has a longer T.
     fn may_exceed(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let group = |node| check.plan.process(node).map(|one| one.manner.group);
         let began = |life| check.own.began.get(&life);
@@ -352,9 +354,9 @@ impl Scenario for Emergence {
         check.now < check.plan.settled && moved
     }
 
-    /// An observer shows leaders of its own group only; a process with a longer T may lead for
-    /// longer than others know; and in mode `at_least_one` a leader leads for T after each read,
-    /// however late. [`ShownVacancies`](super::properties) checks all three.
+    /// Gives no bound in three cases. An observer shows leaders of its own group only. A process
+    /// with a longer T may lead for longer than others know. In mode `at_least_one` a leader leads
+    /// for T after each read, however late. [`ShownVacancies`](super::properties) checks all three.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let alone = plan.own.mode == Mode::AtMostOne && !plan.has_groups();
         (alone && plan.own.unlike.is_none()).then_some(plan.own.heard)

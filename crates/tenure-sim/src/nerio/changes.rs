@@ -23,9 +23,10 @@ const DRAWS: u64 = 8;
 const DOUBLES: u64 = 9;
 /// The longest pause of a member before it proposes, or asks again.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// Maximum of that pause in refresh intervals, for the last position and many refused ballots.
+/// Maximum of the pause before a proposal, in refresh intervals: at the last position, after many
+/// refused ballots.
 const PAUSE: u32 = 12 << 7;
-/// Refresh intervals for all questions and answers between these pauses.
+/// Refresh intervals for all questions and answers between two pauses.
 const QUESTIONS: u32 = 64;
 const OPERATORS: usize = 2;
 
@@ -136,7 +137,8 @@ pub(super) fn operator(plan: &Plan, node: usize, clock: &Clock) -> Operator {
 }
 
 /// Whether the members can found the cluster without the directory of `node`, while no member has
-/// entered an epoch. Then each document that a member may accept names enough other memories.
+/// entered an epoch. In worlds that found by a document, each document that a member may accept
+/// names enough other memories.
 fn can_spare_founder(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
     let is_first = |other: usize| {
         let seed = plan.conditions.seed;
@@ -150,9 +152,9 @@ fn can_spare_founder(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
         && all_first
 }
 
-/// Whether the members can go on without the directory of `node`: this must hold in the latest
-/// epoch, in each epoch that a member has accepted, and in each for which an operator may have
-/// asked.
+/// Whether the members can go on without the directory of `node`. This must hold in the latest
+/// epoch, in each epoch that a member has accepted, and in each epoch for which an operator may
+/// have asked.
 pub(super) fn can_spare(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
     let kept = |other: usize| disks[other].own().kept.durable();
     let document = |other: usize| kept(other).standing.document();
@@ -166,9 +168,9 @@ pub(super) fn can_spare(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
     let is_there = |epoch: EpochId, other: &usize| {
         document(*other).is_some_and(|document| document.id() == epoch)
     };
-    // A single memory in the latest epoch lets the other members enter. Its node must be on the
-    // first members' list, by which new candidates find the latest epoch, and blanks found no new
-    // cluster.
+    // A single memory that has entered the latest epoch lets the other members enter. The node of
+    // this memory must be on the first members' list: new candidates find the latest epoch by this
+    // list, and blank nodes then found no new cluster.
     let is_of_list = |other: &usize| *other < plan.members() && is_there(latest_id, other);
     if !others.iter().any(is_of_list) {
         return false;

@@ -97,14 +97,15 @@ impl Disk {
         entry.is_some_and(|(_, entry)| entry.founder && entry.instance == instance)
     }
 
-    /// Whether the node's present directory knows its fences, even while another is mounted.
+    /// Whether the node's present directory knows its fences, even while another directory is
+    /// mounted in its place.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.present().knows_fences()
     }
 }
 
-/// The distance between successive memories of a world in milliseconds: more than there are
+/// Milliseconds between the names of successive memories of a world: more than a world has
 /// leaderships.
 const BORN: u64 = 1_000_000;
 /// The largest number of memories in one world.

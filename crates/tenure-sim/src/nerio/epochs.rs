@@ -36,7 +36,7 @@ pub struct Epochs {
     pub instances: Vec<Option<Instance>>,
     /// The epoch that each grantor has entered.
     pub present: Vec<Option<EpochId>>,
-    /// Whether each grantor has accepted a successor of that epoch.
+    /// Whether each grantor has accepted a successor of its epoch.
     pub wedged: Vec<bool>,
     /// Members that accepted a successor by a ballot. The key is the ended epoch, its successor,
     /// and the ballot.
@@ -74,7 +74,8 @@ impl Epochs {
             Own::Accepts { grantor, epoch, ballot, successor } => {
                 let successor = self.learn(successor);
                 self.wedged[grantor] = true;
-                // The members of the settings found the cluster.
+                // Before the first epoch, the members of the settings accept the document that
+                // founds the cluster.
                 let voters = if epoch == EpochId::NONE { self.first } else { epoch };
                 if let Some(seat) = self.seat(voters, grantor) {
                     let by = self.accepted.entry((epoch, successor, ballot)).or_default();

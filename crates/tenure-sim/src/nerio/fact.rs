@@ -45,7 +45,7 @@ pub enum Own<'a> {
         instance: Instance,
         /// Document of the epoch that this memory has entered, or enters now.
         entered: Option<&'a Document>,
-        /// Whether this memory has accepted a successor of that epoch.
+        /// Whether this memory has accepted a successor of the entered epoch.
         wedged: bool,
     },
     /// A grantor begins to write that it accepts a successor of its epoch.

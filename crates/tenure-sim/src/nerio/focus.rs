@@ -26,11 +26,11 @@ pub enum Focus {
     /// Identity: strangers send messages in the name of a node, from another address or another
     /// life.
     Strangers,
-    /// The founding of a cluster: all directories are empty at the start, some are lost during the
-    /// founding, and in half of the worlds all of them at once later.
+    /// The founding of a cluster: all directories are empty at the start, and some are lost during
+    /// the founding. In half of these worlds all directories are lost at once later.
     Founding,
     /// Two memories of one member. The member is cut off from the others, another process begins in
-    /// its place with an empty directory, and candidates reach both in turn.
+    /// its place with an empty directory, and candidates reach both processes in turn.
     Copies,
     /// Changes of members: two operators ask for changes, while members crash and lose their
     /// directories. Some nodes are no members at first.
@@ -105,7 +105,8 @@ impl Focus {
             Self::Founding | Self::Copies => config.delta_max = config.lease,
             Self::Change => {
                 config.delta_max = config.lease;
-                // Operators here name no quorum system, so it must be a majority.
+                // Operators name no quorum system in their documents, so the members' system must
+                // be a majority.
                 let majority = Quorums::majority(config.members.len());
                 config.quorums = majority.unwrap_or_else(|wrong| panic!("a majority: {wrong}"));
             }
@@ -119,9 +120,9 @@ impl Focus {
         self == Self::Memory && rng.once_in(2)
     }
 
-    /// Makes the leases of some nodes much shorter than those of others, so that a grant that one
-    /// grantor forgets outlasts the others' waits. Returns whether members grant only short leases
-    /// at first.
+    /// Makes the leases of some nodes much shorter than the leases of others, so that a grant that
+    /// one grantor forgets outlasts the others' waits. Returns whether members grant only short
+    /// leases at first.
     pub(super) fn leases(self, seed: u64, nodes: &mut [NodePlan]) -> bool {
         let mut rng = Rng::new(seed, 2);
         if self != Self::Memory || rng.once_in(2) {
@@ -213,7 +214,8 @@ impl Focus {
         if self != Self::Copies {
             return;
         }
-        // The other members must be able to remember for this member.
+        // The other members must form a quorum, so that their memories replace the member's lost
+        // one.
         let quorums = nodes[0].config.membership().quorums();
         let others = |member| quorums.everyone().minus(MemberSet::EMPTY.with(member));
         let left = (0..quorums.members()).filter(|member| quorums.is_quorum(others(*member)));
@@ -241,7 +243,7 @@ impl Focus {
                 let back = at + rng.within(unit / 2..3 * unit);
                 let gone = at + rng.within(0..unit / 4);
                 incidents.push((gone, Incident::crash(node, down, DiskFate::Absent)));
-                // Repeated, in case the member is down the first time.
+                // Plan each return twice, in case the member is down the first time.
                 for back in [back, back + unit] {
                     incidents.push((back, Incident::crash(node, down, DiskFate::Kept)));
                 }
@@ -259,9 +261,9 @@ impl Focus {
         }
     }
 
-    /// In half of the worlds with two memories of a member, another member still reaches the old
-    /// process, which may start again, and loses its own directory. Returns whether the others
-    /// treat the new process as a stranger until it starts again, because its address differs.
+    /// In half of the worlds with two memories of a member, another member loses its own directory,
+    /// and still reaches the old process, which may start again. Returns whether the others treat
+    /// the new process as a stranger until it starts again, because its address differs.
     pub(super) fn encounters(self, nodes: &[NodePlan], conditions: &mut Conditions) -> bool {
         let Conditions { seed, unit, storm_ends, ref mut incidents, .. } = *conditions;
         let mut rng = Rng::new(seed, ENCOUNTERS);
@@ -319,9 +321,9 @@ impl Focus {
         (self.changes() && draw.is_multiple_of(2)).then_some(AutoReplace { silence, pause })
     }
 
-    /// The ring, in an eighth of all worlds, but in none of `tests/found_*.txt`. In half of these
-    /// worlds, only weak leaders campaign, as far as candidates are members. Two messages and a
-    /// pause fit into half of the silence.
+    /// The ring, in an eighth of all worlds, but in none of `tests/found_*.txt`. In some of these
+    /// worlds, only the weak leader campaigns among the members. Two messages and a pause fit into
+    /// half of the silence.
     pub(super) fn ring(seed: u64, config: &Config) -> Option<RingConfig> {
         let draw = mix(seed ^ RINGS);
         let detector = if draw.is_multiple_of(3) { Detector::Accrual } else { Detector::Ping };

@@ -45,11 +45,13 @@ pub(super) fn forge(
             Some((elsewhere, Message::from(order)))
         }
         Message::Grantor(ToGrantor::Request(request)) => {
-            // Grantors believe requests that announce a leader; these requests do not.
+            // A grantor believes a request that announces a leader, so these requests announce
+            // none.
             let silent = || Request { announced: None, ..request.clone() };
             let request = request.clone();
             if draw % 8 == 7 {
-                // A stranger that saw the request releases in the name of its sender.
+                // A stranger that saw the request sends a release in the name of the request's
+                // sender.
                 let Request { election, start, .. } = request;
                 let release = Release { election, start, next: None };
                 return Some((elsewhere, Message::from(release)));
@@ -93,8 +95,8 @@ pub(super) fn forge(
     }
 }
 
-/// A forged message about epochs that follows `message` of `from`. Its forger has no key and uses
-/// the name of the same node, or has a key and is no member, or repeats the message.
+/// A forged message about epochs that follows `message` of `from`. The forger has no key and uses
+/// the name of `from`, or has a key and is no member, or repeats the message.
 pub(super) fn about_epochs(
     from: &Sender,
     message: &Message,
@@ -106,7 +108,7 @@ pub(super) fn about_epochs(
     };
     let proved = draw % 3 == 1;
     let forger = Sender { who, address: stranger(), proved, epoch: from.epoch };
-    // A forger without a key may name a later epoch of the same cluster. Others name another
+    // A forger without a key may name a later epoch of the same cluster. Other forgers name another
     // cluster.
     let kind = draw >> 8;
     let epoch = EpochId { number: from.epoch.number + kind % 3, digest: draw };

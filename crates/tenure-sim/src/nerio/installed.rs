@@ -22,8 +22,8 @@ pub(super) struct Installations {
 }
 
 impl Installations {
-    /// Makes the settings. Some nodes grant no longer leases than requested; where members raise
-    /// their leases, all these nodes grant only the shortest.
+    /// Makes the settings. Some nodes grant at most the longest requested lease. Where members
+    /// raise their leases, each member with a directory grants at most the shortest one at first.
     pub(super) fn new(plan: &mut Plan) -> Self {
         let leases = || plan.nodes.iter().map(|node| node.config.lease);
         let shortest = leases().min().unwrap_or_default();
@@ -47,8 +47,8 @@ impl Installations {
         this
     }
 
-    /// Installs a node after the loss of its directory: with its old settings; or with short
-    /// leases, if a quorum of the others grants or will grant all requested leases.
+    /// Installs a node after the loss of its directory, with its old settings. If a quorum of the
+    /// others grants or will grant all requested leases, the node may get short leases instead.
     pub(super) fn install(&mut self, plan: &mut Plan, node: usize) {
         let (shortest, longest) = self.leases;
         if (self.raises || is_given(plan, longest, Some(node))) && self.draw(2) {
@@ -72,7 +72,7 @@ impl Installations {
     }
 }
 
-/// Whether a quorum of members, `without` one, grants leases of that length.
+/// Whether a quorum of members, without the member `without`, grants leases of this length.
 pub(super) fn is_given(plan: &Plan, lease: Duration, without: Option<usize>) -> bool {
     let able = |n: &usize| Some(*n) != without && plan.nodes[*n].config.delta_max >= lease;
     plan.membership().quorums().is_quorum((0..plan.members()).filter(able).collect())

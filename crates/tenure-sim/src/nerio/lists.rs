@@ -1,5 +1,6 @@
-//! Lists of candidates and observers that differ from that of the members: incomplete, with a name
-//! that no node has any more, or with a former member that was set up anew under another list.
+//! Lists of members that candidates and observers have instead of the members' own list. Such a
+//! list is incomplete, has a name that no node has any more, or has a former member that was set up
+//! anew under another list.
 
 use tenure_core::nerio::{Checked, Config, Member, Quorums};
 
@@ -41,7 +42,8 @@ pub(super) fn differ(focus: Focus, nodes: &mut Vec<NodePlan>, conditions: &mut C
 }
 
 /// Some of the members, sometimes with a name that no node has, sometimes with the stray member.
-/// The members of the cluster are a quorum of the list, because fewer would not move the node.
+/// The members of the cluster are a quorum of the list, because fewer members could not move the
+/// node to their epoch.
 fn list(rng: &mut Rng, members: &[Member], stray: Option<&Member>) -> Vec<Member> {
     let kept = rng.choose(members);
     let mut list = members.to_vec();

@@ -10,7 +10,7 @@ use tenure_core::nerio::Checked;
 pub struct NodePlan {
     pub name: NodeName,
     pub address: SocketAddr,
-    /// Settings of the node's first life. The lease may differ from that of other nodes.
+    /// Settings of the node's first life. The lease may differ from the leases of other nodes.
     pub config: Checked,
     /// Settings of the node's later lives, if these differ: another `delta_max`, usually a shorter
     /// one.
@@ -24,8 +24,8 @@ pub struct NodePlan {
     pub blank: bool,
     /// Whether the node is an operator, which asks for changes of members.
     pub operator: bool,
-    /// The member in whose name this node begins later, with an empty directory, while that member
-    /// lives on: in its place, cut off from the others, or at another address.
+    /// The member in whose name this node begins later, with an empty directory, while the member
+    /// lives on. The node is in the member's place, cut off from the others, or at another address.
     pub copy_of: Option<usize>,
     /// Whether the node's state directory outlives its process.
     pub directory: bool,

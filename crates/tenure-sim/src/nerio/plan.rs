@@ -30,8 +30,8 @@ pub struct Settings {
     pub focus: Focus,
     /// Whether members grant only short leases until their first restart.
     pub raises: bool,
-    /// Whether other members treat the second process of a member as a stranger, until it starts
-    /// again.
+    /// Whether other members treat the second process of a member as a stranger, until this process
+    /// starts again.
     pub strange_copy: bool,
     /// Whether candidates and observers have other lists than the members.
     pub lists: bool,
@@ -168,7 +168,7 @@ impl Plan {
 /// ```text
 /// 3u + 2 s           what the storm leaves behind: late messages, pauses, restarts, failed writes
 /// + s(δ_max)         the quarantine of a grantor that restarted last
-/// + 2·s(δ)           a grant that nobody uses, and one that was given up to somebody who died
+/// + 2·s(δ)           a grant that no leader uses, and a grant to a candidate that died
 /// + 6·s(δ₁ + 2R)     split votes: a short lease of a rival, and a drawn wait, a few times over
 /// + u + 40·trip      applications that come back, and messages on their way
 /// ```
@@ -189,7 +189,7 @@ fn settle_bound(nodes: &[NodePlan], unit: u64, trip: &Delay) -> u64 {
 }
 
 /// Time until the members agree on a weak leader, and until a candidate that left the election to
-/// the weak leader campaigns by itself: each member may suspect all others one by one, with up to
+/// the weak leader campaigns by itself. Each member may suspect all others one by one, for up to
 /// four times the silence each.
 fn ring_bound(nodes: &[NodePlan]) -> u64 {
     let config = &nodes[0].config;
@@ -214,7 +214,7 @@ pub(super) fn twice(config: &Checked, span: Duration) -> u64 {
 struct Draft {
     config: Config,
     uneven: bool,
-    /// Whether later lives grant no longer leases than requested.
+    /// Whether later lives grant at most the requested leases.
     shortened: bool,
 }
 

@@ -37,9 +37,9 @@ pub struct Details {
     pub released: Option<u64>,
     /// End of a verification's promise.
     pub promised: u64,
-    /// End of its claim by the leader's own clock alone, in true time.
+    /// End of the leadership's claim by the leader's own clock alone, in true time.
     pub alone: u64,
-    /// End of its claim on the leader's wall clock, if it has one.
+    /// End of the leadership's claim on the leader's wall clock, if the claim has such an end.
     pub wall: Option<WallTime>,
     /// Clocks of the leader when its claim was first raised.
     pub read: Read,
@@ -48,7 +48,7 @@ pub struct Details {
 /// Leadership of an application in one election.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
-    /// Quorum timestamp of its leadership.
+    /// Quorum timestamp of the application's leadership.
     pub(super) timestamp: Option<QuorumTimestamp>,
     pub(super) edicts: u64,
     /// First Start of the latest attempt.
@@ -73,8 +73,8 @@ pub struct QuorumLeases {
     pub unwritten: Vec<Option<u64>>,
     /// Whether a state directory was ever lost.
     pub lost_disk: bool,
-    /// Memories that others were asked to write down: putting back an earlier directory then has no
-    /// effect.
+    /// Memories that members asked others to write down. A missing directory is not put back once
+    /// such a memory has begun in its place.
     pub written: BTreeSet<Instance>,
     /// Memories that a member began to write as founders.
     pub founders: BTreeSet<(NodeName, Instance)>,
@@ -84,7 +84,7 @@ pub struct QuorumLeases {
     pub(super) now: u64,
     /// The epochs; `None` in worlds whose members never change.
     pub epochs: Option<Box<Epochs>>,
-    /// The ends of processes that members watch; `None` in worlds without that.
+    /// The ends of processes that members watch; `None` in worlds without watches.
     pub watch: Option<Box<Watch>>,
 }
 

@@ -138,8 +138,8 @@ impl Read {
         Self { at, local, wall }
     }
 
-    /// How far the wall clock of `node` has been, at most, behind where it was here, from `since`
-    /// to `now`, if all its steps happen.
+    /// The largest span, in nanoseconds, by which the wall clock of `node` was behind this reading
+    /// between `since` and `now`, if all planned steps of the clock happen.
     #[must_use]
     pub fn set_back(&self, conditions: &Conditions, node: usize, since: u64, now: u64) -> u64 {
         let lead = self.lead();
@@ -154,7 +154,8 @@ impl Read {
         u64::try_from(lead - i128::from(least)).unwrap_or(0)
     }
 
-    /// The time at which a wall clock shows `wall` that was never set since this reading.
+    /// The true time at which the wall clock shows `wall`, if nobody sets the clock after this
+    /// reading.
     #[must_use]
     pub fn reaches(&self, wall: WallTime) -> u64 {
         let since_beginning = i128::from(wall.as_nanos()) - i128::from(EPOCH);

@@ -103,7 +103,8 @@ impl Watch {
         match draw % 8 {
             // A member that does not watch the living process.
             0 if other != by => Some((member(other), about_sender)),
-            // Strangers: with the name of the supervisor, and with that of another supervisor.
+            // Strangers: a report in the name of the supervisor, and a report in the name of
+            // another supervisor.
             1 => Some((Sender { address: stranger(), proved: false, ..member(by) }, about_sender)),
             2 => {
                 let name = plan.nodes[other].name.clone();

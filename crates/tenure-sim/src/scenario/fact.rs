@@ -18,7 +18,7 @@ pub struct Claim {
     pub until: u64,
     /// End of the claim, on the clock of its node.
     pub ends: Time,
-    /// End of the claim by that clock alone, in true time.
+    /// End of the claim by the node's clock without the wall clock, in true time.
     pub alone: u64,
     /// End of the claim on the wall clock of its node, if it has one.
     pub wall: Option<WallTime>,

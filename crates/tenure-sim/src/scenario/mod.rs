@@ -338,7 +338,7 @@ pub trait Scenario: Sized + Debug + 'static {
         false
     }
 
-    /// Whether the fence of a claim may be lower than that of this leadership.
+    /// Whether the fence of a claim may be lower than the fence of this leadership.
     fn may_exceed(_check: &Check<'_, Self>, _: &Claim, _: &Leadership<Self::Details>) -> bool {
         false
     }

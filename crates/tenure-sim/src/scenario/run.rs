@@ -84,7 +84,7 @@ impl<S: Scenario> Run<S> {
         self.plan.elections.iter().position(|election| election == name)
     }
 
-    /// Draws what a node holds, if pictures are kept: with its holder and its label.
+    /// Draws a span of a node, with its holder and its label, if the run keeps pictures.
     pub fn draw(
         &mut self,
         kind: SpanKind,

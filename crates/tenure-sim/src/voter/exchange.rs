@@ -10,7 +10,8 @@ pub use crate::world::nodes::Place;
 /// The destination of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum To {
-    /// The node at this node's URL. A draw decides where a route leads to several nodes.
+    /// The node to which the URL of this node leads. The number, a draw, decides between several
+    /// nodes behind one route.
     Url(usize, u64),
     /// The calling node.
     Caller(usize),

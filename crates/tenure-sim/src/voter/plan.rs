@@ -111,7 +111,7 @@ impl Settings {
     }
 
     /// Guarantees (c) and (d), with this number of draws: the longest vacancy of a part with a
-    /// quorum, and in mode `available` the longest overlap of two leaders that reach each other.
+    /// quorum. In mode `available` also the longest overlap of two leaders that reach each other.
     #[must_use]
     pub fn change_most(&self, draws: u32) -> u64 {
         nanos(self.config.failover()) + self.slow(self.ballot() * draws.saturating_sub(1))
@@ -217,7 +217,7 @@ pub fn draw(seed: u64) -> Plan {
 fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(String, NodePlan)> {
     let count = own.voters + usize::from(own.pod.is_some());
     let hasty = hasty(seed, own.voters);
-    // A second pod has the name and the route of the first.
+    // A second pod has the name and the route of its voter.
     let number = |node: usize| own.number(node);
     let url = |node: usize| known::<VoterUrl>(&format!("http://n{}", number(node)));
     let urls: Arc<[VoterUrl]> = (0..count).map(url).collect();
@@ -241,13 +241,13 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
         config.founding = match own.mode {
             Mode::Available if by_list => Founding::List(founders.clone().map(listed).collect()),
             Mode::Available => Founding::Anybody,
-            // A later voter waits for a vote.
+            // A voter that is no founder waits until members vote for it.
             Mode::Majority if !founders.contains(&number(node)) => Founding::Expected(64),
             Mode::Majority if by_list => Founding::List(founders.clone().map(listed).collect()),
             Mode::Majority => Founding::Expected(u16::try_from(own.founders).unwrap_or(u16::MAX)),
         };
         if odd == Some(node) {
-            // This voter promises less than others ask for, by another clock.
+            // This voter promises less time than others ask for, and has another bound on drift.
             let least = config.heartbeat + config.request_timeout * 4;
             let drift = config.drift.parts_per_billion() / 10;
             let other = Config {

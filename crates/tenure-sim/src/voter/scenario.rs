@@ -34,7 +34,7 @@ crate::tally! {
         ballots,
         /// Ballots with two highest numbers.
         ties,
-        /// Results with other numbers than another result.
+        /// Reports that two results of a ballot have different numbers.
         differ,
         /// Written electorates.
         documents,
@@ -57,7 +57,7 @@ pub struct RegionalVoters {
     pub account: Account,
     /// Running nodes, as others know them.
     pub who: Vec<Option<Participant>>,
-    /// Leadership in the last result; `None` if its voter is not the leader.
+    /// Leadership that the last handled result names; `None` if the node is not its leader.
     named: Vec<Option<Leadership>>,
     memories: u64,
     /// Whether the second pod runs.
@@ -67,8 +67,8 @@ pub struct RegionalVoters {
     /// Draws that began after this time, or after the last split or heal.
     draws: BTreeSet<Ballot>,
     /// For a node and another that it knows: the time of their meeting, and the time until which
-    /// the node seeks a dropped one. Two nodes that have forgotten each other and have no common
-    /// acquaintance cannot find each other.
+    /// the node seeks the other after dropping it. Two nodes that have forgotten each other and
+    /// have no common acquaintance cannot find each other.
     known: BTreeMap<(usize, usize), (u64, u64)>,
 }
 

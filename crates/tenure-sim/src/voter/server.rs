@@ -1,5 +1,6 @@
-//! A process of a voter: the core, with its HTTP server and client. A request without an answer is
-//! given up, or fails although it may have been carried out; a late answer may be passed on or not.
+//! A process of a voter: the core, with its HTTP server and client. The client gives up a request
+//! without an answer, or the request fails although a voter may have carried it out. The client may
+//! pass a late answer on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -29,7 +29,8 @@ pub struct Conditions {
     pub incidents: Vec<(u64, Incident)>,
     /// Pause between two commands of a node's application.
     pub pace: Delay,
-    /// Whether cores with a choice read wall clocks, and wake up when these are set.
+    /// Whether cores that can do without wall clocks nevertheless read them, and wake up when a
+    /// wall clock is set.
     pub reads_wall: bool,
     /// Grid of true time for messages and commands, so that many events coincide.
     pub grain: u64,
@@ -189,7 +190,7 @@ pub enum DiskFate {
     Torn,
     /// The directory is lost.
     Lost,
-    /// An empty directory takes the place of this one until the next start, which finds this one
+    /// An empty directory takes the place of the directory. The next start finds the directory
     /// unchanged.
     Absent,
     /// An operator mounts the directory of this other node.

@@ -155,8 +155,8 @@ impl Rates {
     }
 }
 
-/// Decides which faults strike. A chance is drawn from the seed, its kind, its place and its number
-/// only, so that a fault left out changes no other draw.
+/// Decides which faults strike. The draw of a chance depends only on the seed, and on the chance's
+/// kind, place and number. So a fault that is left out changes no other draw.
 #[derive(Clone, Debug)]
 pub struct Fate {
     seed: u64,

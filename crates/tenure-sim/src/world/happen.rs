@@ -339,8 +339,9 @@ impl<G: System> World<G> {
         }
     }
 
-    /// Sends a message. Returns its arrival at the last of its recipients, with that node and its
-    /// arrow, if it arrives; the others get copies.
+    /// Sends a message. The last recipient gets the message itself, all others get copies. Returns
+    /// the arrival at the last recipient, its number and the arrow of the message; `None` if the
+    /// message does not arrive there.
     #[inline(always)]
     fn send(
         &mut self,

@@ -68,7 +68,7 @@ pub trait System: Sized {
     fn write(&self, disk: &mut Self::Disk, record: <Words<Self> as contract::Words>::Record);
 
     /// Damages a state directory while its process is down; with `reboot` its machine restarts.
-    /// Returns whether that is allowed.
+    /// Returns whether the system allows the damage.
     fn damage(
         &mut self,
         disks: &mut [&mut Self::Disk],
@@ -174,7 +174,7 @@ pub enum Occurrence<'a, G: System> {
 enum Happening<G: System> {
     Deliver {
         to: usize,
-        /// A message, in the form in which it is passed in, so that it is moved unchanged.
+        /// The message as an input, so that the world moves it only once.
         input: Input<Words<G>>,
         arrow: usize,
     },
@@ -231,7 +231,8 @@ struct Machine<G: System> {
     wake: Option<u64>,
     /// A deadline at or before which the timer expires, if known.
     woken_for: Option<Time>,
-    /// Numbers of the node's inputs, timers, writes and commands, by which its chances are drawn.
+    /// Numbers of the node's inputs, timers, writes and commands, by which the node's chances are
+    /// drawn.
     inputs: u32,
     timers: u32,
     writes: u32,

@@ -59,8 +59,8 @@ fn supervisor_awaits_unkillable_command() {
     assert_eq!(said, "error 1 the guard process was lost before it reported that the command runs");
 }
 
-/// Holds `pid` by `ptrace` and lets it run. After its end only its tracer could reap it, which does
-/// not.
+/// Holds `pid` by `ptrace` and lets it run. After the end of `pid` only its tracer could reap it,
+/// and the tracer does not.
 fn trace(pid: i32) -> Child {
     let (ptrace, waitid) = match std::env::consts::ARCH {
         "x86_64" => (101, 247),

@@ -1,6 +1,6 @@
-//! Facts about a foreign service on which safety depends. They are checked on the version that
-//! other tests use; with `TESTS_LONG`, which `cargo xtask facts` sets, on the oldest and the newest
-//! version.
+//! Facts about a foreign service on which safety depends. Each fact is checked on the version that
+//! other tests use. With `TESTS_LONG`, which `cargo xtask facts` sets, each fact is checked on the
+//! oldest and the newest version.
 //!
 //! If a fact were false, two processes would lead at once, or a fence would not grow. A [`Fact`] is
 //! a sentence about the service, a function that makes a server show the fact, and the expected

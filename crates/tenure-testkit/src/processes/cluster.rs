@@ -85,13 +85,13 @@ impl Cluster {
         self.command_in(&[], words)
     }
 
-    /// The same command as an argument of `around`, such as `ip netns exec NAME`, which executes
-    /// the command.
+    /// As [`command`](Self::command), but as an argument of `around`, such as `ip netns exec NAME`,
+    /// which executes the command.
     pub fn command_in(&self, around: &[&str], words: &[&str]) -> Command {
         self.machine.command_in(around, &before_cmd(words, &["--config", SETTINGS]))
     }
 
-    /// The same command with the control socket of this name.
+    /// As [`command_in`](Self::command_in), with the control socket of this name.
     pub fn command_of(&self, around: &[&str], name: &str, words: &[&str]) -> Command {
         self.command_in(around, &before_cmd(words, &["--control", &socket(name)]))
     }

@@ -230,7 +230,7 @@ impl<D: Deployment> Blow<'_, D> {
         if NODES - nodes.len() >= D::NEEDED {
             return Strike::passing(how);
         }
-        // A server that stood still with the machine may not have missed the leader yet.
+        // If the machine stood still, a server may not have noticed yet that the leader is silent.
         self.fleet.await_leader(self.leader.fence, clock::now());
         Strike::ending(how)
     }
@@ -242,7 +242,8 @@ impl<D: Deployment> Blow<'_, D> {
         let Some((command, _)) = self.fleet.work_of(self.leader) else { return Strike::late() };
         command.signal(Signal::KILL);
         let status = eventually("CMD's end is noticed", || {
-            // A leadership that ended just before the signal ends its CMD, and no runner.
+            // If the leadership ended just before the signal, the guard ended CMD, and the runner
+            // goes on: the runner then campaigns again.
             let again = (campaigns(self) > before).then_some(None);
             self.fleet.departed().pop().map(|(_, status)| Some(status)).or(again)
         });
@@ -378,7 +379,7 @@ impl<D: Deployment> Blow<'_, D> {
     }
 
     /// In half of the rounds the leader holds only two grants, and another candidate holds the
-    /// third: if the node forgot its grant and did not wait, two candidates would lead.
+    /// third. If the node forgot its grant and did not wait, two candidates would lead.
     fn state_deleted(&mut self) -> Strike {
         let nodes = self.some_nodes(2);
         let lost = nodes[0];

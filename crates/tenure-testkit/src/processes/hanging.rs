@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
-/// A file that no process can open, and so none can execute, as on a mount that does not answer. A
+/// A file that no process can open or execute, like a file on a mount that does not answer. A
 /// helper process holds a file lease on the file, and does not give the lease back when the kernel
 /// asks. The kernel waits for `/proc/sys/fs/lease-break-time`, which is 45 s, from the first
 /// attempt to open the file.

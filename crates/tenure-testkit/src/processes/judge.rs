@@ -37,7 +37,7 @@ impl Leadership {
     }
 }
 
-/// Bound on work beyond the end of a lease for which the machine is to blame: after a standstill of
+/// Bound on work beyond the end of a lease for which the machine is to blame. After a standstill of
 /// the machine, CMD may run for a moment before its guard gets the processor. Outside the soak the
 /// moment may take seconds.
 pub(super) fn moment() -> Duration {
@@ -189,7 +189,7 @@ impl Judge {
         }
     }
 
-    /// Checks a line whose leadership differs from that of the line before it.
+    /// Checks a line whose leadership differs from the leadership of the line before.
     fn change(&mut self, line: Line) -> Result<(), Violation> {
         if let Some(leader) = self.current.as_ref().filter(|_| !self.may_overlap) {
             let wrong = if self.past.iter().any(|past| past.wrote(&line)) {

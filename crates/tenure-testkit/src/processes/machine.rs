@@ -71,7 +71,7 @@ impl Machine {
         self.command_in(&[], words)
     }
 
-    /// The same command as an argument of `around`, which executes the command.
+    /// As [`command`](Self::command), but as an argument of `around`, which executes the command.
     pub fn command_in(&self, around: &[&str], words: &[&str]) -> Command {
         let tenure = self.tenure.as_os_str();
         let mut line = around.iter().map(OsStr::new).chain([tenure]);

@@ -30,7 +30,7 @@ use crate::Rng;
 const PATHS: usize = 128;
 /// Bound on packets under way; further packets are lost.
 const UNDER_WAY: usize = 100_000;
-/// Longest wait of the thread between two checks whether it must end.
+/// Longest wait of the thread before it checks again whether it must end.
 const GLANCE: Duration = Duration::from_millis(20);
 
 /// Counts of packets by their fate.

@@ -11,7 +11,7 @@ use super::wait::PATIENCE;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WebAnswer {
     pub status: u16,
-    /// The head, in the case of the server.
+    /// The head of the answer, in the upper and lower case that the server sent.
     pub head: String,
     pub body: String,
 }
@@ -29,13 +29,13 @@ impl WebAnswer {
 pub struct Web(pub SocketAddr);
 
 impl Web {
-    /// Asks, once somebody listens.
+    /// Asks as soon as a server listens.
     #[track_caller]
     pub fn get(self, path: &str) -> WebAnswer {
         self.ask("GET", path, "", "")
     }
 
-    /// Asks with a method, lines of a head, each with its end, and a body.
+    /// Asks with a method, header lines with a line end each, and a body.
     #[track_caller]
     pub fn ask(self, method: &str, path: &str, head: &str, body: &str) -> WebAnswer {
         super::wait::eventually(path, || self.try_ask(method, path, head, body).ok())

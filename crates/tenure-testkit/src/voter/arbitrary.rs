@@ -105,7 +105,7 @@ fn electorate_id(rng: &mut Rng) -> ElectorateId {
     ElectorateId { counter, change: rng.within(0..2) }
 }
 
-/// An electorate: usually that of the founding, under any version.
+/// An electorate: usually the electorate of the founding, under any version.
 fn electorate(rng: &mut Rng) -> Electorate {
     let known = |node: u64| Member { id: known_id(node), identity: known_identity(node) };
     let any = |rng: &mut Rng| Member { id: id(rng), identity: Identity(long(rng)) };

@@ -100,7 +100,7 @@ pub(crate) async fn far(to: SocketAddr, delay: Duration) -> (JoinSet<()>, Socket
     shared(vec![to], delay).await
 }
 
-/// The same, with each connection to the next of all these addresses.
+/// As [`far`], with each connection to the next of all these addresses.
 pub(crate) async fn shared(all: Vec<SocketAddr>, delay: Duration) -> (JoinSet<()>, SocketAddr) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -128,7 +128,8 @@ fn operator_registers_and_removes() {
 }
 
 /// Three voters know only one address that leads to each of them in turn: they find each other and
-/// elect. There any voter gives its status, and refuses what is meant for one voter.
+/// elect. At this address any voter gives its status, and refuses a request that is meant for one
+/// voter.
 #[test]
 fn voters_share_a_seed_address() {
     run(async {

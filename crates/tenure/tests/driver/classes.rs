@@ -59,7 +59,7 @@ async fn back_end_serves_both_classes() {
     assert!(!leadership.is_current());
 }
 
-/// No handle leads that promises more or less than its core.
+/// A handle that promises more or less than its core never leads.
 #[tokio::test]
 async fn core_of_other_class_never_leads() {
     let fence = Some(Fence::new(7));

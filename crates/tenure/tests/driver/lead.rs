@@ -68,7 +68,7 @@ impl Driver<AtMostOne> {
         self.campaigns.settled(&self.name);
     }
 
-    /// Takes a resignation, and reports that others know.
+    /// Takes a resignation, and reports that others know of the release.
     async fn release(&mut self) {
         assert_eq!(self.resignation().await, Some(Resign));
         self.campaigns.ended(&self.name, Loss::Resigned);

@@ -67,7 +67,7 @@ proptest! {
             let finish = start.after(DELTA).after(bound.skew.unwrap());
             let grant = bound.grant_ends_at(finish, &now);
             let lasts = i64::try_from(grant.since(now.boot).as_nanos()).unwrap();
-            // At this time it shows, if it was read late or not, at least:
+            // At this time the wall clock shows at least the sum, whether it was read late or not.
             prop_assert!(shifted(arrives + lasts + moved) >= finish);
         }
     }

@@ -24,8 +24,8 @@ pub(super) struct Record {
     timed: bool,
     messages: usize,
     writes: usize,
-    /// The message that was sent last, and its receivers: the same message to another one joins its
-    /// line.
+    /// The message that was sent last, and its receivers: the same message to another receiver
+    /// joins the line.
     last_sent: Option<(String, String)>,
 }
 

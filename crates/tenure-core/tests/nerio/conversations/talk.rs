@@ -268,7 +268,7 @@ impl Talk {
         Self::with("cluster members=a,b,c", ms(2_400))
     }
 
-    /// The same with a shorter bound on promises.
+    /// A cluster as in [`new`](Self::new), with a shorter bound on promises.
     pub(super) fn promising(promise: u64) -> Self {
         Self::with(&format!("cluster members=a,b,c promise={promise}ms"), ms(promise))
     }

@@ -73,7 +73,8 @@ struct Plan {
     rates: Vec<u64>,
     /// Begin and length of the lease of each holder in each election.
     leases: Vec<(u64, u64)>,
-    /// The holder to which each member grants each election, or nobody, and when.
+    /// The holder to which each member grants each election, and the time; some members grant to no
+    /// holder.
     grants: Vec<(usize, u64)>,
 }
 
@@ -175,7 +176,7 @@ impl World {
         self.send(to, source, bounds, after, rests, part);
     }
 
-    /// Sends all these rests, or those of their first election.
+    /// Sends all these rests, or only the rests of their first election.
     fn send(
         &mut self,
         to: usize,

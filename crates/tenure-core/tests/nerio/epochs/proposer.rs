@@ -94,7 +94,7 @@ fn refused_accept_asks_for_promises() {
     assert_eq!(proposer.phase(), accept, "its seats were ready before");
 }
 
-/// 2.1.5: its caller lacks the document of the successor.
+/// 2.1.5: the proposer's caller lacks the document of the successor.
 #[test]
 fn caller_may_prepare_anew() {
     let mut proposer = accepting();

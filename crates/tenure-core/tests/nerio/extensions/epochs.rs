@@ -1,5 +1,5 @@
-//! Epochs (section 10.6): messages are meant for one, and count in no other. A node without a
-//! document learns one from the members of its list.
+//! Epochs (section 10.6): a message is meant for one epoch, and counts in no other. A node without
+//! a document learns one from the members of its list.
 
 use tenure_core::nerio::{
     Command, Config, Current, Document, DocumentError, DocumentPart, DocumentRead, DocumentReader,
@@ -140,7 +140,7 @@ fn anybody_may_read_the_document() {
     }
 }
 
-/// A cluster has one epoch 0: who asks in another one means a leader of another cluster.
+/// A cluster has one epoch 0: a question in another epoch 0 is about a leader of another cluster.
 #[test]
 fn verification_crosses_epochs_not_clusters() {
     let mut s = Story::new();
@@ -330,7 +330,7 @@ fn other_cluster_teaches_nothing() {
     }
 }
 
-/// The digest of an upgraded document does not cover hosts: a forger changes those of b.
+/// The digest of an upgraded document does not cover hosts: a forger changes the hosts of b.
 #[test]
 fn host_of_no_process_teaches_nothing() {
     let document = config(&GRANTORS).check().unwrap().membership().document().clone();
@@ -768,7 +768,8 @@ fn earlier_epoch_confirms_release() {
     assert!(releases_for(&s, document.id()) > 0, "nobody has entered the epoch");
 }
 
-/// The word of another member does not move the candidates beside a grantor: they follow it.
+/// The word of another member does not move the candidates beside a grantor: they follow their own
+/// grantor.
 #[test]
 fn member_stays_in_its_epoch() {
     let mut s = Story::new();

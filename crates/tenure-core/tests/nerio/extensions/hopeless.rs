@@ -21,8 +21,8 @@ fn urgent(s: &mut Story, who: &'static str, priority: u8) {
     s.command(who, Command::Campaign { value, priority });
 }
 
-/// Time passes and letters arrive at once, each but those for which `cut` says otherwise; clocks of
-/// `fast` advance by half as much again, which ρ does not allow.
+/// Time passes and letters arrive at once, except where `cut` forbids it; clocks of `fast` advance
+/// by half as much again, which ρ does not allow.
 fn run(s: &mut Story, span: Duration, fast: &[&str], cut: impl Fn(&str, &str) -> bool) {
     let steps = span.as_millis() / 10;
     for _ in 0..steps {
@@ -95,7 +95,7 @@ fn leader_set_back_is_followed() {
     assert_eq!(s.leader(), Some("q"));
 }
 
-/// The clocks of b and q are faster than those of p and a, and c is down: q leads by a and b.
+/// The clocks of b and q are faster than the clocks of p and a, and c is down: q leads by a and b.
 #[test]
 fn faster_member_is_given_back() {
     let mut s = Story::new();
@@ -111,7 +111,8 @@ fn faster_member_is_given_back() {
     assert_eq!(s.leader(), Some("q"), "{:?}", s.events("q"));
 }
 
-/// The grant of b does not count for p, which waits for r at a and c: another may need that of b.
+/// The grant of b does not count for p, which waits for r at a and c: another candidate may need
+/// the grant of b.
 #[test]
 fn faster_grant_is_not_kept() {
     let mut s = Story::new();

@@ -45,8 +45,8 @@ fn next_is_used_once() {
     assert_eq!(s.holder("a").as_deref(), Some("r"), "q's wish is open again");
 }
 
-/// Rule 4: a candidate yields only if no quorum is possible any more and a refusal names a holder
-/// ranked above it: exactly one of three that hold one grantor each goes on.
+/// Rule 4: a candidate yields only if no quorum is possible any more, and a refusal names a holder
+/// ranked above it. Three candidates hold one grantor each, and exactly one of them goes on.
 #[test]
 fn single_candidate_survives_split_vote() {
     let mut s = Story::new();
@@ -64,7 +64,7 @@ fn single_candidate_survives_split_vote() {
     assert_eq!(s.leader(), Some(leader), "and stays");
 }
 
-/// Rule 4: an ok for a request that waited shows that the rival in the way has gone: older refusals
+/// Rule 4: an ok for a request that waited shows that the rival in the way has gone. Older refusals
 /// that name the rival are no reason to give the ok away again.
 #[test]
 fn hand_over_keeps_first_ok() {
@@ -219,8 +219,8 @@ fn a_second_campaign_changes_nothing() {
     assert!(s.leads("p"));
 }
 
-/// A node with many campaigns forgets those that are over: an application's requests are bounded,
-/// too.
+/// A node with many campaigns forgets campaigns that are over: an application's requests are
+/// bounded, too.
 #[test]
 fn finished_campaigns_are_forgotten() {
     let mut config = config(&GRANTORS);

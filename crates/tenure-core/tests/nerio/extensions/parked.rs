@@ -20,7 +20,7 @@ fn busy_grantor_refuses_and_parks() {
     assert_eq!(s.state("a").waiting, 1);
 }
 
-/// When its grant ends by the clock it handles one parked request at once.
+/// When a grant ends by the grantor's clock, the grantor handles one parked request at once.
 #[test]
 fn lease_end_handles_parked_request() {
     let mut s = Story::new();

@@ -173,7 +173,7 @@ fn missing_candidate_wedges_no_election() {
     assert!(s.leader().is_some());
 }
 
-/// The weak leader reaches no quorum, and holds the grants of those that it reaches for ever.
+/// The weak leader reaches no quorum, and holds the grants of the members that it reaches for ever.
 #[test]
 fn hopeless_weak_leader_wedges_no_election() {
     let five = ["a", "b", "c", "d", "e"];

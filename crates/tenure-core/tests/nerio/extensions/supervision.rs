@@ -179,7 +179,7 @@ fn later_request_is_ignored() {
     assert_eq!(s.holder("b"), None);
 }
 
-/// The number of the process may be that of another by now; its incarnation is not.
+/// Another process may have the number of the ended process by now, but never its incarnation.
 #[test]
 fn repeated_report_ends_no_successor() {
     let mut s = story();

@@ -153,7 +153,7 @@ fn slow_leader_stops_before_grantors() {
     s.campaign("p");
     s.deliver_all();
     s.drop_all();
-    // After a real second the clock of p shows 0.9 s, and those of the grantors show 1.1 s.
+    // After a real second the clock of p shows 0.9 s, and the grantors' clocks show 1.1 s.
     s.actor("p").clock = s.now("p").after(ms(900));
     for grantor in GRANTORS {
         s.actor(grantor).clock = s.now(grantor).after(ms(1_100) - Duration::from_nanos(1));

@@ -377,7 +377,7 @@ fn released_grant_stays_released() {
     next_grant_is_short(&mut s);
 }
 
-/// Nor does the grant of a process that has ended.
+/// The grant of a process that has ended does not come back with the clock, either.
 #[test]
 fn grant_of_ended_process_stays_over() {
     let mut s = story();

@@ -201,7 +201,7 @@ fn slow_minority_outgrows_no_lease() {
     assert!(outgrown(&s).0 >= ms(150));
 }
 
-/// Letters that arrive are quick; the percentile counts the pauses after those that do not.
+/// Letters that arrive are quick; the percentile counts the pauses after lost letters.
 #[test]
 fn lost_answers_outgrow_lease() {
     let (mut s, mut road) = (Story::new(), Road::default());

@@ -259,7 +259,7 @@ impl Story {
         self.letters.clear();
     }
 
-    /// Drops every letter but those from one node to another.
+    /// Drops every letter except the letters from one node to another.
     pub fn drop_all_but(&mut self, from: &str, to: &str) {
         self.letters = self.take(from, to);
     }

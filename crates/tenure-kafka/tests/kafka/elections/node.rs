@@ -34,9 +34,9 @@ pub(crate) fn short(
     config
 }
 
-/// The same with times that outlast a busy machine: the end of a session or a take-over ends
-/// leaderships, and lets others in. In `at_most_one` every claimant waits for a take-over. In
-/// `at_least_one` leaving processes and observers wait for it, and it must be longer than a
+/// Gives the settings times that outlast a busy machine: the end of a session or a take-over would
+/// end leaderships and let others in. In `at_most_one` every claimant waits for a take-over. In
+/// `at_least_one` leaving processes and observers wait for a take-over, which must be longer than a
 /// session.
 pub(crate) fn patient(config: Config) -> Config {
     let (session, takeover) = match config.mode {

@@ -35,7 +35,7 @@ async fn settle(hand: &mut Hand, partitions: usize) {
     hand.write(Target::Every, reading).await;
 }
 
-/// The same settings, with this session timeout in the group, by either protocol.
+/// The settings `config`, with this session timeout in the group, by either protocol.
 pub(super) fn with_session(cluster: &Shared, config: Config, session: Duration) -> Config {
     let millis = session.as_millis().to_string();
     let group = config.group_id();
@@ -377,7 +377,7 @@ async fn missing_protocol_is_explained() {
     assert!(said.contains(told), "{said}");
 }
 
-/// Ten sessions pass without a loss. The client library alone reports twice a second, so that a
+/// Ten sessions pass without a loss. By itself the client library reports only twice a second: a
 /// session of 100 ms would end again and again.
 async fn brief_session_is_kept() {
     let cluster = quick().setting("group.min.session.timeout.ms=100").start().unwrap();

@@ -80,7 +80,7 @@ impl Hand {
         found.unwrap_or_else(|seen| panic!("{}: only {seen:#?}", self.config.id))
     }
 
-    /// The same with a limit: returns the reports that came instead.
+    /// As [`until`](Self::until), with a limit: returns the reports that came instead.
     pub(crate) async fn within<T>(
         &self,
         limit: Duration,

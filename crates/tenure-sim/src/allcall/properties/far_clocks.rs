@@ -2,8 +2,8 @@ use super::super::plan::Kind;
 use super::{Check, Fact, LeasedLeaders, Property, seconds};
 
 /// Ruling 4: a candidate whose clock is off by more than 3K + 2H neither campaigns nor renews, if
-/// at least two others with right clocks answer. A single other suffices if the candidate compared
-/// its clock with that one while both were right.
+/// at least two others with right clocks answer. A single other participant suffices if the
+/// candidate compared both clocks while both were right.
 #[derive(Debug, Default)]
 pub(in super::super) struct FarClocksDoNotWin;
 
@@ -19,8 +19,8 @@ impl Property<LeasedLeaders> for FarClocksDoNotWin {
         let own = &check.plan.own;
         let (since, ahead) = check.own.ahead[claim.node];
         let far = 3 * own.skew + 2 * own.heartbeat;
-        // A claim takes effect when others receive its call, within half a heartbeat: so the claim
-        // may be older.
+        // A claim takes effect when others receive its call, up to half a heartbeat after the
+        // decision. Claims decided so shortly after the clock's step are allowed.
         let before = claim.decided <= since + own.slow(own.heartbeat / 2);
         if own.is_right(claim.node) || ahead.unsigned_abs() < far || before {
             return Ok(());
@@ -33,8 +33,8 @@ impl Property<LeasedLeaders> for FarClocksDoNotWin {
         let others = (0..check.plan.participants()).filter(|other| *other != claim.node);
         let others: Vec<u64> = others.filter_map(calls).collect();
         let answer = |then: u64| others.iter().filter(|calls| **calls < then).count();
-        // With a single other participant, its clock is a comparison if it was right for all this
-        // time.
+        // A single other participant counts only if both campaigned for this span before the
+        // candidate's clock went wrong.
         let compared = 3 * (own.lease + 4 * own.heartbeat);
         let two = calls(claim.node).is_some_and(|own| own + compared < since)
             && check.own.agreed[claim.node] > compared
@@ -44,7 +44,7 @@ impl Property<LeasedLeaders> for FarClocksDoNotWin {
             return Ok(());
         }
         Err(format!(
-            "{} leads {} {:.3} s ahead since {}, and {others} others go right",
+            "{} leads {} {:.3} s ahead since {}, and the clocks of {others} others are right",
             check.name(claim.node),
             check.election(claim.election),
             ahead as f64 / 1e9,

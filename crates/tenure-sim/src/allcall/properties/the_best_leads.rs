@@ -34,7 +34,7 @@ impl Property<LeasedLeaders> for TheBestInTheEnd {
             let here: Vec<usize> = here.map(|(other, _)| other).collect();
             if here != [best] {
                 return Err(format!(
-                    "{} is the best for {}, nothing has changed since {}, and there lead {here:?}",
+                    "{} is the best for {}, nothing has changed since {}, and {here:?} lead",
                     check.name(best),
                     check.election(election),
                     seconds(since),

@@ -3,8 +3,8 @@ use tenure_core::etcd::{Act, Op};
 use super::{Check, Elections, Fact, Leadership, Own, Property, is_foul, seconds};
 use crate::etcd::store::note::Note;
 
-/// The driver lowers a claim before it sends a request that ends the claim's key or lease, and no
-/// other node's request ends them: contract, duty 6.
+/// Contract, duty 6: the driver lowers a claim before it sends a request that ends the claim's key
+/// or lease. No other node's request ends the key or the lease.
 #[derive(Debug, Default)]
 pub(super) struct AClaimEndsBeforeItsKey;
 

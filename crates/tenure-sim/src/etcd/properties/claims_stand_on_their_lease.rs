@@ -1,6 +1,7 @@
 use super::{Check, Claim, Elections, Fact, Property, Records, seconds};
 
-/// E is never beyond the end of the lease by the clock of etcd's leader, and the key exists.
+/// A claim's end (E) is never later than the end of its lease by the clock of etcd's leader, and
+/// the claim's key exists.
 #[derive(Debug, Default)]
 pub(super) struct ClaimsStandOnTheirLease;
 
@@ -15,7 +16,8 @@ impl Property<Elections> for ClaimsStandOnTheirLease {
             return Ok(());
         };
         let key = &check.own.key;
-        // A win stands on its read, a renewal on its confirmation.
+        // A renewed claim is judged from the send of its confirmation, a new claim from the send of
+        // its read.
         let asked = if check.own(&claim).is_some() {
             check.records().confirmed[node]
         } else {

@@ -21,7 +21,8 @@ impl Property<Elections> for FirstCandidatesLead {
             let Some(kv) = first.key.as_ref() else { continue };
             let ours = records.owner_of(kv).filter(|(node, _)| plan.ours(*node).is_some());
             let Some(&(node, _)) = ours else { continue };
-            // The key of the application's last campaign may be on its way out.
+            // The first key may be that of the application's last campaign, which is about to be
+            // deleted.
             let role = &check.apps[node][election];
             let since = first.since.max(role.left);
             let late = check.now > since + plan.news();

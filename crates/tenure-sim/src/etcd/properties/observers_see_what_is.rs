@@ -4,7 +4,8 @@ use tenure_core::{LeaderView, View};
 use super::{Check, Elections, Fact, Plan, Property, Records, seconds};
 
 /// A view was true at some instant after the observer's last read, and never comes from memory.
-/// Without faults the view is true now: soon in calm worlds, elsewhere after the next read.
+/// Without faults the last view soon becomes true: in calm worlds with the news, elsewhere with the
+/// next read.
 #[derive(Debug, Default)]
 pub(super) struct ObserversSeeWhatIs {
     /// Last view of each node and election, and the start of the observation.
@@ -97,8 +98,8 @@ impl Property<Elections> for ObserversSeeWhatIs {
                 if !known {
                     let first = check.records().firsts[election].now();
                     return Err(format!(
-                        "{} says of {}: {view}; that was not so since it asked at {}, and the \
-                         first is {}",
+                        "{} says of {}: {view}; no such state existed since the read at {}, \
+                         and the first is {}",
                         check.name(node),
                         check.election(election),
                         seconds(asked),

@@ -5,7 +5,7 @@ use tenure_core::etcd::{Act, Bytes, CallId, LeaseId, Op, Reply};
 use super::lives::Lives;
 use super::{Check, Elections, Fact, Own, Property};
 
-/// A released key is gone, or its lease ends with it. A key of an unanswered create may come late.
+/// A released key is gone, or its lease is over, too. A key of an unanswered create may come late.
 #[derive(Debug, Default)]
 pub(super) struct WhatIsReleasedIsGone {
     nodes: Lives<Releases>,
@@ -77,8 +77,8 @@ impl WhatIsReleasedIsGone {
         let Some(kv) = check.records().keys.get(key) else { return };
         let this = &mut self.nodes[node];
         let may_come = this.doubtful.contains(key) || this.asked.values().any(|asked| asked == key);
-        // A lease from outside may be in the name of an earlier life's key; a stranger may also
-        // have moved the key to another lease, or put it back.
+        // The key of an earlier life may have the name of a lease from outside. A stranger may also
+        // have moved the key to another lease, or put the key back.
         let owner = check.records().owner_of(kv);
         let earlier = owner.is_none_or(|(n, owner)| *n != node || !check.runs(node, *owner));
         let earlier = earlier || check.records().is_taken(key);

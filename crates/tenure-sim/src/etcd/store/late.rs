@@ -1,8 +1,8 @@
-//! Late revocations of leases that another leader renewed meanwhile.
+//! Late revocations of leases that another leader has renewed before.
 //!
-//! A leader without a connection to the others times leases until it checks its quorum, for up to
-//! two election timeouts. The leader revokes the leases that end in this time in lots of 16, as
-//! etcd's `revokeExpiredLeases` does. The first 16 proposals go into the leader's log, are lost
+//! A leader without a connection to the others times leases until it checks its quorum. This takes
+//! up to two election timeouts. The leader revokes the leases that end in this time in lots of 16,
+//! as etcd's `revokeExpiredLeases` does. The first 16 proposals go into the leader's log, are lost
 //! with that log, and keep their places until their requests time out. The former leader proposes
 //! the others later, when it follows the next leader, and forwards them.
 
@@ -55,7 +55,7 @@ impl Cluster {
 
     /// Lets a stuck or suspended leader go on. Before etcd#16822 a stuck leader revoked leases
     /// whose renewals it had missed, though another leader had renewed them. A suspended leader
-    /// still does so, if it checks leases before its mail.
+    /// still does so, if it checks leases before it reads its messages.
     pub(super) fn unstick(&mut self, member: usize, out: &mut Out) {
         let this = &self.members[member];
         let was_stopped = this.stopped + WAIT > self.now;

@@ -39,7 +39,7 @@ impl Cluster {
         }
     }
 
-    /// Makes a member the leader: it gives every lease its full length again.
+    /// Makes a member the leader. The new leader gives every lease its full length again.
     pub(super) fn promote(&mut self, leader: usize, out: &mut Out) {
         self.doomed.clear();
         self.members[leader].expiry.clear();
@@ -50,7 +50,7 @@ impl Cluster {
         }
     }
 
-    /// Lets a leader regain its quorum in the same term: its renewals stay valid.
+    /// Lets a leader regain its quorum in the same term: the leader's earlier renewals stay valid.
     pub(super) fn resume(&mut self, leader: usize, out: &mut Out) {
         for (lease, ends) in self.members[leader].expiry.clone() {
             if self.truth.leases.contains_key(&lease) {

@@ -1,10 +1,10 @@
-//! etcd as a model: three members with one log, of which each has applied a prefix; leases that the
-//! leader times on its own clock; watches; and the faults of all that.
+//! etcd as a model: three members, each with a prefix of one log applied; leases that the leader
+//! times on its own clock; watches; and the faults of all that.
 //!
 //! A single node of the world houses all members, and its clock shows true time. The model has no
 //! consensus messages: an entry is in the log at the instant at which a leader with a quorum takes
-//! it. Clients see the effects of real consensus: members that lag, deposed leaders that do not
-//! know it, requests that hang, and answers that never come although the request was carried out.
+//! it. Clients see the effects of real consensus: members that lag, leaders that do not know that
+//! they are deposed, requests that hang, and requests that are carried out without an answer.
 
 mod late;
 mod lessor;
@@ -88,9 +88,9 @@ struct Member {
     dead: u64,
     stuck: u64,
     slow: u64,
-    /// End of its suspension.
+    /// End of the suspension of the member's process.
     stopped: u64,
-    /// Number of its starts.
+    /// Number of starts of the member.
     start: u64,
     /// Whether the member took part when this was last checked.
     up: bool,
@@ -176,7 +176,8 @@ pub struct Cluster {
     setting: Setting,
     now: u64,
     truth: State,
-    /// Entries that some member has not applied, after `base` others.
+    /// Log entries that some member has not applied. All members have applied the first `base`
+    /// entries.
     log: VecDeque<Entry>,
     base: u64,
     members: [Member; MEMBERS],
@@ -187,7 +188,7 @@ pub struct Cluster {
     agenda: BTreeMap<(u64, u64), Task>,
     numbered: u64,
     hung: Vec<Ask>,
-    /// Number of grants of each node in a row without an answer.
+    /// Number of each node's grants in a row that etcd did not answer.
     unanswered: BTreeMap<usize, u32>,
     waiting: Vec<PendingReply>,
     streams: BTreeMap<StreamId, Stream>,

@@ -285,8 +285,8 @@ impl Cluster {
         }
     }
 
-    /// Stops all members, gives them the last backup as their data, and starts them again: with the
-    /// same cluster, in the same term, at an older revision (ruling 8, E7).
+    /// Stops all members, gives them the last backup as their data, and starts them again. The
+    /// cluster and the term stay, and the revision is older (ruling 8, E7).
     pub(super) fn restore(&mut self, until: u64, out: &mut Out) {
         let Some((state, term)) = self.backup.clone() else { return };
         for member in 0..MEMBERS {

@@ -11,10 +11,10 @@ const UNANSWERED: u64 = 51;
 const BACKUP: u64 = 52;
 const RESTORE: u64 = 53;
 const PUT_BACK: u64 = 54;
-/// The largest number of unanswered grants of a node in a row.
+/// The largest number of a node's grants in a row that etcd does not answer.
 const IN_A_ROW: u32 = 6;
-/// Number of grants after which the core gives up the answered lease, because that lease may have
-/// ended: the next grant is answered, too.
+/// Number of unanswered grants after which a core gives up the lease of the next answer, because
+/// this lease may have ended. The grant after that is then answered, too.
 const GIVEN_UP: u32 = 2;
 /// The longest delay of a stranger's put-back after a create.
 const SOON: u64 = 400 * MS;
@@ -68,7 +68,8 @@ impl Cluster {
         Some(ask)
     }
 
-    /// Removes all keys with `prefix`, and puts them back unchanged, in one transaction each.
+    /// Removes all keys with `prefix`, and puts them back unchanged: one transaction deletes,
+    /// another one puts.
     pub(super) fn put_back(&mut self, prefix: &Bytes, out: &mut Out) {
         if self.leader.is_none() || self.truth.full {
             return;

@@ -93,9 +93,10 @@ impl Cluster {
         self.answer_waiting(member, out);
     }
 
-    /// Commits a client's entry. Between the write that reaches the quota and the alarm, etcd
-    /// carries out writes that it answers as refused for lack of room; and again when an operator
-    /// disarms the alarm without making room.
+    /// Commits a client's entry. Once the quota is used up, etcd sometimes carries out a write and
+    /// answers that it refused the write for lack of room. This happens between the write that
+    /// reaches the quota and the alarm, and after an operator disarms the alarm without making
+    /// room.
     fn write(&mut self, ask: &Ask, entry: Entry, cause: Cause, out: &mut Out) -> (Reply, Revision) {
         let drawn = self.draw(ANYWAY ^ ask.life, ask.request.call.0).is_multiple_of(3);
         if !self.truth.full || !entry.needs_room() || !drawn {

@@ -120,7 +120,7 @@ impl State {
         self.history.insert(revision, changes);
     }
 
-    /// The reason against a transaction, if any.
+    /// The refusal of a transaction that attaches a key to a missing lease.
     fn objection(&self, acts: &[Act]) -> Option<Reply> {
         let lacks_lease = |lease: LeaseId| lease.0 != 0 && !self.leases.contains_key(&lease);
         acts.iter().filter_map(attaches).any(lacks_lease).then_some(Reply::LeaseGone)
@@ -203,7 +203,7 @@ impl State {
         Reply::Txn { succeeded, found: reads.collect() }
     }
 
-    /// A read without values reports no leases, either, as in 3.7.
+    /// A read without values reports no leases, either, as in etcd 3.7.
     fn read(&self, Read { keys, pick, keys_only }: &Read) -> Option<KeyValue> {
         let found = self.pick(keys, *pick)?;
         Some(if *keys_only {

@@ -6,9 +6,9 @@ use tenure_core::nele::Mode;
 use super::{Check, Emergence, Fact, Property};
 
 /// Observers, in true time: while an observer shows a vacancy, every process that leads began too
-/// recently to be heard; in `at_most_one` this covers processes of the observer's group only. In
-/// `at_least_one` a leader that reads late keeps leading for as long, so this case is checked only
-/// without faults.
+/// recently to be heard. In `at_most_one` the rule covers processes of the observer's group only.
+/// In `at_least_one` a leader whose reads are delayed leads on for as long as the delay, so this
+/// mode is checked only without faults.
 #[derive(Debug, Default)]
 pub(in super::super) struct ShownVacancies {
     /// Observers, and the elections that each shows as vacant.
@@ -52,8 +52,8 @@ impl Property<Emergence> for ShownVacancies {
     }
 }
 
-/// Checks a vacancy that an observer still shows. A leader with a longer T may never have been
-/// heard.
+/// Checks a vacancy that an observer still shows. The check leaves out a leader with a longer T,
+/// because the observer may never have heard it.
 fn judge(check: &Check<'_>, node: usize, election: usize, shown: u64) -> Result<(), String> {
     let plan = check.plan;
     let now = check.now;

@@ -5,8 +5,8 @@ use tenure_core::nerio::{
 use super::{Check, Disk, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Names, instances: an answer names only written memories of other members, and never names an
-/// earlier memory of a member after a later one. After a change the document names the memories,
-/// and oks name none: the marks of epoch 0 would deny members that were replaced since.
+/// earlier memory of a member after a later one. After a change of members, the document names the
+/// memories, and oks name none: the marks of epoch 0 would deny members that were replaced since.
 #[derive(Debug, Default)]
 pub(super) struct AnswersNameMemories {
     /// Last answer of each node, and the node's memory at that time.
@@ -31,7 +31,7 @@ impl Property<QuorumLeases> for AnswersNameMemories {
                 message: Message::Candidate(ToCandidate::Granted(ok)),
                 ..
             }) => granted(check, node, ok),
-            // Members without a place in the settings answer as well where members change.
+            // Where members change, members that the settings do not name answer, too.
             _ if check.plan.own.focus.changes() => Ok(()),
             Fact::Own(Own::Sent {
                 node,

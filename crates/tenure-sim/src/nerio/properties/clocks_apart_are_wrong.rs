@@ -1,7 +1,7 @@
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// A breach of ρ is reported only of clocks that break their bound: a node with a legal clock, and
-/// legal clocks beside it, reports none, however late messages are.
+/// A node reports a breach of ρ only of a clock that breaks its bound. If the clock of a node and
+/// all clocks beside it are legal, the node reports no breach, however late messages are.
 #[derive(Debug, Default)]
 pub(super) struct ClocksApartAreWrong {
     /// Whether each node's clock keeps to its bound.

@@ -6,8 +6,8 @@ use super::{Check, Fact, Own, Property, QuorumLeases};
 /// No world uses up so many fences, though each proposal may be 2⁴² above the last.
 const ENOUGH: u64 = 1 << 60;
 
-/// Facts are durable before they are visible: the grant behind an ok, the fence in that ok, the
-/// boot in its timestamp, the epoch of its grantor.
+/// Facts are durable before they are visible: the grant behind an ok, the fence in the ok, the boot
+/// in the ok's timestamp, and the epoch of the grantor.
 #[derive(Debug, Default)]
 pub(super) struct DurableBeforeVisible;
 

@@ -3,12 +3,13 @@ use tenure_core::{NodeName, Ticket, Time};
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Founding: a member that lost its memory founds the cluster with the memories of all members, and
-/// only if no member remembers and the leases of all leaders that it has heard are over.
+/// Founding: a member that lost its memory founds the cluster with the memories of all members. The
+/// member does so only if no member remembers, and if the leases of all leaders that it has heard
+/// are over.
 #[derive(Debug, Default)]
 pub(super) struct FoundingsAreByAll {
     lives: Vec<Life>,
-    /// Members that remember, by position.
+    /// Whether each member remembers, by position.
     remembering: Vec<bool>,
     /// Start or loss of the last memory of each member.
     born: Vec<Birth>,
@@ -18,22 +19,22 @@ pub(super) struct FoundingsAreByAll {
 #[derive(Clone, Debug)]
 struct Birth {
     instance: Option<Instance>,
-    /// Members that have remembered all the time after this begin, by position.
+    /// Whether each member has remembered without interruption since this start, by position.
     beside: Vec<bool>,
 }
 
 /// The state of one grantor in its present life.
 #[derive(Clone, Debug, Default)]
 struct Life {
-    /// Whether the grantor has lost its memory.
+    /// Whether the grantor has lost its memory, and reads the others' memories.
     reads: bool,
     /// Latest end of the leaderships that the grantor has heard, on its clock.
     led_until: Time,
     /// Flush of the roster that has not succeeded: the grantor may have decided long before the
     /// write.
     owes: Option<Ticket>,
-    /// Memories that began meanwhile: a founding names them without the mark, because earlier
-    /// memories existed.
+    /// Memories that began while the grantor's flush was under way. A founding names them without
+    /// the mark of founders, because the members had earlier memories when it was decided.
     later: Vec<Instance>,
 }
 

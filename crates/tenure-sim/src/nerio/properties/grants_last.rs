@@ -8,9 +8,9 @@ use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 use crate::nerio::walls::{ALLOWANCE, Read};
 
 /// Section 3, step 6, to the nanosecond: a grant lasts (1 + ρ)δ from the arrival of its request,
-/// never shrinks, stays at one address, and has a higher stamp than all earlier grants. With a
-/// bound on skew it lasts until the later of its two ends (section 4); the end on the wall clock
-/// moves with that clock.
+/// and never shrinks. A grant stays at one address, and has a higher stamp than all earlier grants.
+/// With a bound on skew a grant lasts until the later of its two ends (section 4); the end on the
+/// wall clock moves with this clock.
 #[derive(Debug, Default)]
 pub(super) struct GrantsLast {
     /// Requests and grants, by grantor and election.
@@ -36,7 +36,7 @@ struct Ask {
     start: Time,
     arrival: Time,
     delta: Duration,
-    /// Ends of the grant, in worlds that compare wall clocks.
+    /// Ends of the requested grant, in worlds that compare wall clocks.
     ends: Option<Ends>,
 }
 
@@ -62,7 +62,7 @@ impl Ends {
         Self { wall, boot: by_wall(drift, wall, read) }
     }
 
-    /// Ends that are no earlier than these.
+    /// The later of these ends and the ends `before`, by each clock.
     fn cover(self, before: Self) -> Self {
         Self { wall: self.wall.max(before.wall), boot: self.boot.max(before.boot) }
     }
@@ -112,7 +112,8 @@ impl Property<QuorumLeases> for GrantsLast {
                 Ok(())
             }
             Fact::Own(Own::Enters { grantor, .. }) => {
-                // A grant lasts at least as long as that of its holder in an earlier epoch.
+                // The first grants of an epoch may last longer than requested: as long as the
+                // holder's grants of earlier epochs.
                 self.forget_grants(grantor);
                 Ok(())
             }
@@ -204,8 +205,8 @@ impl GrantsLast {
         let seen = &self.seen[grantor][election];
         let before = seen.grant.as_ref();
         let own = before.filter(|before| before.holder == record.holder && !before.freed);
-        // The grantor then forgets the grant, sooner in a later life with a shorter lease: a
-        // repetition becomes an ordinary request.
+        // After `remembered` the grantor forgets the grant, sooner in a later life with a shorter
+        // lease. A repetition of the request is then an ordinary request.
         let remembered = node.remembers();
         let known = |own: &&Grant| at.clock < own.finish.after(remembered);
         let moves = check.compares_wall();
@@ -218,7 +219,8 @@ impl GrantsLast {
         if let Some(last) = self.stamps[grantor].filter(|last| *last >= at) {
             return Err(format!("its stamp {at} is not above {last}"));
         }
-        // The end on a wall clock may come earlier than it was told, and the other end never.
+        // The end by the wall clock may come earlier than the recorded end, if the clock moves. The
+        // end by time since boot never moves.
         let least = |own: &Grant| match own.ends {
             Some(ends) => ends.boot,
             None if moves => Time::ZERO,
@@ -244,7 +246,7 @@ impl GrantsLast {
         let mut asked = asked.filter(|asked| asked.delta <= config.delta_max);
         let wrong = || format!("until {finish}, which is not what was asked for");
         if moves {
-            // The grantor may have forgotten the grant before, or may know more of it.
+            // The grantor may have forgotten the earlier grant, or may know one that lasts longer.
             let known = kept.is_none_or(|kept| kept.ends.is_some()) && !seen.restored;
             let fits = |ends: Ends| {
                 let before = kept.and_then(|kept| kept.ends).map(|before| ends.cover(before));
@@ -268,8 +270,8 @@ impl GrantsLast {
 }
 
 impl Grant {
-    /// Whether the grant may last as long as this later record of it says: the end on the wall
-    /// clock has moved.
+    /// Whether the grant may last as long as this later record of the grant says, because the end
+    /// on the wall clock has moved.
     fn may_move(&self, check: &Check<'_>, grantor: usize, record: &GrantRecord) -> bool {
         let Some(ends) = self.ends else { return true };
         let drift = check.plan.nodes[grantor].config.drift;

@@ -6,8 +6,8 @@ use tenure_core::{NodeName, Time};
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Lost directories 4.2 and 4.4: no member agrees to a replacement within the span of silence after
-/// it last heard the present memory. No member goes on with a replacement if the present memory
-/// answers, or a third member objects, before others were asked to accept.
+/// it last heard the present memory. A member gives a replacement up if the present memory answers,
+/// or a third member objects, before the first question to accept.
 #[derive(Debug, Default)]
 pub(super) struct HeardMembersStay {
     nodes: Vec<Ears>,
@@ -18,10 +18,11 @@ pub(super) struct HeardMembersStay {
 struct Ears {
     /// Memory of each member, and the time at which the node itself or another member heard it.
     heard: BTreeMap<NodeName, (Instance, Time)>,
-    /// Start of the last round about each member, and of the last that found an objection.
+    /// Start of the last round of questions about each member.
     asked: BTreeMap<NodeName, Time>,
+    /// Start of the last round about each member that found an objection.
     objected: BTreeMap<NodeName, Time>,
-    /// The member that the node replaces by itself, and an objection that came meanwhile.
+    /// The member that the node replaces by itself, and the first objection to this replacement.
     replaces: Option<(NodeName, Option<String>)>,
 }
 
@@ -153,7 +154,7 @@ impl HeardMembersStay {
         Ok(())
     }
 
-    /// Judges the first question of a proposer that members accept.
+    /// Judges a proposer when it first asks members to accept the change.
     fn proposes(&mut self, check: &Check<'_>, node: usize) -> Result<(), String> {
         match self.nodes[node].replaces.take() {
             Some((name, Some(why))) => {

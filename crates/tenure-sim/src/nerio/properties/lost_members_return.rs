@@ -30,7 +30,8 @@ impl Property<QuorumLeases> for LostMembersReturn {
         let Some(members) = epochs.memberships.get(&latest).filter(names_memories) else {
             return Ok(());
         };
-        // With a second node of its name, it may have lost the seat to that node, or both wait.
+        // A node with a second node of its name may have lost the seat to that node, or both nodes
+        // wait.
         let is_doubled = |node: &usize| {
             let name = &check.plan.nodes[*node].name;
             let runs = |other: &usize| check.history.lives[*other].is_some();

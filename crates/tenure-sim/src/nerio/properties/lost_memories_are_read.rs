@@ -8,9 +8,9 @@ use super::{Check, Disk, Fact, Own, Plan, Property, QuorumLeases};
 /// The distance of a new bound on fences above all seen fences.
 const ROOM: u64 = 1_024;
 
-/// A new memory counts only when enough others have written it down, takes over the others'
-/// knowledge of each other's memories, and trusts only their latest memories: every quorum contains
-/// one of them, or the memory took part in the founding.
+/// A new memory counts only when enough others have written it down. The grantor takes over the
+/// others' knowledge of each other's memories, and trusts only their latest memories. Every quorum
+/// contains one of these memories, unless the new memory took part in the founding.
 #[derive(Debug, Default)]
 pub(super) struct LostMemoriesAreRead {
     lives: Vec<Life>,
@@ -21,11 +21,13 @@ pub(super) struct LostMemoriesAreRead {
 struct Life {
     /// The new memory, until its bound on fences is written.
     begins: Option<Instance>,
-    /// Last answer of each member to the latest request, and the time of the latest request.
+    /// Last answer of each member to the latest request.
     answers: BTreeMap<usize, Answer>,
+    /// Start of the latest request.
     asked: Time,
-    /// The arriving answer, and the last handled answer, which the grantor may still ignore.
+    /// The arriving answer.
     hears: Option<(usize, Answer)>,
+    /// The last handled answer, which the grantor may still ignore.
     handled: Option<(usize, Answer)>,
     /// Latest memory of each member that an answer named.
     latest: BTreeMap<usize, Instance>,

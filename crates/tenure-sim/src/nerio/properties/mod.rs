@@ -127,8 +127,8 @@ impl Check<'_> {
         self.is_backed_by(election, who, except, |_, finish, _| finish >= until)
     }
 
-    /// Whether grantors of a quorum of one epoch have granted to `who` as long as `lasts` asks,
-    /// which gets each grantor, the end of its grant, and the clocks when it decided.
+    /// Whether the members of a quorum of one epoch have granted to `who`, each for long enough:
+    /// `lasts` judges the grantor, the end of its grant, and its clocks at the decision.
     fn is_backed_by(
         &self,
         election: usize,

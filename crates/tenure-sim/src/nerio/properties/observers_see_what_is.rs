@@ -16,7 +16,7 @@ use crate::scenario::plan::nanos;
 /// of a quorum as long as the view says.
 #[derive(Debug, Default)]
 pub(super) struct ObserversSeeWhatIs {
-    /// Last release of each life, or the last grant that a grantor freed.
+    /// True time at which each life last sent a release, or a grantor last freed its grant.
     gave_up: BTreeMap<(usize, Inc), u64>,
 }
 
@@ -60,8 +60,9 @@ impl ObserversSeeWhatIs {
         if gave_up.is_some_and(|at| at + patience > check.now) {
             return Ok(());
         }
-        // A grantor whose wall clock is set back counts its grant by that clock, until the clock is
-        // right again. Its grant may be translated in its last moments, and once more by a step.
+        // A grantor whose wall clock is set back counts its grants by this clock until the clock is
+        // right again, so grants last longer. The end of a grant moves by `ALLOWANCE` with each
+        // translation: in the grant's last moments, and once more after a step.
         let lasts = |grantor: usize, finish: u64, read: Read| {
             if finish >= until || !check.compares_wall() {
                 return finish >= until;

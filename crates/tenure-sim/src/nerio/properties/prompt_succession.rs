@@ -90,7 +90,8 @@ struct Bound {
     /// Time from the wish to lead to waiting at all grantors: a message.
     parked: u64,
     /// Time from the end of one leadership to the next: the release, the ok, and a second round for
-    /// the fence; also the refresh of a waiting request at that moment, and a rival that yields.
+    /// the fence. The time includes the refresh of a waiting request at that moment, and a rival
+    /// that yields.
     next: u64,
     /// Delay of a release by the answer to a verification.
     promise: u64,

@@ -1,4 +1,4 @@
-//! Facts that break a property of changing members, for each such property.
+//! Facts that break a property of changing members, for each of these properties.
 
 mod clocks;
 
@@ -312,7 +312,7 @@ fn agreement_despite_answer_is_noticed() {
     assert_eq!(hears_between(Own::Serves { grantor: 0 }, agrees(late), &mut run), None);
 }
 
-/// The answer comes after the start of the life that agrees, and answers the one before it.
+/// The answer arrives in the life that agrees, and answers a question of the life before it.
 #[test]
 fn answer_to_former_life_counts_not() {
     let mut run = healing();

@@ -60,8 +60,8 @@ impl Property<QuorumLeases> for VerificationNeverOverstates {
     }
 }
 
-/// The latest end of a leadership that its leader could tell when it was asked. A step of its wall
-/// clock may end it earlier; no other node leads until then.
+/// The latest end of its leadership that a leader may promise to a verification. A step of the
+/// leader's wall clock may end the leadership earlier, but no other node leads before this end.
 fn backed(check: &Check<'_>, led: &Leadership<Details>) -> u64 {
     if !check.compares_wall() {
         return led.backed;

@@ -4,8 +4,8 @@ use tenure_core::voter::{Answer, Ask, Participant, VoteDto};
 
 use super::{Check, Fact, Own, Property, RegionalVoters, seconds};
 
-/// V5, V6: a claim is raised until E, its end, only if a quorum of the leader's electorate has
-/// promised to follow this leadership alone until a later time, each by its own clock.
+/// V5, V6: a leader raises a claim until E only after a quorum of the leader's electorate has
+/// promised to follow this leadership alone. Each promise ends later than E, by its voter's clock.
 #[derive(Debug, Default)]
 pub(in super::super) struct ClaimsStandOnPromises;
 

@@ -6,8 +6,8 @@ use super::super::account::same;
 use super::{Check, Fact, Own, Property, RegionalVoters, seconds};
 
 /// V4, V6, V7, V8: while a promise runs, the voter endorses and acknowledges no other leadership,
-/// also after a restart, unless the promised leader has released it; and a leader endorses no other
-/// leadership.
+/// also after a restart, unless the promised leader has released its leadership. A leader endorses
+/// no other leadership.
 #[derive(Debug, Default)]
 pub(in super::super) struct PromisesAreKept;
 

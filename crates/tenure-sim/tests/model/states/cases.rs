@@ -19,7 +19,7 @@ const EXACT: Duration = Duration::from_millis(500);
 /// grants fall on the same instant.
 const SLOW: u64 = TRUE_RATE / 4 * 3;
 const FAST: u64 = TRUE_RATE / 4 * 5;
-/// The leader's clock is slow and those of the grantors are fast.
+/// The leader's clock is slow, and the grantors' clocks are fast.
 const ADVERSE: &[u64] = &[FAST, FAST, FAST, SLOW, SLOW];
 /// Each candidate campaigns once.
 const CONTENDED: Budget = Budget { campaigns: [1, 1], ..Budget::NONE };

@@ -75,7 +75,7 @@ impl Symmetry {
     }
 
     /// Pairs the outcomes of twins. A core sends in the order of its members, so messages to one
-    /// recipient match those of the twin to the other place, in their order.
+    /// recipient match the twin's messages to the other place, in their order.
     fn pair(&self, permutation: usize, one: &Reaction, other: &Reaction) {
         let (Ok((node, noticed)), Ok((twin, twins))) = (one, other) else { return };
         node.pair(permutation, twin);

@@ -1,8 +1,8 @@
 //! A reader of the documents, whose machines carry out the commands of a page.
 //!
-//! A [`Reader`] takes the code blocks of a page in order, each on the machines that stand behind
-//! its language (```` ```sh a b ````), or on the one at hand. All share a folder for each machine,
-//! in which `/etc`, `/var`, `/run`, `/srv` and `/tmp` of the page are.
+//! A [`Reader`] takes the code blocks of a page in order. A block runs on the machines that stand
+//! behind its language (```` ```sh a b ````); without machines, on the machine at hand. All blocks
+//! of a machine share one folder, which has `/etc`, `/var`, `/run`, `/srv` and `/tmp` of the page.
 //!
 //! | block | treatment |
 //! |---|---|
@@ -66,7 +66,7 @@ impl Reader {
             .with("\"127.0.0.1\"", &format!("\"127.{high}.{low}.10\""))
     }
 
-    /// Replaces a text of all pages, before the texts that were given earlier.
+    /// Replaces a text of all pages. A text that is given later goes before earlier ones.
     pub fn with(mut self, text: &str, by: &str) -> Self {
         self.replaced.insert(0, (text.to_owned(), by.to_owned()));
         self
@@ -158,8 +158,8 @@ impl Reader {
         new
     }
 
-    /// Runs commands in the shell of a machine, and waits for these lines on its terminal. They may
-    /// also come from jobs in the background.
+    /// Runs commands in the shell of a machine, and waits for these lines on its terminal. Jobs in
+    /// the background may write these lines, too.
     fn run(&mut self, machine: &str, place: &str, commands: &str, shown: &[String]) {
         let before = self.execute(machine, place, commands);
         let terminal = self.terminal(machine);

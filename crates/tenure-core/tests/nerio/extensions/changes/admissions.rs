@@ -57,7 +57,7 @@ pub(super) fn second_c(s: &Story) -> Sender {
     Sender { who, address: address("z"), proved: true, epoch: zero(s) }
 }
 
-/// The question of that node, to a member.
+/// The question of the second c to a member.
 fn second_asks(s: &mut Story, to: &'static str) -> Option<Hindrance> {
     let (from, start) = (second_c(s), s.now(to));
     let host = HostPort::from(address("z"));
@@ -65,7 +65,7 @@ fn second_asks(s: &mut Story, to: &'static str) -> Option<Hindrance> {
     hindrance(&s.tell_as(&from, to, admit.into()))
 }
 
-/// The answer of that node to a member that asks for its memory.
+/// The answer of the second c to a member that asks for its memory.
 pub(super) fn second_answers(s: &mut Story, to: &'static str) {
     let (from, answer) = (second_c(s), blank_memory(s, to));
     s.tell_as(&from, to, answer.into());
@@ -461,8 +461,8 @@ fn moved_member_names_its_host() {
     assert_eq!((seat.hosts, seat.instance), (hosts, Some(Instance(5))));
 }
 
-/// 4.2.1: c was replaced at z, and serves there. A node starts at its earlier host, which the lists
-/// of all still name.
+/// 4.2.1: c was replaced at z, and serves there. A node starts at c's earlier host, which the lists
+/// of all nodes still name.
 #[test]
 fn hosts_of_seats_are_asked() {
     let mut s = moved();

@@ -223,8 +223,9 @@ fn epochs_include_previous_epoch() {
     assert_eq!(epochs("a"), [1, 0]);
 }
 
-/// The clock of b is faster than that of p. In epoch 0 a and c are a quorum beside it; in epoch 1,
-/// of a and b, none is left, so p takes its own clock to be wrong, without another proof.
+/// The clock of b is faster than the clock of p. In epoch 0 a and c are a quorum without b. In
+/// epoch 1, of a and b, no quorum is left without b, so p takes its own clock to be wrong, without
+/// another proof.
 #[test]
 fn new_members_may_accuse_node() {
     let mut s = Story::new();

@@ -27,7 +27,7 @@ fn running_member_is_not_replaced() {
     assert!(matches!(done, ChangeState::Done { .. }), "{done}");
 }
 
-/// The members have let c in, and it has not entered yet. No further epoch is made for it.
+/// The members have let c in, and c has not entered yet. The members make no further epoch for c.
 #[test]
 fn admitted_node_is_let_in_once() {
     let mut s = healing();

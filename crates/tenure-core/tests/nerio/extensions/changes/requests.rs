@@ -1,4 +1,4 @@
-//! 2.7: changes that operators ask for, and those that are refused.
+//! 2.7: changes that operators ask for, and refused changes.
 
 use tenure_core::nerio::{
     ChangeError, ChangePhase, Missing, Quorums, ReadyRead, ToGrantor, Unready, members,

@@ -57,7 +57,7 @@ fn serves(s: &Story, who: &str) -> bool {
     emitted_by(s, who, |event| *event == OwnEvent::Serving)
 }
 
-/// 2.12.3, 2.12.4: both are needed, and they wait as after another start of their machines.
+/// 2.12.3, 2.12.4: both survivors are needed, and wait as after another start of their machines.
 #[test]
 fn survivors_lead_above_floor() {
     let (mut s, before) = lost();
@@ -108,8 +108,8 @@ fn forgotten_survivor_leaves() {
     assert!(serves(&s, "c") && !emitted_by(&s, "c", is_told));
 }
 
-/// 2.12.7: the same in the epoch of a founding. The operator recovers a without b and c, and the
-/// directory of c is whole.
+/// 2.12.7: in the epoch of a founding, the operator recovers a without b and c, and the directory
+/// of c is whole.
 #[test]
 fn forgotten_founder_leaves() {
     let mut s = Story::empty(config(&GRANTORS));
@@ -229,7 +229,7 @@ fn wrong_survivors_are_refused() {
     assert!(matches!(error, Err(SurvivorsError::Document(error)) if is_number(&error)));
 }
 
-/// The system of the present members may name those that are lost.
+/// The system of the present members may name lost members.
 #[test]
 fn survivors_need_their_own_quorums() {
     let s = grown();

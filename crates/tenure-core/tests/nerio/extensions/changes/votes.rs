@@ -218,8 +218,8 @@ fn wedged_grantor_proposes_after_restart() {
     assert!(has_entered(&s, "a", 1) && has_entered(&s, "b", 1));
 }
 
-/// 2.1.9: a and c have accepted. a tells everybody that it is decided, or an entered node does, and
-/// ends before it answers for its leases. b has not been asked to accept.
+/// 2.1.9: a and c have accepted. Member a, or a node that has entered, tells all that the successor
+/// is decided, and ends before it answers for its leases. b has not been asked to accept.
 #[test]
 fn told_grantor_proposes_by_itself() {
     for by in [Some(ballot(1)), None] {
@@ -242,7 +242,7 @@ fn told_grantor_proposes_by_itself() {
 }
 
 /// 2.1.5: a has accepted a successor, promises with it, and is lost before b has read its document.
-/// No other member has it.
+/// No other member has this document.
 #[test]
 fn lost_document_holds_up_no_change() {
     let names = ["a", "b", "c", "d", "e"];

@@ -40,8 +40,8 @@ fn full_disk_renews_known_records() {
     assert!(granted(&s.ask("q", "a", of("newer", request(at(40))))).is_some());
 }
 
-/// Restart 4: the record that is tried again may fail; others of the same input would count as
-/// unwritten with it, again and again.
+/// Restart 4: the record that is tried again may fail again. If other records were written with the
+/// same input, these would then count as unwritten, too.
 #[test]
 fn repeated_record_is_alone() {
     let mut s = Story::new();

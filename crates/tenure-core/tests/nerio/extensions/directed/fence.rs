@@ -200,7 +200,7 @@ fn distant_fences_converge() {
     let mut s = Story::new();
     for (grantor, steps) in [("a", 2), ("b", 4)] {
         for step in 1..=steps {
-            // The first moves the reserve, the second is accepted.
+            // The first proposal moves the reserve, the second one is accepted.
             let far = proposal(at(10 * step), step << 42);
             s.ask("q", grantor, far.clone());
             let again = Request { start: at(10 * step + 1), ..far };
@@ -215,8 +215,8 @@ fn distant_fences_converge() {
     assert!(s.fence("p") > 2 << 42);
 }
 
-/// Rule 3: proposals come faster than a disk flushes. However many want a higher reserve meanwhile,
-/// one flush is under way, and one more follows.
+/// Rule 3: proposals come faster than a disk flushes. However many proposals need a higher reserve
+/// meanwhile, one flush is under way, and one more follows.
 #[test]
 fn single_reserve_is_under_way() {
     let mut s = Story::new();

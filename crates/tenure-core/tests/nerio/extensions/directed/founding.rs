@@ -169,8 +169,8 @@ fn answered(effects: &[Effect]) -> Vec<&'static str> {
     GRANTORS.into_iter().filter(is_answered).collect()
 }
 
-/// A member that asks during another write gets its answer when its own memory is written down, and
-/// does not take the answer before for that of a member to which it is a stranger.
+/// A member asks during another member's write. The answer comes only when the asker's memory is
+/// written down. An earlier answer would look like that of a member that does not know the asker.
 #[test]
 fn answer_waits_for_the_askers_memory() {
     let mut s = new_cluster();
@@ -333,7 +333,7 @@ fn founding_waits_for_heard_leader() {
 }
 
 /// All names of an old list have empty directories, and the members have other names by now. A
-/// candidate of theirs reaches c.
+/// candidate of the present members reaches c.
 #[test]
 fn founding_waits_for_leader_of_later_epoch() {
     let mut s = begun(&GRANTORS);
@@ -467,9 +467,9 @@ fn fences_survive_loss_of_all_directories() {
     assert!(fences[0] < fences[1], "{fences:?}");
 }
 
-/// The clock of b's machine is ahead. Member a finds that all are empty and cannot write that down.
-/// Before it can, b's directory is lost, and the others go on without b: fences that b's clock may
-/// have begun are not handed out again.
+/// The clock of b's machine is ahead. Member a finds that all directories are empty, and cannot
+/// write the founding down yet. Meanwhile b's directory is lost, and the others go on without b:
+/// fences that b's clock may have begun are not handed out again.
 #[test]
 fn lost_founders_count_for_fences() {
     const AHEAD: u64 = 1_000_000_000;

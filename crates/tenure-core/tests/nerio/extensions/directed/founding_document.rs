@@ -190,7 +190,8 @@ fn accepted_document_is_carried_on() {
     assert!(serves(&s, one) && !serves(&s, other), "{:?}", s.events(other));
 }
 
-/// A directory that is lost before any member has accepted is no seat: the new one is.
+/// A directory that is lost before any member has accepted is no seat: the directory in its place
+/// is the seat.
 #[test]
 fn new_memory_is_named_instead() {
     let mut s = begun(&GRANTORS);

@@ -48,8 +48,8 @@ fn shared_name_is_reported() {
     );
 }
 
-/// An incarnation of a shared name asks twice in a row: the other one still counts as present.
-/// After a lease without a word from it the name is no longer shared.
+/// An incarnation of a shared name asks twice in a row: the other incarnation still counts as
+/// present. After a lease without a word from it the name is no longer shared.
 #[test]
 fn shared_name_is_reported_steadily() {
     let mut s = Story::new();
@@ -152,8 +152,8 @@ fn release_binds_its_own_incarnation() {
     assert!(granted(&s.ask("p", "a", request(at(10)))).is_some());
 }
 
-/// An answer is for the incarnation that asked: the next one of its name may use the same Start,
-/// for a lease and a fence of its own, and must not count grants to the one before.
+/// An answer is for the incarnation that asked. The next incarnation of the name may use the same
+/// Start, for a lease and a fence of its own, and must not count grants to the earlier incarnation.
 #[test]
 fn answer_counts_for_asking_incarnation() {
     let mut s = Story::new();

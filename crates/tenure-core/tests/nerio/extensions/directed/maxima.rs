@@ -9,8 +9,9 @@ use tenure_core::nerio::{
 
 use crate::story::*;
 
-/// Restart 1: the largest δ_max of a full quorum that is read bounds the forgotten leases, counted
-/// from when the quorum had written down the new memory; then the fences are read again.
+/// Restart 1: a full quorum answers, and the largest δ_max among the answers bounds the forgotten
+/// leases. The span counts from the time when the quorum had written down the new memory; then the
+/// fences are read again.
 #[test]
 fn lost_memory_outwaits_others_leases() {
     let mut s = Story::new();

@@ -100,8 +100,8 @@ fn memory_is_durable_before_answer() {
     assert!(known, "it remembers: {roster:?}");
 }
 
-/// The directory of b is lost, and at a's address the old memory of a answers: it has not seen the
-/// fences handed out since, and c knows a later memory of a.
+/// The directory of b is lost, and the old memory of a answers at a's address. This memory has not
+/// seen the fences handed out since, and c knows a later memory of a.
 #[test]
 fn old_memory_bounds_nothing() {
     let mut s = Story::new();
@@ -220,8 +220,8 @@ fn returning_old_directory_is_reported() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// A memory that others take for an earlier one than they know becomes a later one, as no member
-/// relies on it yet.
+/// Other members take a new memory for an earlier one than they know. The memory then takes a later
+/// number, because no member relies on it yet.
 #[test]
 fn slow_clock_excludes_no_member() {
     let mut s = Story::new();

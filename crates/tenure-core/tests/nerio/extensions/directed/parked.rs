@@ -146,8 +146,8 @@ fn parked_requests_are_bounded() {
     assert_eq!(s.holder("a").as_deref(), Some("r"));
 }
 
-/// Rule 5: a request that lapsed before another grant leaves a mark behind: on a second arrival it
-/// would take the grant to no use.
+/// Rule 5: a request that lapsed before another grant leaves a mark behind: if the request arrived
+/// again, it would get a grant that nobody uses.
 #[test]
 fn lapsed_start_is_not_granted_again() {
     let mut s = Story::new();
@@ -190,7 +190,7 @@ fn foreign_releases_take_little_room() {
 }
 
 /// Rule 5: the mark counts also when this very message causes the other grant, because the timer is
-/// late: a parked request must be one that can be granted.
+/// late: only a request that can be granted may be parked.
 #[test]
 fn just_lapsed_start_does_not_wait() {
     let mut s = Story::new();

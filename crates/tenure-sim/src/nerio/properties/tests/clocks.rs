@@ -36,8 +36,8 @@ fn set_back(run: &mut Run<QuorumLeases>, at: u64, by: u64) {
     run.plan.conditions.incidents.push((at, Incident::Step { node: 0, ahead }));
 }
 
-/// The complaint when the first member decides at this time on a grant to the second one, which
-/// lasts longer by so much than what the member was asked for when it began.
+/// The complaint about a grant of the first member to the second one, decided with these clocks.
+/// The grant lasts `longer` nanoseconds more than the request asks for.
 fn grant_longer_by(run: &mut Run<QuorumLeases>, decided: Read, longer: u64) -> Option<String> {
     let config = run.plan.config().clone();
     let (skew, delta) = (config.clock_skew_max.unwrap(), config.lease);
@@ -83,7 +83,7 @@ fn grant_follows_clock_set_back() {
     let drift = quiet().plan.config().drift;
     let behind = Read { wall: WallTime::from_nanos(EPOCH - SECOND), ..read(0) };
     let longer = drift.stretch(Duration::from_secs(1)).as_nanos() as u64;
-    // Rounded once for the sum, and here for each part.
+    // The grantor may round the sum of the spans once; this test rounds each span.
     let fits = |longer| grant_longer_by(&mut quiet(), behind, longer).is_none();
     assert!((longer - 1..=longer).any(fits));
     assert!(!fits(0) && !fits(longer + 1));
