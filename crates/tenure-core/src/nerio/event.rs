@@ -56,7 +56,7 @@ pub enum OwnEvent {
     /// concerns the node, not an election, and is emitted when these members change.
     NoSpare {
         silent: Vec<NodeName>,
-        /// Time since which all of them are silent, on this node's clock.
+        /// Time since which all these members are silent, on this node's clock.
         since: Time,
     },
     /// The quorums of this node's leaders can miss one more member again.
@@ -71,7 +71,8 @@ pub enum OwnEvent {
         /// The measured round trip, the lease, and the least lease that would do.
         short: Box<TooShort>,
     },
-    /// The lease of this node suffices again, and with a quarter more than the measured round trip.
+    /// The lease of this node suffices again, even for a round trip that is a quarter longer than
+    /// the measured one.
     LeaseSuffices {
         /// Number of renewals that were measured, of which 99 % took at most `round_trip`.
         samples: usize,
@@ -296,7 +297,7 @@ pub enum OwnEvent {
     Ignored(Ignored),
 }
 
-/// A verification. Several of one election may be on their way.
+/// A verification. Several verifications of one election may be on their way.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Question {
     pub leader: SocketAddr,

@@ -57,7 +57,8 @@ proptest! {
         let start = shifted(candidate);
         let sent = read(100 * SECOND, candidate, 0);
         let claim = bound.claim_ends_at(start.after(DELTA), &sent);
-        // The wall clock of the candidate moves by less than is noticed, and shows this at E.
+        // The candidate's wall clock moves by less than the node notices. `ends` is its reading at
+        // E.
         let ends = candidate + i64::try_from(claim.since(sent.boot).as_nanos()).unwrap() + moved;
         prop_assert!(shifted(ends) <= start.after(DELTA));
         let arrives = delay as i64 + grantor;
@@ -67,7 +68,8 @@ proptest! {
             let finish = start.after(DELTA).after(bound.skew.unwrap());
             let grant = bound.grant_ends_at(finish, &now);
             let lasts = i64::try_from(grant.since(now.boot).as_nanos()).unwrap();
-            // At this time it shows, if it was read late or not, at least:
+            // When the grant ends, the grantor's wall clock shows at least this time, whether it
+            // was read late or not.
             prop_assert!(shifted(arrives + lasts + moved) >= finish);
         }
     }

@@ -18,9 +18,9 @@
 //! | `replace` | a member begins or supports replacements only with it; no safety rests on it |
 //! | `limits` | they bound what this node keeps |
 //!
-//! Δ (`clock_skew_max`) must be the same everywhere, too. Requests and oks carry it, and nodes with
-//! another Δ refuse each other: so clusters without it keep their digest, and documents of epochs
-//! their form.
+//! Δ (`clock_skew_max`) must be the same everywhere, too. Requests and oks carry Δ, and nodes with
+//! different Δ refuse each other. So the digest and the documents of epochs need not name Δ, and
+//! clusters without Δ keep theirs.
 
 mod check;
 mod digest;
@@ -111,8 +111,8 @@ pub struct Config {
     /// lease, because the first lease must bridge a forgotten candidate ([`Config::lease_first`]).
     /// Short: a dead candidate is forgotten sooner. Long: less traffic from waiting candidates.
     /// Default 250 ms. (Our extension: parked requests. Here R ≥ 2 d only saves messages, because
-    /// oks of several Starts count together. In the paper, where a new Start aborts the last one,
-    /// no round would complete without it.)
+    /// oks of several Starts count together. In the paper a new Start aborts the last one, and no
+    /// round would complete with a shorter R.)
     pub refresh: Duration,
     /// Longest promise of a verification answer (section 10.5), at most [`Config::DELTA_MAX_MAX`].
     /// All promises together delay a resignation or a hand-over by no more than this span, because
@@ -149,21 +149,22 @@ pub struct AutoReplace {
     /// place while the member is busy or cut off for a moment. With a long span, the cluster is
     /// without a spare node for longer.
     pub silence: Duration,
-    /// Least span between two replacements of one member, on the clock of each other member since
-    /// the start of the other member. With a short span, a node that starts again and again, and
-    /// forgets everything at each start, makes the members change again and again.
+    /// Least span between two replacements of one member. Each other member measures the span on
+    /// its own clock, and knows only the replacements since its own start. With a short span, a
+    /// node that starts again and again, and forgets everything at each start, makes the members
+    /// change again and again.
     pub pause: Duration,
 }
 
 /// Bounds on what a node keeps, whatever messages arrive. Each bound is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
-    /// Elections that a grantor keeps at once. The grantor refuses further ones until one of the
-    /// kept ones has ended. Default 65,536.
+    /// Elections that a grantor keeps at once. The grantor refuses further elections until a kept
+    /// election has ended. Default 65,536.
     pub elections: usize,
     /// Waiting candidates that a grantor keeps for each election. Beyond this number the grantor
-    /// evicts the candidate that ranks lowest, which asks again; a take-over may have to wait for
-    /// that. Default 64.
+    /// evicts the candidate of the lowest rank. The evicted candidate asks again, and a take-over
+    /// may have to wait for its request. Default 64.
     pub parked: usize,
     /// Released Starts that a grantor remembers for each election, one for each incarnation. With
     /// too few, a delayed request of a forgotten incarnation takes the grant for one lease, in
@@ -299,8 +300,8 @@ impl Config {
     /// spaced by `interval` (i).
     ///
     /// A checked lease is at least this for its own settings, whenever a renewal is due. A leader
-    /// checks the lease again with measured round trips, and warns where they have outgrown the
-    /// lease ([`OwnEvent::LeaseOutgrown`](crate::nerio::OwnEvent::LeaseOutgrown)).
+    /// checks the lease again with measured round trips, and warns when the round trips have
+    /// outgrown the lease ([`OwnEvent::LeaseOutgrown`](crate::nerio::OwnEvent::LeaseOutgrown)).
     #[must_use]
     pub fn lease_needed(
         &self,

@@ -64,7 +64,7 @@ pub enum Hindrance {
     /// The blank's address is neither an address of the member nor that of the host that the blank
     /// names, or the address proves nothing.
     Elsewhere { address: SocketAddr },
-    /// The cluster has no keys, and other machines could send such a question.
+    /// The cluster has no keys, and other machines could forge the question.
     Unsealed,
     /// The member was replaced less than a pause ago.
     Lately { rest: Duration },

@@ -11,7 +11,7 @@
 //! rest that another member passes on.)
 //!
 //! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
-//! one:
+//! rule:
 //!
 //! - 2.1.7: *One ballot ends the epoch.* Three of five have accepted S, each by another ballot. A
 //!   proposer may find T above S, and then two epochs run (T1).
@@ -33,10 +33,9 @@
 //!   just started again and names an unknown holder. With the longest rest of all three, p loses
 //!   (T3).
 //! - 2.4.5: *Each holder keeps its own rest.* p leads by a and c, and b granted to q for longer. If
-//!   only the longest rest of the election is kept, it is that of q, and q is granted.
+//!   a member keeps only the longest rest of the election, the rest of p is lost, and q is granted.
 //! - 2.4.6: *A grant lasts at least as long as the inherited rest of its holder.* p, with a long
-//!   lease, renews with a short one in the next epoch. The new grant ends
-//!   first, and q is granted.
+//!   lease, renews with a short one in the next epoch. The new grant ends first, and q is granted.
 //! - 2.4.10: *A release ends a rest from its Start on.* p leads a second time, and the release of
 //!   its first leadership arrives in the next epoch (T13).
 //! - 2.4.10: *A release also ends rests that later pages name.* p resigns, and the page that names
@@ -145,7 +144,7 @@ impl Page<'_> {
 struct Answer {
     /// Latest end of the rests for which the member answers.
     bound: Time,
-    /// Latest end of a rest, in a covered election, whose holder has no entry.
+    /// Latest end of the rests, in covered elections, of holders without an entry.
     unknown: Time,
     /// Last election of the pages so far, which follow each other without a gap.
     covered: Option<ElectionName>,

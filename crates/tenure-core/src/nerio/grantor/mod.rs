@@ -96,7 +96,7 @@ pub(super) struct Grantor {
     ask_epoch_at: Time,
     /// Latest time until which a leader that sent requests to this incarnation may lead.
     leader_until: Time,
-    /// Whether the grantor's memory was lost or is new, and no member relies on the present one
+    /// Whether the grantor's memory was lost or is new, and no member relies on the present memory
     /// yet.
     joins: bool,
     /// Whether this start writes down the members of the settings as those of the memory.

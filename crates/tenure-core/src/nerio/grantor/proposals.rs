@@ -41,7 +41,7 @@ pub(super) const PATIENCE: u32 = 8;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Proposal {
     pub(super) proposer: Proposer,
-    /// The successor that this grantor proposed. The proposer may go on with another one.
+    /// The successor that this grantor proposed. The proposer may go on with another successor.
     pub(super) own: Arc<Membership>,
     witnesses: Witnesses,
     /// Seats of `own` that are not ready, with their reasons.
@@ -405,7 +405,8 @@ impl Grantor {
         self.membership_of(successor).is_none()
     }
 
-    /// Proposes what this grantor has accepted, unless it is on its way into the next epoch.
+    /// Proposes the successor that this grantor has accepted, unless the grantor is on its way into
+    /// the next epoch.
     fn propose_if_wedged(&mut self, now: Time, out: &mut Out) {
         if now < self.proposals.propose_at {
             return;

@@ -74,8 +74,8 @@ impl Grantor {
         self.write_boot(now, quarantine, read, out);
     }
 
-    /// The time at which all earlier leases of at most `delta_max` of this member have ended: those
-    /// from before this incarnation or, with a new memory, those from before others wrote the new
+    /// The time at which all earlier leases of at most `delta_max` of this member have ended:
+    /// leases from before this incarnation or, with a new memory, from before others wrote the new
     /// memory down.
     pub(super) fn ended(&self, delta_max: Duration) -> Time {
         let since = self.recorded.map_or(self.started, |recorded| recorded.since);

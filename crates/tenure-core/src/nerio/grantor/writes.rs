@@ -34,7 +34,7 @@ pub(in crate::nerio) struct Writes {
     /// Whether a new table went out with the last input.
     table: bool,
     /// Elections whose last record may be missing on the disk: at most all present elections, and
-    /// as many forgotten ones.
+    /// as many forgotten elections.
     unwritten: BTreeSet<ElectionName>,
     unflushed: bool,
     /// Whether a flush under way was reported to take too long.
