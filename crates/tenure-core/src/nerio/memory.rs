@@ -191,8 +191,9 @@ impl EpochStanding {
         Ok(Vote { promised, accepted })
     }
 
-    /// Merges a vote in this epoch, if the memory is in it. A blank votes on the founding. The vote
-    /// bars a blank that an epoch named, and that was replaced before it entered the epoch.
+    /// Merges a vote in this epoch, if the memory is in it. A blank votes on the founding. A vote
+    /// may also bar a blank: an epoch named the blank, and another memory replaced it before it
+    /// entered that epoch.
     fn add(&mut self, epoch: EpochId, record: &Vote<Document>) {
         match self {
             Self::Member { document, vote, .. } if document.id() == epoch => vote.merge(record),

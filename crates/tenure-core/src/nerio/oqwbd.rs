@@ -260,7 +260,7 @@ impl Grantor {
         self.reserve_if_short(taken.clock, highest, out);
     }
 
-    /// Writes the grant down, then sends its ok. Every ok leaves here, a repeated one too, so that
+    /// Writes the grant down, then sends its ok. Every ok leaves here, a repeated ok too, so that
     /// no grant behind an ok can be forgotten. The record is not flushed: it survives the process,
     /// but not the machine, after whose next boot the grantor waits for all leases to end
     /// (`record.rs`).

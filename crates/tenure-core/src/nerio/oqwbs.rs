@@ -1,5 +1,5 @@
 //! OQwBS, "Obtain Quorum with Bounded Skew" (section 4), for clusters whose wall clocks differ by
-//! at most Δ. The steps are those of [`oqwbd`](super::oqwbd); these two take other ends:
+//! at most Δ. The steps are those of [`oqwbd`](super::oqwbd). Two of them compute other ends:
 //!
 //! ```text
 //!  q  6  F := max(F, Start + δ + Δ)   Grantor::term
@@ -177,8 +177,7 @@ impl Term {
         }
     }
 
-    /// F of a grant: by time since boot as it is, and by the wall clock as it shows now. The
-    /// request may have waited since its arrival.
+    /// F of a grant by both clocks, as they are now: the request may have waited since its arrival.
     pub(super) fn close(&mut self, bound: ClockBound, now: Option<&BothClocks>) -> Time {
         let (Some(wall), Some(now)) = (&mut self.wall, now) else { return self.finish };
         wall.boot = self.finish;

@@ -37,8 +37,8 @@ pub enum Record {
         /// Longest time for which a lease of an earlier epoch may last from now on. After another
         /// boot the grantor waits at least this long.
         inherited: Duration,
-        /// Whether the grantor votes on the successor. A memory that replaces one lost in this
-        /// epoch has no vote, because the lost one may have voted.
+        /// Whether the grantor votes on the successor. A memory that replaces a memory lost in this
+        /// epoch has no vote, because the lost memory may have voted.
         votes: bool,
     },
     /// Must survive the machine: the grantor's vote on the successor of this epoch. The grantor

@@ -36,7 +36,7 @@ impl Entry {
         Self { instance, founder: false }
     }
 
-    /// Joins both entries. The later memory counts; reports of an earlier one are out of date.
+    /// Joins both entries. The later memory counts; reports of an earlier memory are out of date.
     #[must_use]
     pub fn merged(self, other: Self) -> Self {
         match self.instance.cmp(&other.instance) {

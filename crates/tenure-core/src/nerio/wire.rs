@@ -38,8 +38,8 @@ const TO: usize = MAGIC.len() + 1 + 8;
 const FIXED: usize = TO + 1;
 const FRAME: usize = 3;
 
-/// The version of datagrams, the byte behind the magic. Readers drop other versions. 5 to 7 are
-/// those of sealed datagrams.
+/// The version of datagrams, the byte behind the magic. Readers drop other versions. Sealed
+/// datagrams have the versions 5 to 7.
 pub const VERSION: u8 = 8;
 
 /// The maximum number of bytes in a datagram.
@@ -547,13 +547,13 @@ mod tests {
         })
     }
 
-    /// Each kind whose size depends on names, with the longest ones.
+    /// Each kind whose size depends on names, with the longest names.
     fn largest() -> Vec<Message> {
         let election = ElectionName::new(&full("e", ElectionName::MAX_BYTES)).unwrap();
         let (start, asker, seen) = (Time::MAX, Inc(u128::MAX), Fence::new(u64::MAX));
         let value = Value::new(&full("v", Value::MAX_BYTES)).unwrap();
         let service = Service::Quarantine { remaining: Duration::MAX };
-        // The names of a grantor's page, and another one.
+        // The names of a grantor's page, and one name more.
         let names = alloc::vec![election.clone(); PAGE_BYTES / (ElectionName::MAX_BYTES + 2) + 1];
         alloc::vec![
             Message::from(Request {
@@ -700,7 +700,7 @@ mod tests {
         let last = EpochId { number: u64::MAX, digest: 7 };
         let grantor = Packer::new(&Envelope { epoch: last, who: who() });
         for (question, mut answers) in asks() {
-            // A grantor in another epoch answers with that.
+            // A grantor in another epoch answers with its own epoch.
             if is_padded(&question) && !matches!(question, Message::Grantor(ToGrantor::Order(_))) {
                 answers.push(current());
             }
@@ -765,7 +765,7 @@ mod tests {
         assert_eq!(recipient(&datagram), 0);
         Packer::address(&mut datagram, 3);
         assert_eq!(recipient(&datagram), 3);
-        assert!(open(&datagram).is_ok(), "who it is for is the driver's to judge");
+        assert!(open(&datagram).is_ok(), "the driver judges the recipient");
         packer.restart(&mut datagram);
         assert_eq!(recipient(&datagram), 0);
         Packer::address(&mut [], 3);

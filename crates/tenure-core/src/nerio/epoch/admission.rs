@@ -155,7 +155,7 @@ impl fmt::Display for Hindrance {
             Self::Few { without } => {
                 write!(
                     f,
-                    "a quorum of members must agree, and each one that answers; {} did not",
+                    "a quorum of members must agree, and each member that answers; {} did not",
                     List(without, ", ")
                 )
             }

@@ -60,8 +60,8 @@ impl Grantor {
         })
     }
 
-    /// A page of that answer. A grant of this epoch stands for the leases of its election, which
-    /// have no entry any more.
+    /// A page of the answer of [`as_wedged`](Self::as_wedged). Where this grantor has granted in
+    /// this epoch, its grant stands for all leases of the election: these have no entry any more.
     pub(super) fn wedged_page(
         &self,
         now: Time,

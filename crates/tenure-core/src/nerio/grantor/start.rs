@@ -162,7 +162,8 @@ impl Grantor {
         self.raise_flushed(now, flushed, written, out);
         self.memories_flushed(now, flushed, written, out);
         self.vote_flushed(now, flushed, written, out);
-        // Last, because both may end with a record, and a failed record drops every later effect.
+        // The entry and the table come last, because each may write a record, and a failed record
+        // drops every later effect.
         self.entry_flushed(now, flushed, written, out);
         self.begin_table(out);
     }

@@ -37,8 +37,9 @@ impl Nerio {
         self.judge_own_clock(now, out);
     }
 
-    /// Takes this node's clock to be wrong if the members with faster clocks leave no quorum, after
-    /// a proof and among other members: its grantor then grants no more, and its leaderships end.
+    /// Judges this node's clock after a proof, and after a change of members. If the members with
+    /// faster clocks leave no quorum, the node takes its own clock to be wrong: its grantor grants
+    /// no more, and its leaderships end.
     pub(super) fn judge_own_clock(&mut self, now: Time, out: &mut Out) {
         let Self { context, grantor, candidates, candidates_due, .. } = self;
         let is_only_reported = context.config.clock_skew_max.is_some();

@@ -193,7 +193,8 @@ impl Ring {
     }
 
     /// Time without a leader after which a candidate campaigns, whatever the ring says: twice the
-    /// silence, so that the members have agreed on a weak leader, and this one had its turn.
+    /// silence, so that the members have agreed on a weak leader, and the weak leader has had its
+    /// turn.
     pub(super) const fn patience(&self) -> core::time::Duration {
         self.config.silence.saturating_mul(2)
     }
