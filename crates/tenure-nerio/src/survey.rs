@@ -294,7 +294,7 @@ pub async fn ask(
     Ok(Seen { states, differing, blank, unresolved, membership, seats })
 }
 
-/// No answer of each member.
+/// A map without an answer of any member.
 fn of_each<T>(membership: &Membership) -> BTreeMap<NodeName, Option<T>> {
     membership.names().iter().map(|name| (name.clone(), None)).collect()
 }
@@ -390,7 +390,7 @@ async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
     }
 }
 
-/// The members of which their asker says `is_so`.
+/// The members whose asker says `is_so` of them.
 fn those(voices: &[Voice], is_so: fn(&Asker, &NodeName) -> bool) -> BTreeSet<NodeName> {
     let is_so = |voice: &&Voice| is_so(&voice.asker, &voice.member.name);
     voices.iter().filter(is_so).map(|voice| voice.member.name.clone()).collect()

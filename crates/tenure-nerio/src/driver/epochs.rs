@@ -26,7 +26,8 @@ pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notic
     };
     let (missing, more): (Vec<_>, Vec<_>) = (without(entered, line), without(line, entered));
     let quorums = line.document().quorums != entered.document().quorums;
-    // Compare no digests: epochs of the same names also differ by their state directories.
+    // Compare no digests: a digest also covers the members' memories, which the settings do not
+    // name.
     let differs = quorums || !missing.is_empty() || !more.is_empty();
     differs.then_some(Notice::OtherLine { missing, more, quorums })
 }
@@ -110,7 +111,7 @@ impl<T: Transport> Wire<T> {
         if current.founding == membership.founding() {
             self.agreement.agrees(&from.who.name, &mut self.repeats);
         } else if is_member && !current.entered && !self.has_document() {
-            // Both nodes have no more than their settings, by which they never found a cluster.
+            // Both nodes know only their settings, which differ, so the two never found a cluster.
             self.on_mismatch(now, from, current.founding);
         }
     }
@@ -120,7 +121,7 @@ impl<T: Transport> Wire<T> {
         self.membership().document().origin != Origin::Upgraded
     }
 
-    /// Candidates and observers ask the members of the first epoch from now on.
+    /// Candidates and observers ask the members of the first of these epochs from now on.
     pub(super) fn on_epochs(&mut self, memberships: Vec<Arc<Membership>>, is_confirmed: bool) {
         self.places.know(&memberships);
         self.memberships = memberships;

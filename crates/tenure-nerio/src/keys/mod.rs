@@ -15,7 +15,7 @@
 //! lines are two keys, of which one takes the place of the other: the process uses the first key
 //! and accepts both.
 //!
-//! A line `accept-unsealed` next to them is for the time in which the processes of a cluster get
+//! A line `accept-unsealed` beside the keys is for the time in which the processes of a cluster get
 //! their keys one after the other: see [`Keys::accept_unsealed`].
 
 mod derive;

@@ -1,7 +1,7 @@
 //! Lists of elections and candidates, asked of all members at once.
 //!
-//! Each member knows the holder of its own grant and the candidates that wait for it; here their
-//! statements about a leader are merged. A list without a leader does not prove a vacancy: a
+//! Each member knows the holder of its own grant and the candidates that wait for it; this module
+//! merges their statements about a leader. A list without a leader does not prove a vacancy: a
 //! vacancy, too, takes a quorum at one instant, for which
 //! [`Election::leader`](tenure::Election::leader) asks.
 
@@ -89,7 +89,7 @@ pub struct ElectionSeen {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CandidateSeen {
     pub who: Who,
-    /// The highest goes first.
+    /// Rank among waiting candidates, the highest first.
     pub priority: u8,
     pub granted: Vec<NodeName>,
     /// Members whose grants have ended since they were asked.
@@ -131,8 +131,8 @@ pub struct AllCandidates {
     pub quorum: bool,
 }
 
-/// Asks every member for the elections that the keys cover: for all without keys or with the
-/// cluster's. Uses sockets of its own on `from`. Cancel safe.
+/// Asks every member for the elections that the keys cover: for all elections without keys or with
+/// the cluster's key. Uses sockets of its own on `from`. Cancel safe.
 pub async fn elections(
     config: &Checked,
     keys: Option<&Keys>,

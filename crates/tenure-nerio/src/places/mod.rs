@@ -178,7 +178,7 @@ impl Places {
                 ours.sort_unstable();
                 theirs.sort_unstable();
                 if ours == theirs {
-                    // A name server may rotate the addresses: keep the one in use.
+                    // A name server may rotate the addresses: keep the address in use.
                     found.clone_from(&place.addresses);
                 }
                 let changed = found != place.addresses;

@@ -10,7 +10,8 @@ use super::bytes::Aead;
 use super::window::Window;
 use crate::keys::KeyId;
 
-/// Maximum number of sessions. Beyond that all are forgotten at once, and the challenge changes.
+/// Maximum number of sessions. Beyond that the process forgets all sessions at once, and the
+/// challenge changes.
 pub(super) const SESSIONS_MAX: usize = 16_384;
 /// Maximum number of sessions whose hello a stranger may have repeated.
 pub(super) const PENDING_MAX: usize = 1_024;

@@ -186,8 +186,8 @@ impl Recovery {
 
     /// Edits the directory of `grantor`. The directory stays unchanged if it differs from the
     /// declaration, if a node holds it, if it is in another epoch than that of the settings, or if
-    /// it has promised fences above the floor. A lost directory also stays unchanged until a whole
-    /// one was recovered. A repetition changes nothing more.
+    /// it has promised fences above the floor. A lost directory also stays unchanged until an
+    /// intact directory was recovered. A repetition changes nothing more.
     pub fn carry_out(&self, path: &Path, grantor: &Grantor) -> Result<Edited, RecoveryError> {
         if let Some(given) = self.epoch.filter(|given| *given != self.own) {
             return Err(RecoveryError::Settings { given, own: self.own });

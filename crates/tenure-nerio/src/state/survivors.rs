@@ -127,7 +127,7 @@ impl Survival {
         Ok(Survived { document: next, epoch, floor, before, voted })
     }
 
-    /// The document of the survivors, and the number of the epoch that they are of.
+    /// The document of the survivors, and the number of the epoch whose members they are.
     fn epoch(
         &self,
         path: &Path,

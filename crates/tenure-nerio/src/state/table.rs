@@ -194,8 +194,8 @@ impl Table {
             Ok(None) => return Ok(Grants::OtherMemory),
             Ok(Some(found)) => found,
         };
-        // An early version left a part of the number out of the identity; the table has the whole
-        // number.
+        // An early version wrote only a part of the instance to the identity; the table has the
+        // whole instance.
         let own = self.owner.instance;
         if own.born() == 0 && found.instance.mark() == own.mark() {
             self.owner.instance = found.instance;

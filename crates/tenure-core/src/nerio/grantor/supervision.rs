@@ -80,7 +80,8 @@ impl Grantor {
     }
 
     /// Ends what the incarnation holds here, and drops what it has parked (supervised release 4). A
-    /// grantor that does not serve takes no grant back: its other memory may have given more.
+    /// grantor that does not serve takes no grant back: another memory of this member may have
+    /// given more grants.
     pub(super) fn on_gone(&mut self, now: Time, from: &Sender, gone: &Gone, out: &mut Out) {
         let is_member = from.proved && self.membership.position(&from.who.name).is_some();
         if !is_member {

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | majority | more than half of the members | together they would be more than all |
 //! | weighted | a set whose weights reach the threshold | decided exactly when it is made |
-//! | grid | one full row and one member of every other row | every quorum has a member of that full row |
+//! | grid | one full row, and a member of each other row | every quorum has a member of that row |
 //! | explicit | any listed set | every pair is compared when it is made |
 //!
 //! Every quorum of the older grid rule, "one full row and one full column", is a quorum of this
