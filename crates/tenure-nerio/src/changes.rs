@@ -254,7 +254,7 @@ enum Said {
 
 /// The result of questions to one member after the other.
 enum Round {
-    /// An epoch was decided, by this change or by another one.
+    /// An epoch was decided, by this change or by another change.
     Decided(EpochId),
     Cancelled(NodeName),
     Denied(NodeName, ChangeError),
@@ -414,7 +414,7 @@ impl Course<'_> {
         }
     }
 
-    /// Waits until the members name this epoch or a later one. If that epoch has the change, waits
+    /// Waits until the members name this epoch or a later epoch. If that epoch has the change, waits
     /// until a quorum serves there.
     async fn await_epoch(&mut self, epoch: EpochId) -> Result<Done, ChangeFailure> {
         loop {

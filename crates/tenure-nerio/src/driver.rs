@@ -79,7 +79,7 @@ pub(crate) struct Wire<T> {
     weak: watch::Sender<Option<WeakLeader>>,
     counters: Counters,
     wall_watch: WallWatch,
-    /// Room for one datagram, and one more byte to recognize a longer one.
+    /// Room for one datagram, and one more byte to recognize a longer datagram.
     buffer: Vec<u8>,
 }
 

@@ -82,8 +82,8 @@ struct Listed {
 }
 
 /// Members of `membership`, each with its host in the settings or else with the first host of its
-/// seat: first the members that the settings name, in their order, then the others by name. Leaves
-/// out members without any host.
+/// seat. First come the members that the settings name, in their order, then the others by name.
+/// Leaves out members without any host.
 pub(crate) fn seats(config: &Checked, membership: &Membership) -> Vec<Member> {
     let listed = config.members.iter();
     let listed = listed.filter(|member| membership.position(&member.name).is_some()).cloned();

@@ -233,12 +233,12 @@ impl Node {
         &self.shared.driver
     }
 
-    /// Watches processes on this machine that ask for it at the socket `path`, until the returned
-    /// value is dropped: the end of such a process frees its elections at once. Call this on a
-    /// member, as grantors believe no other node. A process asks by [`Builder::supervised_by`].
-    /// Users that may open the socket (mode 660) can free the elections of *every* process that
-    /// names this node: after a start of this node, such a user gives the incarnation of that
-    /// process, before the process itself comes back.
+    /// Watches processes on this machine that ask for it at the socket `path`. The end of such a
+    /// process frees its elections at once. The watch lasts until the returned value is dropped.
+    /// Call this on a member, as grantors believe no other node. A process asks by
+    /// [`Builder::supervised_by`]. Users that may open the socket (mode 660) can free the elections
+    /// of *every* process that names this node: after a start of this node, such a user gives the
+    /// incarnation of that process, before the process itself comes back.
     pub fn supervise(&self, path: &Path) -> io::Result<Supervisor> {
         let Shared { config, who, driver, .. } = &*self.shared;
         let driver = Arc::downgrade(driver);
@@ -313,8 +313,8 @@ impl Builder {
     }
 
     /// Lets a member on this machine watch this process, if that member
-    /// [supervises](Node::supervise): if the process ends without a word, its elections are free at
-    /// once, not after its leases. The member may start later than this process.
+    /// [supervises](Node::supervise). If this process then ends without a word, its elections are
+    /// free at once, not after its leases. The member may start later than this process.
     ///
     /// Work of the application in other processes, such as children, must end with this process or
     /// be [announced](Node::work). Do not use this otherwise.

@@ -55,8 +55,8 @@ pub struct Survey {
     pub old_list: Option<OldList>,
     /// Members of the epoch that the members name, and their quorums.
     pub membership: Arc<Membership>,
-    /// Members and the hosts at which they were asked: first those of the settings, then the others
-    /// by name.
+    /// Members and the hosts at which they were asked: first the members of the settings, then the
+    /// others by name.
     pub seats: Vec<Member>,
 }
 
@@ -71,8 +71,8 @@ pub struct Seen {
     pub unresolved: BTreeMap<NodeName, String>,
     /// Members of the epoch that the members name, and their quorums.
     pub membership: Arc<Membership>,
-    /// Members and the hosts at which they were asked: first those of the settings, then the others
-    /// by name.
+    /// Members and the hosts at which they were asked: first the members of the settings, then the
+    /// others by name.
     pub seats: Vec<Member>,
 }
 
@@ -581,7 +581,7 @@ mod tests {
         assert!(matches!(survey.obstacle(None), Some(Unsafe::NotRenewed { .. })));
     }
 
-    /// Each of two members that lost their memory waits for the other one, for good.
+    /// Each of two members that lost their memory waits for the other member, for good.
     #[test]
     fn lost_quorum_never_grants_again() {
         let mut survey = survey_of([None, None, None]);

@@ -242,9 +242,9 @@ pub enum Service {
     /// The grantor has no memory: it reads the fences of a full quorum of others or, in a new
     /// cluster, waits for all members.
     Recovering {
-        /// Whether the cluster is older than the grantor's memory, as far as the grantor knows: a
-        /// member remembers the cluster, and no member says that the grantor's memory was there at
-        /// the founding. The grantor then needs enough members that remember.
+        /// Whether the cluster is older than the grantor's memory, as far as the grantor knows.
+        /// That is so if a member remembers the cluster, and no member says that the grantor's
+        /// memory was there at the founding. The grantor then needs enough members that remember.
         known: bool,
     },
     /// The grantor cannot write its state directory, or a flush takes too long. Its reports of

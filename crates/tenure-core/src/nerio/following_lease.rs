@@ -77,7 +77,7 @@ impl FollowingLease {
         config.parked_for().saturating_add(self.judged.saturating_mul(2))
     }
 
-    /// Gives `config` another lease if the present one has become too short or too long for the
+    /// Gives `config` another lease if the present lease has become too short or too long for the
     /// measured round trips.
     pub(super) fn follow(
         &mut self,

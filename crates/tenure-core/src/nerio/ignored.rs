@@ -30,7 +30,7 @@ pub enum Ignored {
     Command,
     /// Message that is meant for another epoch.
     OtherEpoch,
-    /// Answer from a memory other than that of the member's seat.
+    /// Answer from another memory than that of the member's seat.
     OtherMemory,
     /// Request of an incarnation whose process has ended.
     Gone,

@@ -95,7 +95,7 @@ pub struct HolderHere {
 pub struct Candidates {
     pub election: ElectionName,
     pub start: Time,
-    /// Bound of the page: it has only candidates after this one, in the order of names.
+    /// Bound of the page: it has only candidates after this candidate, in the order of names.
     pub after: Option<Who>,
 }
 

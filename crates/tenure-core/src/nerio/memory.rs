@@ -221,9 +221,9 @@ impl Durable {
     }
 
     /// This memory after a recovery: an operator declares that more memories are lost than the
-    /// others can make up for, and that no process leads by them any more. A lost memory begins
-    /// anew, as `begun` or a later instance, with a reserve above `floor` and without grants. An
-    /// intact memory only gets its reserve above `floor`.
+    /// others can make up for. The operator also declares that no process leads any more by leases
+    /// of lost memories. A lost memory begins anew, as `begun` or a later instance, with a reserve
+    /// above `floor` and without grants. An intact memory only gets its reserve above `floor`.
     #[must_use]
     pub fn recovered(&self, begun: Instance, delta_max: Duration, floor: Fence) -> Self {
         let mut next = self.clone();
@@ -334,9 +334,9 @@ impl Memory {
     }
 
     /// The memory for a start on this directory. `first` is an operator's declaration of the
-    /// cluster's very first start, believed of an empty directory only; `grants` are all grants of
-    /// this boot of the machine, if complete. Fails if the memory is in an epoch that does not fit
-    /// the settings.
+    /// cluster's very first start, which counts for an empty directory only. `grants` are all
+    /// grants of this boot of the machine, if complete. Fails if the memory is in an epoch that
+    /// does not fit the settings.
     pub fn found(
         durable: &Durable,
         config: &Checked,

@@ -319,7 +319,7 @@ impl Nerio {
     }
 
     /// Whether the answer comes from the memory that the epoch names for this member. Another
-    /// memory under its name may have forgotten what the first one granted.
+    /// memory under its name may have forgotten what the first memory granted.
     fn is_of_seat(&self, member: usize, instance: Instance) -> bool {
         self.context.membership.instance(member).is_none_or(|seat| seat == instance)
     }

@@ -14,9 +14,9 @@
 //! - q grants until its wall clock shows `Start + δ + Δ`, and at least `(1 + ρ)·rest` of time since
 //!   boot from the arrival: the later ends the grant.
 //!
-//! So either bound suffices: with wall clocks within Δ a claim ends before its grants, whatever the
-//! rates of clocks; and with rates within ρ, wherever wall clocks are. A late request is granted
-//! for the rest of its lease only, which is the point of section 4.
+//! So either bound suffices. With wall clocks within Δ a claim ends before its grants, whatever the
+//! rates of clocks. With rates within ρ a claim does so as well, wherever wall clocks are. A late
+//! request is granted for the rest of its lease only, which is the point of section 4.
 //!
 //! A wall time is translated to time since boot at once. When the wall clock has moved against time
 //! since boot, claims are shortened and ends of grants translated anew, before anything else.

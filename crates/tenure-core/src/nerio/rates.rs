@@ -3,8 +3,9 @@
 //!
 //! A sample has three instants: this node's clock before it sent a request (`s`) and after it
 //! received the ok (`r`), and the member's clock in between (`T`). From a first to a second sample
-//! of one process the member's clock advances by `T₂ − T₁`, and this node's by at least `s₂ − r₁`
-//! and at most `r₂ − s₁`, however long the messages take. So for two clocks within ρ:
+//! of one process the member's clock advances by `T₂ − T₁`. This node's clock meanwhile advances by
+//! at least `s₂ − r₁` and at most `r₂ − s₁`, however long the messages take. So for two clocks
+//! within ρ:
 //!
 //! ```text
 //! (1 − ρ)(T₂ − T₁) ≤ (1 + ρ)(r₂ − s₁)    otherwise the member's clock is too fast beside this one
@@ -18,16 +19,15 @@
 //! # What follows from a proof
 //!
 //! *Oks of a faster member do not count.* The member keeps its grant for `(1 + ρ)δ` of its clock,
-//! and this node claims `(1 − ρ)δ` of its own, so the grant outlasts the claim exactly as long as
-//! the member's clock is faster by at most `(1 + ρ)/(1 − ρ)`. True time is not needed, nor is it
-//! known which of the two clocks is wrong. A slower member keeps its grants longer, and its oks
-//! count.
+//! and this node claims `(1 − ρ)δ` of its own. So the grant outlasts the claim exactly if the
+//! member's clock is faster by at most `(1 + ρ)/(1 − ρ)`. True time is not needed, nor is it known
+//! which of the two clocks is wrong. A slower member keeps its grants longer, and its oks count.
 //!
 //! *A node whose faster members leave no quorum takes its own clock to be wrong*: it leads nothing
 //! and grants nothing, until an operator clears the breach or the process starts again. Two clocks
 //! within ρ are never apart. So a node with a right clock accuses itself only if the members with
-//! fast clocks leave no quorum, and beside a node with a slow clock at most other slow clocks are
-//! within ρ. A single wrong clock costs the vote or the candidate of its node, and no more.
+//! fast clocks leave no quorum. For a node with a slow clock, all clocks except other slow clocks
+//! are faster. A single wrong clock costs the vote or the candidate of its node, and no more.
 //!
 //! Slower members accuse no node. Beside a fast clock all other clocks are slower. Claims by the
 //! fast clock end early, which harms nobody, and each candidate that has measured the fast clock

@@ -71,8 +71,8 @@ pub enum Record {
     Promise { until: Time },
     /// The election is forgotten: its slot may hold another election.
     Forget(ElectionName),
-    /// Must survive the process only: the grants so far are void, and those that follow are made in
-    /// this epoch. Written after the [entry](Self::Entered) is durable and before the first grant.
+    /// Must survive the process only: the grants so far are void, and later grants are made in this
+    /// epoch. Written after the [entry](Self::Entered) is durable and before the first grant.
     ///
     /// A start that finds grants of another epoch waits for all leases to end, as after another
     /// boot. In an upgraded epoch no such record is written.

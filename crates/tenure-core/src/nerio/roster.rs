@@ -7,7 +7,7 @@
 //! names the memories that its sender has written down. A candidate never counts an ok of one
 //! memory together with an ok that names another memory of the same member. Every quorum of the old
 //! memory has a member that wrote the new memory down, so the old memory completes no further
-//! lease; the new memory waits for earlier leases to end.
+//! lease. The new memory waits for earlier leases to end.
 //!
 //! No entry ever goes back: the later of two memories of a member counts, by [`Instance`].
 

@@ -32,8 +32,8 @@ pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notic
     differs.then_some(Notice::OtherLine { missing, more, quorums })
 }
 
-/// Whether a grantor with an empty or a lost directory sends such messages: before it has entered
-/// an epoch, it asks for fences, and reads and votes on documents.
+/// Whether a grantor with an empty or a lost directory sends such messages: before such a grantor
+/// has entered an epoch, it asks for fences, reads documents, and votes on them.
 fn may_be_of_blank(message: &Message, epoch: EpochId) -> bool {
     matches!(message, Message::Grantor(ToGrantor::FenceRead(_))) || !message.is_bound(epoch)
 }
@@ -85,7 +85,7 @@ impl<T: Transport> Wire<T> {
         let shows = hears && messages.clone().flatten().any(is_current);
         let is_judged = !shows && !self.agreement.has_shown(now, &from.who.name);
         // A blank, and a process that knows no more than its settings, send messages for the epoch
-        // of their settings, which may be those of this node.
+        // of their settings, which may be the settings of this node, too.
         let is_of_settings = from.epoch == self.config.membership().id();
         let is_other = from.epoch.digest != self.membership().founding() && !is_of_settings;
         if is_judged && is_other && from.epoch.number == 0 {

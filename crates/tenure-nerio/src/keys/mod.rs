@@ -1,4 +1,5 @@
-//! Keys: one of a cluster, held by its members only, and those of applications made from it.
+//! Keys: the key of a cluster, which only its members hold, and keys of applications, which are
+//! made from the cluster's key.
 //!
 //! A key is a line of text, so that it can be kept in a file or a variable:
 //!
@@ -35,7 +36,7 @@ pub use self::elections::{Elections, ElectionsError};
 pub use self::rights::{Right, Rights, RightsError};
 pub use self::text::KeyError;
 
-/// The maximum number of keys of a node: the one that it uses, and another one that it accepts.
+/// The maximum number of keys of a node: the key that it uses, and another key that it accepts.
 pub const KEYS_MAX: usize = 2;
 
 /// The key of a cluster. Every holder is a member to all others.

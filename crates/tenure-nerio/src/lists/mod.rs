@@ -104,7 +104,7 @@ pub struct CandidateSeen {
 pub struct AllElections {
     /// Members of the epoch that the members name, and their quorums.
     pub membership: Arc<Membership>,
-    /// Answer of each member: first of those that the settings name, then of the others by name.
+    /// Answer of each member: first the members that the settings name, then the others by name.
     pub members: Vec<(Member, Heard)>,
     pub elections: Vec<ElectionSeen>,
     /// Time of the first question: no answer is older.

@@ -207,7 +207,7 @@ impl Places {
         }
     }
 
-    /// A notice about another member that shares an address with this one.
+    /// A notice about another member at an address of this member.
     fn at_one_address(&self, member: &NodeName) -> Option<Notice> {
         let this = self.all.get(member)?;
         let mut others = self.all.iter().filter(|(name, _)| *name != member);

@@ -152,7 +152,8 @@ pub struct StateDir {
     table: Table,
 }
 
-/// Writes records that must survive the machine. Any thread may do so while another writes grants.
+/// Writes records that must survive the machine. Any thread may write such records while another
+/// thread writes grants.
 #[derive(Clone, Debug)]
 pub struct Flusher(Arc<Shared>);
 

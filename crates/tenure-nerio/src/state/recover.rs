@@ -287,7 +287,7 @@ pub(super) struct Floor {
     /// Reserve of the directory.
     pub(super) held: Fence,
     /// Start of the latest known memory of any member, in milliseconds since 1970: clocks of other
-    /// machines may have been ahead of this one.
+    /// machines may have been ahead of the clock of this machine.
     pub(super) born: Option<u64>,
 }
 
@@ -457,7 +457,7 @@ mod tests {
         assert_eq!(next_start(&path).durable, before);
     }
 
-    /// A lost member would begin again in epoch 0, and the intact ones are in a later one.
+    /// A lost member would begin again in epoch 0, and the intact members are in a later epoch.
     #[test]
     fn changed_members_are_not_recovered() {
         let parent = tempfile::tempdir().unwrap();

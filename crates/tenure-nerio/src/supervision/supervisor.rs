@@ -142,7 +142,7 @@ impl Stage {
     }
 }
 
-/// A client that is dropped; with the reason for it, unless it wants that itself.
+/// The end of a client, with the reason to report; `None` if the client itself left.
 struct Dropped(Option<String>);
 
 impl From<io::Error> for Dropped {
@@ -205,7 +205,7 @@ impl Watch {
         fds[0].revents().is_empty().then_some(ready)
     }
 
-    /// Reads the news of clients, and drops those that break the rules or have had their time.
+    /// Reads the news of clients, and drops clients that break the rules or have had their time.
     fn step(&mut self, now: Time, ready: &[bool]) {
         let mut over = Vec::new();
         let mut begun = Vec::new();

@@ -336,9 +336,9 @@ impl Candidate {
     }
 
     /// Goes on in another epoch: asks its members, and sends releases to them, too. A claim stays,
-    /// because its grants stay. Answers of the previous epoch are ignored (2.5.1): otherwise
-    /// candidate p, with an old ok of a and a new ok of d, would have a quorum in the next epoch of
-    /// a, d and e.
+    /// because its grants stay. The candidate ignores answers of the previous epoch (2.5.1).
+    /// Otherwise, with an old ok of a and a new ok of d, it would have a quorum in the next epoch
+    /// of a, d and e.
     pub(super) fn switch(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         if let Some(pending) = &mut self.pending {
             pending.switch(now, &context.membership);
@@ -383,8 +383,8 @@ impl Campaign {
     }
 
     /// The members whose oks do not count, because another valid ok names another memory of the
-    /// same member. The pair is an example: the position of such a member, and that of the sender
-    /// of the ok that names the other memory.
+    /// same member. The pair is an example: such a member, and the sender of an ok that names its
+    /// other memory.
     pub(super) fn replaced(&self, now: Time) -> Option<(MemberSet, (usize, usize))> {
         let live = self.answers.oks.iter().filter(move |(_, ok)| now < ok.good_until);
         replaced(live.map(|(member, ok)| (*member, ok.instance, &ok.memories[..])))

@@ -39,9 +39,9 @@ pub(in crate::nerio) struct Answer {
 }
 
 impl Answer {
-    /// Makes the answer from an ok to `sent`. Every field comes from this ok, none from an earlier
-    /// one (parked requests 4, 5). The ok is good for a span that begins with the send (section 3,
-    /// step 8).
+    /// Makes the answer from an ok to `sent`. Every field comes from this ok, and no field from an
+    /// earlier ok (parked requests 4, 5). The ok is good for a span that begins with the send
+    /// (section 3, step 8).
     pub(in crate::nerio) fn of(
         now: Time,
         granted: &Granted,

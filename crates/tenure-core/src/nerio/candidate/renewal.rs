@@ -11,7 +11,7 @@ use crate::time::Time;
 impl Candidate {
     /// Schedules the next request: for the fence, for the first lease of full length, or for the
     /// renewal. Grantors, and so observers, learn of the leader from the first request that
-    /// announces the fence: the leader sends this request at once, even if the lease has full
+    /// announces the fence. So the leader sends this request at once, even if the lease has full
     /// length already.
     pub(in crate::nerio) fn after_completion(
         &mut self,

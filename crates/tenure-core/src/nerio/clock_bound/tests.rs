@@ -43,8 +43,8 @@ fn small_shifts_move_nothing() {
 }
 
 proptest! {
-    /// Two wall clocks within Δ, read with any span between the parts of a reading: the claim ends
-    /// on the candidate's wall clock before the grant ends on the grantor's, by at least Δ.
+    /// Two wall clocks differ by at most Δ, and the two parts of a reading are any span apart. The
+    /// claim ends on the candidate's wall clock at least Δ before the grant ends on the grantor's.
     #[test]
     fn walls_within_skew_suffice(
         candidate in -50_000_000_i64..=50_000_000,

@@ -89,8 +89,8 @@ pub struct Config {
     /// to [`Config::DELTA_MAX_MAX`]. The candidate waits until a quorum of grantors allows this
     /// length by `delta_max`. Short: fast take-over after a crash. Long: the leader survives longer
     /// interruptions. When the first renewal is due, the rest of the lease must exceed `grace`,
-    /// `kill_margin` and 4 round trips ([`Config::usable`]); that implies the bound of section 10.1
-    /// ([`Config::lease_needed`]). Default 5 s.
+    /// `kill_margin` and 4 round trips ([`Config::usable`]). This rule implies the bound of section
+    /// 10.1 ([`Config::lease_needed`]). Default 5 s.
     pub lease: Duration,
     /// Whether the lease follows the measured network (section 10.1): `lease` is then the least and
     /// `delta_max`, if longer, the greatest lease of this node's leaders. Default false.
@@ -106,13 +106,13 @@ pub struct Config {
     /// small costs needless retries, never safety; a value that is too large asks for longer leases
     /// than needed. Default 10 ms.
     pub round_trip: Duration,
-    /// R, the interval at which a waiting candidate refreshes its parked requests. Above 0 and at
-    /// least 2 d, so that an answer arrives before the question is repeated; 3 R + 2 d at most the
-    /// lease, because the first lease must bridge a forgotten candidate ([`Config::lease_first`]).
-    /// Short: a dead candidate is forgotten sooner. Long: less traffic from waiting candidates.
-    /// Default 250 ms. (Our extension: parked requests. Here R ≥ 2 d only saves messages, because
-    /// oks of several Starts count together. In the paper a new Start aborts the last one, and no
-    /// round would complete with a shorter R.)
+    /// R, the interval at which a waiting candidate refreshes its parked requests. R is above 0 and
+    /// at least 2 d, so that an answer arrives before the question is repeated. 3 R + 2 d is at
+    /// most the lease, because the first lease must bridge a forgotten candidate
+    /// ([`Config::lease_first`]). Short: a dead candidate is forgotten sooner. Long: less traffic
+    /// from waiting candidates. Default 250 ms. (Our extension: parked requests. Here R ≥ 2 d only
+    /// saves messages, because oks of several Starts count together. In the paper a new Start
+    /// aborts the last one, and no round would complete with a shorter R.)
     pub refresh: Duration,
     /// Longest promise of a verification answer (section 10.5), at most [`Config::DELTA_MAX_MAX`].
     /// All promises together delay a resignation or a hand-over by no more than this span, because
@@ -121,8 +121,8 @@ pub struct Config {
     /// effect. Default: a tenth of the lease.
     pub verify_max: Duration,
     /// Span before the end of the lease at which the leader's work is asked to stop (SIGTERM, or
-    /// `expiring`). Set the time that the work needs to end in order: a shorter span gets the work
-    /// killed, and a longer one lets a few lost renewals stop the work in vain. Default 1 s.
+    /// `expiring`). Set the time that the work needs to end in order. With a shorter span the work
+    /// is killed; with a longer span a few lost renewals stop the work in vain. Default 1 s.
     pub grace: Duration,
     /// Span before the end of the lease at which the leader's work is ended by force, at most
     /// `grace`. Set the time in which a busy machine carries out a kill: with a shorter span the
@@ -245,8 +245,8 @@ impl Config {
 
     /// Spans for [`replace`](Self::replace): a silence of `(1 + ρ)·delta_max`, at least 10 s, and a
     /// pause of an hour. No lease that the lost memory has granted lasts longer than that silence,
-    /// so no leader needs the lost memory any more; and a machine that only stood still for some
-    /// seconds answers within it.
+    /// so no leader needs the lost memory any more. A machine that only stood still for some
+    /// seconds answers within the silence.
     #[must_use]
     pub fn auto_replace(&self) -> AutoReplace {
         let silence = self.quarantine().max(Self::SILENCE_MIN);
@@ -296,8 +296,8 @@ impl Config {
     }
 
     /// `d + max(i, (1 + ρ)·remaining)`: the shortest δ of section 10.1 for a leader that renews
-    /// with `remaining` (E − C) left, when round trips take `round_trip` (d) and renewals are
-    /// spaced by `interval` (i).
+    /// with `remaining` (E − C) left. Round trips take `round_trip` (d), and the leader renews
+    /// every `interval` (i).
     ///
     /// A checked lease is at least this for its own settings, whenever a renewal is due. A leader
     /// checks the lease again with measured round trips, and warns when the round trips have

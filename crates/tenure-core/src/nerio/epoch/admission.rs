@@ -57,7 +57,7 @@ pub enum Hindrance {
     Manual,
     /// No member has the name.
     NotMember,
-    /// The memory of the blank was that of a member before.
+    /// The memory of the blank is an earlier memory of the member.
     Former,
     /// Two blanks have this name.
     Two { addresses: [SocketAddr; 2] },

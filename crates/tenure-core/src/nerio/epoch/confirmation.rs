@@ -1,9 +1,8 @@
 //! The answers of members about the epoch of a node without a grantor.
 //!
-//! The node begins with the epoch of its settings, whose list may be incomplete or old, and any
-//! single member may be a stray: an operator started this member with an empty directory and
-//! another list. So a single answer neither confirms an epoch nor moves the node to another
-//! cluster.
+//! The node begins with the epoch of its settings, whose list may be incomplete or old. Any single
+//! member may be a stray: an operator started this member with an empty directory and another list.
+//! So a single answer neither confirms an epoch nor moves the node to another cluster.
 //!
 //! - *A quorum confirms.* A node and the stray member c have an old list. If the answer of c
 //!   confirmed the epoch of that list, the node would ignore all other members for ever.

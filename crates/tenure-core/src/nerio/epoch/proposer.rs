@@ -227,8 +227,8 @@ impl Proposer {
         is_news
     }
 
-    /// Handles missing answers: begins a larger ballot if a member promised a later one. The caller
-    /// then asks the missing members again.
+    /// Handles missing answers: begins a larger ballot if a member promised a later ballot. The
+    /// caller then asks the missing members again.
     pub fn on_timeout(&mut self) {
         if self.heard > self.ballot {
             self.prepare_anew();

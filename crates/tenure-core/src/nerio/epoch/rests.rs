@@ -5,10 +5,10 @@
 //! rest of its grant, `F - C`. A member of the next epoch collects answers of a quorum and grants
 //! to no candidate while another may still lead by the previous epoch. So the holder keeps leading.
 //!
-//! Each answer stays true for ever: a wedged member grants nothing, and a rest that is measured
-//! from its receipt ends no earlier than the claim, on any clock. (The claim ends within
-//! `(F - C) / (1 + ρ)` of real time, which is at most `F - C` on any clock. The same holds for a
-//! rest that another member passes on.)
+//! Each answer stays true for ever, because a wedged member grants nothing. A rest that is measured
+//! from its receipt ends no earlier than the claim, on any clock. (The claim ends within `(F - C) /
+//! (1 + ρ)` of real time, which is at most `F - C` on any clock. The same holds for a rest that
+//! another member passes on.)
 //!
 //! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
 //! rule:
@@ -423,7 +423,7 @@ impl Inheritance {
         until
     }
 
-    /// The rests at `at` of all named holders of elections after this one, for the member's own
+    /// The rests at `at` of all named holders of elections after `after`, for the member's own
     /// answers.
     pub fn rests(&self, after: Option<&ElectionName>, at: Time) -> impl Iterator<Item = HeldRest> {
         let after = after.map_or(Bound::Unbounded, Bound::Excluded);
@@ -466,7 +466,7 @@ impl Inheritance {
         Some((*ballot, RestBounds { rest, unknown, floor: self.floor }))
     }
 
-    /// The rests at `at` in the answer of `member`, of elections after this one.
+    /// The rests at `at` in the answer of `member`, after `after`.
     pub fn rests_of(
         &self,
         member: usize,

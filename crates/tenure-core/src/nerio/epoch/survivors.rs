@@ -2,9 +2,9 @@
 //!
 //! A quorum of the epoch decides on its successor, so without a quorum the members never change
 //! again. The operator names the members that never come back, and declares that no process leads
-//! any more. Each member that is left makes the same document, of [recovered](Origin::Recovered)
-//! origin, from the document of its epoch, and enters the new epoch without an answer of other
-//! members.
+//! any more. From the document of its epoch, each member that is left makes the same document, of
+//! [recovered](Origin::Recovered) origin. Then the member enters the new epoch without an answer of
+//! other members.
 //!
 //! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
 //! rule:

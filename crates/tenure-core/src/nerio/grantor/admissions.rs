@@ -11,14 +11,15 @@
 //!
 //! Rules, with the runs that they prevent; members vote on such a change as on an operator's:
 //!
-//! - 4.1: *A memory that was in an epoch never asks.* An operator has replaced c, and its old disk
-//!   is put back: the members would replace the two memories by each other in turn. A memory writes
-//!   down that a document names it, even if the memory has not entered the epoch.
+//! - 4.1: *A memory that was in an epoch never asks.* An operator has replaced c, and the old disk
+//!   of c is put back: the members would replace the two memories by each other in turn. A
+//!   memory writes down that a document names it, even if the memory has not entered the epoch.
 //! - 4.2: *A member agrees only after it has asked the present memory for a span, on its own clock,
 //!   and heard nothing.* A second process with an empty directory is started under the name of a
 //!   member that serves.
 //! - 4.2.1: *A member asks at the hosts of the seat as well.* c was replaced on another machine,
-//!   and the lists still name the earlier one. Its process starts there with an empty directory.
+//!   and the lists still name the earlier machine. A process of c starts there with an empty
+//!   directory.
 //! - 4.3: *A quorum agrees.* c is cut off from a alone, and serves with b.
 //! - 4.4: *Each member that answers agrees.* b hears c, and a quorum of the five others does not. b
 //!   has heard of the blank by the round alone, so b agrees only after a span of its own.

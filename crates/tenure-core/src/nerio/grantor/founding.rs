@@ -9,8 +9,8 @@
 //!
 //! All directories may have been lost at once. Leases may then be live: every member waits for the
 //! longest lease to end, and for each leader that it hears of. Fences may have been handed out: new
-//! fences are above the milliseconds since 1970 at the founding, and above those at the beginning
-//! of the latest memory, because clocks of machines differ.
+//! fences are above the milliseconds since 1970 at the founding. Clocks of machines differ, so new
+//! fences are also above the time at which the latest memory began.
 
 use alloc::vec::Vec;
 
@@ -32,7 +32,7 @@ impl Grantor {
 
     /// A bound above all fences from before the founding.
     pub(super) fn founding_floor(&self, now: Time) -> Fence {
-        // Count every memory, not only those marked as founders: a founder may have lost its
+        // Count every memory, not only the memories marked as founders: a founder may have lost its
         // directory before the mark was written down here.
         let memories = self.memories.durable().entries();
         let born = memories.map(|entry| entry.instance.born()).max().unwrap_or_default();
@@ -69,8 +69,8 @@ impl Grantor {
         if news {
             // While we asked, some member turned out to have a newer memory. Members that answered
             // before may have founded the cluster with that member's older memory, and led: ask all
-            // again. Rounds are told apart by their instant, so begin none at the instant of the
-            // last one.
+            // again. Rounds are told apart by their instant, so begin no round at the instant of
+            // the last round.
             if now > since {
                 self.read_anew(now, out);
             }

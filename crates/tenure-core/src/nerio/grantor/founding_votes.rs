@@ -17,7 +17,7 @@
 //!   then promises, and is no seat of the founding.
 //! - 3.3: *All members have written down all memories of a new document.* The directories of x and
 //!   p are lost, and p' asks s. The old process of x still lives, and s promises its earlier
-//!   founding: x and s accept one document, and p' and x' another one.
+//!   founding: x and s accept one document, and p' and x' another document.
 //! - 3.4: *A member promises nothing to a memory that it knows to be replaced*, and counts no
 //!   answer of that memory. See 3.3. Members a1, b1 and s promise D, and a1 alone accepts it; a2
 //!   replaces a1; a2, b1 and s decide D', and b1 is lost. If s counted the promise of a1, s would
@@ -187,7 +187,7 @@ impl Grantor {
         self.promise(now, from, member, ballot, out);
     }
 
-    /// Promises this grantor's own ballot; false if it has promised a later one.
+    /// Promises this grantor's own ballot; false if it has promised a later ballot.
     pub(super) fn promise_own(&mut self, now: Time, ballot: Ballot, out: &mut Out) -> bool {
         let promises = self.votes.vote.promise(ballot);
         if promises {

@@ -235,7 +235,7 @@ impl Inherited {
         self.heritage.as_ref().map_or(self.until, |heritage| heritage.inheritance.unknown())
     }
 
-    /// The leases of named holders of elections after this one.
+    /// The leases of named holders of elections after `after`.
     fn rests(&self, after: Option<&ElectionName>, at: Time) -> impl Iterator<Item = HeldRest> {
         self.heritage.iter().flat_map(move |heritage| heritage.inheritance.rests(after, at))
     }
@@ -337,7 +337,7 @@ impl Grantor {
         RestBounds { rest: last.since(now), unknown: unknown.since(now), floor }
     }
 
-    /// The leases that this grantor has granted or inherited, of elections after this one, in the
+    /// The leases that this grantor has granted or inherited, of elections after `after`, in the
     /// order of elections.
     pub(super) fn rests_after(
         &self,
@@ -347,7 +347,7 @@ impl Grantor {
         self.with_grants(after, at, self.inherited.rests(after, at))
     }
 
-    /// These inherited leases and the grants of this epoch, of elections after this one.
+    /// These inherited leases and the grants of this epoch, of elections after `after`.
     pub(super) fn with_grants(
         &self,
         after: Option<&ElectionName>,

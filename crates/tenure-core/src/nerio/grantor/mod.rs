@@ -300,8 +300,9 @@ impl Grantor {
         joining.or(self.removed.as_ref()).unwrap_or(&self.membership)
     }
 
-    /// The epochs from whose members messages may come: the grantor's own, the next one, and the
-    /// previous one while its leases may last; for a blank also the epoch that it wants to enter.
+    /// The epochs from whose members messages may come: the grantor's own, the next epoch, and the
+    /// previous epoch while its leases may last. For a blank there is also the epoch that it wants
+    /// to enter.
     pub(super) fn epochs(&self) -> impl Iterator<Item = &Arc<Membership>> {
         let proposed = self.proposals.running.as_ref().map(|proposal| &proposal.own);
         let accepted = self.votes.vote.accepted.as_ref().map(|(_, next)| next);

@@ -6,8 +6,8 @@
 //!
 //! - 2.2.6: *Until then, a grantor that was wedged answers as the wedged grantor that it was.* a
 //!   and b enter by each other's first pages. If each named an unknown holder to the other from
-//!   then on, neither would ever learn the rest, and both would grant nothing until all leases of
-//!   epoch 0 have ended.
+//!   then on, neither would ever learn the rest. Both would grant nothing until all leases of epoch
+//!   0 have ended.
 //! - 2.1.11: *Until then, a grantor that has accepted nothing promises nothing.* Epoch 2 is decided
 //!   while a and b read the pages about epoch 0. Their answers name an unknown holder, so epoch 2
 //!   grants nothing until all leases of epoch 0 have ended. A grantor whose promise is needed for a

@@ -41,8 +41,8 @@ impl Nerio {
         }
     }
 
-    /// Handles the epoch that a member has entered: reads its document if the epoch may be the one
-    /// in which candidates and observers go on.
+    /// Handles the epoch that a member has entered: reads its document if candidates and observers
+    /// may go on in that epoch.
     pub(super) fn on_current(
         &mut self,
         now: Time,
@@ -200,7 +200,7 @@ impl Nerio {
         }
     }
 
-    /// Whether the epoch of `membership` is a later one, or the members move the node there.
+    /// Whether the epoch of `membership` is later, or the members move the node there.
     fn may_enter(&self, membership: &Membership) -> bool {
         let Context { membership: own, confirmation, .. } = &self.context;
         let founding = membership.founding();

@@ -99,7 +99,7 @@ fn entry_survives_machine() {
     assert_eq!(core_memory(&world, "boot 2").inherited, Duration::ZERO);
 }
 
-/// The lost memory may have voted in this epoch, so the new one never votes there.
+/// The lost memory may have voted in this epoch, so the new memory never votes there.
 #[test]
 fn lost_memory_stays_barred() {
     let world = World::new();
