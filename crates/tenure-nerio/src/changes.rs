@@ -414,8 +414,8 @@ impl Course<'_> {
         }
     }
 
-    /// Waits until the members name this epoch or a later epoch. If that epoch has the change, waits
-    /// until a quorum serves there.
+    /// Waits until the members name this epoch or a later epoch. If that epoch has the change,
+    /// waits until a quorum serves there.
     async fn await_epoch(&mut self, epoch: EpochId) -> Result<Done, ChangeFailure> {
         loop {
             let Some(found) = self.find().await? else { return Err(self.unknown()) };

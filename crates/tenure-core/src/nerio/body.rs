@@ -243,8 +243,8 @@ pub enum Service {
     /// cluster, waits for all members.
     Recovering {
         /// Whether the cluster is older than the grantor's memory, as far as the grantor knows.
-        /// That is so if a member remembers the cluster, and no member says that the grantor's
-        /// memory was there at the founding. The grantor then needs enough members that remember.
+        /// True if a member remembers the cluster, and no member says that the grantor's memory was
+        /// there at the founding. The grantor then needs enough members that remember.
         known: bool,
     },
     /// The grantor cannot write its state directory, or a flush takes too long. Its reports of

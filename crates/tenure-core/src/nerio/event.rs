@@ -68,7 +68,7 @@ pub enum OwnEvent {
         /// Number of renewals that were measured, of which 99 % took at most the round trip of
         /// `short`.
         samples: usize,
-        /// The measured round trip, the lease, and the least lease that would do.
+        /// The measured round trip, the lease, and the shortest lease that suffices.
         short: Box<TooShort>,
     },
     /// The lease of this node suffices again, even for a round trip that is a quarter longer than
@@ -196,7 +196,8 @@ pub enum OwnEvent {
         /// Addresses of the two incarnations, in ascending order.
         addresses: [SocketAddr; 2],
     },
-    /// An incarnation of a participant speaks from two addresses; the first is kept.
+    /// An incarnation of a participant speaks from two addresses; the grantor keeps the first
+    /// address.
     AddressContested {
         who: Who,
         /// Address that holds the grant.

@@ -48,7 +48,8 @@ pub struct Memory {
     /// [`Kept::Grants`] only: an election without a record may be held until this instant.
     pub rests_until: Time,
     /// Clock of the machine at this start, in milliseconds since 1970. `None` for a memory that
-    /// ends with its process: no document can name such a memory, so it founds without a document.
+    /// ends with its process: no document can name such a memory, so its grantor founds without a
+    /// document.
     pub wall: Option<u64>,
 }
 
@@ -89,7 +90,7 @@ pub struct Durable {
     pub reserve: Option<Fence>,
     pub standing: EpochStanding,
     /// Longest time for which a lease of an earlier epoch may last after the entry into the present
-    /// one; zero once all of them have ended.
+    /// epoch; zero once all such leases have ended.
     pub inherited: Duration,
     /// Memory of each member, by name.
     pub roster: Vec<(NodeName, Entry)>,
@@ -351,7 +352,8 @@ impl Memory {
             Some(document) => Some(Membership::read(Arc::clone(document), config)?),
             None => None,
         };
-        // A memory that has accepted a founding serves by no other (founding by document 3.7).
+        // A memory that has accepted a founding serves by no other founding (founding by document
+        // 3.7).
         let is_bound = durable.standing.vote().accepted.is_some();
         let enters = document.is_none() && durable.is_of_member() && !is_bound;
         let kept = match (first, durable.reserve, grants) {

@@ -49,7 +49,7 @@ pub struct Nerio {
     candidates_due: Deadlines,
     observers_due: Deadlines,
     /// Unanswered verifications. The sender and the Start of an answer show to which verification
-    /// it belongs; its election alone does not.
+    /// the answer belongs; the election alone does not.
     asked: BTreeSet<(ElectionName, Question)>,
     /// Last sender that was told this node's epoch, and the time: a datagram with many questions
     /// gets one answer.

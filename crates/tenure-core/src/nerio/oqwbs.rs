@@ -141,8 +141,8 @@ impl Grantor {
         Term { arrival: at, finish: boot, wall: Some(wall) }
     }
 
-    /// Translates F of grants anew after the wall clock has moved: it may be behind where it was,
-    /// or right again. A grant that has ended stays over.
+    /// Translates F of grants anew after the wall clock has moved: the clock may have been set
+    /// back, or be right again. A grant that has ended stays over.
     pub(super) fn follow_wall(&mut self, now: &BothClocks) {
         let bound = self.config.clock_bound();
         for (election, state) in &mut self.elections {
@@ -262,7 +262,7 @@ impl Candidate {
         self.on_refused(now, member, &refused, context, out);
     }
 
-    /// Shortens claims after the wall clock has moved: it may be ahead of where it was.
+    /// Shortens claims after the wall clock has moved: the clock may have been set ahead.
     pub(super) fn follow_wall(&mut self, now: &BothClocks, context: &Context) {
         let Some(campaign) = &mut self.campaign else { return };
         let bound = context.config.clock_bound();

@@ -1,5 +1,5 @@
 //! Rates of the members' clocks beside this node's own, from the oks that arrive anyway. The paper
-//! assumes the bound ρ; here a breach of ρ is noticed.
+//! assumes the bound ρ; this node notices a breach of ρ.
 //!
 //! A sample has three instants: this node's clock before it sent a request (`s`) and after it
 //! received the ok (`r`), and the member's clock in between (`T`). From a first to a second sample

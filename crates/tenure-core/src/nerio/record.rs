@@ -52,7 +52,7 @@ pub enum Record {
     ///
     /// After a loss of memory, the first reserve, which comes with the [entry](Self::Entered) into
     /// an epoch, shows that the fences have been read from the others. The grantor must not write a
-    /// reserve earlier: until one is durable, every start finds the memory lost.
+    /// reserve earlier: until a reserve is durable, every start finds the memory lost.
     Reserve {
         /// Highest fence that may be accepted.
         high: Fence,
@@ -64,7 +64,7 @@ pub enum Record {
     /// waits for all leases to end anyway.
     ///
     /// After such a wait, the first grant shows that the wait is over. The grantor must not write a
-    /// grant earlier: until one is written, every start waits again.
+    /// grant earlier: until a grant is written, every start waits again.
     Grant(Box<GrantRecord>),
     /// Must survive the process only, for the supervisor of that process: a verification promises
     /// that this node leads until this instant. The latest of all such instants counts.

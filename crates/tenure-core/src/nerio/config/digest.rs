@@ -1,6 +1,7 @@
 //! The digest of the settings that all nodes must share.
 //!
-//! Bytes, in this order; every text has its length before it, every number is little-endian:
+//! The digest covers these bytes, in this order. Every text has its length before it, and every
+//! number is little-endian:
 //!
 //! 1. `nerio 3`, the name of this encoding;
 //! 2. the cluster's name;

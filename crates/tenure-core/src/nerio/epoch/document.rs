@@ -1,7 +1,7 @@
 //! Documents: the members of an epoch, their memories, and the quorums that elect.
 //!
-//! The digest of a document covers these bytes, in this order; every text has its length before it,
-//! every number is little-endian:
+//! The digest of a document covers these bytes, in this order. Every text has its length before it,
+//! and every number is little-endian:
 //!
 //! 1. `nerio epoch 1`, the name of this encoding;
 //! 2. the cluster's name, the epoch's number, number and digest of the previous epoch, the digest

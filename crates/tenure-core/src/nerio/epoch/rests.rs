@@ -197,7 +197,7 @@ pub struct Inheritance {
     before: Option<Arc<Membership>>,
     /// The epoch that the member enters.
     into: EpochId,
-    /// Maximum number of rests that are kept of one answer, and of kept releases.
+    /// Maximum number of kept rests of one answer, and of kept releases.
     rests_max: usize,
     /// Earliest ballot that is known to have decided `into`.
     told: Option<Ballot>,

@@ -66,7 +66,8 @@ const BETWEEN: u32 = 4;
 /// The blanks that ask for seats, and a blank's own way to a seat.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Admissions {
-    /// By the name of the member. Empty unless the settings let members replace others.
+    /// Members whose seats blanks ask for, by name. Empty unless the settings let members replace
+    /// others.
     awaited: BTreeMap<NodeName, Awaited>,
     /// The last replacement of each member that this process has seen, and the replaced memory.
     replaced: BTreeMap<NodeName, (Time, Instance)>,

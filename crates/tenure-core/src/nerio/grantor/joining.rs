@@ -346,7 +346,7 @@ impl Grantor {
         let Some(joining) = &self.joining else { return };
         let inheritance = &joining.heritage.inheritance;
         let is_enough = match joining.heritage.is_founding() {
-            // A leader may have been heard after the founding was decided.
+            // This grantor may have heard a leader after the founding was decided.
             true => self.heard_leader() <= now,
             false => inheritance.is_enough(),
         };

@@ -110,8 +110,8 @@ pub(super) struct Grantor {
     wall: Option<u64>,
     /// Whether the grantor reports its memory as soon as it serves.
     says_memory: bool,
-    /// Whether the grantor asks members to write its memory down: it does so once enough members
-    /// answer for it to serve.
+    /// Whether the grantor asks members to write its memory down. The grantor asks for this once
+    /// enough members have answered its first questions.
     records: bool,
     /// The instant since which enough members have written its memory down. From this instant the
     /// grantor waits for leases of an earlier memory to end.

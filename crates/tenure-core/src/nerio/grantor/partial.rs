@@ -1,8 +1,8 @@
 //! A grantor that does not know all leases of earlier epochs yet.
 //!
-//! A grantor enters an epoch by the first pages of a quorum's answers, and reads the others
-//! afterwards. Until then it names an unknown holder of all other elections. Rules, each with a run
-//! that goes wrong without it:
+//! A grantor enters an epoch by the first pages of a quorum's answers, and reads the other pages
+//! afterwards. Until it has read them, it names an unknown holder of all other elections. Rules,
+//! each with a run that goes wrong without it:
 //!
 //! - 2.2.6: *Until then, a grantor that was wedged answers as the wedged grantor that it was.* a
 //!   and b enter by each other's first pages. If each named an unknown holder to the other from

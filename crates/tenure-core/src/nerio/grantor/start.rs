@@ -205,8 +205,8 @@ impl Grantor {
         }
     }
 
-    /// Begins the table of grants that a wait has made necessary. Call behind every flush of the
-    /// input, because a failed record drops every effect after it, and before every grant.
+    /// Begins the table of grants that a wait has made necessary. Call this before every grant.
+    /// Call this after every flush of the input, because a failed record drops every later effect.
     pub(super) fn begin_table(&mut self, out: &mut Out) {
         if self.phase == Phase::Serving && core::mem::take(&mut self.needs_table) {
             // The wait covered the leases of earlier epochs as well.
@@ -247,7 +247,8 @@ impl Grantor {
                 let (inherited, votes) = (Duration::ZERO, self.is_founder());
                 Record::Entered { document, floor, inherited, votes }
             }
-            // The document is too long for the disk, so each start takes that of the settings.
+            // The document is too long for the disk, so each start takes the document of the
+            // settings.
             None => Record::Reserve { high: floor },
         };
         out.push(Effect::Flush(flush.ticket, record));

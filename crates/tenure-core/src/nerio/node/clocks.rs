@@ -99,8 +99,8 @@ impl Nerio {
 }
 
 impl Context {
-    /// Members whose oks do not count. With a bound on skew all count: wall clocks bound the claims
-    /// as well.
+    /// Members whose oks do not count. With a bound on skew all oks count: wall clocks bound the
+    /// claims as well.
     pub(in crate::nerio) fn faster(&self) -> MemberSet {
         match self.config.clock_skew_max {
             Some(_) => MemberSet::EMPTY,

@@ -239,8 +239,8 @@ impl Nerio {
         founds || latest.id().number > own.id().number
     }
 
-    /// The epochs from whose members messages may come: that of the candidates, the previous one,
-    /// and those of the grantor.
+    /// The epochs from whose members messages may come: the epoch of the candidates, the previous
+    /// epoch, and the epochs of the grantor.
     fn epochs(&self, now: Time) -> Vec<Arc<Membership>> {
         let own = [Some(&self.context.membership), self.context.before(now)];
         let grantor = self.grantor.iter().flat_map(Grantor::epochs);

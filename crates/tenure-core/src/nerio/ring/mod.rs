@@ -148,8 +148,8 @@ impl Ring {
         before.or(behind)
     }
 
-    /// Whether this member considers itself the lowest correct one, because every smaller member is
-    /// suspected: the predecessor on the ring is larger.
+    /// Whether this member considers itself the lowest correct member, because every smaller member
+    /// is suspected: the predecessor on the ring is larger.
     pub(super) fn is_weak_leader(&self) -> bool {
         self.own.is_some() && self.predecessor().is_none()
     }
