@@ -166,8 +166,8 @@ impl Agreement {
         Notice::Mismatch { peer, address, is_member, theirs, ours, why }
     }
 
-    /// Names all members that differ, also those that have differed for a moment less and are not
-    /// needed for the verdict: a [`Notice::Mismatch`] has named these, too.
+    /// Names all members that differ, also members that have differed too briefly to count in the
+    /// verdict: a [`Notice::Mismatch`] has named these, too.
     pub(crate) fn disagreement(&self, membership: &Membership) -> Option<Notice> {
         let is_member = |name: &&NodeName| membership.position(name).is_some();
         let names = self.differing.keys().filter(is_member).cloned();

@@ -53,7 +53,8 @@ const FAREWELL: Duration = Duration::from_millis(500);
 pub(crate) struct Wire<T> {
     config: Checked,
     name: NodeName,
-    /// Memberships of the epochs for which this node takes messages; that of its candidates first.
+    /// Memberships of the epochs for which this node takes messages; the membership of its
+    /// candidates first.
     memberships: Vec<Arc<Membership>>,
     transport: Line<T>,
     records: Records,

@@ -157,8 +157,8 @@ impl Node {
         self.shared.driver.ask(Ask::Service).await.flatten()
     }
 
-    /// The members of the latest epoch that this node knows: those of its settings until it has
-    /// heard of another. `None` once the node is closed. Cancel safe.
+    /// The members of the latest epoch that this node knows: the members of its settings until it
+    /// has heard of another epoch. `None` once the node is closed. Cancel safe.
     pub async fn membership(&self) -> Option<Arc<Membership>> {
         self.shared.driver.ask(Ask::Membership).await
     }

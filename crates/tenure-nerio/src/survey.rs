@@ -237,7 +237,7 @@ pub async fn survey(
                 *known = None;
                 continue;
             };
-            // The service may have changed since the question for names; the worse one is used.
+            // The service may have changed since the question for names; the worse service counts.
             *known = Some(if service == Service::Serving { state.service } else { service });
             longest.insert(member.name.clone(), state.delta_max);
             raising.extend(state.raise.map(|raise| (member.name.clone(), *raise)));

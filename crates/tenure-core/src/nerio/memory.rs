@@ -70,9 +70,10 @@ pub enum Kept {
 /// All grants of this boot of the machine.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct GrantTable {
-    /// Epoch of the last [`Record::Table`]; `None` in an epoch 0, where no such record is written.
+    /// The epoch that the table names; `None` in a table of epoch 0 that no [`Record::Table`]
+    /// began.
     pub epoch: Option<EpochId>,
-    /// Instant in that record: leases of earlier epochs may last until this instant.
+    /// Instant that the table names: leases of earlier epochs may last until this instant.
     pub until: Time,
     /// The latest grant of each election.
     pub grants: Vec<GrantRecord>,

@@ -17,8 +17,8 @@
 //! datagram must have [`REQUEST_BYTES`] for each request and each decision (35) in it, and
 //! [`QUESTION_BYTES`] for each other question. The other questions are a verification, a query, a
 //! fence read, a question for a list (9, 17, 19), an order (21), a ping (14), a question for the
-//! epoch or its document (25, 27), or about the next epoch (29, 31, 33, 36, 38, 40). Zeros of kind
-//! 255 fill the datagram up; a reader ignores a question without its bytes.
+//! epoch or its document (25, 27), or about the next epoch (29, 31, 33, 36, 38, 40, 43). Zeros of
+//! kind 255 fill the datagram up; a reader ignores a question without its bytes.
 
 mod of_skew;
 

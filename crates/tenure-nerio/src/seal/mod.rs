@@ -369,7 +369,7 @@ impl Seal {
     pub(super) fn heard_unsealed(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
         self.note_unsealed(now, address, name);
         // Every host can send unsealed datagrams in the name of a node that has shown a key: greet
-        // that node. Only if the node does not answer does it count as one without a key.
+        // that node. Only if the node does not answer does it count as a node without a key.
         if self.sessions.at(address).is_some() {
             return;
         }

@@ -66,7 +66,8 @@ impl Sessions {
         self.all.get_mut(&id)
     }
 
-    /// Keeps a session that is not established yet, in place of another one of the same process.
+    /// Keeps a session that is not established yet, in place of another session of the same
+    /// process.
     pub(super) fn keep(&mut self, session: Session) {
         let id = id(&session.public);
         let was = self.all.insert(id, session).map(|before| (before.established, before.address));

@@ -19,7 +19,7 @@ use super::identity::{IDENTITY, Identity, new_instance};
 use super::survivors::{SurvivorsEpoch, list};
 use super::{Grantor, LAYOUT, MemoryError, WriteError, check};
 
-/// An operator's declaration about a state directory in epoch 0.
+/// An operator's declaration about a state directory of an upgraded epoch 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recovery {
     pub is_lost: bool,
@@ -81,7 +81,7 @@ pub enum RecoveryError {
          drift of that epoch"
     )]
     OtherMembers { path: PathBuf, node: NodeName, members: String, quorums: Text },
-    /// [`Recovery`] is for epoch 0; see [`Survival`](super::Survival).
+    /// [`Recovery`] is for an upgraded epoch 0; see [`Survival`](super::Survival).
     #[error(
         "state directory {path} of node {node} is in epoch {epoch}, as the members were changed \
          meanwhile; run the command again"

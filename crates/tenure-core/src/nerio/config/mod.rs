@@ -129,11 +129,11 @@ pub struct Config {
     /// work outlives the lease. With a span equal to `grace` the work is killed without being asked
     /// first. Default 100 ms.
     pub kill_margin: Duration,
-    /// Whether the members by themselves replace a member whose directory was lost, in epochs after
-    /// the first change of members. Give all nodes the same setting: a member counts for a
-    /// replacement only with this setting, and a node with an empty directory asks only with it.
-    /// Default `None`: an operator replaces the member. [`Config::auto_replace`] has spans for
-    /// these settings. (Our extension: lost directories.)
+    /// Whether the members by themselves replace a member whose directory was lost, in epochs whose
+    /// documents name memories. Give all nodes the same setting: a member counts for a replacement
+    /// only with this setting, and a node with an empty directory asks only with it. Default
+    /// `None`: an operator replaces the member. [`Config::auto_replace`] has spans for these
+    /// settings. (Our extension: lost directories.)
     pub replace: Option<AutoReplace>,
     /// The ring of section 9, on which members find a weak leader of their partition (10.3).
     /// Default `None`: no ring. (Section 9; no safety rests on the ring.)

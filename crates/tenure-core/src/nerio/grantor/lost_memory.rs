@@ -43,8 +43,8 @@ impl Grantor {
             }
             _ => (now, BTreeMap::new(), false, None),
         };
-        // While the grantor waits for its own disk, no member is to blame. In a later epoch no
-        // member answers.
+        // While the grantor waits for its own disk, no member is to blame. No member answers a
+        // memory that a decided epoch leaves out.
         if now > since && self.memories.is_written() && self.outside().is_none() {
             told = Some(self.tell_missing(&answers, told, out));
         }
