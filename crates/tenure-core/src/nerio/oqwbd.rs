@@ -22,8 +22,7 @@
 //! ```
 //!
 //! The [module document](super) numbers the invariants. The helpers in `candidate/` yield, renew
-//! and hand over; the helpers in `grantor/` remember grants, and keep a grantor from granting too
-//! early.
+//! and hand over; the helpers in `grantor/` remember grants, and keep grantors from granting early.
 
 use super::body::{Granted, Refusal, Release, Released, Request};
 use super::candidate::{Answer, Candidate, Lease, Office, PendingRelease, SentRequest, Transfer};

@@ -18,8 +18,7 @@
 //!   and heard nothing.* A second process with an empty directory is started under the name of a
 //!   member that serves.
 //! - 4.2.1: *A member asks at the hosts of the seat as well.* c was replaced on another machine,
-//!   and the lists still name the earlier machine. A process of c starts there with an empty
-//!   directory.
+//!   and the lists still name the earlier machine. There c starts with an empty directory.
 //! - 4.3: *A quorum agrees.* c is cut off from a alone, and serves with b.
 //! - 4.4: *Each member that answers agrees.* b hears c, and a quorum of the five others does not. b
 //!   has heard of the blank by the round alone, so b agrees only after a span of its own.
@@ -66,8 +65,7 @@ const BETWEEN: u32 = 4;
 /// The blanks that ask for seats, and a blank's own way to a seat.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Admissions {
-    /// Members whose seats blanks ask for, by name. Empty unless the settings let members replace
-    /// others.
+    /// Members whose seats blanks ask for. Empty unless the settings let members replace others.
     awaited: BTreeMap<NodeName, Awaited>,
     /// The last replacement of each member that this process has seen, and the replaced memory.
     replaced: BTreeMap<NodeName, (Time, Instance)>,
@@ -166,8 +164,7 @@ impl Awaited {
         (self.turn, self.round, self.rounds) = (None, None, 0);
     }
 
-    /// Moves the beginning of the watch to the beginning of another member's watch, if that is
-    /// later.
+    /// Moves the beginning of the watch to that of another member's watch, if that is later.
     fn object(&mut self, now: Time, why: &Hindrance) {
         let (span, was_heard) = match *why {
             Hindrance::Heard { ago, .. } => (ago, true),
@@ -409,8 +406,7 @@ impl Grantor {
         }
     }
 
-    /// Keeps this member's turn while a change runs: the pause before the turn has grown with each
-    /// failure.
+    /// Keeps the turn while a change runs: each failure has lengthened the pause before the turn.
     fn delay_turn(&mut self, now: Time, name: &NodeName) {
         let next = now.after(self.config.refresh);
         if let Some(awaited) = self.admissions.awaited.get_mut(name) {
@@ -444,8 +440,7 @@ impl Grantor {
         }
     }
 
-    /// The members that answer a question about the member `name`: all members except this grantor
-    /// and `name`.
+    /// The members that answer about the member `name`: all except this grantor and `name`.
     fn asked_about(&self, name: &NodeName) -> MemberSet {
         self.others().minus(self.membership.position(name).into_iter().collect())
     }

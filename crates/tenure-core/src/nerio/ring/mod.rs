@@ -1,10 +1,10 @@
 //! The virtual ring of section 9, and the weak leaders of 10.3: opt-in, by [`RingConfig`].
 //!
 //! Members stand on a ring in the order of their names. Each member monitors its closest
-//! predecessor and its closest successor that it considers correct: at each tick it asks both. It
-//! also asks every suspected member in between, so that a member that comes back is seen. A member
-//! that suspects all smaller members considers itself the weak leader. Each answer names the weak
-//! leader of its sender, so that the name passes from predecessor to successor.
+//! predecessor and its closest successor that it considers correct: at each tick it asks both. The
+//! member also asks every suspected member in between, so that a member that comes back is seen. A
+//! member that suspects all smaller members considers itself the weak leader. Each answer names the
+//! weak leader of its sender, so that the name passes from predecessor to successor.
 //!
 //! ```text
 //!            every quarter of the silence
