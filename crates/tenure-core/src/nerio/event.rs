@@ -290,7 +290,8 @@ pub enum OwnEvent {
     /// The weak leader of the partition in which this node sees itself has changed; `None` while it
     /// is unknown. Nodes with a ring emit this.
     WeakLeader(Option<WeakLeader>),
-    /// This node and another node cannot compare their wall clocks: the fault is the proof.
+    /// This node and another node cannot compare their wall clocks: the fault is the proof. Emitted
+    /// with each message that proves the fault.
     ClocksApart {
         who: NodeName,
         fault: Box<ClockFault>,

@@ -1,5 +1,5 @@
 //! OQwBS, "Obtain Quorum with Bounded Skew" (section 4), for clusters whose wall clocks differ by
-//! at most Δ. The steps are those of [`oqwbd`](super::oqwbd). Two of them compute other ends:
+//! at most Δ. The steps are those of [`oqwbd`](super::oqwbd). Two steps compute other ends:
 //!
 //! ```text
 //!  q  6  F := max(F, Start + δ + Δ)   Grantor::term

@@ -337,8 +337,8 @@ impl Candidate {
 
     /// Goes on in another epoch: asks its members, and sends releases to them, too. A claim stays,
     /// because its grants stay. The candidate ignores answers of the previous epoch (2.5.1).
-    /// Otherwise, with an old ok of a and a new ok of d, it would have a quorum in the next epoch
-    /// of a, d and e.
+    /// Otherwise, with an old ok of a and a new ok of d, the candidate would have a quorum in the
+    /// next epoch of a, d and e.
     pub(super) fn switch(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         if let Some(pending) = &mut self.pending {
             pending.switch(now, &context.membership);

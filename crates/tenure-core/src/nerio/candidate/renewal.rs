@@ -25,7 +25,7 @@ impl Candidate {
         let Some(campaign) = &mut self.campaign else { return };
         let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
         let period = match &campaign.lease {
-            // The present lease may be shorter than the period, because its δ was shorter.
+            // The present lease may be from before δ grew.
             Some(lease) if context.following.is_some() => period.min(lease.until.since(now) / 3),
             Some(_) | None => period,
         };

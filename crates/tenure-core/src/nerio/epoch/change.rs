@@ -209,7 +209,7 @@ pub enum ChangeError {
          the change"
     )]
     Runs { name: NodeName },
-    /// The seat names the memory that asks to be let in already.
+    /// The seat already names the memory that asks to be let in.
     #[error(
         "{name} is a member of epoch {epoch} with the directory of the node that waits, and has \
          not entered that epoch: check that {name} and the members reach each other, and that \

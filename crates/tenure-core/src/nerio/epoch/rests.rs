@@ -6,9 +6,9 @@
 //! to no candidate while another may still lead by the previous epoch. So the holder keeps leading.
 //!
 //! Each answer stays true for ever, because a wedged member grants nothing. A rest that is measured
-//! from its receipt ends no earlier than the claim, on any clock. (The claim ends within `(F - C) /
-//! (1 + ρ)` of real time, which is at most `F - C` on any clock. The same holds for a rest that
-//! another member passes on.)
+//! from its receipt ends no earlier than the claim, on any clock. (The claim ends within
+//! `(F - C) / (1 + ρ)` of real time, which is at most `F - C` on any clock. The same holds for a
+//! rest that another member passes on.)
 //!
 //! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
 //! rule:
@@ -466,7 +466,7 @@ impl Inheritance {
         Some((*ballot, RestBounds { rest, unknown, floor: self.floor }))
     }
 
-    /// The rests at `at` in the answer of `member`, after `after`.
+    /// The rests at `at` in the answer of `member`, of elections after `after`.
     pub fn rests_of(
         &self,
         member: usize,

@@ -137,8 +137,8 @@ proptest! {
     }
 }
 
-/// ρ is 10⁻³ and messages take a millisecond each way: the seconds until a node notices a wrong
-/// clock.
+/// ρ is 10⁻³ and messages take a millisecond each way. The test counts the seconds until a node
+/// notices a wrong clock.
 #[test]
 fn breach_is_proven_within_seconds() {
     let after = |parts: [i64; 2]| {
