@@ -8,9 +8,9 @@
 //! members from them. The node differs from a member whose document does not fit, and from a member
 //! that stays alone in another cluster.
 //!
-//! Members that differ may leave no quorum of the members list. The node reports that once a quorum
-//! has confirmed the list; before, the list may be old, and the node reports only a list whose
-//! members all differ.
+//! Members that differ may leave no quorum of the members list: the node reports this once a quorum
+//! has confirmed the list. Before the confirmation the list may be old, so the node reports only a
+//! list whose members all differ.
 //!
 //! A single datagram proves little, because every host can send one. A member counts as differing
 //! after two differing datagrams, some time apart, without an agreeing datagram in between.
@@ -96,8 +96,8 @@ impl Agreement {
     }
 
     /// Returns a notice when the members that differ begin to leave no quorum, and when they cease
-    /// to. An unconfirmed list may be old, and any member on it may name the others: of such a
-    /// list, all members must differ.
+    /// to. An unconfirmed list may be old, and a single member on it may be enough to learn the
+    /// others. So all members of an unconfirmed list must differ.
     pub(crate) fn weigh(&mut self, membership: &Membership, is_confirmed: bool) -> Option<Notice> {
         let differing = self.lasting(membership);
         let is_hopeless = if is_confirmed {
@@ -166,8 +166,8 @@ impl Agreement {
         Notice::Mismatch { peer, address, is_member, theirs, ours, why }
     }
 
-    /// Names all members that differ, also those that have differed for a moment less and are not
-    /// needed for the verdict: a [`Notice::Mismatch`] has named these, too.
+    /// Names all members that differ, also members that have differed too briefly to count in the
+    /// verdict: a [`Notice::Mismatch`] has named these, too.
     pub(crate) fn disagreement(&self, membership: &Membership) -> Option<Notice> {
         let is_member = |name: &&NodeName| membership.position(name).is_some();
         let names = self.differing.keys().filter(is_member).cloned();

@@ -60,7 +60,7 @@ pub(crate) struct Asker {
     patience: Duration,
     tries: u32,
     differing: BTreeSet<NodeName>,
-    /// Members whose memory has entered no epoch, while others are in a later one than the first.
+    /// Members with an empty state directory, in an epoch whose document names memories.
     blank: BTreeSet<NodeName>,
     /// Whether a member has entered a later epoch of this cluster.
     is_behind: bool,
@@ -126,8 +126,9 @@ impl Asker {
         self.is_behind = false;
     }
 
-    /// Asks `to` for its epoch. A member of an earlier version answers another question, and has
-    /// the epoch of this asker. `None` for a silent member, which is asked less often afterwards.
+    /// Asks `to` for its epoch. A member of an earlier version answers only other questions: the
+    /// answer counts as the epoch of this asker. `None` for a silent member, which this asker asks
+    /// less often afterwards.
     pub(crate) async fn whereabouts(&mut self, to: &Member) -> Option<Whereabouts> {
         let (start, asker) = (clock::now(), self.who.inc);
         let (epoch, founding) = (self.membership.id(), self.membership.founding());
@@ -153,7 +154,7 @@ impl Asker {
         }
     }
 
-    /// Reads the document of `epoch` from `to`. Nothing in it is checked.
+    /// Reads the document of `epoch` from `to`. Does not check the document.
     pub(crate) async fn document(&mut self, to: &Member, epoch: EpochId) -> Option<Document> {
         let mut reader = DocumentReader::new(epoch);
         loop {
@@ -202,7 +203,7 @@ impl Asker {
         if addresses.is_empty() {
             return Ok(None);
         }
-        // A question may arrive twice.
+        // Ask at all addresses: a question that arrives twice does no harm.
         let mut refused = None;
         for address in &addresses {
             refused = self.send(*address, datagram).await.err().or(refused);

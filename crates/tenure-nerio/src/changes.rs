@@ -1,7 +1,7 @@
 //! Changes of members, for which an operator asks the members over the network.
 //!
 //! A single member carries a change out, and reports its state each time it is asked. This module
-//! asks another member only if the first one falls silent or has no vote. The first member may
+//! asks another member only if the first member falls silent or has no vote. The first member may
 //! still carry the change out. So a refusal by another member is final only if the latest members
 //! do not show the change. Whether a silent member has begun a change is unknown until the latest
 //! members show it.
@@ -42,8 +42,8 @@ pub enum Done {
     /// The change is made: a quorum of these members serves.
     Changed {
         members: Arc<Membership>,
-        /// Number of the epoch with the change; `None` if members made other changes since, and
-        /// the member that carried this one out has not named its epoch.
+        /// Number of the epoch with the change; `None` if members made other changes since, and the
+        /// member that carried this change out has not named its epoch.
         epoch: Option<u64>,
     },
     /// The member `by` has cancelled its change.
@@ -143,7 +143,7 @@ impl Change {
         match &self.what {
             SeatChange::Add { name, .. } => now.position(name).is_some(),
             SeatChange::Remove { name } => now.position(name).is_none(),
-            // A node that was let in at another host may get the right one.
+            // A node that was let in at another host may get the right host.
             SeatChange::Replace { name, instance: None, .. } => {
                 now.position(name).is_some() && now.seat(name) != before.seat(name)
             }
@@ -233,7 +233,7 @@ struct Course<'a> {
     change: &'a Change,
     until: Time,
     silence: &'a (dyn Fn(&[NodeName]) + Sync),
-    /// The latest membership that was found. First that of the settings.
+    /// The latest membership that was found; at first that of the settings.
     latest: Arc<Membership>,
     /// The latest membership when this command began.
     before: Option<Arc<Membership>>,
@@ -254,7 +254,7 @@ enum Said {
 
 /// The result of questions to one member after the other.
 enum Round {
-    /// An epoch was decided, by this change or by another one.
+    /// An epoch was decided, by this change or by another change.
     Decided(EpochId),
     Cancelled(NodeName),
     Denied(NodeName, ChangeError),
@@ -414,8 +414,8 @@ impl Course<'_> {
         }
     }
 
-    /// Waits until the members name this epoch or a later one. If that epoch has the change, waits
-    /// until a quorum serves there.
+    /// Waits until the members name this epoch or a later epoch. If that epoch has the change,
+    /// waits until a quorum serves there.
     async fn await_epoch(&mut self, epoch: EpochId) -> Result<Done, ChangeFailure> {
         loop {
             let Some(found) = self.find().await? else { return Err(self.unknown()) };
@@ -432,8 +432,8 @@ impl Course<'_> {
         }
     }
 
-    /// The number of `latest`, if that epoch follows the one in which this command began: no other
-    /// change was made meanwhile.
+    /// The number of `latest`, if that epoch follows the epoch in which this command began: no
+    /// other change was made meanwhile.
     fn next_epoch(&self, latest: &Membership) -> Option<u64> {
         let number = latest.id().number;
         self.before.as_ref().filter(|before| before.id().number + 1 == number).map(|_| number)

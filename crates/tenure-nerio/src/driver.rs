@@ -53,7 +53,8 @@ const FAREWELL: Duration = Duration::from_millis(500);
 pub(crate) struct Wire<T> {
     config: Checked,
     name: NodeName,
-    /// Memberships of the epochs for which this node takes messages; that of its candidates first.
+    /// Memberships of the epochs for which this node takes messages; the membership of its
+    /// candidates first.
     memberships: Vec<Arc<Membership>>,
     transport: Line<T>,
     records: Records,
@@ -79,7 +80,7 @@ pub(crate) struct Wire<T> {
     weak: watch::Sender<Option<WeakLeader>>,
     counters: Counters,
     wall_watch: WallWatch,
-    /// Room for one datagram, and one more byte to recognize a longer one.
+    /// Room for one datagram, and one more byte to recognize a longer datagram.
     buffer: Vec<u8>,
 }
 

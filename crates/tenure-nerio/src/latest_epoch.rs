@@ -20,7 +20,8 @@ use tokio::task::JoinSet;
 use crate::asker::{Asker, Whereabouts};
 use crate::keys::Keys;
 
-/// Times that a question is put again, because a member has entered a later epoch meanwhile.
+/// Number of times that a process repeats a question, because a member has entered a later epoch
+/// meanwhile.
 pub(crate) const AGAIN_MAX: u32 = 2;
 
 /// The members of the latest epoch.
@@ -81,8 +82,8 @@ struct Listed {
 }
 
 /// Members of `membership`, each with its host in the settings or else with the first host of its
-/// seat: first the members that the settings name, in their order, then the others by name. Leaves
-/// out members without any host.
+/// seat. First come the members that the settings name, in their order, then the others by name.
+/// Leaves out members without any host.
 pub(crate) fn seats(config: &Checked, membership: &Membership) -> Vec<Member> {
     let listed = config.members.iter();
     let listed = listed.filter(|member| membership.position(&member.name).is_some()).cloned();
@@ -96,7 +97,7 @@ pub(crate) fn seats(config: &Checked, membership: &Membership) -> Vec<Member> {
 }
 
 /// Asks the members that the settings name for their epoch, and one of them for the document of the
-/// latest. Takes a round trip if the settings have that epoch. An error says that there is no
+/// latest epoch. Takes a round trip if the settings have that epoch. An error says that there is no
 /// socket. Cancel safe.
 pub(crate) async fn find(
     config: &Checked,
@@ -128,7 +129,8 @@ pub(crate) async fn find_after(
         };
         asker.enter(&membership);
         let is_other = |at: Whereabouts| at.founding != membership.founding();
-        // A blank has no cluster yet, and lacks the settings only where no document names members.
+        // A blank has no cluster yet, so its epoch proves nothing. Only in an upgraded epoch does
+        // it prove other settings.
         let is_of_settings = membership.document().origin == Origin::Upgraded;
         let has_cluster = |at: Whereabouts| at.entered || is_of_settings;
         if at.is_some_and(|at| is_other(at) && has_cluster(at)) {

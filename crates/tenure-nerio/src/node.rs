@@ -157,15 +157,16 @@ impl Node {
         self.shared.driver.ask(Ask::Service).await.flatten()
     }
 
-    /// The members of the latest epoch that this node knows: those of its settings until it has
-    /// heard of another. `None` once the node is closed. Cancel safe.
+    /// The members of the latest epoch that this node knows: the members of its settings until it
+    /// has heard of another epoch. `None` once the node is closed. Cancel safe.
     pub async fn membership(&self) -> Option<Arc<Membership>> {
         self.shared.driver.ask(Ask::Membership).await
     }
 
-    /// Notices of all lasting troubles: those with addresses of members, and those with datagrams
-    /// that do not fit. A trouble with datagrams lasts for a minute after the last such datagram,
-    /// or for the longest lease if that is longer. `None` once the node is closed. Cancel safe.
+    /// Notices of all lasting troubles: troubles with addresses of members, and troubles with
+    /// datagrams that do not fit. A trouble with datagrams lasts for a minute after the last such
+    /// datagram, or for the longest lease if that is longer. `None` once the node is closed. Cancel
+    /// safe.
     pub async fn troubles(&self) -> Option<Vec<Notice>> {
         self.shared.driver.ask(Ask::Troubles).await
     }
@@ -232,12 +233,12 @@ impl Node {
         &self.shared.driver
     }
 
-    /// Watches processes on this machine that ask for it at the socket `path`, until the returned
-    /// value is dropped: the end of such a process frees its elections at once. Call this on a
-    /// member, as grantors believe no other node. A process asks by [`Builder::supervised_by`].
-    /// Users that may open the socket, which has mode 660, can have the elections of *every*
-    /// process freed that names this node: after a start of this node they give the incarnation of
-    /// such a process, before the process itself comes back.
+    /// Watches processes on this machine that ask for it at the socket `path`. The end of such a
+    /// process frees its elections at once. The watch lasts until the returned value is dropped.
+    /// Call this on a member, as grantors believe no other node. A process asks by
+    /// [`Builder::supervised_by`]. Users that may open the socket (mode 660) can free the elections
+    /// of *every* process that names this node: after a start of this node, such a user gives the
+    /// incarnation of that process, before the process itself comes back.
     pub fn supervise(&self, path: &Path) -> io::Result<Supervisor> {
         let Shared { config, who, driver, .. } = &*self.shared;
         let driver = Arc::downgrade(driver);
@@ -295,9 +296,9 @@ impl Builder {
     }
 
     /// Makes the node seal every datagram and read only sealed ones. A grantor needs the cluster's
-    /// key, other nodes may have an application's. With keys, addresses need not be on loopback.
-    /// With keys that [accept unsealed datagrams](Keys::accept_unsealed) the node reads unsealed
-    /// datagrams, too, and addresses must be on loopback.
+    /// key, other nodes may have an application's key. With keys, addresses need not be on
+    /// loopback. With keys that [accept unsealed datagrams](Keys::accept_unsealed) the node reads
+    /// unsealed datagrams, too, and addresses must be on loopback.
     pub fn keys(mut self, keys: Keys) -> Self {
         self.keys = Some(keys);
         self
@@ -312,8 +313,8 @@ impl Builder {
     }
 
     /// Lets a member on this machine watch this process, if that member
-    /// [supervises](Node::supervise): if the process ends without a word, its elections are free at
-    /// once, not after its leases. The member may start later than this process.
+    /// [supervises](Node::supervise). If this process then ends without a word, its elections are
+    /// free at once, not after its leases. The member may start later than this process.
     ///
     /// Work of the application in other processes, such as children, must end with this process or
     /// be [announced](Node::work). Do not use this otherwise.

@@ -125,7 +125,7 @@ pub enum Notice {
         /// Whether the name gave an address before, which the node still tries.
         known: bool,
     },
-    /// The name of a member's host gives other addresses than before, or gives some again.
+    /// The name of a member's host gives other addresses than before, or gives addresses again.
     Resolved { member: NodeName, host: String, addresses: Vec<SocketAddr> },
     /// Two members are at one address, so one of them is not found: a member takes no message for
     /// another member.
@@ -418,7 +418,7 @@ mod tests {
         assert_eq!(what(told("b c", "d", true)), all);
     }
 
-    /// A process that only asks has a name of no member.
+    /// The name of a process that only asks is no member's name.
     #[test]
     fn question_reveals_other_configuration() {
         let mismatch = |peer: &str| Notice::Mismatch {

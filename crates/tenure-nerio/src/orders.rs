@@ -136,9 +136,9 @@ pub fn check(
     }
 }
 
-/// Gives `order` to every member, from sockets of its own on `from`. Returns the answer of each:
-/// first of those that the settings name, then of the others by name. Takes two round trips, longer
-/// when a member is silent. Cancel safe.
+/// Gives `order` to every member, from sockets of its own on `from`. Returns the answer of each
+/// member: first the members that the settings name, then the others by name. Takes two round
+/// trips, longer when a member is silent. Cancel safe.
 pub async fn give(
     config: &Checked,
     keys: Option<&Keys>,

@@ -1,5 +1,5 @@
-//! Outgoing messages: those to one member or address share datagrams, as long as they are meant for
-//! one epoch.
+//! Outgoing messages. Messages to one member or address share datagrams, as long as they are meant
+//! for one epoch.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,8 +16,8 @@ use crate::places::Places;
 use crate::transport::Transport;
 
 const SPARE: usize = 64;
-/// Maximum number of urgent messages, for which callers may wait. More than that are renewals,
-/// which share datagrams with later messages.
+/// Maximum number of urgent messages, for which callers may wait. A larger number is a burst of
+/// renewals, which share datagrams with later messages.
 const HURRIED_MAX: usize = 4;
 /// Maximum number of epochs whose packers are kept.
 const PACKERS_MAX: usize = 4;
@@ -104,7 +104,7 @@ impl Outbox {
             debug_assert!(fits, "every message fits into a datagram of its own: {message}");
         }
         *messages += 1;
-        // Callers wait for other messages: a confirmation belongs to a leadership that is over.
+        // No caller waits for the confirmation of a release: its leadership is over.
         *is_urgent |= !matches!(message, Message::Candidate(ToCandidate::Released(_)));
     }
 

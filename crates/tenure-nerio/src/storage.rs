@@ -30,7 +30,7 @@ pub enum Storage {
         opening: Opening,
     },
     /// No storage. Each restart waits out all leases and reads the fences from a full quorum of
-    /// others; with three grantors two such restarts at once stop all elections for good.
+    /// others. With three grantors, two such restarts at once stop all elections for good.
     Memory {
         /// Whether this is the cluster's very first start: nothing was ever granted.
         opening: Opening,
@@ -282,7 +282,8 @@ impl FlushThread {
         now.since(began) < STALE && !self.looks.lost.load(Ordering::Relaxed)
     }
 
-    /// Asks for a check because a record was written, unless another one was requested just before.
+    /// Asks for a check because a record was written, unless another check was requested just
+    /// before.
     fn look(&self, now: Time, asked: &mut Time) {
         self.looks.written.store(true, Ordering::Relaxed);
         let is_old = now.since(*asked) >= CHECK_WHILE_WRITTEN;

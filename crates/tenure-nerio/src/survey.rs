@@ -55,8 +55,8 @@ pub struct Survey {
     pub old_list: Option<OldList>,
     /// Members of the epoch that the members name, and their quorums.
     pub membership: Arc<Membership>,
-    /// Members and the hosts at which they were asked: first those of the settings, then the others
-    /// by name.
+    /// Members and the hosts at which they were asked: first the members of the settings, then the
+    /// others by name.
     pub seats: Vec<Member>,
 }
 
@@ -71,8 +71,8 @@ pub struct Seen {
     pub unresolved: BTreeMap<NodeName, String>,
     /// Members of the epoch that the members name, and their quorums.
     pub membership: Arc<Membership>,
-    /// Members and the hosts at which they were asked: first those of the settings, then the others
-    /// by name.
+    /// Members and the hosts at which they were asked: first the members of the settings, then the
+    /// others by name.
     pub seats: Vec<Member>,
 }
 
@@ -237,7 +237,7 @@ pub async fn survey(
                 *known = None;
                 continue;
             };
-            // The service may have changed since the question for names; the worse one is used.
+            // The service may have changed since the question for names; the worse service counts.
             *known = Some(if service == Service::Serving { state.service } else { service });
             longest.insert(member.name.clone(), state.delta_max);
             raising.extend(state.raise.map(|raise| (member.name.clone(), *raise)));
@@ -294,7 +294,7 @@ pub async fn ask(
     Ok(Seen { states, differing, blank, unresolved, membership, seats })
 }
 
-/// No answer of each member.
+/// A map without an answer of any member.
 fn of_each<T>(membership: &Membership) -> BTreeMap<NodeName, Option<T>> {
     membership.names().iter().map(|name| (name.clone(), None)).collect()
 }
@@ -390,7 +390,7 @@ async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
     }
 }
 
-/// The members of which their asker says `is_so`.
+/// The members whose asker says `is_so` of them.
 fn those(voices: &[Voice], is_so: fn(&Asker, &NodeName) -> bool) -> BTreeSet<NodeName> {
     let is_so = |voice: &&Voice| is_so(&voice.asker, &voice.member.name);
     voices.iter().filter(is_so).map(|voice| voice.member.name.clone()).collect()
@@ -581,7 +581,7 @@ mod tests {
         assert!(matches!(survey.obstacle(None), Some(Unsafe::NotRenewed { .. })));
     }
 
-    /// Each of two members that lost their memory waits for the other one, for good.
+    /// Each of two members that lost their memory waits for the other member, for good.
     #[test]
     fn lost_quorum_never_grants_again() {
         let mut survey = survey_of([None, None, None]);

@@ -40,7 +40,8 @@ pub struct Request {
     pub next: Option<NodeName>,
     /// Value that others see when the candidate leads.
     pub value: Value,
-    /// Present with a bound on skew. Such a request is a message of another kind on the wire.
+    /// The Start on the candidate's wall clock; `None` without a bound on skew. With a wall clock
+    /// the request has another kind on the wire.
     #[serde(skip)]
     pub wall: Option<WallStart>,
 }
@@ -63,13 +64,15 @@ pub struct Granted {
     pub accepted: bool,
     /// Highest fence seen before this grant.
     pub seen: Fence,
-    /// Whether the request had waited: such an answer measures no round trip.
+    /// Whether the request had waited: the answer to a waiting request measures no round trip.
     pub waited: bool,
     /// Whether the candidate named as `next` waits at this grantor.
     pub next_waits: bool,
-    /// The candidate that leads next by the order of those that wait at this grantor.
+    /// First of the candidates that wait at this grantor, in the order in which the grantor handles
+    /// them.
     pub waiting: Option<NodeName>,
-    /// Present with a bound on skew. Such an ok is a message of another kind on the wire.
+    /// The clocks of the grantor; `None` without a bound on skew. With these clocks the ok has
+    /// another kind on the wire.
     #[serde(skip)]
     pub wall: Option<WallGrant>,
 }
@@ -90,7 +93,7 @@ pub enum Refusal {
         /// Whether some member has a memory of the cluster, so that the cluster is not new.
         known: bool,
     },
-    /// The requested lease, or a later one of this candidate, is longer than this grantor gives.
+    /// The candidate asks, now or later, for a longer lease than this grantor gives.
     TooLong {
         /// Longest lease for which the candidate asks.
         lease: Duration,
@@ -99,7 +102,7 @@ pub enum Refusal {
     },
     /// The proposed fence is more than 2⁴² above the highest fence seen.
     FenceTooFar,
-    /// The same incarnation of this candidate asks from another address.
+    /// The same incarnation of this candidate holds the grant from another address.
     OtherAddress {
         /// Address that holds the grant.
         holder: SocketAddr,
@@ -239,13 +242,13 @@ pub enum Service {
     /// The grantor has no memory: it reads the fences of a full quorum of others or, in a new
     /// cluster, waits for all members.
     Recovering {
-        /// Whether the cluster is older than the grantor's memory, as far as the grantor knows: a
-        /// member remembers the cluster, and no member says that the grantor's memory was there at
-        /// the founding. The grantor then needs enough members that remember.
+        /// Whether the cluster is older than the grantor's memory, as far as the grantor knows.
+        /// True if a member remembers the cluster, and no member says that the grantor's memory was
+        /// there at the founding. The grantor then needs enough members that remember.
         known: bool,
     },
     /// The grantor cannot write its state directory, or a flush takes too long. Its reports of
-    /// holders count, because these grants are written; it reports no election as free.
+    /// holders count, because the grants are written; it reports no election as free.
     Failing,
     /// The grantor has just started, and waits for the first write to its state directory.
     Starting,
@@ -278,9 +281,10 @@ pub struct State {
     pub waiting: u16,
     /// Highest fence that the grantor has seen in the election.
     pub seen: Fence,
-    /// Longest lease that this grantor gives, now or as soon as it may.
+    /// Longest lease that this grantor gives, now or after the wait of `raise`.
     pub delta_max: Duration,
-    /// Present after a start that raised `delta_max`, until the grantor gives the longer leases.
+    /// The wait after a start that raised `delta_max`; `None` once the grantor gives the longer
+    /// leases.
     pub raise: Option<Box<Raising>>,
 }
 
@@ -319,8 +323,8 @@ pub struct FenceRead {
     pub start: Time,
     pub instance: Instance,
     /// Whether the recipient writes down the asker's memory before it answers. A member with an
-    /// empty directory asks for that only once it has enough answers to serve: until then its lost
-    /// directory may still be found.
+    /// empty directory asks for this writing only once it has enough answers to serve: until then
+    /// its lost directory may still be found.
     pub record: bool,
 }
 
@@ -362,7 +366,7 @@ pub(super) fn fmt_fence(fence: Option<Fence>, f: &mut fmt::Formatter<'_>) -> fmt
 }
 
 impl Refusal {
-    /// Whether a grantor that has entered no epoch refuses with these words, too.
+    /// Whether a blank, too, may refuse for this reason.
     pub(super) const fn may_be_of_blank(&self) -> bool {
         matches!(
             self,
@@ -372,7 +376,7 @@ impl Refusal {
 }
 
 impl Service {
-    /// Whether a grantor that has entered no epoch may be in this state.
+    /// Whether a blank may be in this state.
     pub(super) const fn may_be_of_blank(&self) -> bool {
         let waits = matches!(self, Self::Quarantine { .. } | Self::Recovering { .. });
         waits || matches!(self, Self::Starting | Self::Failing)

@@ -6,7 +6,7 @@ use core::slice;
 /// A map from a member's position, in the order of positions.
 ///
 /// A node has such a map for each of its elections, so the map allocates room for its entries
-/// alone. A B-tree would allocate room for eleven with the first entry.
+/// alone. A B-tree would allocate room for eleven entries with the first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct ByMember<T>(Vec<(usize, T)>);
 
@@ -18,7 +18,7 @@ impl<T> Default for ByMember<T> {
 
 impl<T> ByMember<T> {
     fn place(&self, member: usize) -> Result<usize, usize> {
-        // Usually every member has an entry, so that its position is its index.
+        // Usually every member has an entry: then a member's position is the index of its entry.
         if self.0.get(member).is_some_and(|(there, _)| *there == member) {
             return Ok(member);
         }

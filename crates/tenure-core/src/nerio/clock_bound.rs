@@ -1,5 +1,5 @@
-//! The bounds on clocks: drift ρ (section 3), and beside it skew Δ (section 4) where a cluster has
-//! one. Apart from spans that ρ alone bounds, all arithmetic of both is here.
+//! The bounds on clocks: drift ρ (section 3), and skew Δ (section 4) in a cluster that compares
+//! wall clocks. All arithmetic on deadlines with ρ and Δ is here.
 //!
 //! Every result errs against the claimant: a claim ends early, a grant ends late.
 
@@ -17,8 +17,8 @@ pub(super) struct ClockBound {
     pub(super) skew: Option<Duration>,
 }
 
-/// A shift of the wall clock against time since boot moves no deadline if it is smaller than this:
-/// two readings differ by the time between their parts.
+/// A smaller shift of the wall clock against time since boot moves no deadline: one reading of both
+/// clocks takes time, so two readings differ without a shift.
 pub(super) const SLACK: Duration = Duration::from_millis(1);
 
 /// The allowance of each translated deadline for two shifts within [`SLACK`]: before the
@@ -49,16 +49,15 @@ impl ClockBound {
         now.earliest(wall).before(ALLOWANCE)
     }
 
-    /// The end, in time since boot, of a grant until the wall clock shows `wall`. The grant lasts
-    /// at least as long by time since boot as the wall clock has to go now.
+    /// The end, in time since boot, of a grant until the wall clock shows `wall`. By time since
+    /// boot, the grant lasts at least as long as the wall clock now needs to reach `wall`.
     pub(super) fn grant_ends_at(self, wall: WallTime, now: &BothClocks) -> Time {
         let rest = wall.since(now.wall);
         now.latest(wall).max(now.boot.after(self.drift.stretch(rest))).after(ALLOWANCE)
     }
 }
 
-/// The lead of time since boot over wall time, in nanoseconds: between these bounds when the clocks
-/// were read.
+/// Bounds, in nanoseconds, on the lead of time since boot over wall time when the clocks were read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Lead {
     least: i128,

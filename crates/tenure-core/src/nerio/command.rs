@@ -14,8 +14,8 @@ pub enum Extra {
     /// The clocks of this node and of the members are right now: compare them anew. The command
     /// concerns the node, whatever its election is.
     ClearBreach,
-    /// Stop leading: the claim has lapsed on a clock of its handles. Work under it may still have
-    /// its grace.
+    /// Stop leading: a handle has found that the claim has lapsed. Work under the claim may still
+    /// use its grace.
     Lapsed,
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Context {
     pub(super) ring: Option<Ring>,
     /// The member that watches this process.
     pub(super) supervisor: Option<NodeName>,
-    /// Both clocks for the present input, with a bound on skew.
+    /// Readings of both clocks at the present input; `None` without a bound on skew.
     pub(super) clocks: Option<BothClocks>,
     /// The lease of `config` follows the network, if the settings say so.
     pub(super) following: Option<Box<FollowingLease>>,
@@ -94,7 +94,8 @@ impl Context {
         }
     }
 
-    /// The time for which a candidate waits for an answer: first leases of later answers are over.
+    /// The time for which a candidate waits for an answer: a first lease is over when a later
+    /// answer arrives.
     pub(super) fn answers_within(&self) -> Duration {
         self.config.parked_for().max(self.lease_first())
     }
@@ -121,8 +122,8 @@ impl Context {
     }
 
     /// Whether a question of this Start may have been sent: no question has a later Start than the
-    /// latest question. A member may invent an earlier Start, but could as well name the Start of a
-    /// real question.
+    /// latest question. The check proves no more: a member may invent an earlier Start, but could
+    /// as well name the Start of a real question.
     pub(super) fn has_asked(&self, start: Time) -> bool {
         self.asked.is_some_and(|asked| start <= asked)
     }

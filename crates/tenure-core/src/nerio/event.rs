@@ -52,11 +52,11 @@ pub enum OwnEvent {
         refusal: Refusal,
     },
     /// As many members as the quorums can miss have left the requests of this node's leaders
-    /// unanswered for longer than a lease: if one more falls silent, no lease is renewed. The event
-    /// concerns the node, not an election, and is emitted when these members change.
+    /// unanswered for longer than a lease. If one more member falls silent, no lease is renewed.
+    /// The event concerns the node, not an election, and is emitted when these members change.
     NoSpare {
         silent: Vec<NodeName>,
-        /// Time since which all of them are silent, on this node's clock.
+        /// Time since which all these members are silent, on this node's clock.
         since: Time,
     },
     /// The quorums of this node's leaders can miss one more member again.
@@ -68,10 +68,11 @@ pub enum OwnEvent {
         /// Number of renewals that were measured, of which 99 % took at most the round trip of
         /// `short`.
         samples: usize,
-        /// The measured round trip, the lease, and the least lease that would do.
+        /// The measured round trip, the lease, and the shortest lease that suffices.
         short: Box<TooShort>,
     },
-    /// The lease of this node suffices again, and with a quarter more than the measured round trip.
+    /// The lease of this node suffices again, even for a round trip that is a quarter longer than
+    /// the measured one.
     LeaseSuffices {
         /// Number of renewals that were measured, of which 99 % took at most `round_trip`.
         samples: usize,
@@ -168,11 +169,11 @@ pub enum OwnEvent {
         /// so do not write down its memory.
         strange: Vec<NodeName>,
     },
-    /// No member had a memory, and the present ones are the founders.
+    /// No member had a memory, and the members' present memories are the founders.
     Founded,
     /// The founding by a document waits.
     Founding(FoundingTrouble),
-    /// Others know a later memory of this grantor: its state directory is an old one, or another
+    /// Others know a later memory of this grantor: its state directory is out of date, or another
     /// process has its name. The grantor no longer grants.
     Replaced,
     /// An ok of `member` was ignored, because `by` knows a later memory of `member`.
@@ -195,18 +196,20 @@ pub enum OwnEvent {
         /// Addresses of the two incarnations, in ascending order.
         addresses: [SocketAddr; 2],
     },
-    /// An incarnation of a participant speaks from two addresses; the first is kept.
+    /// An incarnation of a participant speaks from two addresses; the grantor keeps the first
+    /// address.
     AddressContested {
         who: Who,
         /// Address that holds the grant.
         holder: SocketAddr,
         other: SocketAddr,
     },
-    /// The memberships of the epochs of this node, at most four. The first is that of its
-    /// candidates; the others are those of the previous epoch, of its grantor, and of a proposed or
-    /// decided epoch. Emitted when they change, before all other effects of an input. Before the
-    /// first event, the only membership is that of the [settings](super::Checked::membership). A
-    /// start on a memory that names another membership emits that membership.
+    /// The memberships of the epochs of this node, at most four. The first membership is that of
+    /// its candidates. The others are of the previous epoch, of its grantor's epoch, and of a
+    /// proposed or decided epoch. Emitted when they change, before all other effects of an input.
+    /// Before the first event, the only membership is that of the
+    /// [settings](super::Checked::membership). A start on a memory that names another membership
+    /// emits that membership.
     Epochs(Vec<Arc<Membership>>),
     /// An operator has asked this grantor for a change of members, and the change begins.
     Changing {
@@ -215,7 +218,7 @@ pub enum OwnEvent {
         from: SocketAddr,
     },
     /// A node with an empty directory, maybe this node, asks for the place of the member with its
-    /// name, and the members do not let it in, or not yet. Emitted when the reasons change.
+    /// name. The members do not let the node in, or not yet. Emitted when the reasons change.
     Awaited {
         name: NodeName,
         /// Members that do not agree, with their reasons.
@@ -287,8 +290,8 @@ pub enum OwnEvent {
     /// The weak leader of the partition in which this node sees itself has changed; `None` while it
     /// is unknown. Nodes with a ring emit this.
     WeakLeader(Option<WeakLeader>),
-    /// This node and another cannot compare their wall clocks: the fault is the proof. Emitted with
-    /// each message that proves it.
+    /// This node and another node cannot compare their wall clocks: the fault is the proof. Emitted
+    /// with each message that proves the fault.
     ClocksApart {
         who: NodeName,
         fault: Box<ClockFault>,
@@ -296,7 +299,7 @@ pub enum OwnEvent {
     Ignored(Ignored),
 }
 
-/// A verification. Several of one election may be on their way.
+/// A verification. Several verifications of one election may be on their way.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Question {
     pub leader: SocketAddr,

@@ -1,10 +1,10 @@
 //! A lease that follows the measured network (section 10.1): opt-in, by
 //! [`Config::lease_auto`](super::Config::lease_auto).
 //!
-//! The lease of the settings is the least, `delta_max` the longest. A request carries the lease of
-//! its Start: a shorter lease shortens none that runs, and a longer one counts from the next Start.
-//! The lease has room for half as much again as the measured d; it grows when less than a quarter
-//! is left, and shrinks when d has fallen by a quarter, at most once in [`PAUSE`].
+//! The lease of the settings is the shortest lease, and `delta_max` the longest. A change of the
+//! lease affects later requests only. A new lease has room for one and a half times the measured d.
+//! The lease grows when it has room for less than one and a quarter d. The lease shrinks, at most
+//! once in [`PAUSE`], when d has fallen by a quarter.
 
 use core::fmt;
 use core::time::Duration;
@@ -14,9 +14,10 @@ use super::event::OwnEvent;
 use super::quorum_trips::QuorumTrips;
 use crate::time::Time;
 
-/// Least span between a change of the lease and the next shorter one.
+/// Least span between a change of the lease and the next decrease.
 const PAUSE: Duration = Duration::from_secs(60);
-/// Span for which the refusal of a longer lease counts: a grantor may be given a larger one.
+/// Span for which the refusal of a longer lease counts: an operator may give the grantor a larger
+/// `delta_max`.
 const REFUSED_FOR: Duration = Duration::from_secs(10 * 60);
 
 /// A change of a lease that follows the network.
@@ -54,7 +55,7 @@ pub(super) struct FollowingLease {
     /// d at the last decision.
     judged: Duration,
     changed: Time,
-    /// Longest lease of a grantor that has refused a longer one, and the time of the refusal.
+    /// Longest lease of a grantor that has refused a longer lease, and the time of the refusal.
     refused: Option<(Duration, Time)>,
 }
 
@@ -76,7 +77,7 @@ impl FollowingLease {
         config.parked_for().saturating_add(self.judged.saturating_mul(2))
     }
 
-    /// Gives `config` another lease if the present one has become too short or too long for the
+    /// Gives `config` another lease if the present lease has become too short or too long for the
     /// measured round trips.
     pub(super) fn follow(
         &mut self,
@@ -159,7 +160,7 @@ mod tests {
             Self { config, following, trips: QuorumTrips::default(), now: Time::ZERO }
         }
 
-        /// The leases that follow from a hundred more trips.
+        /// The leases to which the node changes during a hundred more trips.
         fn takes(&mut self, trip: Duration) -> Vec<Duration> {
             let mut leases = Vec::new();
             for _ in 0..100 {

@@ -12,7 +12,8 @@ use crate::waiting::List;
 pub enum FoundingTrouble {
     /// These members do not promise, or do not accept. Emitted when the list changes.
     Waits { silent: Vec<NodeName> },
-    /// The clocks of two machines are more than a minute apart; in milliseconds since 1970.
+    /// The clocks of two machines are more than a minute apart. `theirs` and `own` are in
+    /// milliseconds since 1970.
     Apart { member: NodeName, theirs: u64, own: u64 },
     /// Fences would begin more than a minute ahead of the clock here, in milliseconds since 1970.
     Ahead { floor: Fence, own: u64 },

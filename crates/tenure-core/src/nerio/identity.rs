@@ -35,7 +35,7 @@ impl Instance {
         Self((born as u128) << Self::RANDOM_BITS | random & Self::RANDOM)
     }
 
-    /// The time of its beginning, in milliseconds since 1970 by the clock of its machine.
+    /// The time at which the memory began, in milliseconds since 1970 by the clock of its machine.
     #[must_use]
     pub const fn born(self) -> u64 {
         (self.0 >> Self::RANDOM_BITS) as u64
@@ -56,7 +56,7 @@ impl Instance {
 }
 
 /// The last 64 bits of an [`Instance`], all of them random: enough to tell the few memories of one
-/// member apart, and half as long. Zero names none.
+/// member apart, and half as long. Zero names no memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Mark(pub [u8; 8]);
 

@@ -3,16 +3,16 @@
 /// The reason why a message had no effect.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
-    /// Start not above one that this candidate has released.
+    /// Start not above a Start that this candidate has released.
     Released,
-    /// Start below the granted one, or granted before and lapsed.
+    /// Start below the granted Start, or granted before and lapsed.
     Stale,
     Duplicate,
     /// Answer to a question that was not asked, or no longer matters.
     Unasked,
     /// Message in the name of a grantor, from another address.
     NotAMember,
-    /// Message for a grantor at a node that is none.
+    /// Message for a grantor, at a node without a grantor.
     NotAGrantor,
     /// This grantor has not begun to serve and cannot carry the message out; the sender will repeat
     /// it.
@@ -30,7 +30,7 @@ pub enum Ignored {
     Command,
     /// Message that is meant for another epoch.
     OtherEpoch,
-    /// Answer from a memory other than that of the member's seat.
+    /// Answer from another memory than that of the member's seat.
     OtherMemory,
     /// Request of an incarnation whose process has ended.
     Gone,

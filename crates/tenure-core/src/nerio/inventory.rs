@@ -1,7 +1,7 @@
 //! Lists from a grantor: its elections, and the candidates of an election.
 //!
-//! For people and tools. The lists decide nothing. Both answers come in pages; each page stands
-//! alone, and says where the next one begins.
+//! The lists are for people and tools, and decide nothing. Both answers come in pages. Each page
+//! stands alone, and says where the next page begins.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -95,7 +95,7 @@ pub struct HolderHere {
 pub struct Candidates {
     pub election: ElectionName,
     pub start: Time,
-    /// Bound of the page: it has only candidates after this one, in the order of names.
+    /// Bound of the page: it has only candidates after this candidate, in the order of names.
     pub after: Option<Who>,
 }
 

@@ -48,7 +48,8 @@ pub struct Memory {
     /// [`Kept::Grants`] only: an election without a record may be held until this instant.
     pub rests_until: Time,
     /// Clock of the machine at this start, in milliseconds since 1970. `None` for a memory that
-    /// ends with its process: no document can name such a memory, so it founds without a document.
+    /// ends with its process: no document can name such a memory, so its grantor founds without a
+    /// document.
     pub wall: Option<u64>,
 }
 
@@ -69,9 +70,10 @@ pub enum Kept {
 /// All grants of this boot of the machine.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct GrantTable {
-    /// Epoch of the last [`Record::Table`]; `None` in an epoch 0, where no such record is written.
+    /// The epoch that the table names; `None` in a table of epoch 0 that no [`Record::Table`]
+    /// began.
     pub epoch: Option<EpochId>,
-    /// Instant in that record: leases of earlier epochs may last until this instant.
+    /// Instant that the table names: leases of earlier epochs may last until this instant.
     pub until: Time,
     /// The latest grant of each election.
     pub grants: Vec<GrantRecord>,
@@ -89,7 +91,7 @@ pub struct Durable {
     pub reserve: Option<Fence>,
     pub standing: EpochStanding,
     /// Longest time for which a lease of an earlier epoch may last after the entry into the present
-    /// one; zero once all of them have ended.
+    /// epoch; zero once all such leases have ended.
     pub inherited: Duration,
     /// Memory of each member, by name.
     pub roster: Vec<(NodeName, Entry)>,
@@ -191,8 +193,9 @@ impl EpochStanding {
         Ok(Vote { promised, accepted })
     }
 
-    /// Merges a vote in this epoch, if the memory is in it. A blank votes on the founding. The vote
-    /// bars a blank that an epoch named, and that was replaced before it entered the epoch.
+    /// Merges a vote in this epoch, if the memory is in it. A blank votes on the founding. A vote
+    /// may also bar a blank: an epoch named the blank, and another memory replaced it before it
+    /// entered that epoch.
     fn add(&mut self, epoch: EpochId, record: &Vote<Document>) {
         match self {
             Self::Member { document, vote, .. } if document.id() == epoch => vote.merge(record),
@@ -220,9 +223,9 @@ impl Durable {
     }
 
     /// This memory after a recovery: an operator declares that more memories are lost than the
-    /// others can make up for, and that no process leads by them any more. A lost memory begins
-    /// anew, as `begun` or a later instance, with a reserve above `floor` and without grants. An
-    /// intact memory only gets its reserve above `floor`.
+    /// others can make up for. The operator also declares that no process leads any more by leases
+    /// of lost memories. A lost memory begins anew, as `begun` or a later instance, with a reserve
+    /// above `floor` and without grants. An intact memory only gets its reserve above `floor`.
     #[must_use]
     pub fn recovered(&self, begun: Instance, delta_max: Duration, floor: Fence) -> Self {
         let mut next = self.clone();
@@ -333,9 +336,9 @@ impl Memory {
     }
 
     /// The memory for a start on this directory. `first` is an operator's declaration of the
-    /// cluster's very first start, believed of an empty directory only; `grants` are all grants of
-    /// this boot of the machine, if complete. Fails if the memory is in an epoch that does not fit
-    /// the settings.
+    /// cluster's very first start, which counts for an empty directory only. `grants` are all
+    /// grants of this boot of the machine, if complete. Fails if the memory is in an epoch that
+    /// does not fit the settings.
     pub fn found(
         durable: &Durable,
         config: &Checked,
@@ -350,7 +353,8 @@ impl Memory {
             Some(document) => Some(Membership::read(Arc::clone(document), config)?),
             None => None,
         };
-        // A memory that has accepted a founding serves by no other (founding by document 3.7).
+        // A memory that has accepted a founding serves by no other founding (founding by document
+        // 3.7).
         let is_bound = durable.standing.vote().accepted.is_some();
         let enters = document.is_none() && durable.is_of_member() && !is_bound;
         let kept = match (first, durable.reserve, grants) {

@@ -117,9 +117,9 @@ pub enum ToAsker {
     State(State),
     /// Grantor to grantor: no fence that I saw is above this.
     FenceSeen(FenceSeen),
-    /// Grantor to asker: elections, a page of them.
+    /// Grantor to asker: names of elections, a page of them.
     Listed(Listed),
-    /// Grantor to asker: elections, a page of them.
+    /// Grantor to asker: elections with their holders, a page of them.
     ElectionsHere(ElectionsHere),
     /// Grantor to asker: the holder of an election, a page of its waiting candidates.
     CandidatesHere(CandidatesHere),
@@ -166,9 +166,9 @@ carried! {
 }
 
 impl Message {
-    /// Whether the message counts only in its epoch, `epoch`. A verification counts in every epoch,
-    /// since it may ask about a leader of any. In epoch 0 it is bound as well, because another
-    /// epoch 0 is of another cluster.
+    /// Whether the message counts only in its epoch, `epoch`. A verification may ask about a leader
+    /// of any epoch, so from epoch 1 on it counts in every epoch. In epoch 0 a verification is
+    /// bound, because another epoch 0 is of another cluster.
     #[must_use]
     pub const fn is_bound(&self, epoch: EpochId) -> bool {
         match self {

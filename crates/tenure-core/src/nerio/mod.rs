@@ -175,7 +175,7 @@
 //!
 //! - **I1** A grantor gives a lease to one incarnation at a time: `A` changes only when `C ≥ F`.
 //! - **I2** `F` goes back only by a valid release, by the holder's incarnation and with a Start ≥
-//!   `gs`; or by the report that the holder's process has ended, of the member that watches it.
+//!   `gs`; or when the member that watches the holder's process reports that the process has ended.
 //! - **I3** Samples of a grantor's clock strictly increase, over restarts too (boot, clock,
 //!   counter); the sample of the free test is `T_q`.
 //! - **I4** `gs` grows with each grant to one holder; no Start at or below a released one is
@@ -197,7 +197,7 @@
 //! - **I13** A grantor enters an epoch by answers that it received itself: of a quorum that
 //!   accepted this epoch by one ballot, or of a member that has entered it.
 //! - **I14** A grant waits for the rests of all other holders of earlier epochs, and lasts as long
-//!   as that of its own holder.
+//!   as the rest of its own holder.
 //! - **I15** A grantor that restarts still waits for leases of earlier epochs.
 //! - **I16** Oks form a quorum only if they are of one epoch, each from a memory that the epoch
 //!   names.
@@ -222,9 +222,9 @@
 //!
 //! Extensions, each with its tests in `tests/nerio/extensions/`:
 //!
-//! - *Identity*: a participant is (name, [`Inc`]); a restarted candidate is a new one.
-//! - *Parked requests*: a refused request waits at the grantor, until the order puts it first.
-//!   To safety a parked request is a slow network; parking replaces polling and random retries.
+//! - *Identity*: a participant is (name, [`Inc`]); a restarted candidate is a new participant.
+//! - *Parked requests*: a refused request waits at the grantor, until the order puts it first. To
+//!   safety a parked request is a slow network; parking replaces polling and random retries.
 //! - *Succession*: the order of waiting candidates is the same at all grantors: the candidate that
 //!   the leader named, a leader before others, priority, a hash. A candidate undoes a split vote
 //!   when no quorum is possible any more: the candidate yields to a rival that ranks above it. If
@@ -232,18 +232,19 @@
 //!   high.
 //! - *Combined oks*: oks of several Starts of one attempt count together (I6), where the paper
 //!   aborts the old instance. A grantor that answers late is not lost.
-//! - *Fence*: an integer beside the edict timestamp. Costs a second round only when a candidate
-//!   had not heard of the last one.
-//! - *Restart*: a grantor that restarts on the same boot of its machine remembers its grants; on
-//!   another boot it waits for the end of all leases; if its directory is lost, it also reads the
-//!   fences and the longest leases of others, and waits for the end of those.
+//! - *Fence*: an integer beside the edict timestamp. The fence costs a second round only when the
+//!   candidate has not heard of the last fence.
+//! - *Restart*: a grantor that restarts on the same boot of its machine remembers its grants. On
+//!   another boot the grantor waits for the end of all leases. If its directory is lost, the
+//!   grantor also reads the fences and the longest leases of others, and waits for the end of these
+//!   leases.
 //! - *Readings*: a request of a leader names the fence with which the leader raised its claim, and
 //!   a grantor keeps this fence with the grant. An observer names a leader when a quorum of
-//!   written, live grants was requested with one such fence: a candidate that did not win is never
-//!   named, and a leader is named one round trip after it won. A grantor with a failed disk says
-//!   so, and reports no unwritten grant. A leader that gives up before its promise to a verifier
-//!   is over reports that to the grantors, and they report it to observers: the grants last, but
-//!   the leader no longer leads.
+//!   written, live grants was requested with one such fence. So the observer never names a
+//!   candidate that did not win, and names a leader one round trip after it won. A grantor with a
+//!   failed disk says so, and reports no unwritten grant. A leader that gives up before its promise
+//!   to a verifier is over reports that to the grantors, and they report it to observers: the
+//!   grants last, but the leader no longer leads.
 //! - *Orders*: a grantor passes an order to end a leadership on to the holder with the fence that
 //!   the order names. The holder reports the order, once, if it leads with that fence; the
 //!   application ends the leadership or goes on. An order never ends a later leadership.
@@ -271,16 +272,15 @@
 //! - *Ring*: if its [settings](Config::ring) say so, a member monitors its neighbours on the ring
 //!   of section 9, and names a [`WeakLeader`]. Each answer also names the weak leader of its
 //!   sender, so that others learn the name. An answer counts from its question. If only weak
-//!   leaders campaign, the others do so too after twice the silence without a leader, so that
-//!   nothing is wedged.
+//!   leaders campaign, the others campaign, too, after twice the silence without a leader, so that
+//!   no election stands still.
 //! - *Lost directories*: if its [settings](Config::replace) say so, a member begins by itself the
 //!   change that replaces a member with a lost directory, once a quorum has heard nothing of the
 //!   lost memory. Safety rests on the wedge alone: the replaced memory may be alive.
-//! - *Supervised release*: a candidate that a member on its machine watches names that member
-//!   ahead of each request ([`Supervisor`]). The report of that member alone that the process has
-//!   ended ([`Gone`]) ends the grants of this incarnation at once. The reporter waits for the
-//!   promises of verifications, which the candidate writes down before it answers
-//!   ([`Record::Promise`]).
+//! - *Supervised release*: a candidate that a member on its machine watches names that member ahead
+//!   of each request ([`Supervisor`]). The report of that member alone that the process has ended
+//!   ([`Gone`]) ends the grants of this incarnation at once. The reporter waits for the promises of
+//!   verifications, which the candidate writes down before it answers ([`Record::Promise`]).
 //!
 //! # Example
 //!

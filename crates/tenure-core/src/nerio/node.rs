@@ -49,7 +49,7 @@ pub struct Nerio {
     candidates_due: Deadlines,
     observers_due: Deadlines,
     /// Unanswered verifications. The sender and the Start of an answer show to which verification
-    /// it belongs; its election alone does not.
+    /// the answer belongs; the election alone does not.
     asked: BTreeSet<(ElectionName, Question)>,
     /// Last sender that was told this node's epoch, and the time: a datagram with many questions
     /// gets one answer.
@@ -183,11 +183,11 @@ impl Nerio {
     }
 
     /// Answers a question for another epoch with this node's epoch, once for each datagram.
-    /// Messages without filler get no answer, which would be much longer than the message. A
-    /// grantor asks the other members whether there is a later epoch.
+    /// Messages without filler get no answer, because the answer would be much longer than the
+    /// message. A grantor asks the other members whether there is a later epoch.
     fn on_other_epoch(&mut self, now: Time, from: &Sender, message: &Message, out: &mut Out) {
         // A process that knows no more than its settings asks for their epoch first, and a blank
-        // does so until it is let in: nothing is wrong if these are the settings of this node.
+        // does so until it is let in: nothing is wrong if this node has the same settings.
         if from.epoch != self.context.config.membership().id() {
             ignore(out, None, Ignored::OtherEpoch);
         }
@@ -200,12 +200,12 @@ impl Nerio {
             && grantor.is_blank()
             && !grantor.knows_decided(from.epoch)
         {
-            // Members that serve have another epoch 0.
+            // Members that serve are in a founded epoch 0, which a blank does not know.
             grantor.hear_of_leader(now, request.lease.max(request.delta));
         }
         if from.epoch.number > grantor.membership.id().number {
-            // A member without its directory may have an old list: the members are others by now,
-            // and a cluster that its list founds would have a leader beside theirs.
+            // A member without its directory may have an old list. The members have changed since,
+            // and a cluster founded by the old list would have a second leader.
             if let ToGrantor::Request(request) = asked {
                 grantor.hear_of_leader(now, request.lease.max(request.delta));
             }
@@ -319,7 +319,7 @@ impl Nerio {
     }
 
     /// Whether the answer comes from the memory that the epoch names for this member. Another
-    /// memory under its name may have forgotten what the first one granted.
+    /// memory under its name may have forgotten what the first memory granted.
     fn is_of_seat(&self, member: usize, instance: Instance) -> bool {
         self.context.membership.instance(member).is_none_or(|seat| seat == instance)
     }
@@ -559,7 +559,8 @@ impl Protocol for Nerio {
         first
     }
 
-    /// Does not read the candidate that is due: with thousands of candidates it is in no cache.
+    /// Does not read the candidate that is due: with thousands of candidates, that candidate is in
+    /// no cache.
     fn due(&self) -> Option<Time> {
         let grantor = self.grantor.as_ref().and_then(Grantor::deadline).map(|due| due.at);
         let part = self.learning.due();

@@ -22,7 +22,7 @@
 //! ```
 //!
 //! The [module document](super) numbers the invariants. The helpers in `candidate/` yield, renew
-//! and hand over; those in `grantor/` remember grants, and keep a grantor from granting too early.
+//! and hand over; the helpers in `grantor/` remember grants, and keep grantors from granting early.
 
 use super::body::{Granted, Refusal, Release, Released, Request};
 use super::candidate::{Answer, Candidate, Lease, Office, PendingRelease, SentRequest, Transfer};
@@ -110,7 +110,7 @@ impl Candidate {
 
 // Steps 4 to 6: a grantor grants or refuses. The grantor alone carries the safety argument.
 impl Grantor {
-    /// Step 4: a sample that is strictly greater than every one before it.
+    /// Step 4: a sample that is strictly greater than every earlier sample.
     pub(super) fn sample(&mut self, now: Time) -> Stamp {
         let stamp = Stamp { boot: self.boot, clock: now, counter: 0 };
         let stamp = match self.last_stamp {
@@ -260,7 +260,7 @@ impl Grantor {
         self.reserve_if_short(taken.clock, highest, out);
     }
 
-    /// Writes the grant down, then sends its ok. Every ok leaves here, a repeated one too, so that
+    /// Writes the grant down, then sends its ok. Every ok leaves here, a repeated ok too, so that
     /// no grant behind an ok can be forgotten. The record is not flushed: it survives the process,
     /// but not the machine, after whose next boot the grantor waits for all leases to end
     /// (`record.rs`).

@@ -1,5 +1,5 @@
 //! OQwBS, "Obtain Quorum with Bounded Skew" (section 4), for clusters whose wall clocks differ by
-//! at most Δ. The steps are those of [`oqwbd`](super::oqwbd); these two take other ends:
+//! at most Δ. The steps are those of [`oqwbd`](super::oqwbd). Two steps compute other ends:
 //!
 //! ```text
 //!  q  6  F := max(F, Start + δ + Δ)   Grantor::term
@@ -14,9 +14,9 @@
 //! - q grants until its wall clock shows `Start + δ + Δ`, and at least `(1 + ρ)·rest` of time since
 //!   boot from the arrival: the later ends the grant.
 //!
-//! So either bound suffices: with wall clocks within Δ a claim ends before its grants, whatever the
-//! rates of clocks; and with rates within ρ, wherever wall clocks are. A late request is granted
-//! for the rest of its lease only, which is the point of section 4.
+//! So either bound suffices. With wall clocks within Δ a claim ends before its grants, whatever the
+//! rates of clocks. With rates within ρ a claim does so as well, wherever wall clocks are. A late
+//! request is granted for the rest of its lease only, which is the point of section 4.
 //!
 //! A wall time is translated to time since boot at once. When the wall clock has moved against time
 //! since boot, claims are shortened and ends of grants translated anew, before anything else.
@@ -141,8 +141,8 @@ impl Grantor {
         Term { arrival: at, finish: boot, wall: Some(wall) }
     }
 
-    /// Translates F of grants anew after the wall clock has moved: it may be behind where it was,
-    /// or right again. A grant that has ended stays over.
+    /// Translates F of grants anew after the wall clock has moved: the clock may have been set
+    /// back, or be right again. A grant that has ended stays over.
     pub(super) fn follow_wall(&mut self, now: &BothClocks) {
         let bound = self.config.clock_bound();
         for (election, state) in &mut self.elections {
@@ -177,8 +177,7 @@ impl Term {
         }
     }
 
-    /// F of a grant: by time since boot as it is, and by the wall clock as it shows now. The
-    /// request may have waited since its arrival.
+    /// F of a grant by both clocks, as they are now: the request may have waited since its arrival.
     pub(super) fn close(&mut self, bound: ClockBound, now: Option<&BothClocks>) -> Time {
         let (Some(wall), Some(now)) = (&mut self.wall, now) else { return self.finish };
         wall.boot = self.finish;
@@ -263,7 +262,7 @@ impl Candidate {
         self.on_refused(now, member, &refused, context, out);
     }
 
-    /// Shortens claims after the wall clock has moved: it may be ahead of where it was.
+    /// Shortens claims after the wall clock has moved: the clock may have been set ahead.
     pub(super) fn follow_wall(&mut self, now: &BothClocks, context: &Context) {
         let Some(campaign) = &mut self.campaign else { return };
         let bound = context.config.clock_bound();

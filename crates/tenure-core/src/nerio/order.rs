@@ -19,7 +19,7 @@ use crate::time::Time;
 pub struct Order {
     pub election: ElectionName,
     pub start: Time,
-    /// Random number of the order: repetitions carry the same, through whichever grantor.
+    /// Random number of the order: repetitions carry the same number, through whichever grantor.
     pub number: u64,
     /// Fence of the leadership in question, and of no other.
     pub fence: Fence,
@@ -51,7 +51,7 @@ pub struct Ordered {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct StepDown {
     pub election: ElectionName,
-    /// Incarnation that holds the grant: no other one obeys.
+    /// Incarnation that holds the grant: no other incarnation obeys.
     pub holder: Inc,
     pub fence: Fence,
     pub next: Option<NodeName>,

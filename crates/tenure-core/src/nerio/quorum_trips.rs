@@ -32,15 +32,16 @@ pub(super) struct QuorumTrips {
     reported: Option<Time>,
 }
 
-/// These trips decide only what is reported: a search through all states, which compares their
-/// hashes, need not distinguish them.
+/// Empty, because trips decide only what is reported: a search through all states, which compares
+/// hashes, need not tell them apart.
 impl Hash for QuorumTrips {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 impl QuorumTrips {
-    /// Notes a trip that ends at `now`. In half the pause between two renewals one trip counts: a
-    /// leader of thousands of elections would otherwise judge its network by an instant.
+    /// Notes a trip that ends at `now`. At most one trip counts in half the pause between two
+    /// renewals: a leader of thousands of elections would otherwise judge its network by an
+    /// instant.
     pub(super) fn observe(&mut self, now: Time, trip: Duration, config: &Checked) {
         if now < self.open {
             return;
@@ -73,7 +74,7 @@ impl QuorumTrips {
         if self.is_news { self.high() } else { None }
     }
 
-    /// Reports whether the lease is too short for d, if that has changed, at most once in
+    /// Reports whether the lease is too short for d, if the answer has changed, at most once in
     /// [`PAUSE`]. The lease suffices again when it has room for a quarter more.
     pub(super) fn news(&mut self, now: Time, config: &Checked) -> Option<OwnEvent> {
         let pauses = self.reported.is_some_and(|at| now.since(at) < PAUSE);

@@ -1,38 +1,38 @@
 //! Rates of the members' clocks beside this node's own, from the oks that arrive anyway. The paper
-//! assumes the bound ρ; here a breach of ρ is noticed.
+//! assumes the bound ρ; this node notices a breach of ρ.
 //!
 //! A sample has three instants: this node's clock before it sent a request (`s`) and after it
 //! received the ok (`r`), and the member's clock in between (`T`). From a first to a second sample
-//! of one process the member's clock advances by `T₂ − T₁`, and this node's by at least `s₂ − r₁`
-//! and at most `r₂ − s₁`, however long the messages take. So for two clocks within ρ:
+//! of one process the member's clock advances by `T₂ − T₁`. This node's clock meanwhile advances by
+//! at least `s₂ − r₁` and at most `r₂ − s₁`, however long the messages take. So for two clocks
+//! within ρ:
 //!
 //! ```text
 //! (1 − ρ)(T₂ − T₁) ≤ (1 + ρ)(r₂ − s₁)    otherwise the member's clock is too fast beside this one
 //! (1 − ρ)(s₂ − r₁) ≤ (1 + ρ)(T₂ − T₁)    otherwise it is too slow
 //! ```
 //!
-//! The first sample is in each line one number, such as `(1 − ρ)T₁ − (1 + ρ)s₁`: the sample with
-//! the least number proves all that any earlier sample proves. Two samples for each member replace
-//! a history.
+//! In each line the first sample appears only as a number, such as `(1 − ρ)T₁ − (1 + ρ)s₁`: the
+//! sample with the least number proves all that any earlier sample proves. So two samples for each
+//! member replace a history.
 //!
 //! # What follows from a proof
 //!
 //! *Oks of a faster member do not count.* The member keeps its grant for `(1 + ρ)δ` of its clock,
-//! and this node claims `(1 − ρ)δ` of its own, so the grant outlasts the claim exactly as long as
-//! the member's clock is faster by at most `(1 + ρ)/(1 − ρ)`. True time is not needed, nor is it
-//! known which of the two clocks is wrong. A slower member keeps its grants longer, and its oks
-//! count.
+//! and this node claims `(1 − ρ)δ` of its own. So the grant outlasts the claim exactly if the
+//! member's clock is faster by at most `(1 + ρ)/(1 − ρ)`. True time is not needed, nor is it known
+//! which of the two clocks is wrong. A slower member keeps its grants longer, and its oks count.
 //!
 //! *A node whose faster members leave no quorum takes its own clock to be wrong*: it leads nothing
 //! and grants nothing, until an operator clears the breach or the process starts again. Two clocks
 //! within ρ are never apart. So a node with a right clock accuses itself only if the members with
-//! fast clocks leave no quorum, and a node with a slow clock finds beside it at most other slow
-//! ones. A single wrong clock costs the vote or the candidate of its node, and no more.
+//! fast clocks leave no quorum. For a node with a slow clock, all clocks except other slow clocks
+//! are faster. A single wrong clock costs the vote or the candidate of its node, and no more.
 //!
-//! Slower members accuse no node. Beside a fast clock all others are slower: its claims end early,
-//! which harms nobody, and each candidate that has measured the clock leaves its grants out. A
-//! proof lasts, so members that were paused once, at different times, would add up to the
-//! accusation of a node that never was.
+//! Slower members accuse no node. Beside a fast clock all other clocks are slower. Claims by the
+//! fast clock end early, which harms nobody, and each candidate that has measured the fast clock
+//! leaves out the grants of its member. A proof lasts. So if slower members counted, proofs about
+//! members that paused at different times would add up, and accuse a node that never paused.
 //!
 //! *With a bound on skew all this is reported only.* Claims and grants then rest on wall clocks as
 //! well, and a virtual machine that pauses may break ρ.
@@ -54,7 +54,8 @@ use crate::waiting::List;
 
 /// Room for the resolution of clocks, in the unit of [`Drift::surplus`]: 1 µs.
 const RESOLUTION: i128 = 1_000 * 1_000_000_000;
-/// Age at which the base of an estimate gets a successor, which replaces it at twice this age.
+/// Age at which the base of an estimate gets a successor. The successor replaces the base at twice
+/// this age.
 const BASE_AGE: Duration = Duration::from_secs(60 * 60);
 /// Span in which a sample with half the round trip replaces the base of an estimate.
 const BASE_CHOICE: Duration = Duration::from_secs(60);
@@ -70,7 +71,7 @@ struct Sample {
     received: Time,
 }
 
-/// The process whose clock was sampled: only its samples have one origin.
+/// The process whose clock was sampled. Only samples of one process have a common origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Process {
     memory: (Instance, Boot),
@@ -78,8 +79,8 @@ struct Process {
 }
 
 impl Process {
-    /// Whether this is an earlier start of one memory. Two memories have no order: an older
-    /// directory may replace a lost one.
+    /// Whether this process is an earlier start of the same memory. Two memories have no order: an
+    /// older directory may replace a lost one.
     fn is_before(self, other: Self) -> bool {
         let ((instance, boot), (of, later)) = (self.memory, other.memory);
         instance == of && boot < later
@@ -132,13 +133,14 @@ struct PeerClock {
     process: Process,
     last: Stamp,
     latest: Sample,
-    /// The sample that later ones must not exceed: the least `(1 − ρ)T − (1 + ρ)s`.
+    /// Sample with the least `(1 − ρ)T − (1 + ρ)s`, by which a later sample proves a faster clock.
     before_faster: Sample,
-    /// The greatest `(1 + ρ)T − (1 − ρ)r`.
+    /// Sample with the greatest `(1 + ρ)T − (1 − ρ)r`, by which a later sample proves a slower
+    /// clock.
     before_slower: Sample,
     faster: Option<Apart>,
     slower: Option<Apart>,
-    /// First sample of the estimate, and the one that replaces it.
+    /// First sample of the estimate, and its successor.
     base: Sample,
     next_base: Option<Sample>,
 }
@@ -155,8 +157,8 @@ pub(super) struct Rates {
     is_wrong: bool,
 }
 
-/// Without the samples: among clocks within ρ they decide nothing, and a search through all states,
-/// which compares hashes, need not distinguish them.
+/// Leaves out the samples: among clocks within ρ they decide nothing, and a search through all
+/// states, which compares hashes, need not distinguish them.
 impl Hash for Rates {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.faster, self.slower, self.is_wrong).hash(state);
@@ -270,7 +272,7 @@ impl PeerClock {
 
     /// Takes the next sample, unless it is older than the last one, and returns a new proof.
     fn take(&mut self, stamp: Stamp, sample: Sample, drift: Drift) -> Option<Apart> {
-        // Only of samples in the order of the member's clock is it known which came first.
+        // Only the order of the member's clock shows which of two samples came first.
         if stamp <= self.last {
             return None;
         }

@@ -37,8 +37,8 @@ pub enum Record {
         /// Longest time for which a lease of an earlier epoch may last from now on. After another
         /// boot the grantor waits at least this long.
         inherited: Duration,
-        /// Whether the grantor votes on the successor. A memory that replaces one lost in this
-        /// epoch has no vote, because the lost one may have voted.
+        /// Whether the grantor votes on the successor. A memory that replaces a memory lost in this
+        /// epoch has no vote, because the lost memory may have voted.
         votes: bool,
     },
     /// Must survive the machine: the grantor's vote on the successor of this epoch. The grantor
@@ -52,7 +52,7 @@ pub enum Record {
     ///
     /// After a loss of memory, the first reserve, which comes with the [entry](Self::Entered) into
     /// an epoch, shows that the fences have been read from the others. The grantor must not write a
-    /// reserve earlier: until one is durable, every start finds the memory lost.
+    /// reserve earlier: until a reserve is durable, every start finds the memory lost.
     Reserve {
         /// Highest fence that may be accepted.
         high: Fence,
@@ -64,15 +64,15 @@ pub enum Record {
     /// waits for all leases to end anyway.
     ///
     /// After such a wait, the first grant shows that the wait is over. The grantor must not write a
-    /// grant earlier: until one is written, every start waits again.
+    /// grant earlier: until a grant is written, every start waits again.
     Grant(Box<GrantRecord>),
     /// Must survive the process only, for the supervisor of that process: a verification promises
     /// that this node leads until this instant. The latest of all such instants counts.
     Promise { until: Time },
     /// The election is forgotten: its slot may hold another election.
     Forget(ElectionName),
-    /// Must survive the process only: the grants so far are void, and those that follow are made in
-    /// this epoch. Written after the [entry](Self::Entered) is durable and before the first grant.
+    /// Must survive the process only: the grants so far are void, and later grants are made in this
+    /// epoch. Written after the [entry](Self::Entered) is durable and before the first grant.
     ///
     /// A start that finds grants of another epoch waits for all leases to end, as after another
     /// boot. In an upgraded epoch no such record is written.

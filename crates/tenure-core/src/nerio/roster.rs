@@ -7,7 +7,7 @@
 //! names the memories that its sender has written down. A candidate never counts an ok of one
 //! memory together with an ok that names another memory of the same member. Every quorum of the old
 //! memory has a member that wrote the new memory down, so the old memory completes no further
-//! lease; the new memory waits for earlier leases to end.
+//! lease. The new memory waits for earlier leases to end.
 //!
 //! No entry ever goes back: the later of two memories of a member counts, by [`Instance`].
 
@@ -36,7 +36,7 @@ impl Entry {
         Self { instance, founder: false }
     }
 
-    /// Joins both entries. The later memory counts; reports of an earlier one are out of date.
+    /// Joins both entries. The later memory counts; reports of an earlier memory are out of date.
     #[must_use]
     pub fn merged(self, other: Self) -> Self {
         match self.instance.cmp(&other.instance) {

@@ -20,7 +20,7 @@ pub struct QuorumTimestamp {
 }
 
 /// The reason why two quorum timestamps cannot be ordered. Two timestamps of one election always
-/// can be, as long as the protocol's assumptions hold.
+/// have an order, as long as the protocol's assumptions hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Incomparable {
     #[error(

@@ -15,10 +15,10 @@
 //!
 //! Any sender can ask in any name, so questions must not be much shorter than their answers. A
 //! datagram must have [`REQUEST_BYTES`] for each request and each decision (35) in it, and
-//! [`QUESTION_BYTES`] for each other question: a verification, a query, a fence read, a question
-//! for a list (9, 17, 19), an order (21), a ping (14), a question for the epoch or its document
-//! (25, 27), or about the next epoch (29, 31, 33, 36, 38, 40). Zeros of kind 255 fill the datagram
-//! up; a reader ignores a question without its bytes.
+//! [`QUESTION_BYTES`] for each other question. The other questions are a verification, a query, a
+//! fence read, a question for a list (9, 17, 19), an order (21), a ping (14), a question for the
+//! epoch or its document (25, 27), or about the next epoch (29, 31, 33, 36, 38, 40, 43). Zeros of
+//! kind 255 fill the datagram up; a reader ignores a question without its bytes.
 
 mod of_skew;
 
@@ -38,8 +38,8 @@ const TO: usize = MAGIC.len() + 1 + 8;
 const FIXED: usize = TO + 1;
 const FRAME: usize = 3;
 
-/// The version of datagrams, the byte behind the magic. Readers drop other versions. 5 to 7 are
-/// those of sealed datagrams.
+/// The version of datagrams, the byte behind the magic. Readers drop other versions. Sealed
+/// datagrams have the versions 5 to 7.
 pub const VERSION: u8 = 8;
 
 /// The maximum number of bytes in a datagram.
@@ -547,13 +547,13 @@ mod tests {
         })
     }
 
-    /// Each kind whose size depends on names, with the longest ones.
+    /// Each kind whose size depends on names, with the longest names.
     fn largest() -> Vec<Message> {
         let election = ElectionName::new(&full("e", ElectionName::MAX_BYTES)).unwrap();
         let (start, asker, seen) = (Time::MAX, Inc(u128::MAX), Fence::new(u64::MAX));
         let value = Value::new(&full("v", Value::MAX_BYTES)).unwrap();
         let service = Service::Quarantine { remaining: Duration::MAX };
-        // The names of a grantor's page, and another one.
+        // The names of a grantor's page, and one name more.
         let names = alloc::vec![election.clone(); PAGE_BYTES / (ElectionName::MAX_BYTES + 2) + 1];
         alloc::vec![
             Message::from(Request {
@@ -700,7 +700,7 @@ mod tests {
         let last = EpochId { number: u64::MAX, digest: 7 };
         let grantor = Packer::new(&Envelope { epoch: last, who: who() });
         for (question, mut answers) in asks() {
-            // A grantor in another epoch answers with that.
+            // A grantor in another epoch answers with its own epoch.
             if is_padded(&question) && !matches!(question, Message::Grantor(ToGrantor::Order(_))) {
                 answers.push(current());
             }
@@ -765,7 +765,7 @@ mod tests {
         assert_eq!(recipient(&datagram), 0);
         Packer::address(&mut datagram, 3);
         assert_eq!(recipient(&datagram), 3);
-        assert!(open(&datagram).is_ok(), "who it is for is the driver's to judge");
+        assert!(open(&datagram).is_ok(), "the driver judges the recipient");
         packer.restart(&mut datagram);
         assert_eq!(recipient(&datagram), 0);
         Packer::address(&mut [], 3);

@@ -257,7 +257,7 @@ async fn old_list_asks_no_member() {
     assert!(old.asked().is_empty());
 }
 
-/// Member a is in another cluster, where no member may be removed for the operator of this one.
+/// Member a is in another cluster, where no member may be removed for the operator of this cluster.
 #[tokio::test]
 async fn stray_member_is_not_asked() {
     let cluster = Cluster::new(|_, _| done("b c")).await;

@@ -26,13 +26,14 @@ pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notic
     };
     let (missing, more): (Vec<_>, Vec<_>) = (without(entered, line), without(line, entered));
     let quorums = line.document().quorums != entered.document().quorums;
-    // Compare no digests: epochs of the same names also differ by their state directories.
+    // Compare no digests: a digest also covers the members' memories, which the settings do not
+    // name.
     let differs = quorums || !missing.is_empty() || !more.is_empty();
     differs.then_some(Notice::OtherLine { missing, more, quorums })
 }
 
-/// Whether a grantor with an empty or a lost directory sends such messages: before it has entered
-/// an epoch, it asks for fences, and reads and votes on documents.
+/// Whether a grantor with an empty or a lost directory sends such messages: before such a grantor
+/// has entered an epoch, it asks for fences, reads documents, and votes on them.
 fn may_be_of_blank(message: &Message, epoch: EpochId) -> bool {
     matches!(message, Message::Grantor(ToGrantor::FenceRead(_))) || !message.is_bound(epoch)
 }
@@ -84,7 +85,7 @@ impl<T: Transport> Wire<T> {
         let shows = hears && messages.clone().flatten().any(is_current);
         let is_judged = !shows && !self.agreement.has_shown(now, &from.who.name);
         // A blank, and a process that knows no more than its settings, send messages for the epoch
-        // of their settings, which may be those of this node.
+        // of their settings, which may be the settings of this node, too.
         let is_of_settings = from.epoch == self.config.membership().id();
         let is_other = from.epoch.digest != self.membership().founding() && !is_of_settings;
         if is_judged && is_other && from.epoch.number == 0 {
@@ -110,7 +111,7 @@ impl<T: Transport> Wire<T> {
         if current.founding == membership.founding() {
             self.agreement.agrees(&from.who.name, &mut self.repeats);
         } else if is_member && !current.entered && !self.has_document() {
-            // Both nodes have no more than their settings, by which they never found a cluster.
+            // Both nodes know only their settings, which differ, so the two never found a cluster.
             self.on_mismatch(now, from, current.founding);
         }
     }
@@ -120,7 +121,7 @@ impl<T: Transport> Wire<T> {
         self.membership().document().origin != Origin::Upgraded
     }
 
-    /// Candidates and observers ask the members of the first epoch from now on.
+    /// Candidates and observers ask the members of the first of these epochs from now on.
     pub(super) fn on_epochs(&mut self, memberships: Vec<Arc<Membership>>, is_confirmed: bool) {
         self.places.know(&memberships);
         self.memberships = memberships;

@@ -22,7 +22,7 @@ pub(super) struct ShortWaits {
 }
 
 impl ShortWaits {
-    /// Whether the event begins or ends a short wait after the first one.
+    /// Whether the event begins or ends a short wait after the first wait.
     fn hides(&mut self, now: Time, event: &OwnEvent) -> bool {
         match event {
             OwnEvent::Quarantined { until } => {

@@ -20,7 +20,8 @@ impl WallWatch {
         self.is_on
     }
 
-    /// Resolves once the wall clock was set; never where nobody reads it. Cancel safe.
+    /// Resolves once the wall clock was set; never in a node that does not compare wall clocks.
+    /// Cancel safe.
     pub(super) async fn set(&mut self) {
         if !self.is_on {
             return std::future::pending().await;

@@ -1,4 +1,5 @@
-//! Keys: one of a cluster, held by its members only, and those of applications made from it.
+//! Keys: the key of a cluster, which only its members hold, and keys of applications, which are
+//! made from the cluster's key.
 //!
 //! A key is a line of text, so that it can be kept in a file or a variable:
 //!
@@ -15,7 +16,7 @@
 //! lines are two keys, of which one takes the place of the other: the process uses the first key
 //! and accepts both.
 //!
-//! A line `accept-unsealed` next to them is for the time in which the processes of a cluster get
+//! A line `accept-unsealed` beside the keys is for the time in which the processes of a cluster get
 //! their keys one after the other: see [`Keys::accept_unsealed`].
 
 mod derive;
@@ -35,7 +36,7 @@ pub use self::elections::{Elections, ElectionsError};
 pub use self::rights::{Right, Rights, RightsError};
 pub use self::text::KeyError;
 
-/// The maximum number of keys of a node: the one that it uses, and another one that it accepts.
+/// The maximum number of keys of a node: the key that it uses, and another key that it accepts.
 pub const KEYS_MAX: usize = 2;
 
 /// The key of a cluster. Every holder is a member to all others.

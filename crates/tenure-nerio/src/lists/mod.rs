@@ -1,7 +1,7 @@
 //! Lists of elections and candidates, asked of all members at once.
 //!
-//! Each member knows the holder of its own grant and the candidates that wait for it; here their
-//! statements about a leader are merged. A list without a leader does not prove a vacancy: a
+//! Each member knows the holder of its own grant and the candidates that wait for it; this module
+//! merges their statements about a leader. A list without a leader does not prove a vacancy: a
 //! vacancy, too, takes a quorum at one instant, for which
 //! [`Election::leader`](tenure::Election::leader) asks.
 
@@ -89,7 +89,7 @@ pub struct ElectionSeen {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CandidateSeen {
     pub who: Who,
-    /// The highest goes first.
+    /// Rank among waiting candidates, the highest first.
     pub priority: u8,
     pub granted: Vec<NodeName>,
     /// Members whose grants have ended since they were asked.
@@ -104,7 +104,7 @@ pub struct CandidateSeen {
 pub struct AllElections {
     /// Members of the epoch that the members name, and their quorums.
     pub membership: Arc<Membership>,
-    /// Answer of each member: first of those that the settings name, then of the others by name.
+    /// Answer of each member: first the members that the settings name, then the others by name.
     pub members: Vec<(Member, Heard)>,
     pub elections: Vec<ElectionSeen>,
     /// Time of the first question: no answer is older.
@@ -131,8 +131,8 @@ pub struct AllCandidates {
     pub quorum: bool,
 }
 
-/// Asks every member for the elections that the keys cover: for all without keys or with the
-/// cluster's. Uses sockets of its own on `from`. Cancel safe.
+/// Asks every member for the elections that the keys cover: for all elections without keys or with
+/// the cluster's key. Uses sockets of its own on `from`. Cancel safe.
 pub async fn elections(
     config: &Checked,
     keys: Option<&Keys>,

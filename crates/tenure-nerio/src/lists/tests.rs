@@ -250,8 +250,8 @@ async fn pages_without_end_come_to_one() {
     assert!(!list.quorum);
 }
 
-/// The panel asks the old question together with the new one, so it needs no more time than for a
-/// silence.
+/// The panel asks the old question together with the new question, so an old member takes no more
+/// time than a silent member.
 #[tokio::test]
 async fn old_member_is_not_silent() {
     let questions = Arc::new(Mutex::new((0, 0)));

@@ -178,7 +178,7 @@ impl Places {
                 ours.sort_unstable();
                 theirs.sort_unstable();
                 if ours == theirs {
-                    // A name server may rotate the addresses: keep the one in use.
+                    // A name server may rotate the addresses: keep the address in use.
                     found.clone_from(&place.addresses);
                 }
                 let changed = found != place.addresses;
@@ -207,7 +207,7 @@ impl Places {
         }
     }
 
-    /// A notice about another member that shares an address with this one.
+    /// A notice about another member at an address of this member.
     fn at_one_address(&self, member: &NodeName) -> Option<Notice> {
         let this = self.all.get(member)?;
         let mut others = self.all.iter().filter(|(name, _)| *name != member);

@@ -14,7 +14,7 @@
 //! Because of the second channel a leaked application key cannot grant: the members' private half
 //! is derived from the cluster's key, so a process of an application can neither forge nor read a
 //! member's datagrams to another process. The key with which a process seals comes from the
-//! channel's secret, the direction and the sender's public half; the nonce is a counter, which
+//! channel's secret, the direction and the sender's public half. The nonce is a counter, which
 //! never repeats.
 //!
 //! Each datagram is sealed for the recipient's *challenge*, a number that the recipient drew at its
@@ -25,7 +25,7 @@
 //! process forgets all and draws another challenge, and every sender says hello again.
 //!
 //! A sender greets nodes that it does not know, and nodes that have been silent for 50 ms after one
-//! of its datagrams; a datagram for an unknown node waits for the welcome.
+//! of its datagrams. A datagram for an unknown node waits for the welcome.
 //!
 //! Where [unsealed datagrams are accepted](Keys::accept_unsealed), a sender sends unsealed to a
 //! member that does not answer a hello for 50 ms, or that itself sends unsealed. The sender greets
@@ -369,7 +369,7 @@ impl Seal {
     pub(super) fn heard_unsealed(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
         self.note_unsealed(now, address, name);
         // Every host can send unsealed datagrams in the name of a node that has shown a key: greet
-        // that node. Only if the node does not answer does it count as one without a key.
+        // that node. Only if the node does not answer does it count as a node without a key.
         if self.sessions.at(address).is_some() {
             return;
         }

@@ -10,7 +10,8 @@ use super::bytes::Aead;
 use super::window::Window;
 use crate::keys::KeyId;
 
-/// Maximum number of sessions. Beyond that all are forgotten at once, and the challenge changes.
+/// Maximum number of sessions. Beyond that the process forgets all sessions at once, and the
+/// challenge changes.
 pub(super) const SESSIONS_MAX: usize = 16_384;
 /// Maximum number of sessions whose hello a stranger may have repeated.
 pub(super) const PENDING_MAX: usize = 1_024;
@@ -65,7 +66,8 @@ impl Sessions {
         self.all.get_mut(&id)
     }
 
-    /// Keeps a session that is not established yet, in place of another one of the same process.
+    /// Keeps a session that is not established yet, in place of another session of the same
+    /// process.
     pub(super) fn keep(&mut self, session: Session) {
         let id = id(&session.public);
         let was = self.all.insert(id, session).map(|before| (before.established, before.address));

@@ -1,7 +1,8 @@
 //! Numbers that have come from a sender.
 
 /// Distance below the newest number up to which a datagram is still accepted. A sender counts its
-/// datagrams to all recipients together, so two reordered ones on one path may be hundreds apart.
+/// datagrams to all recipients together, so the numbers of two reordered datagrams on one path may
+/// be hundreds apart.
 pub(super) const BITS: u64 = 1_024;
 const WORDS: usize = BITS as usize / 64;
 

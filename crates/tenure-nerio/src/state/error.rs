@@ -8,7 +8,7 @@ use tenure::state::{self, Damage, StateError};
 use tenure_core::nerio::{Boot, DocumentError, Instance};
 use tenure_core::{ClusterName, NodeName};
 
-/// The reason why the memory of a grantor was not opened. Nothing in it was changed.
+/// The reason why the memory of a grantor was not opened. The memory is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
     #[error(transparent)]

@@ -24,7 +24,7 @@
 //!   the wait waits again.
 //!
 //! Where more directories are lost than the others can make up for, an operator writes a
-//! [`Recovery`], or a [`Survival`] after a change of members.
+//! [`Survival`], or a [`Recovery`] in an upgraded epoch 0.
 //!
 //! The [assumptions](tenure::state#what-it-relies-on) are those of every state directory. A
 //! directory restored from a copy brings back superseded grants and fences. If a file system lost
@@ -123,7 +123,7 @@ pub enum Grants {
     /// The table is of an earlier memory, which was lost.
     OtherMemory,
     /// The table is of an earlier epoch, with other members: the process ended while it entered the
-    /// present one.
+    /// present epoch.
     OtherEpoch,
     /// There is no table: none was made yet, or an operator removed it.
     Missing,
@@ -152,7 +152,8 @@ pub struct StateDir {
     table: Table,
 }
 
-/// Writes records that must survive the machine. Any thread may do so while another writes grants.
+/// Writes records that must survive the machine. Any thread may write such records while another
+/// thread writes grants.
 #[derive(Clone, Debug)]
 pub struct Flusher(Arc<Shared>);
 
@@ -251,8 +252,8 @@ impl Flusher {
     /// as long as the disk takes. Flushes of several threads follow one another; their order means
     /// nothing, because nothing in an identity ever goes back.
     ///
-    /// After an error the next start finds either the state before or the requested one; neither
-    /// promises less than the durable state before.
+    /// After an error the next start finds either the previous state or the requested state.
+    /// Neither promises less than the previous durable state.
     pub fn flush(&self, record: &Record) -> Result<(), WriteError> {
         self.0.flush(record)
     }

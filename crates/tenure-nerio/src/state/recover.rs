@@ -19,7 +19,7 @@ use super::identity::{IDENTITY, Identity, new_instance};
 use super::survivors::{SurvivorsEpoch, list};
 use super::{Grantor, LAYOUT, MemoryError, WriteError, check};
 
-/// An operator's declaration about a state directory in epoch 0.
+/// An operator's declaration about a state directory of an upgraded epoch 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recovery {
     pub is_lost: bool,
@@ -81,7 +81,7 @@ pub enum RecoveryError {
          drift of that epoch"
     )]
     OtherMembers { path: PathBuf, node: NodeName, members: String, quorums: Text },
-    /// [`Recovery`] is for epoch 0; see [`Survival`](super::Survival).
+    /// [`Recovery`] is for an upgraded epoch 0; see [`Survival`](super::Survival).
     #[error(
         "state directory {path} of node {node} is in epoch {epoch}, as the members were changed \
          meanwhile; run the command again"
@@ -186,8 +186,8 @@ impl Recovery {
 
     /// Edits the directory of `grantor`. The directory stays unchanged if it differs from the
     /// declaration, if a node holds it, if it is in another epoch than that of the settings, or if
-    /// it has promised fences above the floor. A lost directory also stays unchanged until a whole
-    /// one was recovered. A repetition changes nothing more.
+    /// it has promised fences above the floor. A lost directory also stays unchanged until an
+    /// intact directory was recovered. A repetition changes nothing more.
     pub fn carry_out(&self, path: &Path, grantor: &Grantor) -> Result<Edited, RecoveryError> {
         if let Some(given) = self.epoch.filter(|given| *given != self.own) {
             return Err(RecoveryError::Settings { given, own: self.own });
@@ -287,7 +287,7 @@ pub(super) struct Floor {
     /// Reserve of the directory.
     pub(super) held: Fence,
     /// Start of the latest known memory of any member, in milliseconds since 1970: clocks of other
-    /// machines may have been ahead of this one.
+    /// machines may have been ahead of the clock of this machine.
     pub(super) born: Option<u64>,
 }
 
@@ -457,7 +457,7 @@ mod tests {
         assert_eq!(next_start(&path).durable, before);
     }
 
-    /// A lost member would begin again in epoch 0, and the intact ones are in a later one.
+    /// A lost member would begin again in epoch 0, and the intact members are in a later epoch.
     #[test]
     fn changed_members_are_not_recovered() {
         let parent = tempfile::tempdir().unwrap();

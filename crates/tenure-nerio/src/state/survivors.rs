@@ -1,5 +1,5 @@
-//! Recovery of the members that are left of a later epoch, where they are no quorum: see
-//! `docs/decisions/recover.md`.
+//! Recovery of the members that are left of an epoch whose document names memories, where they are
+//! no quorum: see `docs/decisions/recover.md`.
 //!
 //! An operator edits each directory while no node holds it. The memory of the directory enters the
 //! epoch of the survivors. Each survivor makes the same document of that epoch from the document
@@ -20,7 +20,7 @@ use super::identity::{IDENTITY, Identity};
 use super::recover::{Floor, RecoveryError, is_missing};
 use super::{Grantor, LAYOUT, MemoryError, WriteError, check};
 
-/// An operator's declaration about a later epoch.
+/// An operator's declaration about an epoch whose document names memories.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Survival {
     /// The members that never come back.
@@ -36,8 +36,8 @@ pub struct Survival {
 }
 
 /// The epoch of the survivors, as the first survivor names it to the others. Another declaration of
-/// the operator would make another epoch of the same number, and both epochs would elect.
-/// In a cluster whose members never changed, epoch 0 itself.
+/// the operator would make another epoch of the same number, and both epochs would elect. For a
+/// [`Recovery`](super::Recovery), epoch 0 of the settings itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SurvivorsEpoch {
     /// Number of the epoch that was recovered.
@@ -63,7 +63,7 @@ impl FromStr for SurvivorsEpoch {
     }
 }
 
-/// The directory after the recovery of a later epoch.
+/// The directory after the recovery of an epoch whose document names memories.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Survived {
     /// Document of the epoch of the survivors.
@@ -127,7 +127,7 @@ impl Survival {
         Ok(Survived { document: next, epoch, floor, before, voted })
     }
 
-    /// The document of the survivors, and the number of the epoch that they are of.
+    /// The document of the survivors, and the number of the epoch whose members they are.
     fn epoch(
         &self,
         path: &Path,

@@ -4,11 +4,11 @@
 //! ```text
 //! head 4096 | pair 0: slot slot | pair 1 | …
 //! ```
-//! The head is an envelope with the instance and the boot to which the table belongs. From the
-//! first change of members on, the head also names the epoch, and the instant before which leases
-//! of earlier epochs may last. A grant is one `pwrite` of one slot, without a flush: the page cache
-//! outlives the process. Each write first checks the table's length. The thread that flushes checks
-//! its name.
+//! The head is an envelope with the instance and the boot to which the table belongs. Except in a
+//! table of epoch 0 that no `Record::Table` began, the head also names the epoch, and the instant
+//! before which leases of earlier epochs may last. A grant is one `pwrite` of one slot, without a
+//! flush: the page cache outlives the process. Each write first checks the table's length. The
+//! thread that flushes checks its name.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -30,7 +30,7 @@ pub(super) const GRANTS: &str = "grants";
 
 pub(super) const FORMAT: Format = Format { magic: *b"\x89TENUREg", number: 3 };
 
-/// The same file in an epoch 0: its head names no epoch.
+/// The same file for a head that names no epoch.
 const FORMAT2: Format = Format { number: 2, ..FORMAT };
 
 const HEAD: usize = 4096;
@@ -57,7 +57,7 @@ struct Key2<'a> {
 struct Owner {
     instance: Instance,
     boot: String,
-    /// `None` in an epoch 0.
+    /// `None` in a table of epoch 0 that no `Record::Table` began.
     epoch: Option<EpochId>,
     /// Instant before which leases of earlier epochs may last.
     until: Time,
@@ -194,8 +194,8 @@ impl Table {
             Ok(None) => return Ok(Grants::OtherMemory),
             Ok(Some(found)) => found,
         };
-        // An early version left a part of the number out of the identity; the table has the whole
-        // number.
+        // An early version wrote only a part of the instance to the identity; the table has the
+        // whole instance.
         let own = self.owner.instance;
         if own.born() == 0 && found.instance.mark() == own.mark() {
             self.owner.instance = found.instance;

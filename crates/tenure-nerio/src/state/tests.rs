@@ -475,7 +475,8 @@ fn format_3_is_rewritten() {
     }
 }
 
-/// An early build left a part of the number out of the identity; the table has the whole number.
+/// An early build wrote only a part of the instance to the identity; the table has the whole
+/// instance.
 #[test]
 fn table_completes_number() {
     let world = World::new();

@@ -20,11 +20,12 @@
 //!    socket proves nothing, because a process closes sockets, executes other programs, and goes
 //!    into the background. The kernel names the sender of the hello and, after the pidfd was
 //!    opened, of the nonce: so the pidfd is that of the process which leads.
-//! 2. Handles read "not leader" in a forked child. Works are what else acts under the authority of
-//!    the process, such as a command and its children. The candidate names each before it begins,
-//!    and its guard says when no process of it is left. A work without an end keeps the supervisor
-//!    silent, and the leases run out. Messages of a process are in the socket before its pidfd is
-//!    readable, so the supervisor empties the socket first.
+//! 2. Handles read "not leader" in a forked child. A work is anything else that acts under the
+//!    authority of the process, such as a command and its children. The candidate names each work
+//!    before the work begins, and the guard of the work says when no process of the work is left. A
+//!    work without an end keeps the supervisor silent, and the leases run out. Messages of a
+//!    process are in the socket before its pidfd is readable, so the supervisor empties the socket
+//!    first.
 //! 3. The page outlives the process and holds the end of its latest promise to a verifier, in
 //!    nanoseconds of `CLOCK_BOOTTIME`. Another boot or time namespace is refused.
 //! 4. The candidate names the supervisor to the grantors, and no other member is believed.

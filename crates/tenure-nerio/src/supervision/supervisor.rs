@@ -19,11 +19,12 @@ use tenure_core::{NodeName, Time};
 
 use super::{Answer, Said, VERSION, line};
 
-/// Connections and watched processes at once. Others are told to ask again.
+/// Maximum number of connections and watched processes. The supervisor tells further processes to
+/// ask again.
 const CLIENTS_MAX: usize = 256;
 /// Longest time from a connection to the begin of its watch.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
-/// Reports of an end: each may be lost.
+/// Number of reports of one end, because each report may be lost.
 const REPORTS: u32 = 5;
 const WORKS_MAX: usize = 1_024;
 /// Pause of the thread if the kernel has no memory for a wait, or no descriptor for a client.
@@ -42,7 +43,8 @@ pub type Report = Box<dyn Fn(Who) -> bool + Send>;
 
 impl Supervisor {
     /// Watches processes that ask for it at `path`. `patience` is the longest time for which a
-    /// lease or a promise may last after the end of its process, `pause` that between two reports.
+    /// lease or a promise may last after the end of its process, `pause` is the span between two
+    /// reports.
     pub fn begin(
         path: &Path,
         name: NodeName,
@@ -88,7 +90,7 @@ struct Client {
     is_over: bool,
 }
 
-/// A process that says to be the one of `who`.
+/// A process that claims to be the process of `who`.
 struct Subject {
     who: Who,
     page: SharedTime,
@@ -102,7 +104,7 @@ enum Stage {
         nonce: u128,
         subject: Subject,
     },
-    /// The process has shown that it is the one that asks.
+    /// The process has shown that it is the process that asks.
     Proved(Subject),
     Watched(Subject),
     /// The process has ended; works of it may be left.
@@ -140,7 +142,7 @@ impl Stage {
     }
 }
 
-/// A client that is dropped; with the reason for it, unless it wants that itself.
+/// The end of a client, with the reason to report; `None` if the client itself left.
 struct Dropped(Option<String>);
 
 impl From<io::Error> for Dropped {
@@ -203,7 +205,7 @@ impl Watch {
         fds[0].revents().is_empty().then_some(ready)
     }
 
-    /// Reads the news of clients, and drops those that break the rules or have had their time.
+    /// Reads the news of clients, and drops clients that break the rules or have had their time.
     fn step(&mut self, now: Time, ready: &[bool]) {
         let mut over = Vec::new();
         let mut begun = Vec::new();
@@ -329,7 +331,7 @@ impl Client {
         }
     }
 
-    /// The instant from which the client is of no use: leases are over by themselves.
+    /// The instant from which the client is of no use: its leases have ended by themselves.
     fn ends(&self, patience: Duration) -> Time {
         match &self.stage {
             Stage::Begun | Stage::Asked { .. } | Stage::Proved(_) => {
@@ -349,8 +351,8 @@ impl Client {
         }
     }
 
-    /// Reads all frames. Whether the process has ended is looked up before: then the frames that it
-    /// sent are all there.
+    /// Reads all frames. The check whether the process has ended comes first: if it has ended, all
+    /// of its frames are there.
     fn step(
         &mut self,
         now: Time,

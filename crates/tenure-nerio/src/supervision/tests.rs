@@ -74,7 +74,7 @@ fn refusal(line: &OwnedFd) -> String {
     }
 }
 
-/// The process that connected is not the one that leads.
+/// A process connects, and another process leads.
 #[test]
 fn another_process_answers_in_vain() {
     let stage = Stage::new();

@@ -210,7 +210,7 @@ impl Watched {
         }
         let ours = socket.try_clone()?;
         set_socket_timeout(&socket, Timeout::Recv, None)?;
-        // A work that begins during this is behind the frames sent here.
+        // A work that begins meanwhile comes after the frames sent here.
         let mut line = self.line();
         for work in &line.works {
             line::send(&socket, &Said::Begins(*work))?;

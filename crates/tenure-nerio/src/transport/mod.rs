@@ -43,7 +43,7 @@ pub(crate) mod tests {
     #[derive(Default)]
     pub(crate) struct Silent {
         pub(crate) sent: Vec<Vec<u8>>,
-        /// Number of datagrams that it must not believe.
+        /// Number of datagrams that the node has disbelieved.
         pub(crate) disbelieved: u32,
     }
 

@@ -238,7 +238,7 @@ mod tests {
                     runtime.block_on(async { tokio::time::timeout(PATIENCE, receive).await });
                 assert_eq!(came.expect("a datagram").unwrap(), (4, other.local_addr().unwrap()));
                 assert_eq!(hears(&mut udp), (ip, port).into());
-                // The first datagram follows no other, and the second one is forged.
+                // The first datagram has no predecessor, and the second datagram is forged.
                 if ip[3] == 4 {
                     udp.disbelieve();
                     assert_eq!(hears(&mut udp), ([127, 0, 0, 2], port).into(), "asked before");

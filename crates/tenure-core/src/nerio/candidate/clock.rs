@@ -1,4 +1,4 @@
-//! A candidate whose claim ends by a clock that is wrong, or was set.
+//! The end of a claim because a clock is wrong, or was set.
 
 use alloc::vec;
 
@@ -11,8 +11,8 @@ use crate::time::Time;
 use crate::waiting::{Obstacle, Waiting};
 
 impl Candidate {
-    /// Keeps the next release back until the end with which the claim was raised: work under the
-    /// claim has its grace, which is measured to that end.
+    /// Delays the next release until the end with which the claim was raised: the grace of the work
+    /// under the claim ends then.
     pub(in crate::nerio) fn wait_for_claim(&mut self, now: Time) {
         let lease = self.campaign.as_ref().and_then(|campaign| campaign.lease.as_ref());
         if let Some(shown) = lease.map(|lease| lease.shown).filter(|shown| now < *shown) {
@@ -20,8 +20,9 @@ impl Candidate {
         }
     }
 
-    /// Gives up a leadership whose claim handles have found lapsed. On the wall clock it may lapse
-    /// before its end by time since boot, and be set back before this node reads it.
+    /// Gives up a leadership after a handle has found that the claim has lapsed. The claim may
+    /// lapse on the wall clock before its end by time since boot. If the wall clock is then set
+    /// back, only the handle has seen the lapse.
     pub(in crate::nerio) fn give_up_lapsed(
         &mut self,
         now: Time,
@@ -34,8 +35,8 @@ impl Candidate {
         self.resign(now, context, out);
     }
 
-    /// Ends the leadership, and asks for nothing more. The release waits for the end of the claim:
-    /// work under it may last until then, and nothing frees the election before.
+    /// Ends the leadership, and asks for no grant any more. The release waits for the end of the
+    /// claim, because work under the claim may last until then.
     pub(in crate::nerio) fn stop_for_clock(
         &mut self,
         now: Time,
@@ -53,7 +54,8 @@ impl Candidate {
         }
     }
 
-    /// Reports why this candidate asks for nothing, and looks again after a refresh.
+    /// Reports why this candidate asks for no grant. The candidate looks again after a refresh
+    /// interval.
     pub(in crate::nerio) fn wait_for_clock(&mut self, now: Time, context: &Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         campaign.next_at = now.after(context.config.refresh);

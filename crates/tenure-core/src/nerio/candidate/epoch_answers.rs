@@ -14,15 +14,16 @@ use super::waits::Hindrances;
 use crate::time::Time;
 
 /// The state of a [campaign](super::Campaign) that counts members by position. Each epoch begins
-/// with an empty one, because positions mean other members there.
+/// with an empty state, because a position names another member in another epoch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct EpochAnswers {
     /// For each member, the Start up to which the candidate drops answers for ever.
     pub(in crate::nerio) floors: Vec<Time>,
     pub(in crate::nerio) oks: ByMember<Answer>,
     pub(super) refusals: ByMember<Rival>,
-    /// Members whose grants the candidate gave back: the rival to which it yielded each, if to one,
-    /// and the time before which the candidate does not ask that member.
+    /// Members whose grants the candidate gave back. Each entry has the rival to which the
+    /// candidate yielded the grant, if any, and the earliest time of the next request to the
+    /// member.
     pub(in crate::nerio) held_off: ByMember<(Option<Who>, Time)>,
     /// Reachability of members, while the candidate does not lead.
     pub(in crate::nerio) reach: Reach,

@@ -1,5 +1,5 @@
-//! Grants that are of no use to a candidate, and candidates that can win nothing: other candidates
-//! may win with what such a candidate would hold.
+//! Grants that are of no use to a candidate, and candidates without a possible quorum. The
+//! candidate gives such grants back, so that other candidates may win.
 
 use super::super::context::Context;
 use super::super::quorum::MemberSet;
@@ -8,9 +8,9 @@ use super::{Campaign, Candidate};
 use crate::time::Time;
 
 impl Candidate {
-    /// Gives back the grant of `member`, whose ok does not count, and asks there again after a
-    /// while: candidates that take such a grant in turns keep it from others for ever. A leader
-    /// gives nothing back.
+    /// Gives back the grant of `member`, whose ok does not count, and asks `member` again after a
+    /// drawn pause. Without the pause, several such candidates would take the grant in turns and
+    /// keep it from all others for ever. A leader gives nothing back.
     pub(in crate::nerio) fn give_back_useless(
         &mut self,
         now: Time,
@@ -25,11 +25,12 @@ impl Candidate {
     }
 
     /// Leaves the election to others if no quorum is possible: gives back all grants and places in
-    /// queues, and returns the members that may mend this, which alone are asked from then on. A
-    /// silent one may have granted, so what was asked there is given back, too.
+    /// queues. Returns the members that may mend this; from then on the candidate asks only these
+    /// members. A silent member may have granted, so the candidate sends its release to silent
+    /// members, too.
     ///
-    /// This is for the times at which a candidate asks: one answer of several has come first, and
-    /// the next may bring the quorum.
+    /// A candidate calls this when it asks, not at each answer: after the first of several answers,
+    /// the next may make a quorum possible.
     pub(in crate::nerio) fn leave_if_hopeless(
         &mut self,
         now: Time,
@@ -53,9 +54,9 @@ impl Candidate {
         Some(lost)
     }
 
-    /// Gives back the grants of `members`, whose oks so far never count from now on. The `useless`
-    /// ones among them are not asked for a while, which is drawn: each of several such candidates
-    /// could otherwise come just before another leaves.
+    /// Gives back the grants of `members`: their oks so far never count from now on. The candidate
+    /// asks the `useless` members again after a drawn pause. With a fixed pause, each of several
+    /// such candidates could come just before another leaves.
     fn give_back(
         &mut self,
         now: Time,
@@ -80,7 +81,8 @@ impl Candidate {
 
 impl Campaign {
     /// The members that are lost to this candidate, if no quorum is possible without them: they are
-    /// silent, or cannot grant, or their grants do not count. A leader's lease decides for itself.
+    /// silent, or cannot grant, or their grants do not count. `None` for a leader, whose lease ends
+    /// by itself.
     pub(super) fn hopeless(&self, now: Time, context: &Context) -> Option<MemberSet> {
         if self.lease.is_some() {
             return None;

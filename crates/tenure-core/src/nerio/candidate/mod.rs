@@ -109,7 +109,7 @@ pub(super) struct Lease {
     pub(super) settled: bool,
 }
 
-/// A leadership, by its first completion.
+/// A leadership, as its first completion made it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Office {
     pub(super) fence: Fence,
@@ -157,8 +157,8 @@ impl Candidate {
         }
     }
 
-    /// Whether the node may drop this candidate at `now` and keep only `best`. A new candidate
-    /// would neither reuse a Start nor break a promise.
+    /// Whether the node may drop this candidate at `now` and keep only `best`. A new candidate in
+    /// its place then neither reuses a Start nor breaks a promise.
     pub(super) fn is_over(&self, now: Time) -> bool {
         let idle = self.campaign.is_none() && self.pending.is_none();
         idle && now > self.last_start && now >= self.promise
@@ -336,14 +336,15 @@ impl Candidate {
     }
 
     /// Goes on in another epoch: asks its members, and sends releases to them, too. A claim stays,
-    /// because its grants stay. Answers of the previous epoch are ignored (2.5.1): p may have an
-    /// old ok of a; with an ok of d, p would have a quorum in the next epoch of a, d and e.
+    /// because its grants stay. The candidate ignores answers of the previous epoch (2.5.1).
+    /// Otherwise, with an old ok of a and a new ok of d, the candidate would have a quorum in the
+    /// next epoch of a, d and e.
     pub(super) fn switch(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         if let Some(pending) = &mut self.pending {
             pending.switch(now, &context.membership);
         }
         let begin = self.pending.as_ref().map_or(now, |pending| pending.not_before().max(now));
-        // Leaders of many elections do not renew in one burst.
+        // The drawn pause keeps leaders of many elections from renewing in one burst.
         let pause = self.draw(context.config.renew_after() / 8, "switch", context);
         if let Some(campaign) = &mut self.campaign {
             // A leader's pause leaves most of its lease for repetitions.
@@ -372,8 +373,8 @@ impl Campaign {
         Some(self.lease.as_ref()?.office.as_ref()?.fence)
     }
 
-    /// The stamps of `members`, each with the memory that gave it: a lost directory is another
-    /// grantor (restart: instances).
+    /// The stamps of `members`, each with the memory that gave it: a grantor that lost its
+    /// directory counts as another grantor (restart: instances).
     pub(super) fn timestamp_of(&self, members: MemberSet) -> QuorumTimestamp {
         QuorumTimestamp::new(members.iter().filter_map(|member| {
             let ok = self.answers.oks.get(member)?;
@@ -382,7 +383,7 @@ impl Campaign {
     }
 
     /// The members whose oks do not count, because another valid ok names another memory of the
-    /// same member. The pair is an example: such a member, and the sender of the ok that names the
+    /// same member. The pair is an example: such a member, and the sender of an ok that names its
     /// other memory.
     pub(super) fn replaced(&self, now: Time) -> Option<(MemberSet, (usize, usize))> {
         let live = self.answers.oks.iter().filter(move |(_, ok)| now < ok.good_until);

@@ -29,8 +29,8 @@ pub(in crate::nerio) struct Answer {
     pub(in crate::nerio) stamp: Stamp,
     /// Fence that the grantor accepted for this leadership.
     pub(in crate::nerio) accepted: Option<Fence>,
-    /// Earliest time of reports about other candidates that still count: the Start of the grant, or
-    /// its arrival if the request had waited for a rival.
+    /// Time from which reports about other candidates count: the Start of the grant, or the arrival
+    /// of the ok if the request had waited for a rival.
     pub(in crate::nerio) news: Time,
     /// `Start + (1 − ρ)δ`: the end of the ok, on the candidate's clock.
     pub(in crate::nerio) good_until: Time,
@@ -39,9 +39,9 @@ pub(in crate::nerio) struct Answer {
 }
 
 impl Answer {
-    /// Makes the answer from an ok to `sent`. Every field comes from this ok, none from an earlier
-    /// one (parked requests 4, 5). The ok is good for a span that begins with the send (section 3,
-    /// step 8).
+    /// Makes the answer from an ok to `sent`. Every field comes from this ok, and no field from an
+    /// earlier ok (parked requests 4, 5). The ok is good for a span that begins with the send
+    /// (section 3, step 8).
     pub(in crate::nerio) fn of(
         now: Time,
         granted: &Granted,
@@ -63,8 +63,8 @@ impl Answer {
 
 impl Campaign {
     /// The members whose oks complete the instance, and their E: the latest instant before which
-    /// all oks of some quorum are good, without those of `left_out` members: an ok of one memory
-    /// never counts together with an ok that names another memory of the same member.
+    /// all oks of some quorum are good. Oks of `left_out` members do not count, because an ok of
+    /// one memory never counts together with an ok that names another memory of the same member.
     pub(in crate::nerio) fn best_quorum(
         &self,
         now: Time,
@@ -72,7 +72,7 @@ impl Campaign {
         left_out: MemberSet,
         quorums: &Quorums,
     ) -> Option<(MemberSet, Time)> {
-        // Oks count together if they have accepted one fence (scalar fence 2).
+        // Oks count together if their grantors have accepted the same fence (scalar fence 2).
         let same = |ok: &Answer| ok.accepted == Some(self.fence);
         let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
         let oks =

@@ -1,5 +1,6 @@
-//! Orders to end a leadership: the candidate reports each once, and only to the leadership named.
-//! The application decides whether to obey, by the commands to resign or to hand over.
+//! Orders to end a leadership: the candidate reports each order once, and only to the leadership
+//! that the order names. The application decides whether to obey, by the commands to resign or to
+//! hand over.
 
 use alloc::vec::Vec;
 
@@ -12,8 +13,8 @@ use crate::name::NodeName;
 use crate::standing::Standing;
 use crate::time::Time;
 
-/// Number of remembered orders, the latest. An order arrives often: through each grantor, and
-/// repeated by its sender for some seconds.
+/// Maximum number of remembered orders; the candidate forgets the oldest. An order arrives often:
+/// through each grantor, and repeated by its sender for some seconds.
 const ORDERS_MAX: usize = 16;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -34,7 +35,7 @@ impl Orders {
 }
 
 impl Candidate {
-    /// Reports an order that the member `by` passes on, and leads on.
+    /// Reports an order that the member `by` passes on. The leader leads on.
     pub(in crate::nerio) fn on_step_down(
         &mut self,
         now: Time,

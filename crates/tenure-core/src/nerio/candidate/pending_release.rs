@@ -82,7 +82,7 @@ impl PendingRelease {
 
     /// The earliest time of a new attempt: after the send of the release. If the candidate gave up
     /// to let others lead, a quorum must also have confirmed the release, or the lease must be
-    /// over: an earlier request would take the grant back from the rival.
+    /// over. An earlier request would take the grant back from the rival.
     pub(in crate::nerio) fn not_before(&self) -> Time {
         if self.on_purpose && !self.told { self.until } else { self.hold.next() }
     }

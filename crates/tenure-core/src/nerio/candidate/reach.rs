@@ -8,7 +8,7 @@ use super::super::quorum::MemberSet;
 use super::silence::Silence;
 use crate::time::Time;
 
-/// Reachability of each member, beyond its grants and refusals.
+/// The members that answer, whatever they answer, and the members that cannot grant.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Reach {
     pub(in crate::nerio) silence: Silence,

@@ -82,8 +82,8 @@ impl Candidate {
         self.yield_if_hopeless(now, context, out);
     }
 
-    /// Whether the refusal is of a lease that follows the network, and has fallen to what the
-    /// grantor gives, now or after the same refusal of another grantor.
+    /// Whether the refused lease follows the network, and this candidate now asks for a shorter
+    /// lease: this refusal, or the same refusal of another grantor, has shortened the lease.
     fn follows(
         &mut self,
         now: Time,

@@ -11,7 +11,7 @@ use crate::time::Time;
 impl Candidate {
     /// Schedules the next request: for the fence, for the first lease of full length, or for the
     /// renewal. Grantors, and so observers, learn of the leader from the first request that
-    /// announces the fence: the leader sends this request at once, even if the lease has full
+    /// announces the fence. So the leader sends this request at once, even if the lease has full
     /// length already.
     pub(in crate::nerio) fn after_completion(
         &mut self,
@@ -25,7 +25,7 @@ impl Candidate {
         let Some(campaign) = &mut self.campaign else { return };
         let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
         let period = match &campaign.lease {
-            // The lease may be that of an earlier, shorter δ.
+            // The present lease may be from before δ grew.
             Some(lease) if context.following.is_some() => period.min(lease.until.since(now) / 3),
             Some(_) | None => period,
         };

@@ -46,8 +46,8 @@ pub(in crate::nerio) struct LeaderSilence {
     told: Vec<NodeName>,
 }
 
-/// This silence decides only what is reported: a search through all states, which compares their
-/// hashes, need not distinguish it.
+/// Empty, because silence decides only what is reported: a search through all states, which
+/// compares hashes, need not tell states apart by it.
 impl Hash for LeaderSilence {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
@@ -65,8 +65,8 @@ impl LeaderSilence {
         self.members = Silence { since };
     }
 
-    /// Reports whether one more silent member would end the leaderships of this node, if that has
-    /// changed. A member counts as silent after a `lease`.
+    /// Reports whether one more silent member would end the leaderships of this node, if the answer
+    /// has changed. A member counts as silent after a `lease`.
     pub(in crate::nerio) fn news(
         &mut self,
         now: Time,
@@ -76,7 +76,7 @@ impl LeaderSilence {
         let quorums = membership.quorums();
         let silent = self.members.silent(now, lease);
         if !quorums.is_possible(silent) {
-            // No renewal completes, and the leader reports that.
+            // No renewal completes, and the leader reports the overdue renewal instead.
             return None;
         }
         let is_needed = |member: usize| !quorums.is_possible(silent.with(member));

@@ -45,8 +45,8 @@ impl Candidate {
         }
     }
 
-    /// The successor, once a quorum of grantors reports that it waits. A probe only reports the
-    /// successor, and the leader leads on.
+    /// The successor, once a quorum of grantors reports that it waits. For a transfer that only
+    /// probes, reports the successor, and the leader leads on.
     pub(in crate::nerio) fn hand_over_to(
         &mut self,
         member: usize,

@@ -45,8 +45,8 @@ impl Campaign {
     }
 
     /// Notes that `member` has answered the request of `start`, which is under way and did not wait
-    /// for a rival. The trip of a quorum begins with the first request of a renewal, so that a lost
-    /// request counts with the pause before its repetition, and a slow minority not at all.
+    /// for a rival. The trip of a quorum begins with the first request of a renewal, so the pause
+    /// before a lost request is repeated counts. A slow minority does not count.
     pub(in crate::nerio) fn observe_trip(
         &mut self,
         now: Time,
@@ -55,7 +55,7 @@ impl Campaign {
         context: &mut Context,
     ) {
         context.trips.observe(now.since(start));
-        // A candidate that does not lead yet may wait for hours.
+        // Only a leader measures the trip of a quorum: another candidate may wait for hours.
         let Some(first) = self.sent.first().filter(|_| self.lease.is_some()) else { return };
         if self.answers.prompt.completes(member, context.membership.quorums()) {
             let trip = now.since(first.start);
@@ -64,8 +64,9 @@ impl Campaign {
     }
 
     /// Notes that a lease ended at `until` before a quorum had answered its last renewal: the trip
-    /// took at least that long. A quorum that refused is not slow. For a lease that follows the
-    /// network, silence is no trip: after two outages a crash would cost a longer wait.
+    /// took at least that long. A quorum that refused is not slow. A lease that follows the network
+    /// ignores this silence: otherwise two outages would lengthen the lease, and a later crash
+    /// would cost a longer wait.
     pub(in crate::nerio) fn observe_silence(&self, now: Time, until: Time, context: &mut Context) {
         let Some(first) = self.sent.first().filter(|_| context.following.is_none()) else { return };
         if !self.answers.prompt.is_quorum(context.membership.quorums()) {

@@ -183,7 +183,7 @@ impl Hindrances {
         })
     }
 
-    /// The reason that names the holder in front: the leader, or else the holder of most grants.
+    /// The reason that names one holder: the leader, or else the holder of most grants.
     fn before(&self) -> Option<Waiting> {
         let held = self.words.values().filter_map(|word| match word {
             Word::Held { who, leading, leaves } => Some((who, *leading, *leaves)),

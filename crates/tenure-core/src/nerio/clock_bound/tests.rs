@@ -43,8 +43,8 @@ fn small_shifts_move_nothing() {
 }
 
 proptest! {
-    /// Two wall clocks within Δ, read with any span between the parts of a reading: the claim ends
-    /// on the candidate's wall clock before the grant ends on the grantor's, by at least Δ.
+    /// Two wall clocks differ by at most Δ, and the two parts of a reading are any span apart. The
+    /// claim ends on the candidate's wall clock at least Δ before the grant ends on the grantor's.
     #[test]
     fn walls_within_skew_suffice(
         candidate in -50_000_000_i64..=50_000_000,
@@ -57,7 +57,8 @@ proptest! {
         let start = shifted(candidate);
         let sent = read(100 * SECOND, candidate, 0);
         let claim = bound.claim_ends_at(start.after(DELTA), &sent);
-        // The wall clock of the candidate moves by less than is noticed, and shows this at E.
+        // The candidate's wall clock moves by less than the node notices. `ends` is its reading at
+        // E.
         let ends = candidate + i64::try_from(claim.since(sent.boot).as_nanos()).unwrap() + moved;
         prop_assert!(shifted(ends) <= start.after(DELTA));
         let arrives = delay as i64 + grantor;
@@ -67,7 +68,8 @@ proptest! {
             let finish = start.after(DELTA).after(bound.skew.unwrap());
             let grant = bound.grant_ends_at(finish, &now);
             let lasts = i64::try_from(grant.since(now.boot).as_nanos()).unwrap();
-            // At this time the wall clock shows at least the sum, whether it was read late or not.
+            // When the grant ends, the grantor's wall clock shows at least this time, whether it
+            // was read late or not.
             prop_assert!(shifted(arrives + lasts + moved) >= finish);
         }
     }

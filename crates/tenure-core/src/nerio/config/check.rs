@@ -33,7 +33,7 @@ impl Checked {
         self.0.membership.id().digest
     }
 
-    /// These settings with another lease, at least as long as the lease of checked ones: every rule
+    /// These settings with another lease, which is no shorter than a checked lease: every rule
     /// holds for a longer lease, too.
     pub(in crate::nerio) fn with_other_lease(&self, lease: Duration) -> Self {
         let config = Config { lease, ..self.0.config.clone() };

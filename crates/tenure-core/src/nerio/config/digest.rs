@@ -1,15 +1,17 @@
 //! The digest of the settings that all nodes must share.
 //!
-//! Bytes, in this order; every text has its length before it, every number is little-endian:
+//! The digest covers these bytes, in this order. Every text has its length before it, and every
+//! number is little-endian:
 //!
 //! 1. `nerio 3`, the name of this encoding;
 //! 2. the cluster's name;
-//! 3. the number of members, then the name of each, sorted. Where a member is reached is left
-//!    out: it may be another address on each machine, and another one tomorrow;
+//! 3. the number of members, then the name of each, sorted. Addresses are left out: a member may
+//!    have another address on each machine, and another address tomorrow;
 //! 4. the quorum system as a text of names;
 //! 5. ρ in parts per billion, 4 bytes.
 //!
-//! Changing any of this keeps nodes of two versions apart, so it needs a new name in 1.
+//! A change to these bytes keeps nodes of two versions apart, so the changed encoding needs a new
+//! name in item 1.
 
 use alloc::vec::Vec;
 use core::hash::Hasher;

@@ -18,9 +18,9 @@
 //! | `replace` | a member begins or supports replacements only with it; no safety rests on it |
 //! | `limits` | they bound what this node keeps |
 //!
-//! Δ (`clock_skew_max`) must be the same everywhere, too. Requests and oks carry it, and nodes with
-//! another Δ refuse each other: so clusters without it keep their digest, and documents of epochs
-//! their form.
+//! Δ (`clock_skew_max`) must be the same everywhere, too. Requests and oks carry Δ, and nodes with
+//! different Δ refuse each other. So the digest and the documents of epochs need not name Δ, and
+//! clusters without Δ keep theirs.
 
 mod check;
 mod digest;
@@ -89,8 +89,8 @@ pub struct Config {
     /// to [`Config::DELTA_MAX_MAX`]. The candidate waits until a quorum of grantors allows this
     /// length by `delta_max`. Short: fast take-over after a crash. Long: the leader survives longer
     /// interruptions. When the first renewal is due, the rest of the lease must exceed `grace`,
-    /// `kill_margin` and 4 round trips ([`Config::usable`]); that implies the bound of section 10.1
-    /// ([`Config::lease_needed`]). Default 5 s.
+    /// `kill_margin` and 4 round trips ([`Config::usable`]). This rule implies the bound of section
+    /// 10.1 ([`Config::lease_needed`]). Default 5 s.
     pub lease: Duration,
     /// Whether the lease follows the measured network (section 10.1): `lease` is then the least and
     /// `delta_max`, if longer, the greatest lease of this node's leaders. Default false.
@@ -106,13 +106,13 @@ pub struct Config {
     /// small costs needless retries, never safety; a value that is too large asks for longer leases
     /// than needed. Default 10 ms.
     pub round_trip: Duration,
-    /// R, the interval at which a waiting candidate refreshes its parked requests. Above 0 and at
-    /// least 2 d, so that an answer arrives before the question is repeated; 3 R + 2 d at most the
-    /// lease, because the first lease must bridge a forgotten candidate ([`Config::lease_first`]).
-    /// Short: a dead candidate is forgotten sooner. Long: less traffic from waiting candidates.
-    /// Default 250 ms. (Our extension: parked requests. Here R ≥ 2 d only saves messages, because
-    /// oks of several Starts count together. In the paper, where a new Start aborts the last one,
-    /// no round would complete without it.)
+    /// R, the interval at which a waiting candidate refreshes its parked requests. R is above 0 and
+    /// at least 2 d, so that an answer arrives before the question is repeated. 3 R + 2 d is at
+    /// most the lease, because the first lease must bridge a forgotten candidate
+    /// ([`Config::lease_first`]). Short: a dead candidate is forgotten sooner. Long: less traffic
+    /// from waiting candidates. Default 250 ms. (Our extension: parked requests. Here R ≥ 2 d only
+    /// saves messages, because oks of several Starts count together. In the paper a new Start
+    /// aborts the last one, and no round would complete with a shorter R.)
     pub refresh: Duration,
     /// Longest promise of a verification answer (section 10.5), at most [`Config::DELTA_MAX_MAX`].
     /// All promises together delay a resignation or a hand-over by no more than this span, because
@@ -121,19 +121,19 @@ pub struct Config {
     /// effect. Default: a tenth of the lease.
     pub verify_max: Duration,
     /// Span before the end of the lease at which the leader's work is asked to stop (SIGTERM, or
-    /// `expiring`). Set the time that the work needs to end in order: a shorter span gets the work
-    /// killed, and a longer one lets a few lost renewals stop the work in vain. Default 1 s.
+    /// `expiring`). Set the time that the work needs to end in order. With a shorter span the work
+    /// is killed; with a longer span a few lost renewals stop the work in vain. Default 1 s.
     pub grace: Duration,
     /// Span before the end of the lease at which the leader's work is ended by force, at most
     /// `grace`. Set the time in which a busy machine carries out a kill: with a shorter span the
     /// work outlives the lease. With a span equal to `grace` the work is killed without being asked
     /// first. Default 100 ms.
     pub kill_margin: Duration,
-    /// Whether the members by themselves replace a member whose directory was lost, in epochs after
-    /// the first change of members. Give all nodes the same setting: a member counts for a
-    /// replacement only with this setting, and a node with an empty directory asks only with it.
-    /// Default `None`: an operator replaces the member. [`Config::auto_replace`] has spans for
-    /// these settings. (Our extension: lost directories.)
+    /// Whether the members by themselves replace a member whose directory was lost, in epochs whose
+    /// documents name memories. Give all nodes the same setting: a member counts for a replacement
+    /// only with this setting, and a node with an empty directory asks only with it. Default
+    /// `None`: an operator replaces the member. [`Config::auto_replace`] has spans for these
+    /// settings. (Our extension: lost directories.)
     pub replace: Option<AutoReplace>,
     /// The ring of section 9, on which members find a weak leader of their partition (10.3).
     /// Default `None`: no ring. (Section 9; no safety rests on the ring.)
@@ -149,21 +149,22 @@ pub struct AutoReplace {
     /// place while the member is busy or cut off for a moment. With a long span, the cluster is
     /// without a spare node for longer.
     pub silence: Duration,
-    /// Least span between two replacements of one member, on the clock of each other member since
-    /// the start of the other member. With a short span, a node that starts again and again, and
-    /// forgets everything at each start, makes the members change again and again.
+    /// Least span between two replacements of one member. Each other member measures the span on
+    /// its own clock, and knows only the replacements since its own start. With a short span, a
+    /// node that starts again and again, and forgets everything at each start, makes the members
+    /// change again and again.
     pub pause: Duration,
 }
 
 /// Bounds on what a node keeps, whatever messages arrive. Each bound is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
-    /// Elections that a grantor keeps at once. The grantor refuses further ones until one of the
-    /// kept ones has ended. Default 65,536.
+    /// Elections that a grantor keeps at once. The grantor refuses further elections until a kept
+    /// election has ended. Default 65,536.
     pub elections: usize,
     /// Waiting candidates that a grantor keeps for each election. Beyond this number the grantor
-    /// evicts the candidate that ranks lowest, which asks again; a take-over may have to wait for
-    /// that. Default 64.
+    /// evicts the candidate of the lowest rank. The evicted candidate asks again, and a take-over
+    /// may have to wait for its request. Default 64.
     pub parked: usize,
     /// Released Starts that a grantor remembers for each election, one for each incarnation. With
     /// too few, a delayed request of a forgotten incarnation takes the grant for one lease, in
@@ -244,8 +245,8 @@ impl Config {
 
     /// Spans for [`replace`](Self::replace): a silence of `(1 + ρ)·delta_max`, at least 10 s, and a
     /// pause of an hour. No lease that the lost memory has granted lasts longer than that silence,
-    /// so no leader needs the lost memory any more; and a machine that only stood still for some
-    /// seconds answers within it.
+    /// so no leader needs the lost memory any more. A machine that only stood still for some
+    /// seconds answers within the silence.
     #[must_use]
     pub fn auto_replace(&self) -> AutoReplace {
         let silence = self.quarantine().max(Self::SILENCE_MIN);
@@ -295,12 +296,12 @@ impl Config {
     }
 
     /// `d + max(i, (1 + ρ)·remaining)`: the shortest δ of section 10.1 for a leader that renews
-    /// with `remaining` (E − C) left, when round trips take `round_trip` (d) and renewals are
-    /// spaced by `interval` (i).
+    /// with `remaining` (E − C) left. Round trips take `round_trip` (d), and the leader renews
+    /// every `interval` (i).
     ///
     /// A checked lease is at least this for its own settings, whenever a renewal is due. A leader
-    /// checks the lease again with measured round trips, and warns where they have outgrown the
-    /// lease ([`OwnEvent::LeaseOutgrown`](crate::nerio::OwnEvent::LeaseOutgrown)).
+    /// checks the lease again with measured round trips, and warns when the round trips have
+    /// outgrown the lease ([`OwnEvent::LeaseOutgrown`](crate::nerio::OwnEvent::LeaseOutgrown)).
     #[must_use]
     pub fn lease_needed(
         &self,

@@ -57,14 +57,14 @@ pub enum Hindrance {
     Manual,
     /// No member has the name.
     NotMember,
-    /// The memory of the blank was that of a member before.
+    /// The memory of the blank is an earlier memory of the member.
     Former,
     /// Two blanks have this name.
     Two { addresses: [SocketAddr; 2] },
     /// The blank's address is neither an address of the member nor that of the host that the blank
     /// names, or the address proves nothing.
     Elsewhere { address: SocketAddr },
-    /// The cluster has no keys, and other machines could send such a question.
+    /// The cluster has no keys, and other machines could forge the question.
     Unsealed,
     /// The member was replaced less than a pause ago.
     Lately { rest: Duration },
@@ -155,7 +155,7 @@ impl fmt::Display for Hindrance {
             Self::Few { without } => {
                 write!(
                     f,
-                    "a quorum of members must agree, and each one that answers; {} did not",
+                    "a quorum of members must agree, and each member that answers; {} did not",
                     List(without, ", ")
                 )
             }

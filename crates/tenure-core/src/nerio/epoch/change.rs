@@ -43,8 +43,8 @@ pub enum SeatChange {
     Remove {
         name: NodeName,
     },
-    /// Another memory for a member: the memory of the running node with this name that has entered
-    /// no epoch, or `instance` if two such nodes run.
+    /// Another memory for a member: the memory of the blank with this name, or `instance` if two
+    /// such blanks run.
     Replace {
         name: NodeName,
         /// Hosts of the seat after the change; if empty, the seat keeps its present hosts.
@@ -209,7 +209,7 @@ pub enum ChangeError {
          the change"
     )]
     Runs { name: NodeName },
-    /// The memory that would be let in is that of the seat.
+    /// The seat already names the memory that asks to be let in.
     #[error(
         "{name} is a member of epoch {epoch} with the directory of the node that waits, and has \
          not entered that epoch: check that {name} and the members reach each other, and that \
@@ -238,8 +238,8 @@ pub struct Missing {
 }
 
 impl Change {
-    /// Maximum number of bytes of a question, which must fit into a datagram. No member receives a
-    /// longer one.
+    /// Maximum number of bytes of a question, which must fit into a datagram. Members receive no
+    /// longer question.
     pub const BYTES_MAX: usize = 1_000;
 
     /// Whether the question fits into a datagram.

@@ -1,15 +1,15 @@
 //! The answers of members about the epoch of a node without a grantor.
 //!
-//! The node begins with the epoch of its settings, whose list may be incomplete or old, and any
-//! single member may be a stray one: an operator gave it an empty directory and another list. So
-//! neither one answer confirms an epoch, nor does one member move the node to another cluster.
+//! The node begins with the epoch of its settings, whose list may be incomplete or old. Any single
+//! member may be a stray: an operator started this member with an empty directory and another list.
+//! So a single answer neither confirms an epoch nor moves the node to another cluster.
 //!
 //! - *A quorum confirms.* A node and the stray member c have an old list. If the answer of c
 //!   confirmed the epoch of that list, the node would ignore all other members for ever.
 //! - *A quorum that agrees on another epoch 0 moves the node.* The stray member c is a cluster by
 //!   itself. If its answer sufficed, the node would lead by c alone, beside a leader of a and b.
-//!   Nor does it suffice in a list of two, where c leaves no quorum. Two stray members do not agree
-//!   if each is a cluster by itself.
+//!   Nor does the answer of c suffice in a list of two, although no quorum is left without c. Two
+//!   stray members do not agree if each is a cluster by itself.
 //! - 3.11: *The answer of a blank confirms nothing.* A candidate asks before the founding, and all
 //!   members answer that they wait. If that confirmed the list, the candidate would ignore the
 //!   founded epoch for ever.
@@ -21,7 +21,7 @@ use super::super::quorum::MemberSet;
 use super::Membership;
 use crate::time::Time;
 
-/// The state of confirmation of one epoch. Each epoch begins with an empty one.
+/// The state of confirmation of one epoch. Each epoch begins with an empty state.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Confirmation {
     is_confirmed: bool,
@@ -57,8 +57,7 @@ impl Confirmation {
         start >= self.since && is_later
     }
 
-    /// Notes that `member` answers the question of `start` in the epoch, which is that of
-    /// `membership`.
+    /// Notes that `member` answers the question of `start` in the epoch of `membership`.
     pub(in crate::nerio) fn answers(
         &mut self,
         member: usize,

@@ -1,7 +1,7 @@
 //! Documents: the members of an epoch, their memories, and the quorums that elect.
 //!
-//! The digest of a document covers these bytes, in this order; every text has its length before it,
-//! every number is little-endian:
+//! The digest of a document covers these bytes, in this order. Every text has its length before it,
+//! and every number is little-endian:
 //!
 //! 1. `nerio epoch 1`, the name of this encoding;
 //! 2. the cluster's name, the epoch's number, number and digest of the previous epoch, the digest
@@ -11,7 +11,7 @@
 //! 5. the quorum system as a text of names, and the floor.
 //!
 //! An upgraded document has the digest of the [settings](super::super::Checked::digest) instead, so
-//! that nodes of earlier versions share it. The digest of settings covers no hosts.
+//! that nodes of earlier versions share this digest. The digest of settings covers no hosts.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -35,7 +35,7 @@ const KEYS: (u64, u64) = (u64::from_le_bytes(*b"tenure e"), u64::from_le_bytes(*
 pub struct Document {
     pub cluster: ClusterName,
     pub number: u64,
-    /// The epoch that this one follows; [`EpochId::NONE`] in epoch 0.
+    /// The previous epoch; [`EpochId::NONE`] in epoch 0.
     pub before: EpochId,
     /// Digest of the document of epoch 0; 0 in that document itself.
     pub founding: u64,

@@ -28,8 +28,8 @@ const SKIPS: u8 = 3;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Learning {
     reading: Option<Reading>,
-    /// The oldest first. A node does not read a document that has a verdict again: a useless
-    /// document delays no other document, even if the member that names it answers first.
+    /// Verdicts, the oldest first. A node does not read a document that has a verdict again: a
+    /// useless document delays no other document, even if the member that names it answers first.
     verdicts: Vec<(EpochId, Verdict)>,
 }
 
@@ -100,7 +100,7 @@ impl Learning {
         self.reading.is_some()
     }
 
-    /// Whether the node reads the document of this epoch, or of a later one.
+    /// Whether the node reads the document of this epoch, or of a later epoch.
     pub(in crate::nerio) fn reads(&self, epoch: EpochId) -> bool {
         let reads = self.reading.as_ref().map(|reading| reading.reader.epoch().number);
         reads.is_some_and(|number| number >= epoch.number)

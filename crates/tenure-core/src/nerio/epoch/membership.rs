@@ -27,8 +27,8 @@ pub struct Membership {
     quorums: Quorums,
 }
 
-/// Only the id is hashed, which determines the rest: a search through all states hashes a node for
-/// each state.
+/// The hash covers the id alone, which determines the rest: a search through all states hashes a
+/// node for each state.
 impl Hash for Membership {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.id.hash(state);

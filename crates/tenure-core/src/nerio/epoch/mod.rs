@@ -2,9 +2,10 @@
 //!
 //! An epoch is a membership with a number, and a [document](Document) describes it. A node begins
 //! with the membership of its settings. A grantor [writes it down](super::Record::Identity), and
-//! uses it from its first start on, whatever its settings say. A node without a grantor goes on in
-//! the epoch that members of its list [name](Current), once it has [read](DocumentReader) the
-//! document, so its list may be incomplete or old. A quorum then confirms the epoch.
+//! uses it from its first start on, whatever its settings say. The list of a node without a grantor
+//! may be incomplete or old. Such a node goes on in the epoch that members of its list
+//! [name](Current), once it has [read](DocumentReader) the document. A quorum then confirms the
+//! epoch.
 //!
 //! The members of an epoch decide its successor by [proposals](Proposer) and durable
 //! [votes](Vote). A member of the successor enters it with an [inheritance](Inheritance): the

@@ -14,7 +14,7 @@
 //! draws the length of the timeout: two proposers that retry at once bar each other for ever.
 //!
 //! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
-//! one:
+//! rule:
 //!
 //! - 2.1.1: *The next ballot is above all ballots heard of.* A ballot below a promise is refused
 //!   for ever.
@@ -179,7 +179,7 @@ impl Proposer {
         }
         match self.highest {
             Some((_, successor)) => self.propose(successor),
-            // The members have promised, and are the seats.
+            // In a founding, the members that have promised are also the seats.
             None if founds || self.is_ready() => self.propose(self.own.id()),
             None => self.phase = Phase::Ready,
         }
@@ -227,8 +227,8 @@ impl Proposer {
         is_news
     }
 
-    /// Handles missing answers: begins a larger ballot if a member promised a later one. The caller
-    /// then asks the missing members again.
+    /// Handles missing answers: begins a larger ballot if a member promised a later ballot. The
+    /// caller then asks the missing members again.
     pub fn on_timeout(&mut self) {
         if self.heard > self.ballot {
             self.prepare_anew();

@@ -5,13 +5,13 @@
 //! rest of its grant, `F - C`. A member of the next epoch collects answers of a quorum and grants
 //! to no candidate while another may still lead by the previous epoch. So the holder keeps leading.
 //!
-//! Each answer stays true for ever: a wedged member grants nothing, and a rest that is measured
+//! Each answer stays true for ever, because a wedged member grants nothing. A rest that is measured
 //! from its receipt ends no earlier than the claim, on any clock. (The claim ends within
 //! `(F - C) / (1 + ρ)` of real time, which is at most `F - C` on any clock. The same holds for a
 //! rest that another member passes on.)
 //!
 //! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
-//! one:
+//! rule:
 //!
 //! - 2.1.7: *One ballot ends the epoch.* Three of five have accepted S, each by another ballot. A
 //!   proposer may find T above S, and then two epochs run (T1).
@@ -33,10 +33,9 @@
 //!   just started again and names an unknown holder. With the longest rest of all three, p loses
 //!   (T3).
 //! - 2.4.5: *Each holder keeps its own rest.* p leads by a and c, and b granted to q for longer. If
-//!   only the longest rest of the election is kept, it is that of q, and q is granted.
+//!   a member keeps only the longest rest of the election, the rest of p is lost, and q is granted.
 //! - 2.4.6: *A grant lasts at least as long as the inherited rest of its holder.* p, with a long
-//!   lease, renews with a short one in the next epoch. The new grant ends
-//!   first, and q is granted.
+//!   lease, renews with a short one in the next epoch. The new grant ends first, and q is granted.
 //! - 2.4.10: *A release ends a rest from its Start on.* p leads a second time, and the release of
 //!   its first leadership arrives in the next epoch (T13).
 //! - 2.4.10: *A release also ends rests that later pages name.* p resigns, and the page that names
@@ -145,7 +144,7 @@ impl Page<'_> {
 struct Answer {
     /// Latest end of the rests for which the member answers.
     bound: Time,
-    /// Latest end of a rest, in a covered election, whose holder has no entry.
+    /// Latest end of the rests, in covered elections, of holders without an entry.
     unknown: Time,
     /// Last election of the pages so far, which follow each other without a gap.
     covered: Option<ElectionName>,
@@ -198,7 +197,7 @@ pub struct Inheritance {
     before: Option<Arc<Membership>>,
     /// The epoch that the member enters.
     into: EpochId,
-    /// Maximum number of rests that are kept of one answer, and of kept releases.
+    /// Maximum number of kept rests of one answer, and of kept releases.
     rests_max: usize,
     /// Earliest ballot that is known to have decided `into`.
     told: Option<Ballot>,
@@ -424,7 +423,7 @@ impl Inheritance {
         until
     }
 
-    /// The rests at `at` of all named holders of elections after this one, for the member's own
+    /// The rests at `at` of all named holders of elections after `after`, for the member's own
     /// answers.
     pub fn rests(&self, after: Option<&ElectionName>, at: Time) -> impl Iterator<Item = HeldRest> {
         let after = after.map_or(Bound::Unbounded, Bound::Excluded);
@@ -467,7 +466,7 @@ impl Inheritance {
         Some((*ballot, RestBounds { rest, unknown, floor: self.floor }))
     }
 
-    /// The rests at `at` in the answer of `member`, of elections after this one.
+    /// The rests at `at` in the answer of `member`, of elections after `after`.
     pub fn rests_of(
         &self,
         member: usize,

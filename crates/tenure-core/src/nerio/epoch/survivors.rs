@@ -1,20 +1,20 @@
-//! The epoch that an operator begins where the members of an epoch that are left are no quorum.
+//! The epoch that an operator begins when the members that are left are no quorum.
 //!
 //! A quorum of the epoch decides on its successor, so without a quorum the members never change
 //! again. The operator names the members that never come back, and declares that no process leads
-//! any more. Each member that is left makes the same document, of [recovered](Origin::Recovered)
-//! origin, from the document of its epoch, and enters the new epoch without an answer of other
-//! members.
+//! any more. From the document of its epoch, each member that is left makes the same document, of
+//! [recovered](Origin::Recovered) origin. Then the member enters the new epoch without an answer of
+//! other members.
 //!
 //! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
-//! one:
+//! rule:
 //!
 //! - 2.12.1: *Members that are a quorum begin no such epoch*, because they can change without an
 //!   operator. a of a, b, c is lost, and b begins the epoch of b and c. c starts before it hears of
 //!   that epoch, and elects with a process of a that was only cut off.
 //! - 2.12.2: *The number is far above that of the epoch.* a, b and c of four decided on a successor
 //!   without d, and are lost. d begins the epoch with the same number. The machine of a comes back:
-//!   neither follows the other, and no candidate moves to the other.
+//!   neither epoch follows the other, and no candidate moves to the other.
 //! - 2.12.3: *A member keeps its memory.* Each member makes the document from that of the epoch
 //!   alone. If c began another memory, the seat of c in the document of d would have no memory.
 //! - 2.12.4: *Grants are void, and the start waits.* p leads by a and b, which are lost, and c has
@@ -24,7 +24,7 @@
 //!   document, c and d would be in two epochs of one number.
 //! - 2.12.6: *A memory that accepted an epoch without it is no survivor.* a, c and d of a, b, c and
 //!   d decide that c gets another memory; a, b and d are lost. An operator recovers the old
-//!   directory of c as the only one that is left, and the new one as well: both elect.
+//!   directory of c, as if nothing else were left, and the new directory of c as well: both elect.
 
 use alloc::vec::Vec;
 
@@ -41,7 +41,7 @@ pub enum SurvivorsError {
     /// The members that are left are a quorum, and change the members as always.
     #[error("the members of epoch {number} that are not lost are a quorum")]
     Quorum { number: u64, left: Vec<NodeName> },
-    /// The members that are left, or their quorum system, make no document.
+    /// The members that are left, or their quorum system, make no valid document.
     #[error(transparent)]
     Document(#[from] DocumentError),
 }

@@ -50,7 +50,7 @@ impl Document {
         (bytes.len() <= Self::BYTES_MAX).then_some(bytes)
     }
 
-    /// Reads the bytes of a document. Nothing in it is [checked](Self::check).
+    /// Reads a document from its bytes, without a [check](Self::check).
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         match postcard::take_from_bytes(bytes) {

@@ -1,13 +1,13 @@
 //! The vote of one member on the successor of its epoch: an acceptor of single-decree Paxos.
 //!
 //! Section 10.6 ends an epoch by wedging a quorum of its members, and leaves open which members
-//! form the next one. The members decide that by ballots, each one attempt of one
-//! [proposer](super::Proposer). A member that *promises* a ballot bars all earlier ones; a member
-//! that *accepts* a successor is wedged for ever. The caller makes a vote durable before the
+//! form the next epoch. The members decide this by ballots: each ballot is one attempt of a
+//! [proposer](super::Proposer). A member that *promises* a ballot bars all earlier ballots; a
+//! member that *accepts* a successor is wedged for ever. The caller makes a vote durable before the
 //! member answers.
 //!
 //! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
-//! one:
+//! rule:
 //!
 //! - 2.1.1: *Ballots of two proposers differ.* P and Q both use ballot 1: a and b accept S by it, b
 //!   and c accept T by it, and both are decided.
@@ -97,8 +97,8 @@ impl<D> Vote<D> {
     /// Promises to accept no ballot before `ballot`; false if the member promised a later ballot,
     /// or if `ballot` is too far above the promised one.
     ///
-    /// A repeated question for the promised ballot is promised again, because the answer may be
-    /// lost.
+    /// The member promises a ballot again when the proposer repeats its question, because the
+    /// answer may be lost.
     pub fn promise(&mut self, ballot: Ballot) -> bool {
         let promises = self.allows(ballot);
         if promises {
@@ -124,7 +124,7 @@ impl<D> Vote<D> {
 
 impl<D: PartialEq> Vote<D> {
     /// Accepts `successor` by `ballot`; false if the member may not promise that ballot, or has
-    /// accepted another successor by it.
+    /// accepted another successor by that ballot.
     pub fn accept(&mut self, ballot: Ballot, successor: D) -> bool {
         let known = self.accepted.as_ref().filter(|(by, _)| *by == ballot);
         let is_first = known.is_none_or(|(_, known)| *known == successor);

@@ -39,7 +39,7 @@ pub struct Current {
 }
 
 impl Current {
-    /// Whether the document is short enough for a datagram's parts and for a disk.
+    /// Whether the document is short enough to be sent in parts and to be written to a disk.
     pub(in crate::nerio) fn is_readable(&self) -> bool {
         usize::try_from(self.length).is_ok_and(|bytes| bytes <= Document::BYTES_MAX)
     }

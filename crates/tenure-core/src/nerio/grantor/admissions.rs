@@ -11,24 +11,24 @@
 //!
 //! Rules, with the runs that they prevent; members vote on such a change as on an operator's:
 //!
-//! - 4.1: *A memory that was in an epoch never asks.* An operator has replaced c, and its old disk
-//!   is put back: the members would replace the two memories by each other in turn. A memory that
-//!   a document names writes that down, even if the memory has not entered the epoch.
+//! - 4.1: *A memory that was in an epoch never asks.* An operator has replaced c, and the old disk
+//!   of c is put back: the members would replace the two memories by each other in turn. A
+//!   memory writes down that a document names it, even if the memory has not entered the epoch.
 //! - 4.2: *A member agrees only after it has asked the present memory for a span, on its own clock,
 //!   and heard nothing.* A second process with an empty directory is started under the name of a
 //!   member that serves.
 //! - 4.2.1: *A member asks at the hosts of the seat as well.* c was replaced on another machine,
-//!   and the lists still name the earlier one. Its process starts there with an empty directory.
+//!   and the lists still name the earlier machine. There c starts with an empty directory.
 //! - 4.3: *A quorum agrees.* c is cut off from a alone, and serves with b.
 //! - 4.4: *Each member that answers agrees.* b hears c, and a quorum of the five others does not. b
 //!   has heard of the blank by the round alone, so b agrees only after a span of its own.
 //! - 4.4.1: *An objection lasts for a span, and a member that answered lately must answer.* b
 //!   objects, and the next question to b is lost.
-//! - 4.4.2: *A change stops if an objection comes before a member has accepted it.* c answers, or
-//!   a second blank asks, while the memory of the first one is looked for.
+//! - 4.4.2: *A change stops if an objection comes before a member has accepted it.* c answers, or a
+//!   second blank asks, while the grantor looks for the memory of the first blank.
 //! - 4.5: *A member is replaced at most once a pause.* A disk that loses everything at each start
 //!   would wedge the members again and again.
-//! - 4.6: *Two blanks with one name wait.* Only an operator knows which one is meant.
+//! - 4.6: *Two blanks with one name wait.* Only an operator knows which blank is meant.
 //! - 4.7: *A replacement that fails is tried again.* The round of a ends, because b starts: without
 //!   another round c stays outside for ever.
 
@@ -65,7 +65,7 @@ const BETWEEN: u32 = 4;
 /// The blanks that ask for seats, and a blank's own way to a seat.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Admissions {
-    /// By the name of the member. Empty unless the settings let members replace others.
+    /// Members whose seats blanks ask for. Empty unless the settings let members replace others.
     awaited: BTreeMap<NodeName, Awaited>,
     /// The last replacement of each member that this process has seen, and the replaced memory.
     replaced: BTreeMap<NodeName, (Time, Instance)>,
@@ -93,7 +93,7 @@ struct Awaited {
     round: Option<Round>,
     /// Time of each other member's last answer.
     answered: BTreeMap<NodeName, Time>,
-    /// Number of rounds so far; each doubles the pause before the next one.
+    /// Number of rounds so far; each round doubles the pause before the next round.
     rounds: u32,
     /// The last reported hindrance.
     told: Option<Hindrance>,
@@ -142,7 +142,7 @@ impl Awaited {
         self.blanks.iter().filter(move |blank| now.since(blank.heard) < span)
     }
 
-    /// Notes a question of a blank. The earlier of two at one address is over.
+    /// Notes a question of a blank. An earlier blank at the same address has ended.
     fn note(&mut self, blank: Blank) {
         let is_same = |known: &&mut Blank| known.instance == blank.instance;
         match self.blanks.iter_mut().find(is_same) {
@@ -164,7 +164,7 @@ impl Awaited {
         (self.turn, self.round, self.rounds) = (None, None, 0);
     }
 
-    /// Begins the watch at the time at which that of another member began, if it is later.
+    /// Moves the beginning of the watch to that of another member's watch, if that is later.
     fn object(&mut self, now: Time, why: &Hindrance) {
         let (span, was_heard) = match *why {
             Hindrance::Heard { ago, .. } => (ago, true),
@@ -264,7 +264,7 @@ impl Grantor {
     }
 
     /// The span after its last question for which a blank is awaited. Members that the blank does
-    /// not reach hear of it at each round of another member, so this is longer than any span
+    /// not reach hear of it at each round of another member, so the span is longer than the time
     /// between two rounds.
     fn awaited_for(&self, silence: Duration) -> Duration {
         let rounds = self.config.refresh.saturating_mul(BETWEEN).saturating_add(PAUSE_MAX);
@@ -406,7 +406,7 @@ impl Grantor {
         }
     }
 
-    /// Keeps the turn while a change runs: the pause before it has grown by each failure.
+    /// Keeps the turn while a change runs: each failure has lengthened the pause before the turn.
     fn delay_turn(&mut self, now: Time, name: &NodeName) {
         let next = now.after(self.config.refresh);
         if let Some(awaited) = self.admissions.awaited.get_mut(name) {
@@ -440,7 +440,7 @@ impl Grantor {
         }
     }
 
-    /// The members that answer for the member `name`: all but this one and that one.
+    /// The members that answer about the member `name`: all except this grantor and `name`.
     fn asked_about(&self, name: &NodeName) -> MemberSet {
         self.others().minus(self.membership.position(name).into_iter().collect())
     }
@@ -487,8 +487,8 @@ impl Grantor {
         }
     }
 
-    /// Begins the change if a quorum agrees, and each member that answers; another round later if
-    /// not.
+    /// Begins the change if a quorum agrees, and each member that answers. Otherwise another round
+    /// follows later.
     fn end_round(&mut self, now: Time, name: &NodeName, out: &mut Out) {
         let Some(rule) = self.rule_for(name) else { return };
         let lasts = self.awaited_for(rule.silence);
@@ -518,8 +518,8 @@ impl Grantor {
         }
     }
 
-    /// Ends a round. The next one begins after a pause that grows, so that two members do not meet
-    /// again and again.
+    /// Ends a round. The next round begins after a pause that grows, so that two members do not
+    /// meet again and again.
     fn pause_rounds(&mut self, now: Time, name: &NodeName) {
         let place = self.place();
         let draw = self.lot(self.config.refresh);
@@ -557,7 +557,7 @@ impl Grantor {
         let Some(awaited) = self.admissions.awaited.get_mut(name) else { return };
         let told = awaited.told.replace(why.clone());
         let is_told = told.is_some_and(|told| told.is_like(&why));
-        // A memory that is heard again and again has another age each time.
+        // Report each `Heard`: its age begins anew whenever the memory is heard.
         if !is_told || matches!(why, Hindrance::Heard { .. }) {
             let (name, why) = (name.clone(), alloc::vec![(by, why)]);
             emit(out, None, OwnEvent::Awaited { name, why, at: now });

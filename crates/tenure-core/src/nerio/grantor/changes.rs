@@ -128,7 +128,8 @@ impl SeatChange {
         }
     }
 
-    /// Whether the change takes this memory: a change that members begin names it.
+    /// Whether the change may take this memory: a change that members begin by themselves names its
+    /// memory.
     fn takes(&self, blank: Instance) -> bool {
         match self {
             Self::Replace { instance, .. } => instance.is_none_or(|wanted| wanted == blank),
@@ -330,7 +331,7 @@ impl Grantor {
         if is_blank && counts && finding.blanks.len() < 2 && !finding.blanks.contains(&memory) {
             finding.blanks.push(memory);
         }
-        // An old process of a member may run beside the one with its later memory.
+        // An old process of a member may run beside the process with the member's later memory.
         let is_seat = current.epoch == own && current.service != Service::Replaced;
         let is_there = current.entered && is_member;
         let seat = self.membership.position(name).and_then(|seat| self.membership.instance(seat));

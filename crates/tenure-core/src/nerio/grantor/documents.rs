@@ -13,14 +13,14 @@ use crate::time::Time;
 /// Maximum number of documents that are kept in addition to those in use.
 const SHELF_MAX: usize = 4;
 
-/// Documents at hand, and the one that the grantor reads.
+/// Documents at hand, and the document that the grantor reads.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Documents {
     /// Kept documents, oldest first.
     shelf: Vec<Arc<Membership>>,
     learning: Learning,
-    /// A message that the grantor handles again when it has read the document. The message stays
-    /// after a failure, and ends with the next reading.
+    /// A message that the grantor handles again when it has read the document. After a failed
+    /// reading the message stays until the next reading begins.
     waiting: Option<(Sender, ToGrantor)>,
 }
 

@@ -23,7 +23,7 @@ use crate::time::Time;
 /// `A` and `F` of the paper, and the fields that our extensions add.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct Grant {
-    /// Written down before an ok leaves.
+    /// The durable part of the grant, written down before an ok leaves.
     pub(in crate::nerio) record: GrantRecord,
     /// Highest fence seen before the grant, for a repeated ok.
     pub(in crate::nerio) seen_before: Fence,
@@ -202,7 +202,7 @@ impl ElectionState {
         all.entry(election.clone()).or_insert_with(vacant)
     }
 
-    /// The state as written down on this boot of the machine.
+    /// The state from a record that was written since the machine last booted.
     pub(in crate::nerio) fn restore(record: GrantRecord) -> Self {
         let seen_before = record.fence_seen;
         let grant = Grant::new(record, Duration::ZERO, seen_before, true);

@@ -138,8 +138,8 @@ impl Fences {
     }
 
     /// Handles a failed write of the last input's records, after which the driver dropped every
-    /// effect: if the reserve was among the effects, a later proposal asks for it again. Any other
-    /// reserve is under way.
+    /// effect. If the reserve was among these effects, a later proposal asks for it again. Any
+    /// other reserve is under way.
     pub(in crate::nerio) fn dropped(&mut self) {
         if self.behind {
             self.pending = None;

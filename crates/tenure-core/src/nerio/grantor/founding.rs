@@ -4,13 +4,13 @@
 //! lost. So the member asks all others. If all other directories are empty too, the cluster has no
 //! memory left, and the member writes down a founding: the list of the present memories. Another
 //! member whose memory is on that list has forgotten nothing, and serves when it hears of the
-//! founding. A member whose memory began later has lost the one on the list, and reads the fences
-//! of a quorum that remembers.
+//! founding. A member whose memory began later has lost its memory on the list, and reads the
+//! fences of a quorum that remembers.
 //!
 //! All directories may have been lost at once. Leases may then be live: every member waits for the
 //! longest lease to end, and for each leader that it hears of. Fences may have been handed out: new
-//! ones are above the number of milliseconds since 1970, at the founding or at the beginning of the
-//! latest memory, whichever is larger, since clocks of machines differ.
+//! fences are above the milliseconds since 1970 at the founding. Clocks of machines differ, so new
+//! fences are also above the time at which the latest memory began.
 
 use alloc::vec::Vec;
 
@@ -32,7 +32,7 @@ impl Grantor {
 
     /// A bound above all fences from before the founding.
     pub(super) fn founding_floor(&self, now: Time) -> Fence {
-        // Count every memory, not only those marked as founders: a founder may have lost its
+        // Count every memory, not only the memories marked as founders: a founder may have lost its
         // directory before the mark was written down here.
         let memories = self.memories.durable().entries();
         let born = memories.map(|entry| entry.instance.born()).max().unwrap_or_default();
@@ -68,8 +68,9 @@ impl Grantor {
         }
         if news {
             // While we asked, some member turned out to have a newer memory. Members that answered
-            // before may have founded the cluster with its older one, and led: ask all again.
-            // Rounds are told apart by their instant, so begin none at the instant of the last one.
+            // before may have founded the cluster with that member's older memory, and led: ask all
+            // again. Rounds are told apart by their instant, so begin no round at the instant of
+            // the last round.
             if now > since {
                 self.read_anew(now, out);
             }
@@ -85,7 +86,7 @@ impl Grantor {
     }
 
     /// The present memories by position: this grantor's, and that of each member that answered,
-    /// unless a later one is known.
+    /// unless a later memory is known.
     fn founders(&self) -> Vec<(usize, Instance)> {
         let Phase::Reading { answers, .. } = &self.phase else { return Vec::new() };
         let known = |member: usize| {

@@ -17,10 +17,11 @@
 //!   then promises, and is no seat of the founding.
 //! - 3.3: *All members have written down all memories of a new document.* The directories of x and
 //!   p are lost, and p' asks s. The old process of x still lives, and s promises its earlier
-//!   founding: x and s accept one document, and p' and x' another one.
-//! - 3.4: *A member promises nothing to a memory that it knows to be replaced*, and counts none of
-//!   its answers. See 3.3. Members a1, b1 and s promise D, and a1 alone accepts it; a2 replaces a1;
-//!   a2, b1 and s decide D', and b1 is lost. If s counted the promise of a1, s would accept D.
+//!   founding: x and s accept one document, and p' and x' another document.
+//! - 3.4: *A member promises nothing to a memory that it knows to be replaced*, and counts no
+//!   answer of that memory. See 3.3. Members a1, b1 and s promise D, and a1 alone accepts it; a2
+//!   replaces a1; a2, b1 and s decide D', and b1 is lost. If s counted the promise of a1, s would
+//!   accept D.
 //! - 3.5: *A proposer promises its own ballot first.* Otherwise it promises an earlier ballot of
 //!   another member after it has begun its own, and both are decided.
 //! - 3.6: *Only a memory that the document names accepts it.* An acceptance of another memory would
@@ -135,7 +136,8 @@ impl Grantor {
         let read =
             |document: &Document| Membership::read(Arc::new(document.clone()), &self.config).ok();
         read(&document).or_else(|| {
-            // Many long hosts do not fit, and every node has them in its settings.
+            // Many long hosts would make the document too long, and every node has the hosts in its
+            // settings.
             document.seats.iter_mut().for_each(|seat| seat.hosts.clear());
             read(&document)
         })
@@ -185,7 +187,7 @@ impl Grantor {
         self.promise(now, from, member, ballot, out);
     }
 
-    /// Promises this grantor's own ballot; false if it has promised a later one.
+    /// Promises this grantor's own ballot; false if it has promised a later ballot.
     pub(super) fn promise_own(&mut self, now: Time, ballot: Ballot, out: &mut Out) -> bool {
         let promises = self.votes.vote.promise(ballot);
         if promises {
@@ -251,7 +253,7 @@ impl Grantor {
         false
     }
 
-    /// Reports a member whose clock is too far from this one.
+    /// Reports a member whose clock is too far from the clock of this machine.
     pub(super) fn tell_apart(&self, now: Time, from: &Sender, wall: u64, out: &mut Out) {
         let (member, own) = (from.who.name.clone(), self.wall_at(now));
         let trouble = FoundingTrouble::Apart { member, theirs: wall, own };

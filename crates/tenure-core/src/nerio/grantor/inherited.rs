@@ -82,10 +82,10 @@ impl Heritage {
         Self { into, inheritance, witnesses, again: Time::ZERO, tries: 0, told }
     }
 
-    /// The sources that a member may be: a wedged member of the previous epoch, and a member that
-    /// has entered this one.
+    /// The two ways in which a member may answer: wedged in the previous epoch, or after its entry
+    /// into this epoch.
     fn answers(&self, name: &NodeName) -> [Option<Source>; 2] {
-        // A source with any ballot finds the answer of its member.
+        // The search for the answer of a wedged member ignores the ballot.
         let (into, ballot) = (self.into.id(), Ballot::NONE);
         let before = self.inheritance.before();
         let member = before.and_then(|before| before.position(name));
@@ -125,8 +125,8 @@ impl Heritage {
         Some(RestsRead { into: self.into.id(), after: after.cloned() })
     }
 
-    /// Lets the questions be repeated at `again`, and soon after that: pages come, so a page that
-    /// is missing is lost.
+    /// Repeats the questions at `again`, and soon afterwards: since pages arrive, a missing page is
+    /// lost rather than late.
     fn hurry(&mut self, again: Time) {
         (self.again, self.tries) = (self.again.min(again), self.tries.min(1));
     }
@@ -235,7 +235,7 @@ impl Inherited {
         self.heritage.as_ref().map_or(self.until, |heritage| heritage.inheritance.unknown())
     }
 
-    /// The leases of named holders of elections after this one.
+    /// The leases of named holders of elections after `after`.
     fn rests(&self, after: Option<&ElectionName>, at: Time) -> impl Iterator<Item = HeldRest> {
         self.heritage.iter().flat_map(move |heritage| heritage.inheritance.rests(after, at))
     }
@@ -252,8 +252,7 @@ fn refusal(rival: &Rival<'_>, at: Time) -> Refusal {
         remaining,
         start: holder.start,
         priority: 0,
-        // A candidate that yields to a leader waits until the leader renews: this holder must
-        // renew.
+        // Called a leader, this holder must renew before a candidate yields to it.
         leading: true,
         next: false,
         fence: None,
@@ -338,7 +337,7 @@ impl Grantor {
         RestBounds { rest: last.since(now), unknown: unknown.since(now), floor }
     }
 
-    /// The leases that this grantor has granted or inherited, of elections after this one, in the
+    /// The leases that this grantor has granted or inherited, of elections after `after`, in the
     /// order of elections.
     pub(super) fn rests_after(
         &self,
@@ -348,7 +347,7 @@ impl Grantor {
         self.with_grants(after, at, self.inherited.rests(after, at))
     }
 
-    /// These inherited leases and the grants of this epoch, of elections after this one.
+    /// These inherited leases and the grants of this epoch, of elections after `after`.
     pub(super) fn with_grants(
         &self,
         after: Option<&ElectionName>,
@@ -448,7 +447,7 @@ impl Grantor {
         if !heritage.hear(now, name, rests, is_final) {
             return emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
         }
-        // A repeated page asks for nothing.
+        // A repeated page causes no further question.
         let next = heritage.question(name).filter(|next| Some(next) != asked.as_ref());
         if let Some(question) = next {
             heritage.hurry(now.after(self.config.retry_after(self.config.round_trip)));

@@ -162,7 +162,7 @@ impl Grantor {
         self.join(now, into, ballot, out);
     }
 
-    /// Whether an epoch is later than each that this grantor has entered or left.
+    /// Whether an epoch is later than every epoch that this grantor has entered or left.
     fn is_later(&self, epoch: EpochId) -> bool {
         let left = self.removed.as_ref().map(|removed| removed.id().number);
         let own = (!self.blank).then_some(self.membership.id().number);
@@ -261,7 +261,7 @@ impl Grantor {
         emit(out, None, OwnEvent::Removed { epoch, members, replaced });
     }
 
-    /// Takes the document of the epoch that precedes the one that this grantor enters.
+    /// Takes the document of the epoch before the epoch that this grantor enters.
     pub(super) fn learn_before(&mut self, now: Time, before: &Arc<Membership>, out: &mut Out) {
         let Some(joining) = &mut self.joining else { return };
         let heritage = &mut joining.heritage;
@@ -346,7 +346,7 @@ impl Grantor {
         let Some(joining) = &self.joining else { return };
         let inheritance = &joining.heritage.inheritance;
         let is_enough = match joining.heritage.is_founding() {
-            // A leader may have been heard after the founding was decided.
+            // This grantor may have heard a leader after the founding was decided.
             true => self.heard_leader() <= now,
             false => inheritance.is_enough(),
         };

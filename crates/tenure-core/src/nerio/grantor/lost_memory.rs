@@ -43,8 +43,8 @@ impl Grantor {
             }
             _ => (now, BTreeMap::new(), false, None),
         };
-        // While the grantor waits for its own disk, no member is to blame. In a later epoch no
-        // member answers.
+        // While the grantor waits for its own disk, no member is to blame. No member answers a
+        // memory that a decided epoch leaves out.
         if now > since && self.memories.is_written() && self.outside().is_none() {
             told = Some(self.tell_missing(&answers, told, out));
         }
@@ -72,8 +72,9 @@ impl Grantor {
         };
         let (whole, empty) = (those(|known| known.whole), those(|known| !known.whole));
         let silent = self.others().minus(whole.or(empty));
-        // Members were asked to write down this grantor's memory before they answer. If an answer
-        // comes without that, its sender does not recognize this grantor as a member.
+        // Members were asked to write down this grantor's memory before they answer. If a member
+        // answers without writing the memory down, that member does not recognize this grantor as a
+        // member.
         let strange = if self.records { those(|known| !known.recorded) } else { MemberSet::EMPTY };
         let missing = Missing { whole, silent, empty, strange };
         if told != Some(missing) {
@@ -209,8 +210,8 @@ impl Grantor {
             highest
         } else if self.is_founder() {
             if self.heard_leader() > now {
-                // A leader may have been heard after the founding was decided, by this grantor or
-                // by others.
+                // This grantor, or another member, may have heard a leader after the founding was
+                // decided.
                 return;
             }
             all.max(Some(self.founding_floor(now)))

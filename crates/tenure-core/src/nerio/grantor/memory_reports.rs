@@ -20,7 +20,8 @@ use crate::time::Time;
 /// Refresh intervals between two reports of a serving grantor's memory to members that have not
 /// written it down.
 const REFRESHES: u32 = 8;
-/// The same once all members have written this memory down: their answers tell of a later memory.
+/// The same, once all members have written this memory down. The reports go on, because the answers
+/// tell of a later memory.
 const REFRESHES_KNOWN: u32 = 64;
 
 impl Grantor {
@@ -72,7 +73,7 @@ impl Grantor {
         self.hear_blank(now, from);
         if !self.is_upgraded() || self.is_wedged() {
             // With an answer of a wedged member, a member that has lost its memory could serve
-            // again, and vote or grant against the successor that it had accepted.
+            // again, and vote or grant against the successor that the lost memory had accepted.
             return emit(out, None, OwnEvent::Ignored(Ignored::NotServing));
         }
         let Some(member) = self.other_member(from).filter(|_| read.record) else {
@@ -139,9 +140,9 @@ impl Grantor {
         }
     }
 
-    /// Reports this grantor's memory to members that have not written it down or, once all have,
-    /// less often to all. A member that knows a later memory of this member answers with it, and
-    /// its oks keep this grantor out of quorums.
+    /// Reports this grantor's memory to members that have not written it down. Once all members
+    /// have written it down, reports it to all, less often. A member that knows a later memory of
+    /// this member answers with it, and its oks keep this grantor out of quorums.
     pub(super) fn say_memory(&mut self, now: Time, out: &mut Out) {
         let missing = self.others().minus(self.memories.confirmed);
         self.memories.say_at = None;

@@ -96,7 +96,7 @@ pub(super) struct Grantor {
     ask_epoch_at: Time,
     /// Latest time until which a leader that sent requests to this incarnation may lead.
     leader_until: Time,
-    /// Whether the grantor's memory was lost or is new, and no member relies on the present one
+    /// Whether the grantor's memory was lost or is new, and no member relies on the present memory
     /// yet.
     joins: bool,
     /// Whether this start writes down the members of the settings as those of the memory.
@@ -110,8 +110,8 @@ pub(super) struct Grantor {
     wall: Option<u64>,
     /// Whether the grantor reports its memory as soon as it serves.
     says_memory: bool,
-    /// Whether the grantor asks members to write its memory down: it does so once enough members
-    /// answer for it to serve.
+    /// Whether the grantor asks members to write its memory down. The grantor asks for this once
+    /// enough members have answered its first questions.
     records: bool,
     /// The instant since which enough members have written its memory down. From this instant the
     /// grantor waits for leases of an earlier memory to end.
@@ -300,8 +300,9 @@ impl Grantor {
         joining.or(self.removed.as_ref()).unwrap_or(&self.membership)
     }
 
-    /// The epochs from whose members messages may come: the grantor's own, the next one, and the
-    /// previous one while its leases may last; for a blank also the epoch that it wants to enter.
+    /// The epochs from whose members messages may come: the grantor's own, the next epoch, and the
+    /// previous epoch while its leases may last. For a blank there is also the epoch that it wants
+    /// to enter.
     pub(super) fn epochs(&self) -> impl Iterator<Item = &Arc<Membership>> {
         let proposed = self.proposals.running.as_ref().map(|proposal| &proposal.own);
         let accepted = self.votes.vote.accepted.as_ref().map(|(_, next)| next);

@@ -1,13 +1,13 @@
 //! A grantor that does not know all leases of earlier epochs yet.
 //!
-//! A grantor enters an epoch by the first pages of a quorum's answers, and reads the others
-//! afterwards. Until then it names an unknown holder of all other elections. Rules, each with a run
-//! that goes wrong without it:
+//! A grantor enters an epoch by the first pages of a quorum's answers, and reads the other pages
+//! afterwards. Until it has read them, it names an unknown holder of all other elections. Rules,
+//! each with a run that goes wrong without it:
 //!
 //! - 2.2.6: *Until then, a grantor that was wedged answers as the wedged grantor that it was.* a
 //!   and b enter by each other's first pages. If each named an unknown holder to the other from
-//!   then on, neither would ever learn the rest, and both would grant nothing until all leases of
-//!   epoch 0 have ended.
+//!   then on, neither would ever learn the rest. Both would grant nothing until all leases of epoch
+//!   0 have ended.
 //! - 2.1.11: *Until then, a grantor that has accepted nothing promises nothing.* Epoch 2 is decided
 //!   while a and b read the pages about epoch 0. Their answers name an unknown holder, so epoch 2
 //!   grants nothing until all leases of epoch 0 have ended. A grantor whose promise is needed for a
@@ -60,8 +60,8 @@ impl Grantor {
         })
     }
 
-    /// A page of that answer. A grant of this epoch stands for the leases of its election, which
-    /// have no entry any more.
+    /// A page of the answer of [`as_wedged`](Self::as_wedged). Where this grantor has granted in
+    /// this epoch, its grant stands for all leases of the election: these have no entry any more.
     pub(super) fn wedged_page(
         &self,
         now: Time,

@@ -89,7 +89,7 @@ pub(in crate::nerio) enum Phase {
     Storing {
         flush: Flush,
     },
-    /// The write of the fences that it read failed; the grantor tries again at `at`.
+    /// The write of the fences that the grantor read failed; the grantor tries again at `at`.
     Unstored {
         at: Time,
     },

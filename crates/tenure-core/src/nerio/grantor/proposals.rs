@@ -9,8 +9,8 @@
 //!   after one member accepted. The wedged member serves nobody until a quorum has decided.
 //! - 2.1.9: *A grantor that is told of the decision also proposes, while it lacks answers.* a and c
 //!   accepted; a tells all members and dies before it answers. No other member asks b to accept.
-//! - 2.1.10: *A proposal ends when another one is decided.* The operator is told, and repeats the
-//!   change if it is still wanted.
+//! - 2.1.10: *A proposal ends when another successor is decided.* The operator is told, and repeats
+//!   the change if it is still wanted.
 //! - T10: *Answers of replaced memories are ignored in an upgraded epoch.*
 
 use alloc::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub(super) const PATIENCE: u32 = 8;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Proposal {
     pub(super) proposer: Proposer,
-    /// The successor that this grantor proposed. The proposer may go on with another one.
+    /// The successor that this grantor proposed. The proposer may go on with another successor.
     pub(super) own: Arc<Membership>,
     witnesses: Witnesses,
     /// Seats of `own` that are not ready, with their reasons.
@@ -77,7 +77,7 @@ impl Default for Proposals {
 }
 
 impl Proposals {
-    /// Notes that an operator asks for the next proposal: refusals of earlier ones delay it no
+    /// Notes that an operator asks for the next proposal: refusals of earlier proposals delay it no
     /// more.
     pub(super) const fn begin_anew(&mut self) {
         self.refusals = 0;
@@ -405,7 +405,8 @@ impl Grantor {
         self.membership_of(successor).is_none()
     }
 
-    /// Proposes what this grantor has accepted, unless it is on its way into the next epoch.
+    /// Proposes the successor that this grantor has accepted, unless the grantor is on its way into
+    /// the next epoch.
     fn propose_if_wedged(&mut self, now: Time, out: &mut Out) {
         if now < self.proposals.propose_at {
             return;

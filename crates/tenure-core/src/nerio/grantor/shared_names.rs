@@ -11,7 +11,7 @@ use crate::name::{ElectionName, NodeName};
 use crate::time::Time;
 
 /// The two last incarnations of a name that met in one election. A name that one incarnation alone
-/// uses there has no entry.
+/// uses in an election has no entry.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Incarnations(BTreeMap<(ElectionName, NodeName), NameUse>);
 

@@ -74,8 +74,8 @@ impl Grantor {
         self.write_boot(now, quarantine, read, out);
     }
 
-    /// The time at which all earlier leases of at most `delta_max` of this member have ended: those
-    /// from before this incarnation or, with a new memory, those from before others wrote the new
+    /// The time at which all earlier leases of at most `delta_max` of this member have ended:
+    /// leases from before this incarnation or, with a new memory, from before others wrote the new
     /// memory down.
     pub(super) fn ended(&self, delta_max: Duration) -> Time {
         let since = self.recorded.map_or(self.started, |recorded| recorded.since);
@@ -162,7 +162,8 @@ impl Grantor {
         self.raise_flushed(now, flushed, written, out);
         self.memories_flushed(now, flushed, written, out);
         self.vote_flushed(now, flushed, written, out);
-        // Last, because both may end with a record, and a failed record drops every later effect.
+        // The entry and the table come last, because each may write a record, and a failed record
+        // drops every later effect.
         self.entry_flushed(now, flushed, written, out);
         self.begin_table(out);
     }
@@ -204,8 +205,8 @@ impl Grantor {
         }
     }
 
-    /// Begins the table of grants that a wait has made necessary. Call behind every flush of the
-    /// input, because a failed record drops every effect after it, and before every grant.
+    /// Begins the table of grants that a wait has made necessary. Call this before every grant.
+    /// Call this after every flush of the input, because a failed record drops every later effect.
     pub(super) fn begin_table(&mut self, out: &mut Out) {
         if self.phase == Phase::Serving && core::mem::take(&mut self.needs_table) {
             // The wait covered the leases of earlier epochs as well.
@@ -246,7 +247,8 @@ impl Grantor {
                 let (inherited, votes) = (Duration::ZERO, self.is_founder());
                 Record::Entered { document, floor, inherited, votes }
             }
-            // The document is too long for the disk, so each start takes that of the settings.
+            // The document is too long for the disk, so each start takes the document of the
+            // settings.
             None => Record::Reserve { high: floor },
         };
         out.push(Effect::Flush(flush.ticket, record));

@@ -18,18 +18,19 @@ use super::{Grantor, Phase};
 use crate::name::{ElectionName, NodeName};
 use crate::time::Time;
 
-/// Maximum number of watched incarnations. A forgotten one is known again with its next request.
+/// Maximum number of watched incarnations. The next request of a forgotten incarnation makes it
+/// known again.
 const WATCHED_MAX: usize = 1_024;
-/// Maximum number of ended incarnations. A late request of a forgotten one takes a grant for a
-/// lease, in vain.
+/// Maximum number of ended incarnations. A late request of a forgotten incarnation takes a grant
+/// for a lease, in vain.
 const GONE_MAX: usize = 256;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Supervision {
     /// The candidates that are watched, the longest known first.
     watched: Vec<Watched>,
-    /// The incarnations whose processes have ended, the oldest first. An end holds for the address
-    /// beside the name alone: a process at another address may use the same name.
+    /// The incarnations whose processes have ended, the oldest first. An entry holds for its
+    /// address only: a process at another address may use the same name.
     gone: Vec<(Who, SocketAddr)>,
 }
 
@@ -79,7 +80,8 @@ impl Grantor {
     }
 
     /// Ends what the incarnation holds here, and drops what it has parked (supervised release 4). A
-    /// grantor that does not serve takes no grant back: its other memory may have given more.
+    /// grantor that does not serve takes no grant back: another memory of this member may have
+    /// given more grants.
     pub(super) fn on_gone(&mut self, now: Time, from: &Sender, gone: &Gone, out: &mut Out) {
         let is_member = from.proved && self.membership.position(&from.who.name).is_some();
         if !is_member {

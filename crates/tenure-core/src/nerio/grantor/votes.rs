@@ -1,6 +1,7 @@
 //! The grantor's vote on the successor of its epoch: an acceptor of single-decree Paxos.
 //!
-//! Rules, each with a run that goes wrong without it; `epoch/vote.rs` has those of the vote itself:
+//! Rules, each with a run that goes wrong without it; `epoch/vote.rs` has the rules of the vote
+//! itself:
 //!
 //! - 2.1.2, 2.1.3: *A vote is durable before its answer leaves.* a and b accept S: decided. The
 //!   process of b ends before its vote is written; b and c then accept T.

@@ -34,7 +34,7 @@ pub(in crate::nerio) struct Writes {
     /// Whether a new table went out with the last input.
     table: bool,
     /// Elections whose last record may be missing on the disk: at most all present elections, and
-    /// as many forgotten ones.
+    /// as many forgotten elections.
     unwritten: BTreeSet<ElectionName>,
     unflushed: bool,
     /// Whether a flush under way was reported to take too long.
@@ -133,7 +133,7 @@ impl Writes {
         self.hangs
     }
 
-    /// Whether a failed write has not been repeated with success.
+    /// Whether a failed write still waits for a repetition that succeeds.
     fn lacks_any(&self) -> bool {
         self.unflushed || !self.unwritten.is_empty()
     }
@@ -151,8 +151,8 @@ impl Writes {
         self.unwritten.contains(election)
     }
 
-    /// Whether the grantor refuses `election` at `now`: the write of its record has just failed, or
-    /// its record needs new room and the write of another record failed for want of room.
+    /// Whether the grantor refuses `election` at `now`: the write of its record has just failed. Or
+    /// its record needs new room, and the write of another record has just failed for want of room.
     pub(in crate::nerio) fn refuses(
         &self,
         now: Time,
@@ -171,15 +171,15 @@ impl Writes {
     }
 
     /// The next record to write again, if due; `Some(None)` is a flush alone. The grantor writes
-    /// one record at a time, in turn, so that a record that always fails delays no other. The next
-    /// record is due at once, unless this one fails.
+    /// one record at a time, in turn, so that a record that always fails delays no other record.
+    /// The next record is due at once, unless this one fails.
     pub(in crate::nerio) fn take_due(&mut self, now: Time) -> Option<Option<ElectionName>> {
         if !self.lacks_any() || now < self.again_at {
             return None;
         }
         if self.any_now() {
-            // Wait for the next input: together with other records, a failure of this record could
-            // not be told from a failure of theirs.
+            // Wait for the next input: beside other records, a failure of this record would look
+            // like a failure of the others.
             self.again_at = now.next();
             return None;
         }

@@ -37,8 +37,9 @@ impl Nerio {
         self.judge_own_clock(now, out);
     }
 
-    /// Takes this node's clock to be wrong if the members with faster clocks leave no quorum, after
-    /// a proof and among other members: its grantor then grants no more, and its leaderships end.
+    /// Judges this node's clock after a proof, and after a change of members. If the members with
+    /// faster clocks leave no quorum, the node takes its own clock to be wrong: its grantor grants
+    /// no more, and its leaderships end.
     pub(super) fn judge_own_clock(&mut self, now: Time, out: &mut Out) {
         let Self { context, grantor, candidates, candidates_due, .. } = self;
         let is_only_reported = context.config.clock_skew_max.is_some();
@@ -98,8 +99,8 @@ impl Nerio {
 }
 
 impl Context {
-    /// Members whose oks do not count. With a bound on skew all count: wall clocks bound the claims
-    /// as well.
+    /// Members whose oks do not count. With a bound on skew all oks count: wall clocks bound the
+    /// claims as well.
     pub(in crate::nerio) fn faster(&self) -> MemberSet {
         match self.config.clock_skew_max {
             Some(_) => MemberSet::EMPTY,

@@ -34,15 +34,15 @@ impl Nerio {
 
     /// Notes that a member answers the question of `start` in this node's epoch. Callers leave out
     /// answers that may be of a blank (3.11). A blank answers in the epoch of its settings, and
-    /// later enters the founded epoch; a node that it had confirmed would not follow.
+    /// later enters the founded epoch. A node whose epoch the blank had confirmed would not follow.
     pub(super) fn confirm(&mut self, member: usize, start: Time) {
         if self.context.has_asked(start) {
             self.context.confirmation.answers(member, start, &self.context.membership);
         }
     }
 
-    /// Handles the epoch that a member has entered: reads its document if the epoch may be the one
-    /// in which candidates and observers go on.
+    /// Handles the epoch that a member has entered: reads its document if candidates and observers
+    /// may go on in that epoch.
     pub(super) fn on_current(
         &mut self,
         now: Time,
@@ -116,8 +116,8 @@ impl Nerio {
             Some(Verdict::Fits(membership)) if self.may_enter(&membership) => {
                 self.switch(now, membership, out);
             }
-            // The settings are those of the epoch. Their other members may be blanks, which leave
-            // no quorum to move this node there.
+            // The epoch has the members of the settings, so nothing is wrong. The other members may
+            // be blanks, and then no quorum moves this node there.
             Some(Verdict::Fits(membership)) if self.is_of_settings(&membership) => {
                 ignore(out, None, Ignored::Unasked);
             }
@@ -153,7 +153,7 @@ impl Nerio {
         founding == own.founding() && epoch.number > own.id().number
     }
 
-    /// Admits an answer to this incarnation, and ignores one to another.
+    /// Admits an answer to this incarnation, and ignores an answer to another incarnation.
     pub(super) fn admit_answer(&self, asker: Inc, out: &mut Out) -> bool {
         let is_meant = asker == self.context.who.inc;
         if !is_meant {
@@ -200,7 +200,7 @@ impl Nerio {
         }
     }
 
-    /// Whether the epoch of `membership` is a later one, or the members move the node there.
+    /// Whether the epoch of `membership` is later, or the members move the node there.
     fn may_enter(&self, membership: &Membership) -> bool {
         let Context { membership: own, confirmation, .. } = &self.context;
         let founding = membership.founding();
@@ -239,8 +239,8 @@ impl Nerio {
         founds || latest.id().number > own.id().number
     }
 
-    /// The epochs from whose members messages may come: that of the candidates, the previous one,
-    /// and those of the grantor.
+    /// The epochs from whose members messages may come: the epoch of the candidates, the previous
+    /// epoch, and the epochs of the grantor.
     fn epochs(&self, now: Time) -> Vec<Arc<Membership>> {
         let own = [Some(&self.context.membership), self.context.before(now)];
         let grantor = self.grantor.iter().flat_map(Grantor::epochs);
@@ -262,7 +262,7 @@ impl Nerio {
         context.rates.switch(&context.membership, &membership);
         let before = core::mem::replace(&mut context.membership, membership);
         let until = now.after(context.config.given_up(context.longest_lease()));
-        // No candidate has led by a list that is not an epoch of this cluster.
+        // Candidates have led by the previous list only if that list is an epoch of this cluster.
         let is_epoch = before.founding() == context.membership.founding();
         context.before = is_epoch.then_some((before, until));
         context.confirmation = Confirmation::new(now);

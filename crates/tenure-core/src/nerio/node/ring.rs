@@ -37,8 +37,8 @@ impl Nerio {
         self.say_weak_leader(out);
     }
 
-    /// Answers a ping. A grantor that never grants again is no member to others, nor is a blank: an
-    /// answer confirms the epoch (3.11).
+    /// Answers a ping. Two kinds of grantor do not answer, because an answer confirms the epoch
+    /// (3.11): a grantor that never grants again, and a blank.
     pub(super) fn on_ping(&self, now: Time, from: &Sender, ping: &Ping, out: &mut Out) {
         let Some(grantor) = &self.grantor else { return ignore(out, None, Ignored::NotAGrantor) };
         let Some(ring) = &self.context.ring else { return ignore(out, None, Ignored::NoRing) };

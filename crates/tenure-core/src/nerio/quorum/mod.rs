@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | majority | more than half of the members | together they would be more than all |
 //! | weighted | a set whose weights reach the threshold | decided exactly when it is made |
-//! | grid | one full row and one of every other row | every quorum has one of that full row |
+//! | grid | one full row, and a member of each other row | every quorum has a member of that row |
 //! | explicit | any listed set | every pair is compared when it is made |
 //!
 //! Every quorum of the older grid rule, "one full row and one full column", is a quorum of this
@@ -154,8 +154,8 @@ impl Quorums {
         self.is_quorum(self.everyone().minus(excluded))
     }
 
-    /// The word that all members of a quorum say; `words` has at most one of each member. There is
-    /// no second such word, because two quorums have a member in common.
+    /// The word that all members of a quorum say; `words` has at most one word of each member.
+    /// There is no second such word, because two quorums have a member in common.
     #[must_use]
     pub fn agreed<T: Copy + PartialEq>(&self, words: &[(usize, T)]) -> Option<T> {
         let same = |word: T| words.iter().filter(move |(_, other)| *other == word);

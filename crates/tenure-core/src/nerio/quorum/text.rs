@@ -95,8 +95,9 @@ impl Quorums {
     }
 
     /// Reads the textual form that [documents](crate::nerio::Document) have, over these members: as
-    /// [`Quorums::parse`] does, but a grid by its rows, `grid:a+b,c+d`. Rows may differ in length:
-    /// every quorum has a member of the row that another one has in full.
+    /// [`Quorums::parse`] does, but a grid by its rows, `grid:a+b,c+d`. Rows may differ in length,
+    /// because two quorums meet all the same: each has a member of the row that the other has in
+    /// full.
     pub fn of_document(text: &str, names: &[NodeName]) -> Result<Self, QuorumTextError> {
         let whole = Part { text, column: 1 };
         let Some((_, rest)) = whole.split_once(':').filter(|(form, _)| form.text == "grid") else {

@@ -137,7 +137,8 @@ proptest! {
     }
 }
 
-/// ρ is 10⁻³ and messages take a millisecond each way: how long it takes to notice a clock.
+/// ρ is 10⁻³ and messages take a millisecond each way. The test counts the seconds until a node
+/// notices a wrong clock.
 #[test]
 fn breach_is_proven_within_seconds() {
     let after = |parts: [i64; 2]| {
@@ -230,7 +231,7 @@ fn one_clock_accuses_no_node() {
     };
     assert!(!accused(3, &[]) && !accused(3, &[1]) && !accused(5, &[0, 4]));
     assert!(accused(3, &[0, 1]) && accused(5, &[0, 2, 4]));
-    // No majority of two members lacks either.
+    // Every majority of two members needs both.
     assert!(accused(1, &[0]) && accused(2, &[1]) && accused(4, &[1, 2]));
 }
 

@@ -9,9 +9,9 @@ pub struct RingConfig {
     pub detector: Detector,
     /// Span without evidence of life after which a member counts as failed, at least eight round
     /// trips and at most an hour. Each member asks its neighbours every quarter of this span. With
-    /// [`Detector::Accrual`], the span until enough answers have been measured. Short: a weak
-    /// leader follows sooner. Long: fewer datagrams, and fewer weak leaders beside each other on a
-    /// slow network. Default 1 s.
+    /// [`Detector::Accrual`], this span counts until enough answers have been measured. Short: a
+    /// weak leader follows sooner. Long: fewer datagrams, and fewer weak leaders beside each other
+    /// on a slow network. Default 1 s.
     pub silence: Duration,
     /// Whether candidates of this member leave an election to the weak leader (section 9, corrected
     /// by erratum 3). A candidate that sees no leader for twice `silence` campaigns all the same.
@@ -32,7 +32,7 @@ pub enum Detector {
 }
 
 impl RingConfig {
-    /// The longest silence. A longer one could as well be an outage.
+    /// The longest silence. A longer silence could as well be an outage.
     pub const SILENCE_MAX: Duration = Duration::from_secs(60 * 60);
 
     /// The defaults with this detector.

@@ -8,7 +8,7 @@ use crate::time::Time;
 
 /// Number of measured spans.
 const WINDOW: usize = 64;
-/// Number of spans below which they say too little.
+/// Least number of measured spans by which a member is judged.
 const ENOUGH: usize = 8;
 /// z: the distance of the bound from the mean, in standard deviations.
 const Z: u128 = 8;

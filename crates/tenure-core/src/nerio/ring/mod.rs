@@ -1,10 +1,10 @@
 //! The virtual ring of section 9, and the weak leaders of 10.3: opt-in, by [`RingConfig`].
 //!
 //! Members stand on a ring in the order of their names. Each member monitors its closest
-//! predecessor and its closest successor that it considers correct: at each tick it asks both, and
-//! every suspected member in between, so that a member that comes back is seen. A member that
-//! suspects all smaller members considers itself the weak leader. Each answer names the weak leader
-//! of its sender, so that the name passes from predecessor to successor.
+//! predecessor and its closest successor that it considers correct: at each tick it asks both. The
+//! member also asks every suspected member in between, so that a member that comes back is seen. A
+//! member that suspects all smaller members considers itself the weak leader. Each answer names the
+//! weak leader of its sender, so that the name passes from predecessor to successor.
 //!
 //! ```text
 //!            every quarter of the silence
@@ -47,7 +47,7 @@ pub(super) struct Ring {
     config: RingConfig,
     /// Position of this member; `None` for a node that stands behind the last member.
     own: Option<usize>,
-    /// Evidence of each member by position; that of this member is unused.
+    /// Evidence of each member by position; the evidence of this member is unused.
     members: Vec<Evidence>,
     /// Start of the latest pings.
     asked: Option<Time>,
@@ -148,8 +148,8 @@ impl Ring {
         before.or(behind)
     }
 
-    /// Whether this member considers itself the lowest correct one, because every smaller member is
-    /// suspected: the predecessor on the ring is larger.
+    /// Whether this member considers itself the lowest correct member, because every smaller member
+    /// is suspected: the predecessor on the ring is larger.
     pub(super) fn is_weak_leader(&self) -> bool {
         self.own.is_some() && self.predecessor().is_none()
     }
@@ -193,7 +193,8 @@ impl Ring {
     }
 
     /// Time without a leader after which a candidate campaigns, whatever the ring says: twice the
-    /// silence, so that the members have agreed on a weak leader, and this one had its turn.
+    /// silence, so that the members have agreed on a weak leader, and the weak leader has had its
+    /// turn.
     pub(super) const fn patience(&self) -> core::time::Duration {
         self.config.silence.saturating_mul(2)
     }

@@ -25,7 +25,7 @@ pub(in crate::state) fn entry(number: u64, floor: Fence) -> Record {
     Record::Entered { document: epoch(number), floor, inherited: INHERITED, votes: true }
 }
 
-/// A vote in the epoch with this number, for the next one if it `accepts`.
+/// A vote in the epoch with this number, for the next epoch if it `accepts`.
 pub(in crate::state) fn vote(number: u64, counter: u64, accepts: bool) -> Record {
     let promised = ballot(counter);
     let accepted = accepts.then(|| (promised, Document::clone(&epoch(number + 1))));
@@ -99,7 +99,7 @@ fn entry_survives_machine() {
     assert_eq!(core_memory(&world, "boot 2").inherited, Duration::ZERO);
 }
 
-/// The lost memory may have voted in this epoch, so the new one never votes there.
+/// The lost memory may have voted in this epoch, so the new memory never votes there.
 #[test]
 fn lost_memory_stays_barred() {
     let world = World::new();
