@@ -18,8 +18,8 @@
 //! The promises of a core, checked for every core by one suite (`contract` of `tenure-testkit`):
 //!
 //! - The same inputs give the same effects, byte for byte.
-//! - A [`Timeout`](Input::Timeout) before the deadline does nothing; a late one does all that was
-//!   due.
+//! - A [`Timeout`](Input::Timeout) before the deadline does nothing; a late timeout does all that
+//!   was due.
 //! - A duplicate of a message changes no standing.
 //! - Memory is bounded by the configuration, for any input.
 //! - No message that decodes can make a core panic.

@@ -11,7 +11,7 @@ use crate::time::{Time, nanos};
 const BILLION: u32 = 1_000_000_000;
 
 /// The largest rate error ρ that any participating clock is assumed to have (Nerio, section 3,
-/// equation 15): over a real span `s`, a clock advances by at least `(1 − ρ)s` and at most
+/// equation 15). Over a real span `s`, such a clock advances by at least `(1 − ρ)s` and at most
 /// `(1 + ρ)s`.
 ///
 /// `Drift` keeps parts per billion so that all arithmetic is exact. Each method rounds against the
@@ -103,7 +103,7 @@ fn scale(span: Duration, times: u32, over: u32, rounding: Rounding) -> Duration 
     let span = nanos(span);
     let times = u64::from(times);
     let over = u64::from(over);
-    // The dividend of `over` is exact and the rest times `times` is below 2⁶⁴, so 64 bits suffice.
+    // Split off whole multiples of `over`: the rest times `times` is below 2⁶⁴, so 64 bits suffice.
     let whole = span / over;
     let rest = span % over * times;
     let part = match rounding {
@@ -114,7 +114,7 @@ fn scale(span: Duration, times: u32, over: u32, rounding: Rounding) -> Duration 
     Duration::from_nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
 }
 
-/// Why a ρ was refused.
+/// The reason why a ρ was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DriftError {
     #[error("the drift bound must be below 1: a clock off by its own rate cannot time a lease")]

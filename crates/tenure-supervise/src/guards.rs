@@ -57,12 +57,13 @@ pub(crate) fn end(guard: Pid) -> bool {
     gone
 }
 
-/// Sends SIGKILL once to `guard` and to its descendants, which became children of this process: to
-/// every process below this one that belongs neither to another guard nor to [the others](others).
-/// Returns whether any is left; as with [`descend::reap`], only two answers in a row are certain.
+/// Sends SIGKILL once to `guard` and to its descendants, which became children of this process.
+/// These are all processes below this process, except other guards, their processes, and [the
+/// others](others). Returns whether any process is left; as with [`descend::reap`], `false` is
+/// certain only when it comes twice in a row.
 ///
-/// While a guard is being spawned, this kills nothing and returns `true`; with `now` it kills
-/// the process that is being spawned as well. Such a guard starts nothing, which is safe.
+/// While a guard is being spawned, this kills nothing and returns `true`. With `now` this also
+/// kills the process that is being spawned: such a guard starts nothing, so killing it is safe.
 pub(crate) fn sweep(
     guard: Option<Pid>,
     now: bool,

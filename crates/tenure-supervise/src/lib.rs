@@ -36,9 +36,9 @@
 //! 6. A command that never runs, because `execve` does not return (a dead network mount), is ended
 //!    like any other, and at the latest with the lease under which its start began. A later `until`
 //!    counts only once the command runs.
-//! 7. No start waits longer than that, and no stop waits for a guard that does not act. A guard
-//!    that first runs after a stop starts nothing. The supervisor waits for a killed guard that
-//!    cannot be reaped only as long as processes of the command may be left.
+//! 7. No start waits beyond the lease under which it began, and no stop waits for a guard that does
+//!    not act. A guard that first runs after a stop starts nothing. The supervisor waits for a
+//!    killed guard that cannot be reaped only as long as processes of the command may be left.
 //!
 //! # Limits
 //!

@@ -253,7 +253,7 @@ impl Candidate {
 //
 // "The participants find the key with the highest creation revision that is still lower than their
 // own. They only wait until that one key is deleted." After each departure a candidate queries the
-// queue again, because that key may have been in the middle of it (ruling 1).
+// queue again, because the deleted key may have been in its middle (ruling 1).
 impl Candidate {
     pub(super) fn look(&mut self, context: &mut CandidateContext<'_>) {
         self.again = Some(context.now);
@@ -434,7 +434,7 @@ impl Session {
 
     /// Reads keys in a transaction that could write: if one key, the witness, does not exist, the
     /// transaction deletes it, which changes nothing. So the read goes through etcd's log. A plain
-    /// read may show an older term: after a snapshot a member names an earlier one.
+    /// read may show an older term: after a snapshot a member names an earlier term.
     fn read_own(&mut self, alive: Alive, own: Vec<OwnKey>, context: &mut Context<'_>) {
         // After a failure take another witness: this user may not be allowed to write the last one.
         let witness = (self.failures as usize).checked_rem(own.len()).unwrap_or(0);

@@ -161,7 +161,7 @@ impl<C: SafetyClass> Campaigns<C> {
         }
     }
 
-    /// Notes that this process did not run for a while, for the leaders that may end by that.
+    /// Notes a pause of this process, for the leaders whose leases may run out because of it.
     pub(super) fn paused(&self, pause: Pause) {
         for campaign in self.campaigns.values().filter(|campaign| campaign.reply.is_none()) {
             campaign.progress.send_modify(|progress| progress.pause = Some(pause));
@@ -346,7 +346,8 @@ impl<C: SafetyClass> Entry<C> {
         }
     }
 
-    /// The reason of an end, for people. A leader whose lease is not renewed resigns for that.
+    /// The reason of an end, for people. A leader may resign because a renewal is overdue, so a
+    /// resignation can have such a reason, too.
     fn told(&self, loss: Loss) -> String {
         match (loss, self.progress.borrow().why_lapsed(clock::now())) {
             (Loss::Resigned | Loss::Expired, Some(why)) => format!("{loss}; {why}"),
@@ -372,7 +373,8 @@ impl<C: SafetyClass> Entry<C> {
 }
 
 impl<C: SafetyClass> Drop for Entry<C> {
-    /// Others know of the end, or this driver never learns that they do.
+    /// Ends each wait for the release: others know of the end, or this driver never learns that
+    /// they do.
     fn drop(&mut self) {
         self.signals.released.close();
     }

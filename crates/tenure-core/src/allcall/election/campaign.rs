@@ -97,9 +97,9 @@ impl Campaign {
         matches!(self.phase, Phase::Granted { .. })
     }
 
-    /// Term and E of this process's claim on the bus. E is the latest that was published, even if
-    /// that renewal had no effect: others hold to that E, so an earlier E would not decide which of
-    /// two leaders is greater (ruling 2).
+    /// Term and E of this process's claim on the bus. E is the latest published one, even if that
+    /// renewal had no effect. Others hold to that E, so only that E decides which of two leaders is
+    /// greater (ruling 2).
     pub(in crate::allcall) fn claimed(&self) -> Option<(u64, WallTime)> {
         match &self.phase {
             Phase::Waiting => None,

@@ -15,8 +15,8 @@ use crate::name::ElectionName;
 
 impl Allcall {
     /// Notes a call or a question of another participant about these elections, each with the claim
-    /// that the sender follows, if it named one. This process will answer for those in which it
-    /// takes part.
+    /// that the sender follows, if the sender named a claim. This process will answer for the
+    /// elections in which it takes part.
     pub(in crate::allcall) fn owe(
         &mut self,
         answer: Answered,

@@ -91,8 +91,8 @@ impl Transactions {
         self.operations.unwrap_or(OPERATIONS_MAX)
     }
 
-    /// Notes a refusal of a transaction with `asked` operations. Returns whether the next one will
-    /// have fewer.
+    /// Notes a refusal of a transaction with `asked` operations. Returns whether the next
+    /// transaction will have fewer.
     fn takes_fewer(&mut self, refusal: &Refusal, asked: usize) -> bool {
         let too_many = matches!(refusal, Refusal::TooManyOperations { .. });
         let fewer = too_many && asked > 1;

@@ -385,7 +385,7 @@ impl Voter {
             Outcome::Tie => {
                 let (ballot, electorate) = (round.ballot.clone(), round.electorate.clone());
                 self.tell_own(OwnEvent::Tie { ballot: ballot.clone() }, out);
-                // After a later electorate, let this ballot run out.
+                // If this voter has a later electorate, let this ballot run out.
                 if ballot.attempt < Ballot::ATTEMPTS_MAX && !self.is_lower(&electorate) {
                     self.join(ballot.recast(), electorate, out);
                 }
