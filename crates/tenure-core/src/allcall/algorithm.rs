@@ -227,7 +227,7 @@ impl Allcall {
                 counts |= !off && self.pings.peers.is_open(answer, now, heartbeat);
             }
         }
-        // A reply to observers only is not late.
+        // A reply that answers only observers is not late.
         if known && !counts {
             ignore(Ignored::Late, out);
         }

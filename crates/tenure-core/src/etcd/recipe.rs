@@ -238,7 +238,7 @@ impl Candidate {
         }
     }
 
-    /// Queues: the candidate's key exists, and its create revision is the place in the queue and
+    /// Queues: the candidate's key exists, and its create revision gives the place in the queue and
     /// the fence.
     pub(super) fn queue(&mut self, revision: Revision, context: &mut CandidateContext<'_>) {
         self.phase = Phase::Queued { revision, first: false };
@@ -367,7 +367,7 @@ impl Candidate {
 // "The participant whose key-value pair has the *lowest* creation revision is the leader." It
 // leads until E of the lease that its key is on (ruling 2, E1).
 impl Candidate {
-    /// Leads, if the lease of the first key is proven.
+    /// Leads with the first key, if the lease that carries it is proven.
     pub(super) fn win(&mut self, header: Header, context: &mut CandidateContext<'_>) {
         let Some(revision) = self.revision() else { return };
         let Some(fence) = context.config.fence(revision) else { return };

@@ -78,7 +78,8 @@ pub struct Seen {
 const SURELY_THERE: u8 = 4;
 
 impl Peers {
-    /// Takes in a beat. Returns whether the sender has the name of this process.
+    /// Takes in a beat. Returns `true` once for a sender that has the name of this process and
+    /// surely runs now.
     pub(super) fn hear(
         &mut self,
         entry: &Entry,

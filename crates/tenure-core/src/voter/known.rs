@@ -22,7 +22,7 @@ pub(super) struct Neighbour {
     /// `lastHeartBeat`: the last time at which a message of the neighbour arrived.
     pub(super) heard: Time,
     pub(super) seq: u64,
-    /// The time since which the neighbour answers this voter, but sends it no requests.
+    /// The time of the neighbour's last request, or of its return on line if that was later.
     pub(super) uncalled: Time,
     pub(super) misses: u32,
     /// The last time at which another voter reported that the neighbour does not answer.
@@ -246,8 +246,8 @@ impl Neighbour {
         self.misses <= tolerance
     }
 
-    /// Whether the neighbour sends heartbeats to this voter. A neighbour that does not answer
-    /// counts as sending: its heartbeats may be late.
+    /// Whether the neighbour has sent a request within `silence`. A neighbour that is on line again
+    /// counts as sending at first: its heartbeats may be late.
     pub(super) fn calls(&self, now: Time, silence: Duration) -> bool {
         now.since(self.uncalled) <= silence
     }

@@ -33,7 +33,7 @@ struct Entry<C: SafetyClass> {
     id: CampaignId,
     reply: Option<CampaignReply<C>>,
     cell: Option<Arc<ClaimCell>>,
-    /// End of the claim on the wall clock, before the claim is raised first.
+    /// End of the claim on the wall clock, kept until the claim is raised first.
     wall: Option<WallTime>,
     progress: watch::Sender<Progress>,
     signals: Arc<Signals>,

@@ -184,8 +184,8 @@ impl Session {
         }
     }
 
-    /// Hurries the renewal, because etcd has reported that a key's lease is gone. Without a key no
-    /// renewal can count; then this report ends the lease.
+    /// Hurries the renewal, because etcd has reported that a key's lease is gone. If the end of the
+    /// lease is not proven, no claim depends on the lease, and this report ends it.
     pub(super) fn doubt(&mut self, lease: Option<LeaseId>, now: Time) {
         self.hurry(now);
         if let SessionPhase::Open(open) = &mut self.phase

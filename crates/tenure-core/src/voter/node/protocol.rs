@@ -33,8 +33,8 @@ impl Voter {
     //
     // "When a voter process starts, it needs to register with other voters." (S1 to S5)
 
-    /// Starts the process. After a restart a voter casts, endorses and acknowledges nothing for its
-    /// longest promise (V8).
+    /// Starts the process. After a restart in mode `majority` a voter casts, endorses and
+    /// acknowledges nothing for its longest promise (V8).
     pub(super) fn begin(&mut self, start: Start, out: &mut Out) {
         let Start { incarnation, seed, memory } = start;
         self.started = true;
@@ -210,7 +210,8 @@ impl Voter {
         }
     }
 
-    /// Starts a ballot as soon as a quorum is free, or ends the poll once all have answered.
+    /// Starts a ballot as soon as a quorum is free; in mode `available`, once all have answered and
+    /// none knows a leader. Otherwise ends the poll once all have answered.
     fn judge_poll(&mut self, out: &mut Out) {
         let Some(poll) = self.starter.poll.clone() else { return };
         let over = poll.asked.is_empty();
