@@ -30,7 +30,7 @@ pub(super) enum Place {
     /// The ledger searches for the end. The reader repeats the request at `retry_at`.
     Seeking {
         retry_at: Time,
-        /// Whether the ledger has searched, and has not found the end.
+        /// Whether the search has failed, or will have failed without an answer at `retry_at`.
         missed: bool,
     },
     At {

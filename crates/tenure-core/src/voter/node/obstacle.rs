@@ -63,8 +63,8 @@ impl Voter {
         ids.filter(|id| !on_line(id)).map(|id| id.clone().into()).collect()
     }
 
-    /// The reason to wait while too few members answer, with their accepted identities, and can
-    /// write.
+    /// The reason to wait: too few members answer with their accepted identities and can write, or
+    /// else the voters draw.
     fn waits_for_quorum(&self, electorate: &Electorate) -> Waiting {
         let others = electorate.members.iter().filter(|member| member.id != self.me.id);
         let obstacles: Vec<_> = others.filter_map(|member| self.cannot_vote(&member.id)).collect();
