@@ -21,7 +21,7 @@ use crate::safety::{AtMostOne, SafetyClass};
 ///
 /// A clone is cheap and is the same leader: give one to every task that must ask before it acts.
 /// Only the [`Leadership`](crate::Leadership) that makes the handle keeps this node in office.
-/// Dropping a `Leader` gives nothing up, and holding one does not keep the leadership. Once
+/// Dropping a `Leader` gives nothing up, and holding a `Leader` does not keep the leadership. Once
 /// the `Leadership` was dropped or resigned, [`is_current`](Self::is_current) is false in every
 /// clone.
 #[derive(Clone)]

@@ -33,15 +33,15 @@
 //! [bound on clock skew](Config::max_clock_skew), E the end of a lease, d the longest delay of a
 //! message.
 //!
-//! - **(a)** While all are connected, nothing is lost and d < H/2, there are never two leaders.
-//!   If the bus has several servers, each may deliver messages in another order. Then the guarantee
-//!   holds only while no participant is stopped: after a stop two candidates may stand within a
+//! - **(a)** While all are connected, nothing is lost and d < H/2, there are never two leaders. If
+//!   the bus has several servers, each may deliver messages in another order. Then the guarantee
+//!   holds only while no participant is stopped. After a stop two candidates may stand within a
 //!   delay of each other, each may hear its own claim first, and both lead until they hear the
 //!   other claim.
 //! - **(b)** After a partition heals there are two leaders for at most H + d with
 //!   [`OnConflict::Yield`], while neither is stopped, and within L + K + 3H the best rank leads
 //!   alone. With [`OnConflict::ServeOut`] there are two leaders for at most L − K + d, and the best
-//!   rank leads alone within 2L − K + H + 3d: while the best serves its lease out the other leader
+//!   rank leads alone within 2L − K + H + 3d. While the best serves its lease out, the other leader
 //!   may renew, and may renew again before the best is announced. A leader that is stopped hears no
 //!   claim: its handle holds until E − K − H.
 //! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another participant leads.
@@ -53,9 +53,9 @@
 //!   first: 3H. (The text says L + K. But the clocks of the old and the new leader may err in
 //!   opposite ways, and an election takes a round.)
 //! - **(d)** Even if packets are lost, late, repeated or reordered: no handle holds beyond E − K −
-//!   H by the clock that granted it, no claim is believed beyond the E that its leader published,
-//!   and memory stays within [`Limits`]. A participant that has stood, or has heard of a leader
-//!   within 2.5 H, reports no vacancy before the claim is resigned or its lease is over for sure.
+//!   H by the clock that granted it. No claim is believed beyond the E that its leader published.
+//!   Memory stays within [`Limits`]. A participant that has stood, or has heard of a leader within
+//!   2.5 H, reports no vacancy before the claim is resigned or its lease is over for sure.
 //!
 //! # Model
 //!
@@ -136,8 +136,8 @@
 //!
 //! # Rulings
 //!
-//! 1. A participant grants and renews only its own lease, and waits if another one is the best.
-//!    Only [eligible](Entry::eligible) candidates are sorted, and a candidate stands only after a
+//! 1. A participant grants and renews only its own lease, and waits if another participant is the
+//!    best. Only [eligible](Entry::eligible) candidates are sorted. A candidate stands only after a
 //!    full valid round in which it announced that it is eligible, and did not say otherwise later.
 //! 2. A leader renews when L/2 or less remains, if it is the best of the eligible heard in the last
 //!    2.5 H and is not *beaten*. A leader is beaten once it hears first-hand, in this term, of a
@@ -165,8 +165,8 @@
 //!    H/2, and the round ended within 2H; a void round elects and renews nothing. Malformed,
 //!    oversized and foreign packets are dropped and counted. When a newcomer hears of a participant
 //!    with other times, it waits 3H/2 for a participant with its own times, and then refuses to
-//!    start; until then it is not eligible. Packets older than 2K + H show no times. Participants
-//!    report once that others have other times. A candidate with k better ones waits
+//!    start. Until then the newcomer is not eligible. Packets older than 2K + H show no times.
+//!    Participants report once that others have other times. A candidate with k better ones waits
 //!    k·(2H + 2K + 2ρ·(L + K)) before it stands; when these candidates change, it waits anew.
 //! 7. At a clean stop the leader stops first and then resigns. Calls and replies repeat the
 //!    tombstone until E + 2K. A tombstone ends the known claim even where there is no room to
@@ -182,7 +182,7 @@
 //!    alone; each election of a process has waits of its own. No reply repeats the content of a
 //!    call. With few callers a participant calls if it leads or stands, or if fewer better
 //!    participants call than the setting says. A participant answers if it leads, stands or has
-//!    led, or if fewer better participants speak than the setting says, and at least three answer.
+//!    led, or if fewer better participants speak than the setting says; at least three answer.
 //!
 //! # The sentences of the text
 //!

@@ -166,7 +166,7 @@ impl Candidate {
     }
 
     /// Sends the transaction of the current phase, once it is due. Each transaction compares the
-    /// create revision of the candidate's key, so that a late one does no harm.
+    /// create revision of the candidate's key, so that a late transaction does no harm.
     pub(super) fn run_due(&mut self, context: &mut CandidateContext<'_>) {
         if self.due().is_none_or(|due| context.now < due) {
             return;
@@ -436,7 +436,7 @@ impl Session {
     /// transaction deletes it, which changes nothing. So the read goes through etcd's log. A plain
     /// read may show an older term: after a snapshot a member names an earlier term.
     fn read_own(&mut self, alive: Alive, own: Vec<OwnKey>, context: &mut Context<'_>) {
-        // After a failure take another witness: this user may not be allowed to write the last one.
+        // After a failure take another witness: this user may have no permission for the last key.
         let witness = (self.failures as usize).checked_rem(own.len()).unwrap_or(0);
         let reads: Vec<Act> = own.iter().map(|own| Act::read(own.key.clone())).collect();
         let mut txn = Txn { when: Vec::new(), then: reads, otherwise: Vec::new() };

@@ -20,7 +20,7 @@
 //! # What is not guaranteed
 //!
 //! - **One leader, in `at_least_one`.** While a partition changes hands its roles have two leaders,
-//!   for up to T after the old one hears of its loss. A leader that is cut off from its
+//!   for up to T after the old leader hears of its loss. A leader that is cut off from its
 //!   coordinator, but not from the partition, leads as long as it reads. There is no fence.
 //! - **A leader at every moment, in `at_most_one`.** While a partition changes hands its roles have
 //!   no leader. After a crash this takes the session timeout, a rebalance, and G.
@@ -52,7 +52,7 @@
 //!   that lives, and reads the partition to the end.
 //! - **(d)** `at_least_one`: a process leads no longer than T after it has heard of its loss.
 //! - **(e)** Even if records are lost, late or repeated: no process leads beyond T after the last
-//!   news of its partition by its own clock, whether or not its driver polls; memory stays within
+//!   news of its partition by its own clock, whether or not its driver polls. Memory stays within
 //!   [`Limits`].
 //!
 //! # Model

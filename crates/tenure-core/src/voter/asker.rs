@@ -4,7 +4,7 @@
 //! In mode `majority` a leader is certain until the end of its lease, which a voter's answer names.
 //! The asker measures the rest of the lease from the send of its question, and shortens the rest by
 //! the drift of clocks. The leadership is vacant once a quorum of the electorate has answered that
-//! it is free. In mode `available` each leader that an answering voter names is certain.
+//! its voters are free. In mode `available` each leader that an answering voter names is certain.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;

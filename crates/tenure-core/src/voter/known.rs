@@ -196,7 +196,7 @@ impl KnownVoters {
         }
     }
 
-    /// The electorate of a ballot in mode `available`: this voter, and each known one that has
+    /// The electorate of a ballot in mode `available`: this voter, and each known voter that has
     /// answered.
     pub(super) fn region(&self, answered: &BTreeSet<NodeName>, me: &Participant) -> Electorate {
         let known = answered.iter().filter_map(|id| self.get(id));

@@ -57,8 +57,8 @@ pub struct Campaigns<C: SafetyClass> {
 }
 
 impl<C: SafetyClass> Campaigns<C> {
-    /// Lets the handles of later leaderships lead in this process alone. A child that it forks then
-    /// reads "not leader": the end of this process may end its leases at once.
+    /// Lets the handles of later leaderships lead in this process alone. A child that this process
+    /// forks then reads "not leader": the end of this process may end its leases at once.
     pub fn lead_in_this_process_alone(&mut self) {
         self.process = Some(std::process::id());
     }
@@ -192,8 +192,8 @@ impl<C: SafetyClass> Campaigns<C> {
         (!reply.won(won)).then_some(Resign)
     }
 
-    /// Ends a campaign that was won against its class of safety: no handle may lead by it, and it
-    /// must be given up.
+    /// Ends a campaign that was won with a fence, or without one, against its class of safety. No
+    /// handle may lead, and the leadership must be given up.
     pub(super) fn mismatched(&mut self, election: &ElectionName) -> Option<Resign> {
         if let Some(reply) =
             self.campaigns.get_mut(election).and_then(|campaign| campaign.reply.take())

@@ -25,7 +25,7 @@ pub(in crate::allcall) enum Phase {
         lease: Lease,
         /// The next lease, until the process has heard its claim to it.
         renewal: Option<Lease>,
-        /// Whether the process has heard of a greater claim in this term; it then does not renew
+        /// Whether the process has heard of a greater claim in this term, and so does not renew
         /// (ruling 2).
         beaten: bool,
         /// Whether the process has reported that it does not renew, because a better candidate

@@ -236,8 +236,8 @@ impl Election {
         !self.round.called || !same || stands
     }
 
-    /// Handles an observer's question. A running leader answers it; this process relays the claim
-    /// of a silent leader.
+    /// Handles an observer's question. A running leader answers the question; this process relays
+    /// the claim of a silent leader.
     pub(in crate::allcall) fn answer(&mut self, context: &Context<'_>) {
         let now = context.boot();
         let beat = context.config.heartbeat;

@@ -242,8 +242,8 @@ impl Session {
 
     /// Retires all leases of the session: no candidate needs them, or they are over.
     /// [`Session::run_due`] revokes them once all claims are lowered; their keys go with them. The
-    /// revocation of a lease whose grant is under way waits for the grant's answer: it could arrive
-    /// first, and find no lease.
+    /// revocation of a lease whose grant is under way waits for the grant's answer: the revocation
+    /// could arrive first, and find no lease.
     pub(super) fn retire(&mut self, context: &mut Context<'_>) -> Option<LeaseId> {
         let name = self.name.take();
         for old in core::mem::take(&mut self.old) {

@@ -43,8 +43,8 @@ pub enum Message {
     Request {
         call: Call,
         caller: Caller,
-        /// The core's wait for an answer. The driver may end the request after it. Without meaning
-        /// in an incoming request.
+        /// The core's wait for an answer. The driver may end the request after this time. Without
+        /// meaning in an incoming request.
         within: Duration,
         ask: Ask,
     },
