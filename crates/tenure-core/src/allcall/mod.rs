@@ -221,11 +221,11 @@
 //!   (`docs/decisions/allcall.md`).
 //! - *Spans are corrected for drift*: ρ shortens the holder's span and lengthens those of others. K
 //!   bounds wall clocks; all waits are on CLOCK_BOOTTIME.
-//! - *A claim that its sender has not heard itself beats no leader* (rulings 2 and 8). Of two
-//!   candidates that stand at once, the later hears the earlier claim first and resigns. If the
-//!   earlier candidate yielded as well, neither would lead, heartbeat after heartbeat. Others do
-//!   not relay such a claim. Observers hear neither of the claim nor of a vacancy, as the sender
-//!   may have heard its claim by now.
+//! - *A claim that its sender has not heard itself beats no leader* (rulings 2 and 8). If two
+//!   candidates stand at once, the later hears the earlier claim first and resigns. If the earlier
+//!   candidate yielded as well, neither would lead, heartbeat after heartbeat. Others do not relay
+//!   such a claim. Observers hear neither of the claim nor of a vacancy, as the sender may have
+//!   heard its claim by now.
 //! - *A smaller claim of a beaten leader stops no renewal* (ruling 8): with `serve-out` that leader
 //!   repeats its claim until its lease ends. If the other leader calls within a delay of
 //!   that call, each of its claims comes back after the smaller claim, and both leaderships would

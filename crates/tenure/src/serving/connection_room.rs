@@ -38,7 +38,7 @@ impl Room {
         Self::new(usize::try_from(all).unwrap_or(usize::MAX))
     }
 
-    /// Makes room for this number of connections. One address gets at most half of the room: so a
+    /// Makes room for this number of connections. An address gets at most half of the room: so a
     /// single client leaves the other half. Half is enough for voters that share one address.
     #[must_use]
     pub fn new(all: usize) -> Self {
