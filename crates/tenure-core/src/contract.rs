@@ -109,7 +109,7 @@ pub enum Input<W: Words> {
 /// An effect that a driver carries out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Effect<W: Words> {
-    /// The claim to lead `election` holds until `until` from now on.
+    /// From now on the claim to lead `election` holds until `until`.
     Raise {
         election: ElectionName,
         /// The first instant at which the claim does not hold; [`Time::MAX`] for a claim without an

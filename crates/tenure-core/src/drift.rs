@@ -69,9 +69,10 @@ impl Drift {
         scale(span, BILLION, BILLION - self.0, Rounding::Up)
     }
 
-    /// `(1 − ρ)·fast − (1 + ρ)·slow`, in 10⁻⁹ ns and exact, for the advances of two clocks from
-    /// the first to the second of their instants. Above zero if no real span has both advances on
-    /// clocks within ρ, because the first clock is too fast beside the second one.
+    /// `(1 − ρ)·fast − (1 + ρ)·slow`, in 10⁻⁹ ns and exact, where `fast` and `slow` are the
+    /// advances of two clocks between their two instants. The result is above zero if no real span
+    /// allows both advances on clocks within ρ: the first clock is too fast beside the second
+    /// clock.
     pub(crate) fn surplus(self, fast: [Time; 2], slow: [Time; 2]) -> i128 {
         let advance =
             |[from, to]: [Time; 2]| i128::from(to.as_nanos()) - i128::from(from.as_nanos());
@@ -79,7 +80,7 @@ impl Drift {
     }
 
     /// `⌊(1 + ρ)/(1 − ρ) − 1⌋` in parts per billion: the most by which a clock within ρ advances
-    /// more than another one.
+    /// more than another clock within ρ.
     #[must_use]
     pub fn apart_max(self) -> u64 {
         let (twice, slow) = (2 * u64::from(self.0), u64::from(BILLION - self.0));

@@ -11,7 +11,7 @@ use crate::launcher;
 /// The processes that a pass has found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Remains {
-    /// No process but the guard itself, and dead ones that cannot be reaped.
+    /// No process but the guard itself, and dead processes that cannot be reaped.
     GuardOnly,
     /// Processes that were killed before they became the command, and never will.
     NeverRan,

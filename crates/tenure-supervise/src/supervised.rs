@@ -54,7 +54,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Processes that never ran count as stuck when killing has gone on for this time, or later.
+/// Killing must go on for this time before processes that never ran count as stuck.
 const STUCK_MIN: Duration = Duration::from_secs(1);
 
 /// Time of killing after which the supervisor no longer waits for a guard whose command has no

@@ -365,8 +365,7 @@ impl Election {
         let now = context.boot();
         let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);
         if !waits || !self.round.announced || !self.is_eligible(context) {
-            // Better candidates may be kept from standing for the same reason, so wait anew (ruling
-            // 6).
+            // Better candidates may be unable to stand, too: wait anew (ruling 6).
             self.vacancy.waits = None;
             return false;
         }

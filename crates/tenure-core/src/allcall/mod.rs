@@ -39,10 +39,10 @@
 //!   delay of each other, each may hear its own claim first, and both lead until they hear the
 //!   other claim.
 //! - **(b)** After a partition heals there are two leaders for at most H + d with
-//!   [`OnConflict::Yield`], while neither is stopped, and within L + K + 3H the best rank leads
-//!   alone. With [`OnConflict::ServeOut`] there are two leaders for at most L − K + d, and the best
-//!   rank leads alone within 2L − K + H + 3d. While the best serves its lease out, the other leader
-//!   may renew, and may renew again before the best is announced. A leader that is stopped hears no
+//!   [`OnConflict::Yield`], if neither is stopped. Within L + K + 3H the best rank leads alone.
+//!   With [`OnConflict::ServeOut`] there are two leaders for at most L − K + d, and the best rank
+//!   leads alone within 2L − K + H + 3d. While the best serves its lease out, the other leader may
+//!   renew, and may renew again before the best is announced. A leader that is stopped hears no
 //!   claim: its handle holds until E − K − H.
 //! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another participant leads.
 //!   Multiply each span, here and in (b), by (1 + ρ)/(1 − ρ), which is 1.002 with the default.

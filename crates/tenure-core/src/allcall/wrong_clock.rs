@@ -61,7 +61,7 @@ impl Clock {
     /// again. If the two have always differed, neither process knows which clock is wrong.
     ///
     /// The comparison takes the present clock, because a lease that is granted now ends by it. If
-    /// the clock has stepped since the answers, others will drop its claim.
+    /// the clock has stepped since the answers, others will drop the claim.
     pub(super) fn judge(
         &mut self,
         readings: &[Reading],
@@ -89,7 +89,8 @@ impl Clock {
         if from == 0 {
             self.agreed = Some(now);
         } else if self.off {
-            // Compare with the other clock from now on: CLOCK_BOOTTIME drifts away from both.
+            // Compare with the other clock from now on: CLOCK_BOOTTIME drifts away from both wall
+            // clocks.
             let other = readings.iter().find(|reading| reading.contradicts(now, config));
             self.agreed = other.map(|reading| reading.at(now));
         }

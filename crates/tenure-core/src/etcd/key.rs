@@ -167,8 +167,8 @@ impl Foreign {
         matches!(self.kind, Kind::Name { has_lease: Some(true) } | Kind::Unleased)
     }
 
-    /// The reason why the key is foreign. For a key that no leader can need it adds the commands to
-    /// show and to delete the key.
+    /// The reason why the key is foreign. For a key that no leader can need, the reason includes
+    /// the commands to show and to delete the key.
     #[must_use]
     pub fn why(&self) -> Arc<str> {
         let key = shell_word(&self.key);

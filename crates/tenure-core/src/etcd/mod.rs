@@ -38,8 +38,8 @@
 //!   ([`Lost::History`]).
 //! - Other programs in the same election: a leader of Go's may lose its lease to a revocation that
 //!   comes late (ruling 14), and does not know that it no longer leads.
-//! - Members of etcd that time leases without leading, or checkpoint them
-//!   (`docs/decisions/etcd-as-it-is.md`): the guarantees do not hold.
+//! - Members of etcd that time leases without leading, or checkpoint leases
+//!   (`docs/decisions/etcd-as-it-is.md`): with such members the guarantees do not hold.
 //! - A lease that was handed in: leaders of earlier terms know that lease, and may carry out a late
 //!   revocation, which ends leaderships.
 //! - A change of etcd's leader may end a leadership, unless a new lease is granted and the key

@@ -27,8 +27,8 @@ use super::words::{Effect, emit};
 use crate::event::{End, Loss};
 use crate::name::Value;
 
-/// The shortest interval between a waiting candidate's queries without a departure. A watch from a
-/// revision that a restored store has not reached is silent (ruling 7, E6).
+/// The shortest interval between a waiting candidate's queries without a departure: a watch from a
+/// revision that a restored store has not reached yet is silent (ruling 7, E6).
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 // # Leases
@@ -85,7 +85,7 @@ impl Session {
     }
 
     /// Asks for a lease in the established term. A lease that was requested before gets a
-    /// successor: a leader of an earlier term may know it (ruling 14, E3b).
+    /// successor: a leader of an earlier term may know the requested lease (ruling 14, E3b).
     pub(super) fn on_term(&mut self, context: &mut Context<'_>) {
         let Some(term) = context.calls.term else { return };
         match &self.phase {
@@ -455,7 +455,7 @@ impl Session {
         }
     }
 
-    /// Ends a confirmation; `alive` if it has found a key in place. Returns whether E has moved.
+    /// Ends a confirmation; `alive` if a key was found in its place. Returns whether E has moved.
     pub(super) fn confirmed(&mut self, alive: bool, context: &mut Context<'_>) -> bool {
         let SessionPhase::Open(Lease { term, proven, promised, renewal, .. }) = &mut self.phase
         else {

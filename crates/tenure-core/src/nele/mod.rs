@@ -25,8 +25,8 @@
 //! - **A leader at every moment, in `at_most_one`.** While a partition changes hands its roles have
 //!   no leader. After a crash this takes the session timeout, a rebalance, and G.
 //! - **A leader after a crash, in `at_least_one`,** before the partition has a new owner that has
-//!   read a record: [`Config::handover`], less T. While the old owner lives and reads there is no
-//!   gap.
+//!   read a record. This takes up to [`Config::handover`], which is less than T. While the old
+//!   owner lives and reads there is no gap.
 //! - **A leader that works.** A leader owns a partition, and reads; no process checks whether the
 //!   leader can do its work. A second group gives a second chance.
 //! - **Safety with a log that loses acknowledged records.** A truncated log (unclean election, one

@@ -320,7 +320,7 @@ impl Voter {
         Ok(Answer::Cast(own))
     }
 
-    /// Counts a vote in its ballot. A second vote does not replace the first one of its voter.
+    /// Counts a vote in its ballot. A second vote of a voter does not replace the first.
     pub(super) fn count_vote(
         &mut self,
         header: &Header,
