@@ -99,8 +99,8 @@ pub(crate) fn forget(guard: Option<Pid>) {
 }
 
 /// Reaps orphans: dead children of this process that are neither guards nor processes of a guarded
-/// command. The first process of a PID namespace inherits the children of each process that joins
-/// the namespace, as by `nsenter` and `docker exec`, and ends before them; a subreaper inherits the
+/// command. A process that joins a PID namespace, as by `nsenter` or `docker exec`, may end before
+/// its children: the first process of the namespace then inherits them. A subreaper inherits the
 /// children of its other children. Returns `false` if nothing was done, because a guard is being
 /// spawned.
 ///

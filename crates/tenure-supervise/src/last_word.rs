@@ -1,7 +1,7 @@
 //! The last word of a guard: that no process of the command is left.
 //!
-//! A living supervisor hears that from its guard. If the supervisor was killed, another process on
-//! the machine may wait for the word, such as a process that watches the supervisor.
+//! A living supervisor hears of this end from its guard. If the supervisor was killed, another
+//! process on the machine may wait for the word, such as a process that watches the supervisor.
 
 use std::io;
 use std::path::PathBuf;

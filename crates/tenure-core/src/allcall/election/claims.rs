@@ -160,10 +160,11 @@ impl Claims {
 }
 
 impl KnownClaim {
-    /// Updates a claim that was heard again. A claim with a later term or E replaces the known
-    /// claim, unless only the known claim was heard first-hand. A repeated E is believed at least
-    /// as long as the present wall clock says: the clock may have been wrong when that E was heard
-    /// first. Returns whether the claim counts now.
+    /// Updates a claim that was heard again. A claim with a later term, or a later E of the same
+    /// term, replaces the known claim; a relayed claim replaces no first-hand one. If the leader
+    /// itself repeats E, this process believes the claim at least as long as its wall clock says
+    /// now: the clock may have been wrong when E was heard first. Returns whether the claim counts
+    /// now.
     fn renew(&mut self, heard: Self) -> bool {
         let order = |heard: &Self| (heard.claim.term, heard.claim.until);
         let known = order(self);

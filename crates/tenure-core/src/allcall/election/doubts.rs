@@ -29,7 +29,7 @@ struct Doubt {
 /// The view of another participant: the claim that it follows, if any.
 pub(in crate::allcall) struct Statement<'a> {
     pub(in crate::allcall) sent: WallTime,
-    /// The longest time between two of its calls.
+    /// The longest time between two calls of this participant.
     pub(in crate::allcall) beat: Duration,
     pub(in crate::allcall) digest: Digest,
     pub(in crate::allcall) claim: Option<&'a LeaderClaim>,

@@ -215,7 +215,8 @@ pub struct Condition {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FirstVoters {
-    /// These voters, itself among them, in order. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
+    /// These voters, the voter itself among them, in order. At most
+    /// [`MEMBERS_MAX`](super::MEMBERS_MAX).
     Listed(Vec<NodeName>),
     Number(u16),
 }
