@@ -5,7 +5,7 @@ use crate::time::Time;
 /// The end of one leadership's claim. Each renewal moves the end later, until the claim has lapsed
 /// or was lowered.
 ///
-/// A claim belongs to one leadership, and never holds again once it has lapsed: a handle that once
+/// A claim belongs to one leadership, and never holds again once it has lapsed. A handle that once
 /// said "no longer" says so for ever, even if a renewal completes after the lapse. A driver shares
 /// the claim with its handles through an atomic cell.
 ///
@@ -52,7 +52,7 @@ impl Claim {
     }
 
     /// The claim after a renewal to `until` that is carried out at `now`; `None` where the claim
-    /// has lapsed or is over. Its end never moves back.
+    /// has lapsed or is over. The end of a claim never moves back.
     #[inline]
     #[must_use]
     pub fn raised(self, now: Time, until: Time) -> Option<Self> {

@@ -18,8 +18,8 @@
 //! The promises of a core, checked for every core by one suite (`contract` of `tenure-testkit`):
 //!
 //! - The same inputs give the same effects, byte for byte.
-//! - A [`Timeout`](Input::Timeout) before the deadline does nothing; a late one does all that was
-//!   due.
+//! - A [`Timeout`](Input::Timeout) before the deadline does nothing; a late timeout does all that
+//!   was due.
 //! - A duplicate of a message changes no standing.
 //! - Memory is bounded by the configuration, for any input.
 //! - No message that decodes can make a core panic.
@@ -109,7 +109,7 @@ pub enum Input<W: Words> {
 /// An effect that a driver carries out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Effect<W: Words> {
-    /// The claim to lead `election` holds until `until` from now on.
+    /// From now on the claim to lead `election` holds until `until`.
     Raise {
         election: ElectionName,
         /// The first instant at which the claim does not hold; [`Time::MAX`] for a claim without an

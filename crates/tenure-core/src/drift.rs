@@ -11,7 +11,7 @@ use crate::time::{Time, nanos};
 const BILLION: u32 = 1_000_000_000;
 
 /// The largest rate error ρ that any participating clock is assumed to have (Nerio, section 3,
-/// equation 15): over a real span `s`, a clock advances by at least `(1 − ρ)s` and at most
+/// equation 15). Over a real span `s`, such a clock advances by at least `(1 − ρ)s` and at most
 /// `(1 + ρ)s`.
 ///
 /// `Drift` keeps parts per billion so that all arithmetic is exact. Each method rounds against the
@@ -69,9 +69,10 @@ impl Drift {
         scale(span, BILLION, BILLION - self.0, Rounding::Up)
     }
 
-    /// `(1 − ρ)·fast − (1 + ρ)·slow`, in 10⁻⁹ ns and exact, for the advances of two clocks from
-    /// the first to the second of their instants. Above zero if no real span has both advances on
-    /// clocks within ρ, because the first clock is too fast beside the second one.
+    /// `(1 − ρ)·fast − (1 + ρ)·slow`, in 10⁻⁹ ns and exact, where `fast` and `slow` are the
+    /// advances of two clocks between their two instants. The result is above zero if no real span
+    /// allows both advances on clocks within ρ: the first clock is too fast beside the second
+    /// clock.
     pub(crate) fn surplus(self, fast: [Time; 2], slow: [Time; 2]) -> i128 {
         let advance =
             |[from, to]: [Time; 2]| i128::from(to.as_nanos()) - i128::from(from.as_nanos());
@@ -79,7 +80,7 @@ impl Drift {
     }
 
     /// `⌊(1 + ρ)/(1 − ρ) − 1⌋` in parts per billion: the most by which a clock within ρ advances
-    /// more than another one.
+    /// more than another clock within ρ.
     #[must_use]
     pub fn apart_max(self) -> u64 {
         let (twice, slow) = (2 * u64::from(self.0), u64::from(BILLION - self.0));
@@ -103,7 +104,7 @@ fn scale(span: Duration, times: u32, over: u32, rounding: Rounding) -> Duration 
     let span = nanos(span);
     let times = u64::from(times);
     let over = u64::from(over);
-    // The dividend of `over` is exact and the rest times `times` is below 2⁶⁴, so 64 bits suffice.
+    // Split off whole multiples of `over`: the rest times `times` is below 2⁶⁴, so 64 bits suffice.
     let whole = span / over;
     let rest = span % over * times;
     let part = match rounding {
@@ -114,7 +115,7 @@ fn scale(span: Duration, times: u32, over: u32, rounding: Rounding) -> Duration 
     Duration::from_nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
 }
 
-/// Why a ρ was refused.
+/// The reason why a ρ was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DriftError {
     #[error("the drift bound must be below 1: a clock off by its own rate cannot time a lease")]

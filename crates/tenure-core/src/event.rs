@@ -36,9 +36,9 @@ pub enum Event<Own> {
         to: NodeName,
         why: TransferFailure,
     },
-    /// A new view. Emitted also when only the leader's lease, or the time at which it was last
-    /// heard, has changed. Boxed, because the other events are small, and events are moved at every
-    /// step.
+    /// A new view. Emitted also when only the leader's lease has changed, or only the time at which
+    /// the leader was last heard. Boxed, because the other events are small, and events are moved
+    /// at every step.
     View(Box<View>),
     /// The observer may have missed states between the last view and the next one.
     Gap,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A number that grows with each leadership of an election.
 ///
-/// A resource keeps the highest fence that it has seen and refuses work with a lower one. A later
+/// A resource keeps the highest fence that it has seen and refuses work with a lower fence. A later
 /// leadership always has a higher fence. The highest fence does not show whether its leader is
 /// still in office.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Nanoseconds of this process's `CLOCK_BOOTTIME`.
 ///
 /// A `Time` has a meaning only on the clock that showed it. The receiver of a foreign `Time`, such
-/// as the `Start` of a request, may only compare it with others of the same sender and send it back
-/// (Nerio, section 3).
+/// as the `Start` of a request, may only compare it with other instants of the same sender, and
+/// send it back (Nerio, section 3).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Time(u64);
 

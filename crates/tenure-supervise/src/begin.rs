@@ -48,7 +48,7 @@ pub(crate) fn begin(
                 Err(error) => Err(SuperviseError::setup("starting the guard process", error)),
             });
         done.send(begun).ok();
-        // This drops our copy of the guard's end of the link, so that a lost guard ends the link.
+        // Drop our copy of the guard's end of the link, so that the link ends with the guard.
         drop(guard);
     };
     thread::Builder::new().name("tenure-begin".to_owned()).spawn(work)?;

@@ -101,7 +101,7 @@ pub(crate) fn is_in_background() -> bool {
     Stat::read(getpid()).is_some_and(|stat| stat.is_in_background())
 }
 
-/// Whether this process has begun to end, or has ended.
+/// Whether the process `pid` has begun to end, or has ended.
 pub(crate) fn is_ending(pid: Pid) -> bool {
     Stat::read(pid).is_some_and(|stat| stat.flags & Stat::ENDING != 0)
 }
@@ -203,8 +203,8 @@ impl Tree {
 }
 
 impl Descendant {
-    /// Signals this process if it is still the same one, and in none of the `groups` that have the
-    /// signal already: to many programs a second SIGTERM means "at once".
+    /// Signals the descendant if it is still the same process, and in none of the `groups` that
+    /// have the signal already: to many programs a second SIGTERM means "at once".
     fn signal(&self, signal: Signal, groups: &BTreeSet<i32>) -> rustix::io::Result<()> {
         let pidfd = pidfd_open(self.pid, PidfdFlags::empty())?;
         // Read the stat after the pidfd was opened: if the number has changed hands since, the

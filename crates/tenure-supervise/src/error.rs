@@ -83,7 +83,7 @@ impl SuperviseError {
         }
     }
 
-    /// An error with the interpreter that the command's file lacks, in `why`.
+    /// The command's file at `path` has no interpreter, for the reason `why`.
     pub(crate) fn no_interpreter(path: PathBuf, why: String) -> Self {
         Self::Exec { path, source: io::Error::new(io::ErrorKind::NotFound, why) }
     }

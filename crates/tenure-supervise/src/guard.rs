@@ -312,8 +312,8 @@ impl<'a> Guard<'a> {
     }
 
     fn kill(&self) {
-        // If /proc cannot be read, at least the group is known, as long as its leader is not
-        // reaped; the next round tries again.
+        // If /proc cannot be read, kill at least the group of the first process. The id of the
+        // group is certain until that process is reaped. The next round tries again.
         if descend::kill(&|_| false).is_err() && self.ended.is_none() {
             kill_process_group(self.main, Signal::KILL).ok();
         }

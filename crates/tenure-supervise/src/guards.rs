@@ -57,12 +57,13 @@ pub(crate) fn end(guard: Pid) -> bool {
     gone
 }
 
-/// Sends SIGKILL once to `guard` and to its descendants, which became children of this process: to
-/// every process below this one that belongs neither to another guard nor to [the others](others).
-/// Returns whether any is left; as with [`descend::reap`], only two answers in a row are certain.
+/// Sends SIGKILL once to `guard` and to its descendants, which became children of this process.
+/// These are all processes below this process, except other guards, their processes, and [the
+/// others](others). Returns whether any process is left; as with [`descend::reap`], `false` is
+/// certain only when it comes twice in a row.
 ///
-/// While a guard is being spawned, this kills nothing and returns `true`; with `now` it kills
-/// the process that is being spawned as well. Such a guard starts nothing, which is safe.
+/// While a guard is being spawned, this kills nothing and returns `true`. With `now` this also
+/// kills the process that is being spawned: such a guard starts nothing, so killing it is safe.
 pub(crate) fn sweep(
     guard: Option<Pid>,
     now: bool,
@@ -98,8 +99,8 @@ pub(crate) fn forget(guard: Option<Pid>) {
 }
 
 /// Reaps orphans: dead children of this process that are neither guards nor processes of a guarded
-/// command. The first process of a PID namespace inherits the children of each process that joins
-/// the namespace, as by `nsenter` and `docker exec`, and ends before them; a subreaper inherits the
+/// command. A process that joins a PID namespace, as by `nsenter` or `docker exec`, may end before
+/// its children: the first process of the namespace then inherits them. A subreaper inherits the
 /// children of its other children. Returns `false` if nothing was done, because a guard is being
 /// spawned.
 ///

@@ -1,7 +1,7 @@
 //! The last word of a guard: that no process of the command is left.
 //!
-//! A living supervisor hears that from its guard. If the supervisor was killed, another process on
-//! the machine may wait for the word, such as a process that watches the supervisor.
+//! A living supervisor hears of this end from its guard. If the supervisor was killed, another
+//! process on the machine may wait for the word, such as a process that watches the supervisor.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A packet that the guard sends to a Unix socket (`SOCK_SEQPACKET`) when no process of the command
-/// is left, or none was started: never earlier, and not at all if the guard is killed. The path and
-/// the packet have at most 512 bytes together.
+/// is left, or none was started. The guard never sends the packet earlier, and a killed guard does
+/// not send it at all. The path and the packet have at most 512 bytes together.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LastWord {
     pub socket: PathBuf,

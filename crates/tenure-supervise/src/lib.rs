@@ -13,8 +13,8 @@
 //! The guard holds the deadline too, so the command ends in time even while the supervisor is
 //! stopped, wedged or gone. The supervisor watches the guard in turn: when the guard is gone, or
 //! has not done its work by half the kill margin, the supervisor kills the remaining processes.
-//! Each of the two is a child subreaper, so orphans of the command become their children and cannot
-//! get out of sight by leaving their process group, their session or their parent.
+//! Each of the two is a child subreaper. So orphans of the command become children of guard or
+//! supervisor, and cannot get out of sight by leaving a process group, a session or a parent.
 //!
 //! # Promises
 //!
@@ -36,19 +36,19 @@
 //! 6. A command that never runs, because `execve` does not return (a dead network mount), is ended
 //!    like any other, and at the latest with the lease under which its start began. A later `until`
 //!    counts only once the command runs.
-//! 7. No start waits longer than that, and no stop waits for a guard that does not act. A guard
-//!    that first runs after a stop starts nothing. The supervisor waits for a killed guard that
-//!    cannot be reaped only as long as processes of the command may be left.
+//! 7. No start waits beyond the lease under which it began, and no stop waits for a guard that does
+//!    not act. A guard that first runs after a stop starts nothing. The supervisor waits for a
+//!    killed guard that cannot be reaped only as long as processes of the command may be left.
 //!
 //! # Limits
 //!
 //! - The machine frozen or suspended with everything on it, or guard and supervisor stopped at the
 //!   same time: no process is left to act. Fences are for this.
-//! - Guard and supervisor killed with -9 at the same time: the command's first process is killed
-//!   by the kernel (`PR_SET_PDEATHSIG`; not when it is set-user-ID or has file capabilities), its
-//!   descendants are not.
+//! - Guard and supervisor killed with -9 at the same time: the kernel kills the command's first
+//!   process (`PR_SET_PDEATHSIG`; not when that process is set-user-ID or has file capabilities),
+//!   and none of its descendants.
 //! - Processes that the guard may not signal, because they run as another user (`sudo`): the guard
-//!   waits for them, so "all gone" never comes too early, but they may outlast the lease.
+//!   waits for them, so "all gone" never comes too early, but such processes may outlast the lease.
 //! - Processes in uninterruptible sleep: SIGKILL takes effect when they wake up.
 //! - Work that other programs do for the command, such as `systemd`, `at`, `docker` or a database.
 //!

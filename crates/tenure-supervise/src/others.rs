@@ -1,5 +1,5 @@
-//! Children of this process that are no command's: children that a shell passes on with `exec`,
-//! that the application starts, and orphans that others left.
+//! Children of this process that belong to no command: children that a shell passes on with `exec`,
+//! children that the application starts, and orphans that other processes left.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -112,8 +112,9 @@ impl Plan {
 }
 
 /// Finds the file to execute for `command`, like `execvp`: a text with a slash is a path, any other
-/// text is sought in the folders of `PATH`. A command that cannot run thus fails before a campaign
-/// and not under the first leader. So does a `/proc` in which its processes could not be found.
+/// text is sought in the folders of `PATH`. So a command that cannot run fails before a campaign,
+/// and not under the first leader. Fails, too, if `/proc` would not show the processes of a
+/// command.
 pub fn resolve(command: impl AsRef<OsStr>) -> Result<PathBuf, SuperviseError> {
     check_proc()?;
     let path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());

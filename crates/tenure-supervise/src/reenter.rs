@@ -8,7 +8,7 @@ use crate::{guard, launcher};
 /// Plays guard or launcher if this process was started as one, and then returns the code with which
 /// `main` must end.
 ///
-/// Must come first in `main`, while the process has one thread: the kernel ties a parent-death
+/// Must come first in `main`, while the process has one thread. The kernel ties a parent-death
 /// signal to the thread that spawned, and a guard waits for all children of its process.
 #[must_use]
 pub fn reenter() -> Option<ExitCode> {

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use nix::sys::signal::{SigSet, Signal as Blocked};
 use rustix::process::Signal;
 
-/// Signals that other processes send. The remaining ones report a fault of the process itself, stop
+/// Signals that other processes send. All other signals report a fault of the process itself, stop
 /// and continue it, or do nothing by default.
 const SENT: [Signal; 13] = [
     Signal::HUP,

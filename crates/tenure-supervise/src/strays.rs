@@ -11,11 +11,11 @@ use crate::launcher;
 /// The processes that a pass has found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Remains {
-    /// No process but the guard itself, and dead ones that cannot be reaped.
+    /// No process but the guard itself, and dead processes that cannot be reaped.
     GuardOnly,
     /// Processes that were killed before they became the command, and never will.
     NeverRan,
-    /// Others, which may be the command's.
+    /// Other processes, which may be the command's.
     Others,
 }
 
@@ -31,9 +31,9 @@ impl Strays {
         &self.before
     }
 
-    /// Checks what is left after another round of SIGKILL, which a process of the previous pass got
-    /// as well. If such a process has not become the command by now, it never runs the command's
-    /// code.
+    /// Checks the processes that are left after another round of SIGKILL. A process that the
+    /// previous pass found got SIGKILL then, too: if it has not become the command by now, it never
+    /// runs the command's code.
     pub(crate) fn look(&mut self, guard: Option<Pid>) -> io::Result<Remains> {
         let left = guards::left(guard)?;
         for pid in &left {

@@ -54,7 +54,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Processes that never ran count as stuck when killing has gone on for this time, or later.
+/// Killing must go on for this time before processes that never ran count as stuck.
 const STUCK_MIN: Duration = Duration::from_secs(1);
 
 /// Time of killing after which the supervisor no longer waits for a guard whose command has no
@@ -70,13 +70,13 @@ const STOP_SLACK: Duration = Duration::from_secs(5);
 
 /// A command that runs under a guard, until [`wait`](Self::wait) reports that no process is left.
 ///
-/// Makes this process a child subreaper. Apart from guards the process should have no children:
-/// when a guard is lost, all others count as its strays, and are killed; except those in this
-/// process's own session, and those that it had when its latest command was started or
-/// [`reap_orphans`](crate::reap_orphans) was called.
+/// Makes this process a child subreaper. Apart from guards this process should have no children.
+/// When a guard is lost, all other children count as its strays and are killed, with two
+/// exceptions: children in this process's own session, and children that this process had when its
+/// latest command was started or [`reap_orphans`](crate::reap_orphans) was called.
 ///
-/// The command reads this process's standard input; `/dev/null`, if that is a terminal in whose
-/// background this process was when the command was started.
+/// The command reads this process's standard input. If that is a terminal, and this process is in
+/// its background when the command is started, the command reads `/dev/null`.
 ///
 /// Dropping the handle stops the command as [`stop`](Self::stop) does, without waiting for the end,
 /// and waits up to a second for the removal of the until file.
@@ -497,8 +497,9 @@ impl Supervised {
     }
 }
 
-/// Standard input of the command. The terminal belongs to the group in its foreground: reading the
-/// terminal would not stop a command in the background, which is in a session of its own.
+/// Standard input of the command. A terminal belongs to the group in its foreground. Reading the
+/// terminal would not stop a command in the background, because the command has a session of its
+/// own: so it gets `/dev/null`.
 fn input() -> io::Result<OwnedFd> {
     let stdin = io::stdin();
     if stdin.is_terminal() && descend::is_in_background() {

@@ -186,9 +186,9 @@ impl Writer {
     }
 }
 
-/// The directory of the file at `path`. If other users can change its entries, it may be another
-/// directory than at the start. Nothing is written there, because another user could show CMD any
-/// deadline.
+/// The directory of the file at `path`. If other users can change its entries, the path may lead to
+/// another directory than at the start. Nothing is written there, because another user could show
+/// CMD any deadline.
 fn own_directory(path: &Path) -> io::Result<OwnedFd> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

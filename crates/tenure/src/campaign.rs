@@ -16,8 +16,9 @@ use crate::safety::SafetyClass;
 
 type Outcome<C> = Pin<Box<dyn Future<Output = Result<Leadership<C>, CampaignError>> + Send>>;
 
-/// A campaign in an election, which begins when it is first polled. The future resolves when the
-/// campaign is won, or can never be won. Dropping it withdraws the candidacy.
+/// A campaign in an election. The campaign begins when this future is first polled. The future
+/// resolves when the campaign is won, or can never be won. Dropping the future withdraws the
+/// candidacy.
 ///
 /// ```no_run
 /// # use tenure::{AtMostOne, CampaignError, Election};

@@ -7,7 +7,7 @@ use crate::atomic::{AtomicU64, Ordering};
 /// A [`Claim`] that two threads share.
 ///
 /// A handle reads *the clock first, then* the cell. In the other order a thread could pause between
-/// the two reads: the claim could be given up meanwhile, and the thread would find itself the
+/// the two reads. The claim could be given up meanwhile, and the thread would find itself the
 /// leader while another node leads.
 #[derive(Debug)]
 pub(crate) struct ClaimCell {

@@ -41,9 +41,9 @@ impl<C: SafetyClass> Election<C> {
     /// ```
     ///
     /// **Work.** `work` is called for each leadership, once its lease has full length
-    /// ([`Leader::settled`]), and runs as in [`Leadership::run`](crate::Leadership::run): it is
-    /// dropped before the lease ends, and the leadership is given up only after the work has ended
-    /// or was dropped. The work handles its own errors, so it returns nothing.
+    /// ([`Leader::settled`]), and runs as in [`Leadership::run`](crate::Leadership::run). The work
+    /// is dropped before the lease ends, and the leadership is given up only after the work has
+    /// ended or was dropped. The work handles its own errors, so it returns nothing.
     ///
     /// **Repetition.** Another campaign follows when a leadership was lost, when work has ended by
     /// itself, and when a candidacy was [lost](CampaignError::Lost). After an attempt of less than

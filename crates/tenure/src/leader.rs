@@ -21,7 +21,7 @@ use crate::safety::{AtMostOne, SafetyClass};
 ///
 /// A clone is cheap and is the same leader: give one to every task that must ask before it acts.
 /// Only the [`Leadership`](crate::Leadership) that makes the handle keeps this node in office.
-/// Dropping a `Leader` gives nothing up, and holding one does not keep the leadership. Once
+/// Dropping a `Leader` gives nothing up, and holding a `Leader` does not keep the leadership. Once
 /// the `Leadership` was dropped or resigned, [`is_current`](Self::is_current) is false in every
 /// clone.
 #[derive(Clone)]
@@ -54,9 +54,9 @@ impl<C: SafetyClass> Leader<C> {
     /// is right at the moment of the question, even after a long pause.
     ///
     /// Ask in the process that won. A child made by `fork` without `exec` must not use its copy,
-    /// which no driver lowers: the copy answers yes until the lease at the time of the `fork` is
-    /// over, even after the parent has resigned. If another process watches this one, and ends its
-    /// leases with its life, the copy always answers no.
+    /// which no driver lowers. The copy answers yes until the lease at the time of the `fork` is
+    /// over, even after the parent has resigned. If another process watches this process, and ends
+    /// this process's leases when this process ends, the copy always answers no.
     #[inline]
     #[must_use]
     pub fn is_current(&self) -> bool {
@@ -213,14 +213,14 @@ impl<C: SafetyClass> Leader<C> {
         self.about.won.progress.borrow().why_lapsed(end)
     }
 
-    /// Hands over to the candidate `to`. Once it is known to wait, this leadership ends, and `to`
+    /// Hands over to the candidate `to`. Once `to` is known to wait, this leadership ends, and `to`
     /// comes first. After an error the leadership is as before. Dropping the future does not cancel
-    /// the hand-over. Only some protocols have it (Nerio).
+    /// the hand-over. Only some protocols can hand over (Nerio).
     ///
-    /// When this returns, this node does not lead any more, so end the work under the leadership
+    /// When this returns, this node does not lead any more. So end the work under the leadership
     /// before the call, even if the work itself makes the call. The successor leads a round trip
-    /// later. If [`held_until`](Self::held_until) shows a promise, it leads only after that;
-    /// [`Leadership::resign`](crate::Leadership::resign) waits for it.
+    /// later. If [`held_until`](Self::held_until) shows a promise, the successor leads only after
+    /// that instant; [`Leadership::resign`](crate::Leadership::resign) waits for it.
     pub async fn transfer_to(&self, to: NodeName) -> Result<(), TransferError> {
         self.transfer(to, false).await
     }

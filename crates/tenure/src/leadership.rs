@@ -15,7 +15,8 @@ use crate::safety::SafetyClass;
 /// The longest delay of a runtime's timer. Work is dropped this much earlier.
 const TIMER_SLACK: Duration = Duration::from_millis(2);
 
-/// A won election: a [`Leader`], which answers for it, and the right to give it up.
+/// A won election: a [`Leader`], which says whether this node still leads, and the right to give
+/// the leadership up.
 ///
 /// Dropping it resigns: [`is_current`](Leader::is_current) is false from that instant, here and in
 /// every `Leader` that came from it, and others learn of the end in the background. Do all work

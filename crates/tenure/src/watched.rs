@@ -10,8 +10,8 @@ use tokio::net::unix::pipe;
 /// A value with a descriptor that becomes readable.
 ///
 /// Tokio's `AsyncFd` cannot be constructed without unsafe code. Instead a pipe of tokio watches a
-/// duplicate of the descriptor: it takes any descriptor that `epoll` takes, and only its readiness
-/// is used.
+/// duplicate of the descriptor. Such a pipe accepts each descriptor that `epoll` accepts, and only
+/// the readiness of the descriptor is used.
 #[derive(Debug)]
 pub struct Watched<T> {
     inner: T,

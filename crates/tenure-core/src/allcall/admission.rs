@@ -1,7 +1,7 @@
 //! Checks packets on arrival: only well-formed packets of this cluster count (ruling 6).
 //!
-//! The age of a packet is judged later, in `Election::hear_call` and `hear_reply`: an old packet is
-//! no proof that its sender is alive, but its claims are used.
+//! `Allcall::hear_call` and `hear_reply` judge the age of a packet later. An old packet is no proof
+//! that its sender is alive, but the claims in the packet are used.
 
 use alloc::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ fn are_entries(header: &Header, entries: &[Entry], least: usize) -> bool {
         })
 }
 
-/// Whether a sender's own claim has the sender's rank.
+/// Whether a claim has a term and, if its leader is the sender, the sender's rank.
 fn is_claim(header: &Header, claim: &LeaderClaim) -> bool {
     claim.term > 0 && (claim.leader != header.sender || claim.rank == header.rank)
 }

@@ -227,7 +227,7 @@ impl Allcall {
                 counts |= !off && self.pings.peers.is_open(answer, now, heartbeat);
             }
         }
-        // A reply to observers only is not late.
+        // A reply that answers only observers is not late.
         if known && !counts {
             ignore(Ignored::Late, out);
         }
@@ -360,13 +360,12 @@ impl Election {
     }
 
     /// Whether this process stands now: it has announced its eligibility in a full valid round
-    /// (ruling 1), and each candidate before it has had its turn (ruling 6).
+    /// (ruling 1), and each candidate that goes first has had its turn (ruling 6).
     fn may_stand(&mut self, context: &Context<'_>) -> bool {
         let now = context.boot();
         let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);
         if !waits || !self.round.announced || !self.is_eligible(context) {
-            // Better candidates may be kept from standing for the same reason, so wait anew (ruling
-            // 6).
+            // Better candidates may be unable to stand, too: wait anew (ruling 6).
             self.vacancy.waits = None;
             return false;
         }
@@ -386,7 +385,7 @@ impl Election {
             }
         };
         let config = context.config;
-        // How much earlier the fastest clock ends an initial wait than the slowest.
+        // The difference between the initial waits of the slowest and the fastest clock.
         let listens = config.lease.saturating_add(config.max_clock_skew);
         let apart = config.drift.stretch(listens).saturating_sub(config.drift.shrink(listens));
         let each = config.heartbeat.saturating_add(config.max_clock_skew).saturating_mul(2);
@@ -394,8 +393,8 @@ impl Election {
         now.since(since) >= each.saturating_mul(places)
     }
 
-    /// Stands: grants a lease from now on. The lease holds once this process hears its own claim
-    /// (ruling 8).
+    /// Grants this process a lease that begins now. The lease holds once the process hears its own
+    /// claim (ruling 8).
     fn grant(&mut self, context: &mut Context<'_>) {
         let Some(campaign) = &mut self.campaign else { return };
         *context.terms += 1;
@@ -417,7 +416,7 @@ impl Election {
                 *lease = next;
                 (next, false)
             }
-            // The end of time.
+            // Only near `Time::MAX`, where a lease has no length.
             Phase::Granted { .. } => return self.unconfirmed(context),
             Phase::Waiting | Phase::Leading { .. } => return,
         };
@@ -506,7 +505,7 @@ impl Election {
         let Some((_, until)) = campaign.claimed() else { return };
         let Phase::Leading { beaten, .. } = &mut campaign.phase else { return };
         // A relayed claim beats no leader (ruling 4), nor does a claim that its own leader has not
-        // heard: of two candidates that stand at once the later one resigns, and the earlier leads.
+        // heard: of two candidates that stand at once the later resigns, and the earlier leads.
         if *beaten || !first_hand || !holds || !above(until) {
             return;
         }

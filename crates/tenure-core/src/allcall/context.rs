@@ -40,7 +40,7 @@ pub(super) struct Context<'a> {
     pub(super) connected: bool,
     /// Whether the wall clock of this process is wrong (ruling 4).
     pub(super) clock_off: bool,
-    /// Whether that clock was compared with no other for the length of a lease.
+    /// Whether no other clock was compared with the wall clock for the length of a lease.
     pub(super) clock_due: bool,
     /// Whether this process is a newcomer that has heard of other times, and may refuse to start
     /// (ruling 6).

@@ -22,7 +22,7 @@ pub enum OwnEvent {
         round: Round,
     },
     /// A round was void: this process did not hear its own call within half a heartbeat, so it may
-    /// have missed others as well (ruling 6). Reported for the first void round in a row.
+    /// have missed other packets as well (ruling 6). Reported for the first void round in a row.
     Void {
         round: Round,
     },
@@ -36,20 +36,20 @@ pub enum OwnEvent {
         to: Participant,
     },
     /// A grant or a renewal had no effect, because the process did not hear its claim in time or
-    /// heard another claim first (ruling 8). A grant is resigned.
+    /// heard another claim first (ruling 8). The process resigns such a grant.
     NotConfirmed {
         renewal: bool,
     },
-    /// A leader's renewal was dropped, because it would not have ended later: the wall clock was
-    /// set back (ruling 3).
+    /// A leader's renewal was dropped, because it would not have moved the end of the lease later:
+    /// the wall clock was set back (ruling 3).
     ClockSetBack {
         /// Distance from the new end to the published one, which is later.
         by: Duration,
     },
     /// The wall clock differs from other clocks by more than the skew allows. This process neither
-    /// stands nor renews if its clock differs from more than half of at least two others, or has
-    /// moved away from the only other one (ruling 4). 0 of 0 means: the clock has stepped, and no
-    /// other participant has answered.
+    /// stands nor renews if its clock differs from more than half of at least two other clocks, or
+    /// has moved away from the only other clock (ruling 4). 0 of 0 means: the clock has stepped,
+    /// and no other participant has answered.
     ClockOff {
         from: usize,
         /// The number of others that answered the last round.

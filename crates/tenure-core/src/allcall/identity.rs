@@ -7,7 +7,7 @@ use crate::name::NodeName;
 /// A run of a process: its name, and random bits that differ from run to run.
 ///
 /// A process that is killed and started again is another participant. Claims of the earlier run
-/// hold until they end, and bind only the participants that wait for that (ruling 5).
+/// hold until they end, for the later run as for all others (ruling 5).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Participant {
     /// The name, unique in the cluster among processes that run at the same time.

@@ -27,8 +27,8 @@ pub const PACKET_BYTES_MAX: usize = 65_536;
 /// The smallest `max_payload` of a usable server.
 pub const MAX_PAYLOAD_MIN: usize = 16_384;
 
-/// The size of each part of a packet, for splitting a batch. A codec must never write more bytes;
-/// its tests compare.
+/// The size of each part of a packet, for splitting a batch. A codec must never write more bytes,
+/// and its tests check that.
 pub mod bytes {
     /// A packet without its lists.
     pub const HEADER: usize = 1_024;
@@ -84,7 +84,7 @@ pub enum Body {
     /// An observer's question for leaders, which changes nothing at its receivers.
     Ask(Ask),
     Call(Call),
-    /// The answer to questions and calls, which all hear.
+    /// The answer to questions and calls. All participants hear the answer.
     Reply(Reply),
     Resign(Resign),
 }
@@ -120,8 +120,8 @@ pub struct Call {
     pub entries: Vec<Entry>,
 }
 
-/// The sender's views on elections that it was asked about and takes part in. Views that its call
-/// has shown already are left out, where the callers follow the same claims.
+/// The sender's views on elections that it was asked about and takes part in. A view that the
+/// sender's call has shown already is left out, where the callers follow the same claim.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reply {
     /// The questions and calls that this reply answers: at least one, at most [`ANSWERS_MAX`].
@@ -154,8 +154,8 @@ pub struct Entry {
     /// (ruling 1).
     pub eligible: bool,
     /// The hash of the claim that the sender follows. A participant that follows another claim
-    /// repeats that claim. Zero together with a claim of the sender means that the sender stands:
-    /// it has not heard its claim yet, may have to resign it, and beats no leader.
+    /// repeats that claim. Zero together with a claim of the sender means that the sender stands.
+    /// The sender then has not heard its claim yet, may have to resign it, and beats no leader.
     pub digest: Digest,
     /// First-hand if its leader is the sender of the packet, otherwise relayed.
     pub claim: Option<LeaderClaim>,
@@ -199,7 +199,7 @@ pub struct Tombstone {
 pub enum Message {
     /// A packet that was received, or is to be published. A process receives its own packets, too.
     Packet(Packet),
-    /// The connection has changed. The driver reports it; it never travels.
+    /// The connection has changed. The driver reports the change; no packet carries it.
     Link(Link),
 }
 

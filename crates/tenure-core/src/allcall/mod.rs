@@ -14,16 +14,16 @@
 //!
 //! - **One leader.** In a network partition each side has a leader. If messages are lost, two
 //!   leaders may overlap even without a partition.
-//! - **A fence.** No number can order leaderships, as the two sides of a partition count apart. The
-//!   work of a leader must do no harm when it is done twice or late. The type of the handles shows
-//!   that.
+//! - **A fence.** No number can order leaderships, as the two sides of a partition count apart. So
+//!   the handles of this protocol have no fence, and the work of a leader must do no harm when it
+//!   is done twice or late.
 //! - **Participants that lie.** A forged claim makes leaders yield, and a forged tombstone makes
 //!   others stand. Each client that may publish on the subjects of calls, replies and resignations
-//!   takes part; permissions of the bus decide which ones may.
+//!   takes part; permissions of the bus decide which clients may.
 //! - **Safety with a clock further than K (`max_clock_skew`) from true time.** The others drop the
-//!   claims of such a clock. Its process notices only when there are at least two others, or when
-//!   the clock was right before. If two clocks have always differed, neither process knows which
-//!   one is wrong, and both may lead.
+//!   claims of such a clock. The process of such a clock notices only when there are at least two
+//!   others, or when the clock was right before. If two clocks have always differed, neither
+//!   process knows which clock is wrong, and both may lead.
 //! - **A leader at every moment.** After a crash the seat is empty until the lease has ended by
 //!   every clock.
 //!
@@ -33,28 +33,29 @@
 //! [bound on clock skew](Config::max_clock_skew), E the end of a lease, d the longest delay of a
 //! message.
 //!
-//! - **(a)** While all are connected, nothing is lost and d < H/2, there are never two leaders.
-//!   If the bus has several servers, each may deliver messages in another order. Then the guarantee
-//!   holds only while no participant is stopped: after a stop two candidates may stand within a
+//! - **(a)** While all are connected, nothing is lost and d < H/2, there are never two leaders. If
+//!   the bus has several servers, each may deliver messages in another order. Then the guarantee
+//!   holds only while no participant is stopped. After a stop two candidates may stand within a
 //!   delay of each other, each may hear its own claim first, and both lead until they hear the
 //!   other claim.
 //! - **(b)** After a partition heals there are two leaders for at most H + d with
-//!   [`OnConflict::Yield`], while neither is stopped, and within L + K + 3H the best rank leads
-//!   alone. With [`OnConflict::ServeOut`] there are two leaders for at most L − K + d, and the best
-//!   rank leads alone within 2L − K + H + 3d: while the best serves its lease out the other leader
-//!   may renew, and may renew again before the best is announced. A leader that is stopped hears no
+//!   [`OnConflict::Yield`], if neither is stopped. Within L + K + 3H the best rank leads alone.
+//!   With [`OnConflict::ServeOut`] there are two leaders for at most L − K + d, and the best rank
+//!   leads alone within 2L − K + H + 3d. While the best serves its lease out, the other leader may
+//!   renew, and may renew again before the best is announced. A leader that is stopped hears no
 //!   claim: its handle holds until E − K − H.
-//! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another one leads; multiply
-//!   each span, here and in (b), by (1 + ρ)/(1 − ρ), which is 1.002 with the default. After a clean
-//!   stop another one leads within H and two delays, if the best of the others calls. A participant
-//!   that has left, or crashed, without having led counts as present for 2.5 H, and others wait for
-//!   it until their next round ends: 3.5 H. With few callers (see *Model*), once all of them are
-//!   lost, the next participant has to call for two rounds first: 3H. (The text says L + K. But the
-//!   clocks of the old and the new leader may err in opposite ways, and an election takes a round.)
+//! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another participant leads.
+//!   Multiply each span, here and in (b), by (1 + ρ)/(1 − ρ), which is 1.002 with the default.
+//!   After a clean stop another participant leads within H and two delays, if the best of the
+//!   others calls. A participant that has left or crashed without having led counts as present for
+//!   2.5 H. Others wait for that participant until their next round ends: 3.5 H. With few callers
+//!   (see *Messages*), once all of them are lost, the next participant has to call for two rounds
+//!   first: 3H. (The text says L + K. But the clocks of the old and the new leader may err in
+//!   opposite ways, and an election takes a round.)
 //! - **(d)** Even if packets are lost, late, repeated or reordered: no handle holds beyond E − K −
-//!   H by the clock that granted it, no claim is believed beyond the E that its leader published,
-//!   and memory stays within [`Limits`]. A participant that has stood, or has heard of a leader
-//!   within 2.5 H, reports no vacancy before the claim is resigned or its lease is over for sure.
+//!   H by the clock that granted it. No claim is believed beyond the E that its leader published.
+//!   Memory stays within [`Limits`]. A participant that has stood, or has heard of a leader within
+//!   2.5 H, reports no vacancy before the claim is resigned or its lease is over for sure.
 //!
 //! # Model
 //!
@@ -97,13 +98,14 @@
 //!
 //! Each begins with a [`Header`]. A holder repeats its claim in each call. The others send a
 //! [digest](Digest) of the claim that they follow, and the claim itself only after they heard
-//! another digest. A reply leaves at once, or an eighth of a heartbeat after the last one, and
-//! answers the calls since the last reply first, at most 32, and then questions. A participant that
-//! calls has named all its elections in its call: its reply names only elections in which a caller
-//! follows another claim, and elections of an observer's question. Questions do not affect calls:
-//! the round of a question makes no call late, an answer to a question shows no participant to
-//! others, and no newcomer refuses to start because of one. Calls and questions of all elections go
-//! together, split below [`PACKET_BYTES_MAX`] and the server's `max_payload`.
+//! another digest. A reply leaves at once, or an eighth of a heartbeat after the last reply. The
+//! reply first answers the calls since the last reply, at most 32, and then questions. A
+//! participant that calls has named all its elections in its call. Its reply names only elections
+//! in which a caller follows another claim, and elections of an observer's question. Questions do
+//! not affect calls: the round of a question makes no call late, an answer to a question shows no
+//! participant to others, and no newcomer refuses to start because of a question. Calls and
+//! questions of all elections go together, split below [`PACKET_BYTES_MAX`] and the server's
+//! `max_payload`.
 //!
 //! With [`Callers::Few`] most participants are silent. A silent participant listens, and calls when
 //! it has heard fewer better callers for 3H; while the seat stays vacant it counts only callers
@@ -134,16 +136,17 @@
 //!
 //! # Rulings
 //!
-//! 1. A participant grants and renews only its own lease, and waits if another one is the best.
-//!    Only [eligible](Entry::eligible) candidates are sorted, and a candidate stands only after a
+//! 1. A participant grants and renews only its own lease, and waits if another participant is the
+//!    best. Only [eligible](Entry::eligible) candidates are sorted. A candidate stands only after a
 //!    full valid round in which it announced that it is eligible, and did not say otherwise later.
 //! 2. A leader renews when L/2 or less remains, if it is the best of the eligible heard in the last
-//!    2.5 H and is not *beaten*. A leader is beaten from when it hears first-hand, in this term, of
-//!    a live claim that is greater than its own by (later E, lower rank). A resignation ends that
-//!    if it leaves the leader's claim the greatest. Its own claim is the latest that it published,
-//!    even if that renewal had no effect: of two leaders that hear of each other one goes on. A
-//!    leader that does not renew stops at E − K − H and hands over to the best of the eligible; a
-//!    hand-over counts once, and only for that leader's current claim. L ≥ 2·(3H + 2K).
+//!    2.5 H and is not *beaten*. A leader is beaten once it hears first-hand, in this term, of a
+//!    live claim that is greater than its own by (later E, lower rank). The leader is beaten no
+//!    longer when a resignation leaves its own claim the greatest. A leader's own claim is the
+//!    latest that it published, even if that renewal had no effect: so of two leaders that hear of
+//!    each other, one goes on. A leader that does not renew stops at E − K − H and hands over to
+//!    the best of the eligible. A hand-over counts once, and only for that leader's current claim.
+//!    L ≥ 2·(3H + 2K).
 //! 3. The holder stops K before E, the others wait until K after E. E travels in wall time. The
 //!    holder fixes its stop on CLOCK_BOOTTIME at the grant. The others fix the end of their wait
 //!    when they hear the claim; while the leader repeats the claim they may move that end, but only
@@ -151,33 +154,35 @@
 //! 4. A claim with E beyond now + L + 2K is dropped. A process whose clock is *off* is not eligible
 //!    and does not renew. A clock is off when, at the moment of a grant or renewal, it differs by
 //!    more than 2K from more than half of at least two others that answered the round. With only
-//!    one other, a clock is off when it has moved, against CLOCK_BOOTTIME, away from the other. A
-//!    clock that has stepped by more than K is off, too, until others answer, or until its process
-//!    has called without an answer for the length of a lease. A process that need not call, and
-//!    knows of only one other, calls once per lease, to compare clocks. A relayed claim has the E
-//!    that its leader has published, never replaces or hides a first-hand claim of its leader, and
-//!    beats no leader.
+//!    one other clock, a clock is off when it has moved, against CLOCK_BOOTTIME, away from the
+//!    other clock. A clock that has stepped by more than K is off, too, until others answer, or
+//!    until its process has called without an answer for the length of a lease. A process that need
+//!    not call, and knows of only one other process, calls once per lease, to compare clocks. A
+//!    relayed claim has the E that its leader has published, never replaces or hides a first-hand
+//!    claim of its leader, and beats no leader.
 //! 5. A process leads only by its own view. "Me" is (id, incarnation, term).
 //! 6. A reply belongs to its round. A round is void unless its caller has heard its own call within
 //!    H/2, and the round ended within 2H; a void round elects and renews nothing. Malformed,
 //!    oversized and foreign packets are dropped and counted. When a newcomer hears of a participant
 //!    with other times, it waits 3H/2 for a participant with its own times, and then refuses to
-//!    start; until then it is not eligible. Packets older than 2K + H show no times. Participants
-//!    report once that others have other times. A candidate with k better ones waits
+//!    start. Until then the newcomer is not eligible. Packets older than 2K + H show no times.
+//!    Participants report once that others have other times. A candidate with k better ones waits
 //!    k·(2H + 2K + 2ρ·(L + K)) before it stands; when these candidates change, it waits anew.
 //! 7. At a clean stop the leader stops first and then resigns. Calls and replies repeat the
 //!    tombstone until E + 2K. A tombstone ends the known claim even where there is no room to
 //!    remember the tombstone. Others count as knowing the end once the leader's resignation has
-//!    come back to it. A leader that stands again announces itself first. A candidate that gave up
-//!    before it stood need not do so, unless it has since answered that it is not eligible.
+//!    come back to the leader. A leader that stands again announces itself first. A candidate that
+//!    gave up before it stood need not announce itself again, unless it has since answered that it
+//!    is not eligible.
 //! 8. A grant or a renewal takes effect when its process hears its own claim, within H/2 and before
 //!    another live claim. A smaller claim of an ineligible leader stops no renewal. After a
 //!    void round a process that does not lead is held off for L + K. A reconnection keeps identity,
 //!    tie-break and round; an initial wait that was interrupted begins anew.
 //! 9. A process has one call and one reply for all its elections, split into parts that each stand
 //!    alone; each election of a process has waits of its own. No reply repeats the content of a
-//!    call. With few callers a participant calls if it leads or stands, or if fewer better ones
-//!    call; a participant answers if it leads, stands or has led, or if fewer better ones speak.
+//!    call. With few callers a participant calls if it leads or stands, or if fewer better
+//!    participants call than the setting says. A participant answers if it leads, stands or has
+//!    led, or if fewer better participants speak than the setting says; at least three answer.
 //!
 //! # The sentences of the text
 //!
@@ -209,18 +214,18 @@
 //! # Where this is not the text
 //!
 //! - *A leader grants its own lease* (ruling 1), where the text lets each participant mark the
-//!   lease of the best. Two participants that disagree on the best would follow two leaders,
-//!   neither of which knows.
+//!   lease of the best. Two participants that disagree on the best would follow two leaders, and
+//!   neither leader would know that it leads.
 //! - *A handle's claim always ends at E − K − H*, where ruling 2 lets a leader that renews go on to
 //!   E − K: the end of a claim must never move back, and at E − K − H the renewal may still fail
 //!   (`docs/decisions/allcall.md`).
 //! - *Spans are corrected for drift*: ρ shortens the holder's span and lengthens those of others. K
 //!   bounds wall clocks; all waits are on CLOCK_BOOTTIME.
-//! - *A claim that its sender has not heard itself beats no leader* (rulings 2 and 8): of two
-//!   candidates that stand at once the later one hears the earlier claim first and resigns. If the
-//!   earlier one yielded as well, neither would lead, heartbeat after heartbeat. Others do not
-//!   relay such a claim. Observers hear neither of the claim nor of a vacancy, as the sender may
-//!   have heard its claim by now.
+//! - *A claim that its sender has not heard itself beats no leader* (rulings 2 and 8). If two
+//!   candidates stand at once, the later hears the earlier claim first and resigns. If the earlier
+//!   candidate yielded as well, neither would lead, heartbeat after heartbeat. Others do not relay
+//!   such a claim. Observers hear neither of the claim nor of a vacancy, as the sender may have
+//!   heard its claim by now.
 //! - *A smaller claim of a beaten leader stops no renewal* (ruling 8): with `serve-out` that leader
 //!   repeats its claim until its lease ends. If the other leader calls within a delay of
 //!   that call, each of its claims comes back after the smaller claim, and both leaderships would

@@ -60,8 +60,8 @@ impl Replies {
         self.calls.is_empty() && self.questions.is_empty()
     }
 
-    /// Removes the calls and questions that one reply answers, calls first. The caller then sends
-    /// the reply, or has nothing to say.
+    /// Removes and returns the calls and questions that one reply answers, calls first, with the
+    /// elections that they named.
     pub(super) fn take(&mut self, now: Time) -> (Vec<Answered>, BTreeMap<ElectionName, bool>) {
         self.last = Some(now);
         let calls = self.calls.len().min(ANSWERS_MAX);

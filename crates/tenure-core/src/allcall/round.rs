@@ -115,7 +115,7 @@ impl Rounds {
     }
 
     /// The time by which each part must be back: half a heartbeat after the call. `None` if all
-    /// parts are back.
+    /// parts are back, or the round was judged.
     pub(super) fn half(&self, half: Duration) -> Option<Time> {
         let open = self.open.as_ref().filter(|open| !open.judged)?;
         open.parts.iter().any(|sent| !sent.back).then(|| open.sent.after(half))

@@ -24,7 +24,7 @@ pub struct Start {
     /// Random bits that distinguish this run of the process from earlier ones.
     pub incarnation: u128,
     pub tie: u128,
-    /// The seed of draws; a rank that is not configured is one of them.
+    /// The seed of all draws, such as the draw of a rank that is not configured.
     pub seed: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Comparison of wall clocks, which finds the wrong one (ruling 4). K is `max_clock_skew`.
 //!
 //! A clock that was set back is not wrong yet, but its process renews nothing: `Election::renew`
-//! (ruling 3). The step moves no running lease: `Lease::ends` is on CLOCK_BOOTTIME.
+//! (ruling 3). Setting a clock moves no running lease: `Lease::ends` is on CLOCK_BOOTTIME.
 
 use super::config::Checked;
 use crate::clocks::BothClocks;
@@ -44,9 +44,9 @@ pub(super) struct Clock {
     /// round in which the clock had not stepped. While the clock is off: the last reading of
     /// another clock.
     agreed: Option<BothClocks>,
-    /// The number of rounds since the last answer whose call came back to this process, but was not
-    /// answered. A span of time is no substitute: a process that was stopped or cut off asks no
-    /// question meanwhile.
+    /// The number of rounds since the last answer in which this process heard its own call, but no
+    /// answer. A span of time is no substitute: a process that was stopped or cut off makes no call
+    /// meanwhile.
     silent: Option<u32>,
     /// The end of the last round that could compare the clock.
     compared: Option<Time>,
@@ -56,12 +56,12 @@ impl Clock {
     /// Judges the clock by the answers of a round. Returns how many clocks differ from this
     /// process's clock, and how many there are.
     ///
-    /// The clock is off if more than half of at least two others differ from it. If there is only
-    /// one other clock, the clock is off that has moved since the two agreed, until both agree
+    /// The clock is off if more than half of at least two other clocks differ from it. With only
+    /// one other clock, this clock is off if it has moved since the two agreed, until both agree
     /// again. If the two have always differed, neither process knows which clock is wrong.
     ///
     /// The comparison takes the present clock, because a lease that is granted now ends by it. If
-    /// the clock has stepped since the answers, others will drop its claim.
+    /// the clock has stepped since the answers, others will drop the claim.
     pub(super) fn judge(
         &mut self,
         readings: &[Reading],
@@ -89,7 +89,8 @@ impl Clock {
         if from == 0 {
             self.agreed = Some(now);
         } else if self.off {
-            // Compare with the other clock from now on: CLOCK_BOOTTIME drifts away from both.
+            // Compare with the other clock from now on: CLOCK_BOOTTIME drifts away from both wall
+            // clocks.
             let other = readings.iter().find(|reading| reading.contradicts(now, config));
             self.agreed = other.map(|reading| reading.at(now));
         }

@@ -115,8 +115,8 @@ impl Calls {
         }
     }
 
-    /// Removes a call without an answer in time, and returns it with its sender. A watch that did
-    /// not open ends.
+    /// Removes a call that was not answered in time, and returns it with its sender. A watch that
+    /// did not open in time ends.
     pub(super) fn overdue(&mut self, now: Time, out: &mut Out) -> Option<(CallId, Asker)> {
         let (_, id) = *self.due.first().filter(|(due, _)| *due <= now)?;
         let Call { asker, is_watch, .. } = self.open.get(&id)?.clone();

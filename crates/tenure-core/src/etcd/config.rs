@@ -124,7 +124,7 @@ impl Checked {
 
     /// The certain length of a lease on this machine's clock, counted from the send of the
     /// keep-alive (ruling 3, E2): `⌊TTL·(1 − ρ)/(1 + ρ)⌋` for a TTL in seconds. The server's clock
-    /// may run fast while this one runs slow.
+    /// may run fast while this machine's clock runs slow.
     #[must_use]
     pub fn proven(&self, ttl: u32) -> Duration {
         proven(self.drift, Duration::from_secs(u64::from(ttl)))

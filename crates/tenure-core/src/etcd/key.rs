@@ -77,8 +77,8 @@ pub enum Keys {
 }
 
 impl Keys {
-    /// The first key, and the end of the range as in etcd's requests: empty for one key, else the
-    /// first key beyond the range, or `\0` for "to the end of all keys".
+    /// The first key, and the end of the range as in etcd's requests. The end is empty for one key,
+    /// `\0` for "to the end of all keys", and otherwise the first key beyond the range.
     #[must_use]
     pub fn range(&self) -> (&[u8], Vec<u8>) {
         match self {
@@ -137,8 +137,8 @@ pub(super) fn id(namespace: &str, election: &ElectionName, key: &Bytes) -> Arc<s
     own.unwrap_or(key.as_slice()).escape_ascii().to_string().into()
 }
 
-/// A key under the prefix of an election that none of its candidates has made. Candidates wait
-/// behind it all the same, as Go's candidates do.
+/// A key under an election's prefix that no candidate of this election has made. Candidates wait
+/// behind such a key all the same, as Go's candidates do.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Foreign {
     key: Bytes,
@@ -167,8 +167,8 @@ impl Foreign {
         matches!(self.kind, Kind::Name { has_lease: Some(true) } | Kind::Unleased)
     }
 
-    /// The reason why the key is foreign. For a key that no leader can need it adds the commands to
-    /// show and to delete the key.
+    /// The reason why the key is foreign. For a key that no leader can need, the reason includes
+    /// the commands to show and to delete the key.
     #[must_use]
     pub fn why(&self) -> Arc<str> {
         let key = shell_word(&self.key);

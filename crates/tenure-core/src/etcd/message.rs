@@ -138,7 +138,7 @@ pub struct Read {
 pub enum Pick {
     /// The key with the lowest create revision: the leader.
     First,
-    /// The key with the highest create revision that is not above this: the predecessor.
+    /// The key with the highest create revision that is not above this revision: the predecessor.
     LastUpTo(Revision),
 }
 

@@ -1,14 +1,14 @@
 //! Elections on etcd: leases and creation revisions.
 //!
 //! Every candidate puts a key under the election's name, tied to its process's lease. etcd gives
-//! each key a *create revision*; the candidate with the lowest one leads, and every other candidate
-//! waits until the key just before its own is deleted. When a process dies, its lease ends, and its
-//! keys go too.
+//! each key a *create revision*. The candidate with the lowest create revision leads, and every
+//! other candidate waits until the key just before its own is deleted. When a process dies, its
+//! lease ends, and its keys go too.
 //!
 //! Sources: the JayBeams notes on etcd's election recipe, and the behaviour of `etcdctl elect` and
-//! of Go's `clientv3/concurrency`, with which this protocol shares its keys: candidates of all
-//! three contend in one election and agree on who leads. Where the sources are wrong or silent a
-//! *ruling* decides; rulings are numbered [below](#rulings).
+//! of Go's `clientv3/concurrency`. This protocol shares its keys with both: candidates of all three
+//! contend in one election and agree on who leads. Where the sources are wrong or silent a *ruling*
+//! decides; rulings are numbered [below](#rulings).
 //!
 //! # Model
 //!
@@ -38,8 +38,8 @@
 //!   ([`Lost::History`]).
 //! - Other programs in the same election: a leader of Go's may lose its lease to a revocation that
 //!   comes late (ruling 14), and does not know that it no longer leads.
-//! - Members of etcd that time leases without leading, or checkpoint them
-//!   (`docs/decisions/etcd-as-it-is.md`): the guarantees do not hold.
+//! - Members of etcd that time leases without leading, or checkpoint leases
+//!   (`docs/decisions/etcd-as-it-is.md`): with such members the guarantees do not hold.
 //! - A lease that was handed in: leaders of earlier terms know that lease, and may carry out a late
 //!   revocation, which ends leaderships.
 //! - A change of etcd's leader may end a leadership, unless a new lease is granted and the key
@@ -108,12 +108,12 @@
 //! 5. (E4) Resigning deletes by revision, and is repeated until the lease would have ended. A
 //!    create of unknown outcome may be carried out after that: its key is watched and swept as
 //!    long as its lease exists.
-//! 6. (E5) The session draws the lease's id, a positive one, so that it can repeat a grant. If a
-//!    lease is given up while its grant is under way, it is revoked after the answer, unless etcd
-//!    has not granted it. A candidate adopts a key that a create finds only if this campaign has
-//!    made the key. On the live lease of another process, to which the same lease was handed, the
-//!    candidate waits for the key. An id is used once: the session gives up a lease of a repeated
-//!    grant if a first lease of that id may have ended.
+//! 6. (E5) The session draws the lease's id, a positive number, so that it can repeat a grant. If a
+//!    lease is given up while its grant is under way, the session revokes it after the answer, if
+//!    etcd may have granted it. A candidate adopts a key that a create finds only if this campaign
+//!    has made the key. If the key is on the live lease of another process, to which the same lease
+//!    was handed, the candidate waits until the key is gone. An id is used once: the session gives
+//!    up a lease of a repeated grant if a first lease of that id may have ended.
 //! 7. (E6) All leaderships end at a linearizable answer below the highest revision that was known
 //!    when it was asked. A silent watch proves nothing: timers query as well.
 //! 8. (E7) The fence holds an epoch that operators raise after a restore; the process refuses
@@ -132,9 +132,9 @@
 //! # A change of etcd's leader
 //!
 //! A leader of etcd that is cut off, stuck or suspended may hold revocations of leases that have
-//! ended by its clock. These are carried out late, through its successor, even if the successor has
-//! renewed the leases (`docs/decisions/late-revocations.md`). So a renewal in a later term than the
-//! grant's term moves no E. Instead:
+//! ended by its clock. etcd carries them out late, through the next leader, even if the next leader
+//! has renewed the leases (`docs/decisions/late-revocations.md`). So a renewal in a later term than
+//! the grant's term moves no E. Instead:
 //!
 //! - A term is *established* by a linearizable answer of a member that had answered in that term
 //!   before it was asked. A header alone proves nothing: etcd fills it after the read. Once a term
@@ -148,14 +148,14 @@
 //!   elsewhere. A proclamation uses `ignore_lease`, and takes no key back.
 //! - Until its key is confirmed on the new lease, a leadership depends on the old lease, whose E
 //!   does not move. The new lease must not end before that E: the key may be on it already.
-//! - If a move fails, the same transaction has read each key: a key that is gone, or on a lease of
-//!   another process, is lost, and no other key. The session repeats a refused move in parts, and
+//! - If a move fails, the same transaction has read each key. Only a key that is gone, or that is
+//!   on a lease of another process, is lost. The session repeats a refused move in parts, and
 //!   passes over a key that is refused alone until all others had their turn. A move, or a
 //!   confirmation, with too many operations for this server is made smaller.
 //! - The old lease is revoked when every key of ours has been seen on another lease. A create of
 //!   unknown outcome ends with the old lease.
-//! - Keys have the id of a lease that was handed in in their names, but are on another lease. The
-//!   session renews the lease that was handed in, and ends when that lease ends.
+//! - If a lease was handed in, the names of keys have its id, but the keys are on another lease.
+//!   The session renews the lease that was handed in, and ends when that lease ends.
 //!
 //! Arithmetic shows the term in which a renewal was carried out. Let T be the term of the lease, G
 //! the term of its grant's entry, X that of the leader that answered the keep-alive, C that of the
@@ -168,8 +168,8 @@
 //! which E is measured. A read would prove less: after a snapshot, H of a member may be below the
 //! term in which the member serves the read. The transaction deletes a key only if the key does not
 //! exist, so it changes nothing, makes no revision, and needs no room; etcd puts it into the log
-//! because it might write. (C ≤ H lacks an instant, which is left open: see
-//! `docs/decisions/etcd-as-it-is.md`.)
+//! because it might write. (C ≤ H fails for an instant, in which a member has answered an entry but
+//! has not set its term yet. This case is left open: see `docs/decisions/etcd-as-it-is.md`.)
 //!
 //! The proof: E of a lease comes from its grant, and from renewals that the leader of its own term
 //! answered. Leaders of earlier terms never had the lease. The leader of its term revokes it only

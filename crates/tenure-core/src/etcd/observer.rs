@@ -256,7 +256,7 @@ impl Observer {
         }
     }
 
-    /// Reports an unknown leader after a missing answer, which is no vacancy.
+    /// Reports that the leader is unknown: a missing answer is no vacancy.
     fn doubt(&mut self, doing: &'static str, reply: Reply, context: &mut Context<'_>) {
         let event = match reply {
             Reply::Unknown { why } => OwnEvent::Unsure { doing, why },

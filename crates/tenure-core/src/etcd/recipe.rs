@@ -27,8 +27,8 @@ use super::words::{Effect, emit};
 use crate::event::{End, Loss};
 use crate::name::Value;
 
-/// The shortest interval between a waiting candidate's queries without a departure. A watch from a
-/// revision that a restored store has not reached is silent (ruling 7, E6).
+/// The shortest interval between a waiting candidate's queries without a departure: a watch from a
+/// revision that a restored store has not reached yet is silent (ruling 7, E6).
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 // # Leases
@@ -85,7 +85,7 @@ impl Session {
     }
 
     /// Asks for a lease in the established term. A lease that was requested before gets a
-    /// successor: a leader of an earlier term may know it (ruling 14, E3b).
+    /// successor: a leader of an earlier term may know the requested lease (ruling 14, E3b).
     pub(super) fn on_term(&mut self, context: &mut Context<'_>) {
         let Some(term) = context.calls.term else { return };
         match &self.phase {
@@ -166,7 +166,7 @@ impl Candidate {
     }
 
     /// Sends the transaction of the current phase, once it is due. Each transaction compares the
-    /// create revision of the candidate's key, so that a late one does no harm.
+    /// create revision of the candidate's key, so that a late transaction does no harm.
     pub(super) fn run_due(&mut self, context: &mut CandidateContext<'_>) {
         if self.due().is_none_or(|due| context.now < due) {
             return;
@@ -238,7 +238,7 @@ impl Candidate {
         }
     }
 
-    /// Queues: the candidate's key exists, and its create revision is the place in the queue and
+    /// Queues: the candidate's key exists, and its create revision gives the place in the queue and
     /// the fence.
     pub(super) fn queue(&mut self, revision: Revision, context: &mut CandidateContext<'_>) {
         self.phase = Phase::Queued { revision, first: false };
@@ -253,7 +253,7 @@ impl Candidate {
 //
 // "The participants find the key with the highest creation revision that is still lower than their
 // own. They only wait until that one key is deleted." After each departure a candidate queries the
-// queue again, because that key may have been in the middle of it (ruling 1).
+// queue again, because the deleted key may have been in its middle (ruling 1).
 impl Candidate {
     pub(super) fn look(&mut self, context: &mut CandidateContext<'_>) {
         self.again = Some(context.now);
@@ -367,7 +367,7 @@ impl Candidate {
 // "The participant whose key-value pair has the *lowest* creation revision is the leader." It
 // leads until E of the lease that its key is on (ruling 2, E1).
 impl Candidate {
-    /// Leads, if the lease of the first key is proven.
+    /// Leads with the first key, if the lease that carries it is proven.
     pub(super) fn win(&mut self, header: Header, context: &mut CandidateContext<'_>) {
         let Some(revision) = self.revision() else { return };
         let Some(fence) = context.config.fence(revision) else { return };
@@ -434,9 +434,9 @@ impl Session {
 
     /// Reads keys in a transaction that could write: if one key, the witness, does not exist, the
     /// transaction deletes it, which changes nothing. So the read goes through etcd's log. A plain
-    /// read may show an older term: after a snapshot a member names an earlier one.
+    /// read may show an older term: after a snapshot a member names an earlier term.
     fn read_own(&mut self, alive: Alive, own: Vec<OwnKey>, context: &mut Context<'_>) {
-        // After a failure take another witness: this user may not be allowed to write the last one.
+        // After a failure take another witness: this user may have no permission for the last key.
         let witness = (self.failures as usize).checked_rem(own.len()).unwrap_or(0);
         let reads: Vec<Act> = own.iter().map(|own| Act::read(own.key.clone())).collect();
         let mut txn = Txn { when: Vec::new(), then: reads, otherwise: Vec::new() };
@@ -455,7 +455,7 @@ impl Session {
         }
     }
 
-    /// Ends a confirmation; `alive` if it has found a key in place. Returns whether E has moved.
+    /// Ends a confirmation; `alive` if a key was found in its place. Returns whether E has moved.
     pub(super) fn confirmed(&mut self, alive: bool, context: &mut Context<'_>) -> bool {
         let SessionPhase::Open(Lease { term, proven, promised, renewal, .. }) = &mut self.phase
         else {

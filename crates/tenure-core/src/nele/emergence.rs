@@ -78,8 +78,8 @@ impl Nele {
     }
 
     /// Ends a campaign or a leadership. After its last leadership the process leaves the group, and
-    /// then reports the leadership as released. The report of every other end follows at once, as
-    /// the process keeps the partition.
+    /// then reports the leadership as released. After any other end the process reports the release
+    /// at once, because it keeps the partition.
     pub(super) fn finish(&mut self, role: Role, end: Option<End>, out: &mut Out) {
         let partition = self.config.partition_of(role);
         let mut led = false;
@@ -314,7 +314,7 @@ impl Slot {
             && until <= context.now
         {
             self.claim.bid = Bid::Idle;
-            // The earlier claim, which this one was to replace, may have become void meanwhile.
+            // The earlier claim, which this claim was to replace, may have become void meanwhile.
             self.pause(context);
             let reads = self.reads.as_ref();
             if kept && reads.is_some_and(|reads| reads.is_open() && reads.reading == reading) {
@@ -410,8 +410,8 @@ impl Slot {
         self.claim.held = Some(match self.claim.held {
             // No other process has claimed since the first claim: only the fence changes.
             Some(held) if held.epoch == epoch => HeldClaim { fence, epoch, spent: false, ..held },
-            // Another process may have lost its claim with the truncated epoch, and may take office
-            // by that claim for T.
+            // Another process may have lost its claim with the truncated epoch, and may lead by
+            // that claim for T.
             Some(held) => {
                 let renewed = context.now;
                 let begins = held.begins.max(context.now.after(held.grace));

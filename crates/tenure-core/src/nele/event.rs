@@ -48,7 +48,8 @@ pub enum OwnEvent {
         partition: Partition,
     },
     /// Roles without a leader: other processes stand for them, but this process owns their
-    /// partitions and does not. Reported at each change; without any, every role has a leader.
+    /// partitions and does not stand for them. Reported at each change; `first` is `None` once
+    /// every role has a leader.
     Unfilled {
         first: Option<Role>,
         last: Option<Role>,

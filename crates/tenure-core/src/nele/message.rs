@@ -57,7 +57,7 @@ pub enum Request {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Target {
     /// Each partition of the topic, so that none dries up. The driver reports failures, and the
-    /// first success after one.
+    /// first success after a failure.
     Every,
     /// This partition. The driver reports success and failure.
     One(Partition),
@@ -101,8 +101,8 @@ pub enum Report {
         /// record all the same.
         outcome: Result<u64, Arc<str>>,
     },
-    /// The client can no longer be a member of this topic's group, and waiting does not help:
-    /// another client with its static id has fenced it off, or it has lost its authorization.
+    /// The client can no longer be a member of this topic's group, and waiting does not help.
+    /// Another client with the same static id has fenced it off, or it has lost its authorization.
     Fatal {
         why: Cause,
     },

@@ -2,7 +2,7 @@
 //!
 //! Processes are consumers of one topic, in a group whose coordinator gives each partition to at
 //! most one of them. Each process writes a short record to every partition again and again, and
-//! leads by the records that it reads: the owner of a partition reads all its records, and leads
+//! leads by the records that it reads. The owner of a partition reads all its records, and leads
 //! the roles that belong to that partition. No process needs to know the number of processes or of
 //! roles.
 //!
@@ -20,18 +20,18 @@
 //! # What is not guaranteed
 //!
 //! - **One leader, in `at_least_one`.** While a partition changes hands its roles have two leaders,
-//!   for up to T after the old one hears of its loss. A leader that is cut off from its
+//!   for up to T after the old leader hears of its loss. A leader that is cut off from its
 //!   coordinator, but not from the partition, leads as long as it reads. There is no fence.
 //! - **A leader at every moment, in `at_most_one`.** While a partition changes hands its roles have
-//!   no leader: after a crash for the session timeout, a rebalance, and G.
+//!   no leader. After a crash this takes the session timeout, a rebalance, and G.
 //! - **A leader after a crash, in `at_least_one`,** before the partition has a new owner that has
-//!   read a record: [`Config::handover`], less T. While the old owner lives and reads there is no
-//!   gap.
+//!   read a record. This takes up to [`Config::handover`], which is less than T. While the old
+//!   owner lives and reads there is no gap.
 //! - **A leader that works.** A leader owns a partition, and reads; no process checks whether the
 //!   leader can do its work. A second group gives a second chance.
 //! - **Safety with a log that loses acknowledged records.** A truncated log (unclean election, one
-//!   replica) forgets a claim, and two processes may then lead for up to T in `at_most_one`. Their
-//!   fences are in order all the same.
+//!   replica) forgets a claim, and two processes may then lead for up to T in `at_most_one`. The
+//!   fences of these processes are in order all the same.
 //! - **Safety against participants that lie.** Each client that may write to the topic takes part.
 //! - **A role whose owner cannot read its partition, or cannot write to it.** The process stays the
 //!   owner as long as its heartbeats reach its coordinator. Its application hears of the obstacle.
@@ -52,7 +52,7 @@
 //!   that lives, and reads the partition to the end.
 //! - **(d)** `at_least_one`: a process leads no longer than T after it has heard of its loss.
 //! - **(e)** Even if records are lost, late or repeated: no process leads beyond T after the last
-//!   news of its partition by its own clock, whether or not its driver polls; memory stays within
+//!   news of its partition by its own clock, whether or not its driver polls. Memory stays within
 //!   [`Limits`].
 //!
 //! # Model
@@ -100,7 +100,7 @@
 //! 6. [`Request::Publish`]: hand the record to the producer at once. A record that is held back may
 //!    be appended late, which costs leaderships and never brings a second leader. Report
 //!    [`Published`](Report::Published) once for each claim. For other records report each failure,
-//!    and the first success after one.
+//!    and the first success after a failure.
 //! 7. [`Request::Leave`]: close the consumer, and report [`Left`](Report::Left) when it is closed,
 //!    or closes too slowly. Report no rebalance of that membership after that.
 //! 8. [`Topic`](Report::Topic) when metadata are read again, and before each
@@ -197,8 +197,8 @@
 //! 7. The driver checks the session timeout against the limits of the broker.
 //! 8. An assignment adds partitions, and a revocation takes only those that it names: an owner that
 //!    keeps a partition is not disturbed. The driver sets the assignment strategy for that. By
-//!    request the strategy is an eager one: a join then revokes all partitions of all members,
-//!    which in `at_most_one` costs a new claim, and G, for each.
+//!    request the strategy is eager: a join then revokes all partitions of all members. In
+//!    `at_most_one` each of these partitions then needs a new claim, and G passes.
 //! 9. A claim belongs to an election and a group. A record of any group refreshes V. Leaders of two
 //!    groups on one host are reported.
 //! 10. Guarantee (b) defines the fence. Without an epoch, or if a number is too large, no role is
@@ -212,10 +212,11 @@
 //!
 //! Let N claim at offset c, read back at time b, and lead from b + G on. Let O lead, too. If O's
 //! evidence lies above c, O has read every record up to this evidence, so O has read c, and O's
-//! claim is void. If O's evidence lies below c, the ledger has appended the evidence before c, so O
-//! sent the evidence before c was appended, and so before b. By O's clock O ends T after that: at
-//! the latest T/(1 − ρ) after b, in true time. N begins at the earliest G/(1 + ρ) ≥ T/(1 − ρ) after
-//! b. The proof uses neither S, nor the assignments that N and O know of, nor any clock but theirs.
+//! claim is void. If O's evidence lies below c, the ledger has appended the evidence before c. So O
+//! sent the evidence before c was appended, and so before b. By O's clock O ends T after this send:
+//! at the latest T/(1 − ρ) after b, in true time. N begins at the earliest G/(1 + ρ) ≥ T/(1 − ρ)
+//! after b. The proof uses neither S, nor the assignments that N and O know of, nor any clock but
+//! theirs.
 //!
 //! Fences: let c < c' be claims of N and N' with leaderships. N's evidence lies below c', or N's
 //! claim is void. N took office within T of its evidence, and by the same sum N' took office later.
@@ -272,7 +273,8 @@
 //! - **N1** A handle's claim never ends later than T after its news: a record that was read now, or
 //!   the send of the process's record that was read back.
 //! - **N2** In `at_most_one` a handle's claim is raised only with a fence, and only from G after
-//!   the claim to the partition was read back; it is lowered in the step that voids that claim.
+//!   the claim to the partition was read back. The handle's claim is lowered in the step that voids
+//!   the claim to the partition.
 //! - **N3** No two leaderships of an election in one process have the same fence.
 //! - **N4** In `at_most_one` the effect that gives a partition back follows those that lower its
 //!   leaderships.

@@ -1,5 +1,5 @@
-//! Other processes, as their own entries describe them: the roles that they stand for and lead, the
-//! grace period that they need, and when a silent one is forgotten.
+//! Other processes, as their own entries describe them: the roles that they stand for and lead, and
+//! the grace period that they need. Decides when a silent process is forgotten.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -78,7 +78,8 @@ pub struct Seen {
 const SURELY_THERE: u8 = 4;
 
 impl Peers {
-    /// Takes in a beat. Returns whether the sender has the name of this process.
+    /// Takes in a beat. Returns `true` once for a sender that has the name of this process and
+    /// surely runs now.
     pub(super) fn hear(
         &mut self,
         entry: &Entry,
@@ -165,9 +166,9 @@ impl Peers {
         known.is_none_or(|(_, known)| known != *terms)
     }
 
-    /// Returns how long a process that claimed at `since` must wait for members with other terms:
-    /// as long as these may lead after `since`; for members without claims, after their last
-    /// record.
+    /// Returns how long a process that claimed at `since` must wait for members with other terms. A
+    /// member with claims may lead for its own T after `since`. A member without claims may lead
+    /// for its own T after its last record.
     pub(super) fn grace(&self, since: Time, config: &Checked) -> Duration {
         let spans = self.unlike.values().map(|(until, terms)| match terms.mode {
             Mode::AtMostOne => terms.leads_for(config),
@@ -177,7 +178,7 @@ impl Peers {
         spans.max().unwrap_or_default().max(crowd)
     }
 
-    /// Returns a process of the group without claims. Others wait as long as its records come.
+    /// Returns a process of the group without claims. Claimants wait as long as its records come.
     pub(super) fn without_claims(&self) -> Option<(&Process, &Terms)> {
         let mut unlike = self.unlike.iter().map(|(who, (_, terms))| (who, terms));
         unlike.find(|(_, terms)| terms.mode == Mode::AtLeastOne)

@@ -30,7 +30,7 @@ pub(super) enum Place {
     /// The ledger searches for the end. The reader repeats the request at `retry_at`.
     Seeking {
         retry_at: Time,
-        /// Whether the ledger has searched, and has not found the end.
+        /// Whether the search has failed, or will have failed without an answer at `retry_at`.
         missed: bool,
     },
     At {
@@ -40,7 +40,7 @@ pub(super) enum Place {
         found: Time,
         /// A hash of the last records, which shows a repeated report.
         last: Option<u64>,
-        /// Time of the last record, or at first of the search that found the end.
+        /// Time of the last record; before any record, the time at which the end was found.
         heard: Time,
     },
 }
@@ -92,7 +92,7 @@ impl Reader {
         }
     }
 
-    /// Time of the last record, or at first of the search that found the end.
+    /// Time of the last record; before any record, the time at which the end was found.
     pub(super) const fn heard(&self) -> Option<Time> {
         match self.place {
             Place::Seeking { .. } => None,

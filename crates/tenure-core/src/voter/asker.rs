@@ -4,7 +4,7 @@
 //! In mode `majority` a leader is certain until the end of its lease, which a voter's answer names.
 //! The asker measures the rest of the lease from the send of its question, and shortens the rest by
 //! the drift of clocks. The leadership is vacant once a quorum of the electorate has answered that
-//! it is free. In mode `available` each leader that an answering voter names is certain.
+//! its voters are free. In mode `available` each leader that an answering voter names is certain.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -246,8 +246,8 @@ impl Asker {
         emit(Some(&self.config.election), Event::View(view.into()), out);
     }
 
-    /// The leaders that are certain. If voters in mode `majority` have named several leaders, only
-    /// the latest leader whose lease runs.
+    /// The leaders that are certain. In mode `majority` this is only the latest leader whose lease
+    /// runs, even if voters have named several leaders.
     fn leaders(&self) -> Option<View> {
         let mut all: Vec<(&LeaderDto, Option<Time>, Time)> = Vec::new();
         for heard in self.heard.values() {
@@ -279,8 +279,8 @@ impl Asker {
         }
     }
 
-    /// Whether no voter can lead; in mode `available`, whether no answering voter knows of a
-    /// leader.
+    /// Whether no voter can lead. In mode `available`, after `leaders` has found none: whether any
+    /// voter has answered.
     fn is_vacant(&self) -> bool {
         if !self.is_majority() {
             return !self.heard.is_empty();

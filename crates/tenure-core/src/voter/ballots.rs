@@ -73,7 +73,7 @@ impl Ballots {
         self.highest = self.highest.max(counter.min(Ballot::COUNTER_MAX));
     }
 
-    /// Takes the counter of a new ballot, which also exceeds the endorsed counter.
+    /// The counter of a new ballot: above all counters that were named, joined or endorsed.
     pub(super) fn next_counter(&self, endorsed: u64) -> u64 {
         let joined = self.joined.as_ref().map_or(0, |joined| joined.counter);
         endorsed.max(joined).max(self.highest) + 1
@@ -214,7 +214,7 @@ impl Round {
         }
     }
 
-    /// The certificate of this winner: the results that name it.
+    /// The certificate of this winner: the votes, and the voters whose results name the winner.
     pub(super) fn certificate(&self, winner: &Participant) -> ElectionDto {
         ElectionDto {
             ballot: self.ballot.clone(),

@@ -11,8 +11,8 @@ pub(super) struct Beat {
 }
 
 impl Beat {
-    /// Moves on to the next heartbeat: one interval after the last one, or after `now` if that is
-    /// past.
+    /// Moves on to the next heartbeat: one interval after the last heartbeat was due, or after
+    /// `now` if that time has passed.
     pub(super) fn step(&mut self, now: Time, interval: Duration) {
         let next = self.due.after(interval);
         self.due = if next > now { next } else { now.after(interval) };

@@ -68,7 +68,7 @@ pub enum Change {
 }
 
 impl Member {
-    /// The member that this participant is, with its present identity.
+    /// This participant as a member, with its present identity.
     pub(super) fn of(who: &Participant) -> Self {
         Self { id: who.id.clone(), identity: who.identity }
     }

@@ -19,25 +19,25 @@ const RUNS_MAX: usize = 4;
 pub(super) struct Neighbour {
     pub(super) header: Header,
     pub(super) role: Role,
-    /// `lastHeartBeat`: the last time at which a message of this voter arrived.
+    /// `lastHeartBeat`: the last time at which a message of the neighbour arrived.
     pub(super) heard: Time,
     pub(super) seq: u64,
-    /// The time since which the voter answers this one without calling it.
+    /// The time of the neighbour's last request, or of its return on line if that was later.
     pub(super) uncalled: Time,
     pub(super) misses: u32,
-    /// The last time at which another voter reported that this one does not answer.
+    /// The last time at which another voter reported that the neighbour does not answer.
     pub(super) doubted: Option<Time>,
     pub(super) dropped: Option<Time>,
     /// Whether this run has answered a request.
     pub(super) answers: bool,
-    /// The time of the last message with this voter's id and another identity.
+    /// The time of the last message with the neighbour's id and another identity.
     pub(super) mixed: Option<Time>,
-    /// Obstacles to this voter's vote, as it reports them.
+    /// Obstacles to the neighbour's vote, as the neighbour reports them.
     pub(super) condition: Condition,
-    /// The last span in which this voter was free to endorse a candidate and had no later
+    /// The last span in which the neighbour was free to endorse a candidate and had no later
     /// electorate.
     pub(super) free: Option<FreeSpan>,
-    /// Ended runs of this voter, each with the number of its last heartbeat.
+    /// Ended runs of the neighbour, each with the number of its last heartbeat.
     over: Vec<(u128, u64)>,
 }
 
@@ -73,13 +73,13 @@ impl KnownVoters {
         }
     }
 
-    /// The open seeds: this voter has found neither itself nor another voter with recent answers
-    /// there.
+    /// The open seeds: addresses at which neither this voter itself nor another voter with recent
+    /// answers was found.
     ///
     /// Several voters may share an address that is no voter's URL, and each request may reach
     /// another of these voters: such a seed stays open until this voter is `settled`. This voter's
-    /// own URL stays open while this voter knows no other: by mistake another voter may have the
-    /// same URL. The result says whether a voter has answered there.
+    /// own URL stays open while this voter knows no other voter: by mistake another voter may have
+    /// the same URL. The result says whether a voter has answered at the seed.
     pub(super) fn open_seeds(
         &self,
         (me, own): (&NodeName, &VoterUrl),
@@ -196,7 +196,7 @@ impl KnownVoters {
         }
     }
 
-    /// The electorate of a ballot in mode `available`: this voter, and each known one that has
+    /// The electorate of a ballot in mode `available`: this voter, and each known voter that has
     /// answered.
     pub(super) fn region(&self, answered: &BTreeSet<NodeName>, me: &Participant) -> Electorate {
         let known = answered.iter().filter_map(|id| self.get(id));
@@ -241,13 +241,13 @@ impl Neighbour {
         &self.header.url
     }
 
-    /// Whether the voter has answered one of the last `tolerance` requests.
+    /// Whether the neighbour has missed no more than `tolerance` requests in a row.
     pub(super) const fn is_on_line(&self, tolerance: u32) -> bool {
         self.misses <= tolerance
     }
 
-    /// Whether the voter sends heartbeats to this one. A voter that does not answer counts as
-    /// sending: its heartbeats may be late.
+    /// Whether the neighbour has sent a request within `silence`. A neighbour that is on line again
+    /// counts as sending at first: its heartbeats may be late.
     pub(super) fn calls(&self, now: Time, silence: Duration) -> bool {
         now.since(self.uncalled) <= silence
     }

@@ -40,7 +40,7 @@ impl Watch {
         self.informed_at = now.after(silence);
     }
 
-    /// Notes that a heartbeat was answered: other voters would name a leader by `time`.
+    /// Notes that a voter has answered a heartbeat: by `time` the voters would have named a leader.
     pub(super) fn answered_by(&mut self, time: Time) {
         self.informed_at = self.informed_at.min(time);
     }

@@ -29,13 +29,13 @@ pub(super) struct Campaign {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Lease {
     pub(super) leadership: Leadership,
-    /// The electorate of the ballot. In mode `available` the leader reports this one; in mode
-    /// `majority` the document in the memory counts.
+    /// The electorate of the ballot. In mode `available` the leader reports this electorate; in
+    /// mode `majority` the document in the memory counts.
     pub(super) electorate: Electorate,
     /// E, the end of the lease, on this voter's clock.
     pub(super) ends: Time,
-    /// The end of each voter's promise, s + D(p) on this voter's clock: before it that voter
-    /// endorses no other.
+    /// The end of each voter's promise, s + D(p) on this voter's clock: until then the promising
+    /// voter endorses no other voter.
     pub(super) promises: BTreeMap<NodeName, Time>,
     /// Voters that have stored the current document of this counter.
     stored: BTreeSet<NodeName>,
@@ -98,7 +98,8 @@ impl Candidacy {
 }
 
 impl Lease {
-    /// The lease of the winner of a ballot. With `settled` it needs no acknowledgement.
+    /// The lease of the winner of a ballot. With `settled` the lease needs no acknowledgements to
+    /// be settled.
     pub(super) fn won(
         round: &Round,
         winner: &Participant,

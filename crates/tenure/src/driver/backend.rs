@@ -51,8 +51,8 @@ pub trait Backend: Send + Sized + 'static {
         false
     }
 
-    /// The command for a leadership whose claim lapsed before it could be raised: work under it may
-    /// still have its grace.
+    /// The command for a leadership whose claim lapsed before it could be raised: work under that
+    /// leadership may still have its grace.
     fn lapsed() -> Command<Self::Extra> {
         Command::Resign
     }

@@ -33,7 +33,7 @@ struct Entry<C: SafetyClass> {
     id: CampaignId,
     reply: Option<CampaignReply<C>>,
     cell: Option<Arc<ClaimCell>>,
-    /// End of the claim on the wall clock, before the claim is raised first.
+    /// End of the claim on the wall clock, kept until the claim is raised first.
     wall: Option<WallTime>,
     progress: watch::Sender<Progress>,
     signals: Arc<Signals>,
@@ -57,8 +57,8 @@ pub struct Campaigns<C: SafetyClass> {
 }
 
 impl<C: SafetyClass> Campaigns<C> {
-    /// Lets the handles of later leaderships lead in this process alone. A child that it forks then
-    /// reads "not leader": the end of this process may end its leases at once.
+    /// Lets the handles of later leaderships lead in this process alone. A child that this process
+    /// forks then reads "not leader": the end of this process may end its leases at once.
     pub fn lead_in_this_process_alone(&mut self) {
         self.process = Some(std::process::id());
     }
@@ -161,7 +161,7 @@ impl<C: SafetyClass> Campaigns<C> {
         }
     }
 
-    /// Notes that this process did not run for a while, for the leaders that may end by that.
+    /// Notes a pause of this process, for the leaders whose leases may run out because of it.
     pub(super) fn paused(&self, pause: Pause) {
         for campaign in self.campaigns.values().filter(|campaign| campaign.reply.is_none()) {
             campaign.progress.send_modify(|progress| progress.pause = Some(pause));
@@ -192,8 +192,8 @@ impl<C: SafetyClass> Campaigns<C> {
         (!reply.won(won)).then_some(Resign)
     }
 
-    /// Ends a campaign that was won against its class of safety: no handle may lead by it, and it
-    /// must be given up.
+    /// Ends a campaign that was won with a fence, or without one, against its class of safety. No
+    /// handle may lead, and the leadership must be given up.
     pub(super) fn mismatched(&mut self, election: &ElectionName) -> Option<Resign> {
         if let Some(reply) =
             self.campaigns.get_mut(election).and_then(|campaign| campaign.reply.take())
@@ -346,7 +346,8 @@ impl<C: SafetyClass> Entry<C> {
         }
     }
 
-    /// The reason of an end, for people. A leader whose lease is not renewed resigns for that.
+    /// The reason of an end, for people. A leader may resign because a renewal is overdue, so a
+    /// resignation can have such a reason, too.
     fn told(&self, loss: Loss) -> String {
         match (loss, self.progress.borrow().why_lapsed(clock::now())) {
             (Loss::Resigned | Loss::Expired, Some(why)) => format!("{loss}; {why}"),
@@ -372,7 +373,8 @@ impl<C: SafetyClass> Entry<C> {
 }
 
 impl<C: SafetyClass> Drop for Entry<C> {
-    /// Others know of the end, or this driver never learns that they do.
+    /// Ends each wait for the release: others know of the end, or this driver never learns that
+    /// they do.
     fn drop(&mut self) {
         self.signals.released.close();
     }

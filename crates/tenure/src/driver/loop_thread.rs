@@ -1,4 +1,4 @@
-//! The thread of a node's loop, and the way of its handles there, also once the loop has ended.
+//! The thread of a node's loop, and how handles reach the loop, also once it has ended.
 
 use std::fmt;
 use std::io;
@@ -93,7 +93,7 @@ pub fn spawn<B: Backend>(
         // Hand the work to the thread, which waits for it.
         Ok(work) => drop(give.send((runtime, work))),
         Err(error) => {
-            // The caller may be in another runtime, where dropping this one would panic.
+            // The caller may be in another runtime, where dropping this runtime would panic.
             runtime.shutdown_background();
             return Err(error);
         }

@@ -43,8 +43,8 @@ impl Timer {
     }
 
     /// Arms the timer: it rings at `at` at the latest, at once if `at` has passed. The timer may
-    /// ring earlier, so read the clock after it: an earlier instant stays armed if it is more than
-    /// 10 ms away, and with `None` in any case. Arming for the same instant is cheap, so a loop can
+    /// also ring earlier, so read the clock after it: an earlier instant stays armed if it is more
+    /// than 10 ms away, or if `at` is `None`. Arming for the same instant is cheap, so a loop can
     /// arm before each wait.
     pub fn arm(&mut self, at: Option<Time>) {
         let Some(at) = at.filter(|at| Some(*at) != self.armed) else { return };

@@ -29,8 +29,8 @@ pub struct Place {
 }
 
 impl Room {
-    /// Uses half of the descriptors of this process; the other half is for this process's own
-    /// requests, its files, and the application.
+    /// Makes room for as many connections as half of this process's descriptors, from 16 to 1,024.
+    /// The other half is for this process's own requests, its files, and the application.
     #[must_use]
     pub fn of_this_process() -> Self {
         let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
@@ -38,8 +38,8 @@ impl Room {
         Self::new(usize::try_from(all).unwrap_or(usize::MAX))
     }
 
-    /// Makes room for this number of connections, half of them from one address: a single client
-    /// leaves the other half. All voters may share one address.
+    /// Makes room for this number of connections. An address gets at most half of the room: so a
+    /// single client leaves the other half. Half is enough for voters that share one address.
     #[must_use]
     pub fn new(all: usize) -> Self {
         Self {

@@ -34,9 +34,11 @@ pub struct Layout {
     /// Name of the [`Document`](super::Document). A directory without it has no state.
     pub document: &'static str,
     pub others: &'static [&'static str],
-    /// How to start after the state was lost, and the effect of that: the end of a sentence.
+    /// The end of an error's sentence: how to start after the state was lost, and the effect of
+    /// such a start.
     pub relearn: &'static str,
-    /// How to start again after the directory was lost under a running node: the end of a sentence.
+    /// The end of an error's sentence: how to start again after the directory was lost under a
+    /// running node.
     pub caution: &'static str,
 }
 
@@ -94,8 +96,9 @@ impl FileSize {
     }
 
     /// Reads the file `name` in the directory `at`, or with [`AtFlags::EMPTY_PATH`] the open file
-    /// `at`. Does not read the file's times: since Linux 6.13 each write after such a read gets a
-    /// time of its own and takes the inode to the journal, instead of once in a tick of the clock.
+    /// `at`. Does not read the file's times. Since Linux 6.13 each write after a read of the times
+    /// takes the inode to the journal; without such reads only the first write in a tick of the
+    /// clock does.
     fn read(at: BorrowedFd<'_>, name: &str, flags: AtFlags) -> rustix::io::Result<Self> {
         match rustix::fs::statx(at, name, flags, StatxFlags::INO | StatxFlags::SIZE) {
             Ok(there) => {

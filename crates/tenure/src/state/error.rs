@@ -121,7 +121,7 @@ pub enum PathLoss {
 }
 
 impl PathLoss {
-    /// An alternative to starting the node again, as the beginning of that sentence.
+    /// The beginning of the remedy: an alternative to starting the node again.
     const fn cure(&self) -> &'static str {
         match self {
             Self::Missing { .. } | Self::Replaced { .. } => {

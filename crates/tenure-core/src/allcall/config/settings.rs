@@ -35,10 +35,10 @@ pub struct Config {
     /// [`Config::HEARTBEAT_MAX`]. Rounds are void if a message takes H/2 or more. A short H fills a
     /// vacancy sooner; a long H needs fewer messages. Default 1 s.
     pub heartbeat: Duration,
-    /// L, the length of a lease, at most [`Config::LEASE_MAX`] and at least `2·(3H + 2K)`: its
-    /// second half must have room for two attempts to renew and for the stop, H + K before the end.
-    /// A short L is a fast take-over after a crash. With a long L leaders survive longer
-    /// interruptions, but two leaders overlap for longer with `serve-out`. Default 10 s.
+    /// L, the length of a lease, at most [`Config::LEASE_MAX`] and at least `2·(3H + 2K)`. The
+    /// second half of a lease must have room for two attempts to renew, and for the stop at H + K
+    /// before the end. A short L is a fast take-over after a crash. With a long L leaders survive
+    /// longer interruptions, but two leaders overlap for longer with `serve-out`. Default 10 s.
     pub lease: Duration,
     /// K, the maximum distance of any machine's wall clock from true time, at least
     /// [`Config::SKEW_MIN`]. Two clocks may differ by 2K. If K is too small, two leaders may
@@ -54,7 +54,7 @@ pub struct Config {
     pub on_conflict: OnConflict,
     /// Whether a participant waits L + K before it stands again, if it does not lead and did not
     /// hear itself for a round: it may have missed a claim. Without this wait, a participant that
-    /// was cut off for a moment may lead beside another one until they hear each other. Default
+    /// was cut off for a moment may lead beside another leader until they hear each other. Default
     /// true.
     pub rejoin_wait: bool,
     /// The participants that call. Default: all.
@@ -71,18 +71,18 @@ pub struct Config {
 /// The behaviour of a leader that hears a greater claim from its holder.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum OnConflict {
-    /// The leader stops at once: two lead for at most a heartbeat and a message's delay after a
-    /// partition heals.
+    /// The leader stops at once: after a partition heals, there are two leaders for at most a
+    /// heartbeat and a message's delay.
     #[default]
     Yield,
-    /// The leader serves its lease out, and does not renew: its work is not interrupted, and two
-    /// lead for up to a lease after a partition heals.
+    /// The leader serves its lease out, and does not renew. Its work is not interrupted, but after
+    /// a partition heals there are two leaders for up to a lease.
     ServeOut,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Callers {
-    /// All participants call, as published: N calls and N² deliveries a heartbeat.
+    /// All participants call, as in the text: N calls and N² deliveries per heartbeat.
     #[default]
     All,
     /// Callers are the leader, each candidate that is about to stand, and each participant that has
@@ -114,7 +114,7 @@ impl Default for Limits {
 impl Config {
     /// Drawn ranks begin at this number, and stay below twice this number.
     pub const RANK_DRAWN: u64 = 1 << 32;
-    /// The shortest heartbeat. With a shorter one, delays of the scheduler would make rounds void.
+    /// The shortest heartbeat: below it, delays of the scheduler would make rounds void.
     pub const HEARTBEAT_MIN: Duration = Duration::from_millis(20);
     pub const HEARTBEAT_MAX: Duration = Duration::from_secs(600);
     /// The smallest K: no machine's clock is right to the nanosecond.
@@ -159,9 +159,9 @@ impl Config {
         self.lease.saturating_sub(self.max_clock_skew.saturating_add(self.heartbeat))
     }
 
-    /// The least that is left of [`held`](Self::held) when the first attempt to renew takes effect:
-    /// the leader renews at the first heartbeat when L/2 or less remains, and hears its claim
-    /// within H/2.
+    /// The shortest rest of [`held`](Self::held) when the first attempt to renew takes effect. The
+    /// leader renews at the first heartbeat when L/2 or less remains, and hears its claim within
+    /// H/2.
     #[must_use]
     pub fn usable(&self) -> Duration {
         let renewed =

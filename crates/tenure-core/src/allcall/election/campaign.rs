@@ -25,7 +25,7 @@ pub(in crate::allcall) enum Phase {
         lease: Lease,
         /// The next lease, until the process has heard its claim to it.
         renewal: Option<Lease>,
-        /// Whether the process has heard of a greater claim in this term; it then does not renew
+        /// Whether the process has heard of a greater claim in this term, and so does not renew
         /// (ruling 2).
         beaten: bool,
         /// Whether the process has reported that it does not renew, because a better candidate
@@ -97,9 +97,9 @@ impl Campaign {
         matches!(self.phase, Phase::Granted { .. })
     }
 
-    /// Term and E of this process's claim on the bus. E is the latest that was published, even if
-    /// that renewal had no effect: others hold to that E, so an earlier E would not decide which of
-    /// two leaders is greater (ruling 2).
+    /// Term and E of this process's claim on the bus. E is the latest published one, even if that
+    /// renewal had no effect. Others hold to that E, so only that E decides which of two leaders is
+    /// greater (ruling 2).
     pub(in crate::allcall) fn claimed(&self) -> Option<(u64, WallTime)> {
         match &self.phase {
             Phase::Waiting => None,

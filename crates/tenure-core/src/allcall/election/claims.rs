@@ -18,8 +18,8 @@ pub(in crate::allcall) struct KnownClaim {
     /// Whether the leader itself has sent the claim. A relayed claim makes others wait, but beats
     /// no leader (ruling 4).
     pub(in crate::allcall) first_hand: bool,
-    /// Whether the leader has heard its own claim. Until it has, it does not lead, and may never
-    /// lead.
+    /// Whether the leader has heard its own claim. Until then the leader does not lead, and may
+    /// never lead.
     pub(in crate::allcall) holds: bool,
     /// The time until which the claim is believed: E + K, on CLOCK_BOOTTIME when E was heard.
     pub(in crate::allcall) ends: Time,
@@ -160,10 +160,11 @@ impl Claims {
 }
 
 impl KnownClaim {
-    /// Updates a claim that was heard again. A later E or term replaces the known one, unless only
-    /// the known one was heard first-hand. A repeated E is believed at least as long as the present
-    /// wall clock says: the clock may have been wrong when that E was heard first. Returns whether
-    /// the claim counts now.
+    /// Updates a claim that was heard again. A claim with a later term, or a later E of the same
+    /// term, replaces the known claim; a relayed claim replaces no first-hand one. If the leader
+    /// itself repeats E, this process believes the claim at least as long as its wall clock says
+    /// now: the clock may have been wrong when E was heard first. Returns whether the claim counts
+    /// now.
     fn renew(&mut self, heard: Self) -> bool {
         let order = |heard: &Self| (heard.claim.term, heard.claim.until);
         let known = order(self);
@@ -192,7 +193,7 @@ impl KnownClaim {
         as_direct && (new >= known || itself)
     }
 
-    /// Whether this E has been known for so long that others know it, too.
+    /// Whether this process has known this E for two heartbeats, so that others know this E, too.
     pub(in crate::allcall) fn is_settled(&self, context: &Context<'_>) -> bool {
         context.boot() >= self.since.after(context.config.heartbeat.saturating_mul(2))
     }

@@ -119,7 +119,7 @@ impl Presence {
         self.0.iter().filter(better).map(|(_, seen)| seen)
     }
 
-    /// Forgets candidates that were silent for longer than any method here looks back.
+    /// Forgets candidates that were silent for 3 H: no method here looks back further.
     pub(in crate::allcall) fn forget(&mut self, context: &Context<'_>) {
         let now = context.boot();
         let span = speaks_for(context.config.heartbeat);

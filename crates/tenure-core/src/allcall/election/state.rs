@@ -153,7 +153,7 @@ impl Election {
         }
     }
 
-    /// Begins to observe, or reports the next view once more.
+    /// Begins to observe. A repetition reports the next view even if that view is unchanged.
     pub(in crate::allcall) fn observe(&mut self) {
         self.observation = Some(Observation { shown: None, rounds: self.round.valid });
     }
@@ -223,8 +223,9 @@ impl Election {
         [lapses, release, self.others.claims.due(), kept].into_iter().flatten().min()
     }
 
-    /// Whether a reply has to contain the election. A process whose call has named it in this round
-    /// repeats it only to observers, and to participants that follow another claim.
+    /// Whether a reply has to contain the election. If this process's call has named the election
+    /// in this round, a reply repeats the election only to observers, and to participants that
+    /// follow another claim.
     pub(in crate::allcall) fn has_news_for(
         &self,
         follows: Option<Digest>,
@@ -235,8 +236,8 @@ impl Election {
         !self.round.called || !same || stands
     }
 
-    /// Handles an observer's question. A running leader answers it; this process relays the claim
-    /// of a silent leader.
+    /// Handles an observer's question. A running leader answers the question; this process relays
+    /// the claim of a silent leader.
     pub(in crate::allcall) fn answer(&mut self, context: &Context<'_>) {
         let now = context.boot();
         let beat = context.config.heartbeat;
@@ -256,8 +257,8 @@ impl Election {
         }
     }
 
-    /// Reports that others know of the end: they have heard the resignation, or the lease has run
-    /// out.
+    /// Reports that others know of the end of the last leadership: they have heard the resignation,
+    /// or the lease has run out.
     pub(in crate::allcall) fn tell_released(&mut self, context: &mut Context<'_>) {
         self.release = None;
         self.emit(Event::Released, context);

@@ -68,8 +68,8 @@ impl Election {
 
     /// Whether this process would know of a leader that is stopped or cut off. Either this process
     /// has listened as long as a candidate listens before it stands, or such a candidate has just
-    /// stated that there is no leader. If the round is overdue, this process was stopped and has
-    /// unread packets.
+    /// stated that there is no leader. A process with an overdue round was stopped, has unread
+    /// packets, and knows nothing.
     fn knows_all(&self, context: &Context<'_>) -> bool {
         let now = context.boot();
         let span = present_for(context.config.heartbeat);

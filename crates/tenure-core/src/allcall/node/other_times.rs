@@ -11,8 +11,8 @@ use crate::allcall::message::{Body, Header};
 use crate::allcall::words::{Out, emit};
 
 impl Allcall {
-    /// Whether a packet shows a participant's present times. An observer's packet does not, nor
-    /// does an old packet, which may be from before a change of times.
+    /// Whether a packet shows a participant's present times. A question of an observer shows no
+    /// times, and an old packet may be from before a change of times.
     fn shows_times(&self, header: &Header, body: &Body) -> bool {
         let takes_part = !matches!(body, Body::Ask(_));
         let fresh = self.differs(header.sent) <= self.off();
@@ -51,7 +51,8 @@ impl Allcall {
         self.judge_times(out);
     }
 
-    /// Decides when due: a newcomer takes no part if all participants before it have other times.
+    /// Decides at the end of the wait, or once a participant with this process's times was heard. A
+    /// newcomer takes no part if all participants before it have other times.
     pub(super) fn judge_times(&mut self, out: &mut Out) {
         if self.times.due().is_none_or(|due| due > self.now.boot && !self.times.ours) {
             return;

@@ -138,10 +138,10 @@ impl Candidate {
         Some(())
     }
 
-    /// Makes room for the candidate's key, because a key of another campaign has the same name. The
-    /// other key may be on a lease of another process, to which the same lease was handed in: the
-    /// maker of that key may lead, so the candidate waits. Returns whether the other key must be
-    /// deleted; the caller decides when.
+    /// Makes room for the candidate's key, because a key of another campaign has the same name. If
+    /// the other key is on a lease of another process, that process was handed the same lease, and
+    /// may lead by its key: so the candidate waits. Returns whether the other key must be deleted;
+    /// the caller decides when.
     pub(in crate::etcd) fn make_room(
         &mut self,
         found: &KeyValue,
@@ -322,8 +322,8 @@ impl Candidate {
         }
         self.pause(context);
         if is_permanent && step == Step::Leave {
-            // The key goes with its lease, which no longer counts as needed by this candidate.
-            // Meanwhile the deletion is repeated: permissions may change.
+            // The key goes with its lease, and this candidate no longer needs that lease. Meanwhile
+            // the candidate repeats the deletion: permissions may change.
             self.denied = true;
             self.again = self.again.max(Some(context.now.after(context.length() / 3)));
         }

@@ -25,8 +25,8 @@ impl Candidate {
         }
     }
 
-    /// Ends the search for a late key, because the session gives back its lease: the key goes with
-    /// that lease.
+    /// Ends the search for a late key, because the session gives back the lease of that key: the
+    /// key goes with its lease.
     pub(in crate::etcd) fn on_lease_left(&mut self, context: &mut CandidateContext<'_>) {
         self.late_on = None;
         if self.phase == Phase::Over {

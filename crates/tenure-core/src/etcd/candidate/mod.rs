@@ -33,7 +33,7 @@ pub(super) struct Candidate {
     pub(super) election: ElectionName,
     pub(super) value: OwnValue,
     pub(super) phase: Phase,
-    /// The lease that carries the key, or on which the key was last to be made.
+    /// The lease that carries the key, or on which the candidate last tried to make the key.
     pub(super) home: Option<LeaseId>,
     call: Option<(CallId, Step)>,
     pub(super) watch: Option<Watch>,
@@ -46,7 +46,7 @@ pub(super) struct Candidate {
     pub(super) denied: bool,
     /// The highest known revision at the start of the campaign: this campaign's key is above it.
     pub(super) since: Revision,
-    /// The value of a campaign that waits until the last one has left.
+    /// The value of the next campaign, which waits until the last campaign has left.
     pub(super) next: Option<Value>,
     /// The time of the next action, while no call is under way.
     pub(super) again: Option<Time>,
@@ -72,7 +72,8 @@ pub(super) enum Phase {
     /// The candidate has a key, and waits until it is the first.
     Queued {
         revision: Revision,
-        /// Whether the last query found no key before this one: only a proven E is missing then.
+        /// Whether the last query found no key before this candidate's key: only a proven E is
+        /// missing then.
         first: bool,
     },
     Leading {
@@ -235,7 +236,8 @@ impl Candidate {
         key::key(&context.config.namespace, &self.election, lease)
     }
 
-    /// Moves the claim of a leader to a new E. `length` is that of the lease that carries new keys.
+    /// Moves the claim of a leader to a new E. `length` is the length of the lease on which keys
+    /// are made.
     pub(super) fn renew(&mut self, until: Time, now: Time, length: Duration, out: &mut Out) {
         if let Some(fence) = self.fence() {
             let election = self.election.clone();

@@ -137,7 +137,8 @@ impl Etcd {
         of(true).chain(of(false)).collect()
     }
 
-    /// Whether the candidate's key must move: the candidate leads, or keeps a place in the queue.
+    /// Whether the candidate's key must move: the candidate relies on the key, and an earlier lease
+    /// carries it.
     fn is_to_move(&self, candidate: &Candidate) -> bool {
         candidate.home().is_some_and(|home| Some(home) != self.lease())
     }

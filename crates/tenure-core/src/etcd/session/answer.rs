@@ -155,7 +155,7 @@ impl Session {
         let (outcome, event) = grant.on_answer(reply, context);
         let grant = match outcome {
             GrantOutcome::Open { ttl, proven, promised, renewed } => {
-                // Without a proof, the lease lasts at least from its first request.
+                // Without a proof, take the earliest time at which the lease may have ended.
                 let proven = proven.or(grant.joining);
                 let Grant { lease: id, term, .. } = grant;
                 let renewal = self.first_renewal(ttl, renewed, context);

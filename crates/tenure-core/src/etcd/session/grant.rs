@@ -33,7 +33,7 @@ pub(super) enum GrantOutcome {
         ttl: u32,
         /// E, the end of the lease, if the answer proves it.
         proven: Option<Time>,
-        /// E, the end of the lease, by the send of this request.
+        /// E, the end of the lease, measured from the send of this request.
         promised: Time,
         /// The send time of the request that granted the lease, if it is known.
         renewed: Option<Time>,

@@ -91,8 +91,8 @@ impl Transactions {
         self.operations.unwrap_or(OPERATIONS_MAX)
     }
 
-    /// Notes a refusal of a transaction with `asked` operations. Returns whether the next one will
-    /// have fewer.
+    /// Notes a refusal of a transaction with `asked` operations. Returns whether the next
+    /// transaction will have fewer.
     fn takes_fewer(&mut self, refusal: &Refusal, asked: usize) -> bool {
         let too_many = matches!(refusal, Refusal::TooManyOperations { .. });
         let fewer = too_many && asked > 1;
@@ -184,8 +184,8 @@ impl Session {
         }
     }
 
-    /// Hurries the renewal, because etcd has reported that a key's lease is gone. Without a key no
-    /// renewal can count; then this report ends the lease.
+    /// Hurries the renewal, because etcd has reported that a key's lease is gone. If the end of the
+    /// lease is not proven, no claim depends on the lease, and this report ends it.
     pub(super) fn doubt(&mut self, lease: Option<LeaseId>, now: Time) {
         self.hurry(now);
         if let SessionPhase::Open(open) = &mut self.phase
@@ -242,8 +242,8 @@ impl Session {
 
     /// Retires all leases of the session: no candidate needs them, or they are over.
     /// [`Session::run_due`] revokes them once all claims are lowered; their keys go with them. The
-    /// revocation of a lease whose grant is under way waits for the grant's answer: it could arrive
-    /// first, and find no lease.
+    /// revocation of a lease whose grant is under way waits for the grant's answer: the revocation
+    /// could arrive first, and find no lease.
     pub(super) fn retire(&mut self, context: &mut Context<'_>) -> Option<LeaseId> {
         let name = self.name.take();
         for old in core::mem::take(&mut self.old) {

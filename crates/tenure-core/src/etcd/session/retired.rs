@@ -98,8 +98,8 @@ impl RetiredLeases {
         }
     }
 
-    /// Handles the answer to a call about one of these leases. Returns whether the call was such a
-    /// call.
+    /// Handles the answer to a call about one of these leases. Returns whether the call was about
+    /// such a lease.
     pub(super) fn on_answer(
         &mut self,
         call: CallId,

@@ -29,7 +29,8 @@ use crate::nele::identity::{Partition, Role};
 pub struct Config {
     /// The election, `NAME`: role j is the election `NAME/j`. At most [`Config::ELECTION_MAX`]
     /// bytes, so that there is room for the role. Two groups that fill the same roles, for
-    /// availability, have the same election; groups that only share a topic have different ones.
+    /// availability, have the same election; groups that only share a topic have different
+    /// elections.
     pub election: ElectionName,
     /// The group. [`Config::group_id`] adds the election and the number of partitions.
     pub group: ClusterName,
@@ -87,7 +88,8 @@ pub struct Config {
     pub fence_base: u32,
     /// Time before the end of its lease at which a leader's work is asked to stop. Default 1 s.
     pub grace: Duration,
-    /// Time before that end at which the work is killed; at most `grace`. Default 100 ms.
+    /// Time before the end of its lease at which a leader's work is killed; at most `grace`.
+    /// Default 100 ms.
     pub kill_margin: Duration,
     pub limits: Limits,
 }

@@ -129,8 +129,8 @@ impl Config {
         self.takeover.saturating_mul(10).max(Duration::from_secs(600))
     }
 
-    /// Whether observers see leaders of this group: leaders of other groups only in the mode that
-    /// allows several leaders, or if this process names no group.
+    /// Whether observers see the leaders of this group. Leaders of another group are shown only in
+    /// `at_least_one`, or if this process names no group (`all_groups`).
     #[must_use]
     pub fn shows(&self, group: &ClusterName) -> bool {
         self.mode == Mode::AtLeastOne || self.all_groups || *group == self.group

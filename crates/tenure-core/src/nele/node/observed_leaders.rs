@@ -143,8 +143,8 @@ impl Nele {
         }
     }
 
-    /// Asks the ledger whether any record was written: a running process is never silent for so
-    /// long.
+    /// Asks the silent ledger whether any record was written: no running process is silent for as
+    /// long as `Config::silence`.
     fn ask_again(&mut self, out: &mut Out) {
         self.sight.asked_at = self.now;
         let Some(mut plain) = self.sight.reads.take() else { return };
@@ -239,8 +239,8 @@ impl Nele {
         current
     }
 
-    /// Reports the leases and last words of known leaders once per publish interval, when nothing
-    /// else has changed.
+    /// Reports new ends of leases, and new times at which leaders were heard, once per publish
+    /// interval, when nothing else has changed.
     pub(super) fn tell_renewals(&mut self, out: &mut Out) {
         let due = self.sight.compared_at.after(self.config.publish_interval);
         if !self.sight.roles.is_empty() && due <= self.now {
@@ -310,8 +310,8 @@ impl Nele {
         })
     }
 
-    /// The other leaders of a role, those of this process's group first. In `at_most_one` only the
-    /// one with the highest fence in each group.
+    /// The other leaders of a role, first those of this process's group. In `at_most_one` each
+    /// group has only its leader with the highest fence.
     fn others(&self, role: Role) -> Vec<Seen> {
         let ours = |group: &ClusterName| *group == self.config.group;
         let mut heard = self.peers.leaders(role, |group| self.config.shows(group));

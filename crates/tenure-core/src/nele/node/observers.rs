@@ -19,7 +19,7 @@ pub(in crate::nele) struct Sight {
     pub(super) gaps: Gaps,
     /// Whether views may still show leaders from before a break.
     pub(super) may_be_stale: bool,
-    /// The time of the ledger's last answer, or at first of the first observation.
+    /// The time of the ledger's last answer; before any answer, the time of the first observation.
     pub(super) heard_at: Time,
     /// The time of the last question to a silent ledger.
     pub(super) asked_at: Time,

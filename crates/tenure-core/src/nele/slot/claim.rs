@@ -37,7 +37,7 @@ pub(in crate::nele) enum Bid {
 /// A claim that was read back and is not void.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nele) struct HeldClaim {
-    /// The time at which the first claim of this office was read back.
+    /// The time at which the first claim after the last break was read back.
     pub(in crate::nele) since: Time,
     pub(in crate::nele) grace: Duration,
     /// The time at which the first claim of the present leader epoch was read back.

@@ -181,7 +181,7 @@ impl Slot {
         }
     }
 
-    /// Ends a campaign or a leadership. Returns whether it led.
+    /// Ends a campaign or a leadership. Returns whether the process led.
     pub(in crate::nele) fn finish(
         &mut self,
         role: Role,

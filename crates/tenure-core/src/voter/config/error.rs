@@ -101,7 +101,8 @@ fn to_ms(span: Duration) -> Duration {
     Duration::from_millis(u64::try_from(ms).unwrap_or(u64::MAX))
 }
 
-/// Rounds a limit to whole milliseconds, and keeps a smaller limit below `needed`.
+/// Rounds a limit to whole milliseconds, unless a limit below `needed` would then look as large as
+/// `needed`.
 fn below(needed: Duration, limit: Duration) -> Duration {
     let shown = to_ms(limit);
     if shown >= needed && limit < needed { limit } else { shown }

@@ -71,7 +71,8 @@ pub struct Config {
     pub forget_after: Duration,
     /// Time before the end of its lease at which a leader's work is asked to stop. Default 1 s.
     pub grace: Duration,
-    /// Time before that end at which the work is killed; at most `grace`. Default 100 ms.
+    /// Time before the end of its lease at which a leader's work is killed; at most `grace`.
+    /// Default 100 ms.
     pub kill_margin: Duration,
     /// The maximum number of voters that are known at a time; from 1 to [`Config::VOTERS_MAX`].
     /// Default 128.
@@ -118,7 +119,7 @@ pub enum Admission {
 }
 
 impl Config {
-    /// The shortest heartbeat. With a shorter one, delays of the scheduler would elect leaders.
+    /// The shortest heartbeat: below it, delays of the scheduler would elect leaders.
     pub const HEARTBEAT_MIN: Duration = Duration::from_millis(20);
     pub const HEARTBEAT_MAX: Duration = Duration::from_secs(3_600);
     pub const TOLERANCE_MAX: u32 = 1_000;
@@ -201,7 +202,8 @@ impl Config {
             Mode::Majority => self.lease(),
             Mode::Available => self.heartbeat.saturating_add(self.request_timeout),
         };
-        // A poll a moment too early takes up to t, and the next one follows after a pause.
+        // A poll that comes a moment too early takes up to t, and the next poll follows after a
+        // pause.
         let poll = self.request_timeout.saturating_add(self.poll_pause());
         let span = wait.saturating_add(self.spread).saturating_add(poll).saturating_add(ballot);
         self.drift.real_at_most(self.drift.stretch(span))

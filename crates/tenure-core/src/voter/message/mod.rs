@@ -2,10 +2,10 @@
 //! path. The types define the fields, and refuse whatever exceeds their bounds.
 //!
 //! An HTTP exchange is two messages: a [`Request`](Message::Request) goes out with a [`Call`], and
-//! the answer comes back with the same call. The core waits for an answer no longer than `within`;
-//! it counts and drops a later one. A voter may have carried out a request whose answer is lost.
-//! For an incoming request the driver chooses the `Call`, and the answer goes back with it to the
-//! asking [`Peer`](super::Peer).
+//! the answer comes back with the same call. The core waits for an answer no longer than `within`,
+//! and counts and drops a later answer. A voter may have carried out a request whose answer is
+//! lost. For an incoming request the driver chooses the `Call`, and the answer goes back with it to
+//! the asking [`Peer`](super::Peer).
 
 mod leader;
 mod print;
@@ -43,8 +43,8 @@ pub enum Message {
     Request {
         call: Call,
         caller: Caller,
-        /// The core's wait for an answer. The driver may end the request after it. Without meaning
-        /// in an incoming request.
+        /// The core's wait for an answer. The driver may end the request after this time. Without
+        /// meaning in an incoming request.
         within: Duration,
         ask: Ask,
     },
@@ -91,7 +91,7 @@ pub enum Ask {
     /// `POST /register`: the caller is a voter. If an operator calls, the body names a voter; that
     /// voter counts once it has answered a question of the recipient.
     Register(VoterDto),
-    /// `POST /remove`: the caller could not reach this voter.
+    /// `POST /remove`: the caller could not reach the named voter.
     Remove {
         voter: NodeName,
         reason: Value,
@@ -109,7 +109,7 @@ pub enum Ask {
     Cast(VoteDto),
     /// `POST /election/result`: the caller's result.
     Result(ElectionDto),
-    /// `GET /election/result`: the last result that this voter knows.
+    /// `GET /election/result`: the last result that the recipient knows.
     LastResult,
     /// `POST /election/certify` of a voter that does not lead: asks whether the recipient knows
     /// this result.
@@ -215,7 +215,8 @@ pub struct Condition {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FirstVoters {
-    /// These voters, itself among them, in order. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
+    /// These voters, the voter itself among them, in order. At most
+    /// [`MEMBERS_MAX`](super::MEMBERS_MAX).
     Listed(Vec<NodeName>),
     Number(u16),
 }
@@ -259,7 +260,7 @@ pub struct ElectionDto {
     pub new_leader: Participant,
     /// The sender's promise to the winner; in a certified result, its promise at the certification.
     pub promise: Option<PromiseDto>,
-    /// The voters that have sent this result, in a certified one. At most
+    /// In a certified result: the voters that have sent this result. At most
     /// [`MEMBERS_MAX`](super::MEMBERS_MAX).
     #[serde(default, deserialize_with = "json::endorsed_by")]
     pub endorsed_by: Vec<Participant>,

@@ -27,8 +27,8 @@ pub enum Refusal {
     Malformed(#[serde(skip, default = "malformed_elsewhere")] &'static str),
     Full,
     NotFounded,
-    /// The caller, or this voter, has no vote in this electorate. Perhaps it has a vote with
-    /// another identity, because a directory was lost.
+    /// The caller, or this voter, has no vote in this electorate. Perhaps the vote belongs to an
+    /// earlier identity, whose directory was lost.
     NotAMember {
         who: NodeName,
     },

@@ -45,8 +45,8 @@ impl Voter {
         Ok(())
     }
 
-    /// Ends this voter's leadership if another voter's answer names a greater one. In this way even
-    /// a leader that others cannot call learns of a greater leader.
+    /// Ends this voter's leadership if another voter's answer names a greater leadership. In this
+    /// way even a leader that others cannot call learns of a greater leader.
     pub(super) fn hear_greater(&mut self, leadership: &Leadership, out: &mut Out) {
         let own = self.own_leader_dto().filter(|_| !self.is_majority());
         let lesser = own.is_some_and(|own| greatness(&own.leadership) < greatness(leadership));

@@ -38,8 +38,8 @@ impl Voter {
         if !self.can_write() {
             return Err(Refusal::NotWritten);
         }
-        // Refuse if too few members could store the next document: with the present one the leader
-        // can go on.
+        // Refuse if too few members could store the next document: with the present document the
+        // leader can go on.
         let (able, needed) = (self.able(&next), next.quorum());
         if able < needed { Err(Refusal::TooFewAble { able, needed }) } else { Ok(next) }
     }
@@ -110,7 +110,7 @@ impl Voter {
     }
 
     /// Whether a quorum of the larger electorate would answer even if the newcomer failed again. A
-    /// leader without other members passes, because it could never spare a newcomer.
+    /// leader without other members passes: otherwise it could never add a voter.
     fn can_spare(&self, electorate: &Electorate) -> bool {
         let all = electorate.members.len();
         all == 1 || self.able(electorate) > all.div_ceil(2)

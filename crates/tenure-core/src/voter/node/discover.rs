@@ -69,8 +69,8 @@ impl Voter {
         }
     }
 
-    /// Asks each unknown voter of the sender's list for its status. If one does not answer, this
-    /// voter asks the sender to remove it (S17, S18).
+    /// Asks each unknown voter of the sender's list for its status. If such a voter does not
+    /// answer, this voter asks the sender to remove that voter (S17, S18).
     pub(super) fn look_for_unknown(&mut self, theirs: &[VoterDto], by: &NodeName, out: &mut Out) {
         let unknown = theirs.iter().filter(|voter| self.is_unknown(&voter.voter_id));
         let unknown: Vec<_> = unknown.take(UNKNOWN_MAX).cloned().collect();
@@ -151,7 +151,7 @@ impl Voter {
         }
     }
 
-    /// Drops a voter that neither this voter nor another one can reach (S9, V12).
+    /// Drops a voter that neither this voter nor another voter can reach (S9, V12).
     pub(super) fn drop_if_lost(&mut self, id: &NodeName, out: &mut Out) {
         let (tolerance, lately) = (self.config.tolerance, self.config.silence());
         if self.known.drop_if_lost(id, tolerance, self.now, lately) {

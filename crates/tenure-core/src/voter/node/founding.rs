@@ -22,7 +22,7 @@ impl Voter {
         if !self.is_majority() || !self.can_write() {
             return;
         }
-        // Accept only if no set was ever accepted: others may depend on the first one (V2).
+        // Accept only if no set was ever accepted: others may depend on the first set (V2).
         if self.memory.electorate.is_none() {
             self.accept(out);
         }
@@ -129,8 +129,8 @@ impl Voter {
         self.tell_own(OwnEvent::Electorate(electorate.clone()), out);
     }
 
-    /// Notices that this voter has lost its directory: the electorate has its id with another
-    /// identity.
+    /// Notices that this voter has lost its directory: the electorate has this voter's id with
+    /// another identity.
     pub(super) fn lose(&mut self, electorate: &Electorate, out: &mut Out) {
         if electorate.member(&self.me.id).is_some() {
             self.lost_directory(out);

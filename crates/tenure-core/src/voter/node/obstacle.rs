@@ -63,8 +63,8 @@ impl Voter {
         ids.filter(|id| !on_line(id)).map(|id| id.clone().into()).collect()
     }
 
-    /// The reason to wait while too few members answer, with their accepted identities, and can
-    /// write.
+    /// The reason to wait: too few members answer with their accepted identities and can write, or
+    /// else the voters draw.
     fn waits_for_quorum(&self, electorate: &Electorate) -> Waiting {
         let others = electorate.members.iter().filter(|member| member.id != self.me.id);
         let obstacles: Vec<_> = others.filter_map(|member| self.cannot_vote(&member.id)).collect();
@@ -102,8 +102,8 @@ impl Voter {
         Some(Obstacle::new(id.clone(), label, why))
     }
 
-    /// Whether the member was recently heard with another identity only. While it answers with the
-    /// accepted identity, the other one is another process with its id.
+    /// Whether the member was recently heard with another identity only. If the member answers with
+    /// its accepted identity as well, the other identity belongs to another process with this id.
     fn is_stranger(&self, id: &NodeName) -> bool {
         let heard = self.founding.is_stranger(id, self.now, self.config.silence());
         heard && !self.answers_as_accepted(id)
@@ -197,7 +197,7 @@ impl Voter {
         apart.map(obstacle).collect()
     }
 
-    /// The obstacle at this voter itself, which refuses nothing.
+    /// The obstacle at this voter itself, as a whole sentence: no voter refuses the campaign.
     fn obstacle(&self) -> Option<Obstacle> {
         let by = &self.me.id;
         let (label, why) = if !self.can_write() {

@@ -73,8 +73,8 @@ impl Voter {
         Ok(())
     }
 
-    /// Whether a quorum answers this voter (V12). Otherwise other voters could still endorse it,
-    /// but no quorum would acknowledge its leadership.
+    /// Whether a quorum answers this voter (V12). Without such a quorum other voters could still
+    /// endorse this voter, but no quorum would acknowledge its leadership.
     pub(super) fn reaches_quorum(&self, electorate: &Electorate) -> bool {
         let most = self.config.tolerance;
         let reached = |id: &NodeName| {
@@ -166,7 +166,7 @@ impl Voter {
     pub(super) fn promise_to(&mut self, to: &Leadership, asked: Duration) -> PromiseDto {
         // Promise no longer than the silence after a restart.
         let span = asked.min(self.config.lease_max()).min(self.memory.lease_max);
-        // C is a clock that was read after the request arrived (V6).
+        // C, the clock of this input, was read after the request arrived (V6).
         self.promise.give(to.clone(), self.now.after(span));
         PromiseDto { span, drift: self.config.drift }
     }

@@ -33,8 +33,8 @@ impl Voter {
     //
     // "When a voter process starts, it needs to register with other voters." (S1 to S5)
 
-    /// Starts the process. After a restart a voter casts, endorses and acknowledges nothing for its
-    /// longest promise (V8).
+    /// Starts the process. After a restart in mode `majority` a voter casts, endorses and
+    /// acknowledges nothing for its longest promise (V8).
     pub(super) fn begin(&mut self, start: Start, out: &mut Out) {
         let Start { incarnation, seed, memory } = start;
         self.started = true;
@@ -210,7 +210,8 @@ impl Voter {
         }
     }
 
-    /// Starts a ballot as soon as a quorum is free, or ends the poll once all have answered.
+    /// Starts a ballot as soon as a quorum is free; in mode `available`, once all have answered and
+    /// none knows a leader. Otherwise ends the poll once all have answered.
     fn judge_poll(&mut self, out: &mut Out) {
         let Some(poll) = self.starter.poll.clone() else { return };
         let over = poll.asked.is_empty();
@@ -319,7 +320,7 @@ impl Voter {
         Ok(Answer::Cast(own))
     }
 
-    /// Counts a vote in its ballot. A second vote does not replace the first one of its voter.
+    /// Counts a vote in its ballot. A second vote of a voter does not replace the first.
     pub(super) fn count_vote(
         &mut self,
         header: &Header,
@@ -385,7 +386,7 @@ impl Voter {
             Outcome::Tie => {
                 let (ballot, electorate) = (round.ballot.clone(), round.electorate.clone());
                 self.tell_own(OwnEvent::Tie { ballot: ballot.clone() }, out);
-                // After a later electorate, let this ballot run out.
+                // If this voter has a later electorate, let this ballot run out.
                 if ballot.attempt < Ballot::ATTEMPTS_MAX && !self.is_lower(&electorate) {
                     self.join(ballot.recast(), electorate, out);
                 }

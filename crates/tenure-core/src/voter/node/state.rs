@@ -208,8 +208,8 @@ impl Voter {
         self.watch.follows_until(&self.promise, self.now, self.config.silence())
     }
 
-    /// Notes the counter that another voter reports as endorsed. This voter believes only members,
-    /// because no ballot is possible after the highest counter.
+    /// Notes the counter that another voter reports as endorsed. This voter believes only members:
+    /// a false report of the highest counter would prevent all ballots.
     pub(super) fn hear_endorsed(&mut self, by: &Header, counter: u64) {
         let electorate = self.memory.electorate.as_ref().filter(|_| self.is_majority());
         let votes = electorate.is_none_or(|electorate| electorate.has(&by.sender));
