@@ -16,7 +16,7 @@ pub struct Metric {
     pub kind: Kind,
     pub labels: &'static [&'static str],
     pub help: &'static str,
-    /// The protocols that have it; empty for all.
+    /// The protocols that have this metric; empty for all.
     pub only: &'static str,
 }
 
