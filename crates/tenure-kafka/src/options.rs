@@ -74,8 +74,8 @@ pub enum Assignor {
     #[default]
     CooperativeSticky,
     /// Deals all partitions anew at each rebalance. Whenever a process comes or goes, every owner
-    /// loses all its partitions: in `at_least_one` each moved role has two leaders for up to T
-    /// (`takeover`), and in `at_most_one` all roles are without a leader for more than the grace
+    /// loses all its partitions. In `at_least_one` each moved role then has two leaders for up to T
+    /// (`takeover`). In `at_most_one` all roles are without a leader for more than the grace
     /// period.
     RoundRobin,
 }
@@ -149,8 +149,8 @@ impl Options {
         Ok(CheckedOptions(Arc::new(self)))
     }
 
-    /// The id of a static member, if one is set: the group keeps this member's place during a
-    /// restart.
+    /// The id of a static member, if the properties set an id: the group keeps this member's place
+    /// during a restart.
     #[must_use]
     pub fn static_id(&self) -> Option<&str> {
         let of_it = |property: &&Property| property.name() == "group.instance.id";
