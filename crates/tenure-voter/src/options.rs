@@ -25,7 +25,7 @@ use crate::server::is_loopback;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The address to bind. Others call the `voter-url` of the settings.
+    /// The address to bind. Other voters call the `voter-url` of the settings.
     pub listen: SocketAddr,
     /// The state directory, of this voter alone. `majority` needs it, `available` does not use it.
     pub state: Option<PathBuf>,

@@ -132,7 +132,7 @@ impl Seeds {
         }
     }
 
-    /// Returns the failure if its reason differs from the last.
+    /// Returns the failure if its reason differs from the last reason.
     fn wrong(&self, error: &std::io::Error, last_error: &mut Option<Arc<str>>) -> Option<Incoming> {
         let why: Arc<str> = error.to_string().into();
         if last_error.as_ref() == Some(&why) {
