@@ -8,7 +8,7 @@
 //! [`protocol`].
 //!
 //! The crate is a library so that tests reach inside, and so that other programs start the command
-//! with more protocols, as `examples/beacon` does: [`main`].
+//! with more protocols. `examples/beacon` does this with [`main`].
 
 pub mod commands;
 pub mod control;

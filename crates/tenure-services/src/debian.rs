@@ -15,9 +15,10 @@ const UPDATE_ATTEMPTS: u32 = 10;
 const BETWEEN_UPDATES: Duration = Duration::from_secs(3);
 
 /// Unpacks `packages` into `folder`. Needs no root, unless the package lists are empty. Unlike an
-/// installation, this starts no daemon.
+/// installation, starts no daemon.
 ///
-/// Another Debian has another version: the version that `program` prints must begin with `wanted`.
+/// Another Debian may have another version: the version that `program` prints must begin with
+/// `wanted`.
 pub(crate) fn unpack(
     packages: &[&str],
     folder: &Path,
@@ -82,7 +83,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Runs the command, and once more with fresh lists if it fails: a new machine has empty lists, and
+/// Runs the command, and once more with fresh lists if it fails. A new machine has empty lists, and
 /// old lists name versions that are gone from the server.
 fn with_lists(packages: &[&str], command: impl Fn() -> Command) -> Result<(), Error> {
     let missing = || Error::Missing {

@@ -33,7 +33,7 @@ pub(crate) fn once(
     once_in(&services()?, name, fill)
 }
 
-/// The same in another folder of services.
+/// Does the same as [`once`], in another folder of services.
 fn once_in(
     services: &Path,
     name: &str,

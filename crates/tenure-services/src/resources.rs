@@ -32,7 +32,7 @@ pub struct Resource {
     _data: TempDir,
 }
 
-/// Installs what is missing, as root.
+/// Installs missing packages, as root.
 fn ensure() -> Result<(), Error> {
     let works = || {
         let clients =

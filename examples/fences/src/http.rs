@@ -10,8 +10,8 @@ use tokio::sync::Mutex;
 
 pub const HEADER: &str = "tenure-fence";
 
-/// The largest fence of a request that was admitted. Keep it as durably as the data: a server that
-/// forgets it admits an earlier leader after a restart.
+/// The largest fence of an admitted request. Store this fence as durably as the data: a server that
+/// forgets the fence admits an earlier leader after a restart.
 #[derive(Clone, Default)]
 pub struct Gate(Arc<Mutex<u64>>);
 

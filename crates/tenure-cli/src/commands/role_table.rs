@@ -58,7 +58,7 @@ pub(super) async fn follow(
     }
 }
 
-/// Prints the table once it is known; ends well if every role has a leader.
+/// Prints the table once it is known. Succeeds if every role has a leader.
 pub(super) async fn once(
     asked: Question<'_>,
     participant: &dyn Participant,

@@ -40,7 +40,7 @@ impl Way<'_> {
         list(self.relays.iter().map(Relay::address))
     }
 
-    /// Closes the way's connections, and new ones, until the way is opened.
+    /// Closes the way's connections, and new connections, until the way is opened.
     pub fn cut(self) {
         self.relays.iter().for_each(Relay::cut);
     }

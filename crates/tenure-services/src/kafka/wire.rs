@@ -36,7 +36,8 @@ impl Shared {
     /// Sets a setting of one group, such as `consumer.session.timeout.ms` of the newer protocol:
     /// the request "incremental alter configs" in version 0.
     pub fn set_of_group(&self, group: &str, setting: &str, value: &str) -> io::Result<()> {
-        // The resource is a group, and the operation is "set".
+        // In this request 32 is the type of a group, and the 0 after the setting is the operation
+        // "set".
         let request = Request::new(44, 0).count(1).bytes(&[32]).text(group);
         let request = request.count(1).text(setting).bytes(&[0]).text(value);
         request.bytes(&[0]).accepted(self.open)
@@ -118,7 +119,7 @@ impl Request {
         self.short(i16::try_from(text.len()).unwrap_or(i16::MAX)).bytes(text.as_bytes())
     }
 
-    /// Sends the request and returns the answer. Only a request without any answer waits for the
+    /// Sends the request and returns the answer. Only a request without an answer waits for the
     /// whole timeout.
     fn ask(self, address: SocketAddr) -> io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect(address)?;

@@ -10,7 +10,7 @@ use crate::failure::quoted;
 /// The number of flaws that are kept in full; further flaws are counted.
 const KEPT: usize = 8;
 
-/// The lines with one fence.
+/// A leadership: the lines with one fence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Leadership {
     pub(super) fence: u64,

@@ -1,5 +1,5 @@
-//! A drawing for the page. Every shape has a class, and the page's style sheet colours the classes,
-//! so that colours follow the reader's choice of light and dark.
+//! A drawing for the page. Every shape has a class, and the page's style sheet colours the classes.
+//! So the colours follow the reader's choice of light or dark.
 
 use svg::Node;
 use svg::node::element::{Circle, Element, Line, Polyline, Rectangle, Text, Title};
