@@ -1,5 +1,5 @@
-//! The warnings while no endpoint answers: each reason once, and from time to time the length of
-//! the outage.
+//! The warnings while no endpoint answers. Each reason is reported once, and the length of the
+//! outage from time to time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -13,8 +13,8 @@ use tenure::clock;
 use super::finding::Finding;
 use crate::failure::shell_word;
 
-/// The least free room, in bytes: enough for the state of a member. A disk with less room is soon
-/// full.
+/// Free room, in bytes: the room for the state of a member, and the room below which the disk
+/// counts as soon full.
 const ROOM_MIN: u64 = 1 << 20;
 const ROOM_LOW: u64 = 64 << 20;
 

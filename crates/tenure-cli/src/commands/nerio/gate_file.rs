@@ -88,7 +88,7 @@ impl Place {
         };
         let open = || {
             let mut options = File::options();
-            // Read and write together never wait for the other end of a pipe.
+            // To open a pipe for read and write never waits for its other end.
             options.read(true).write(true).create(true).truncate(false);
             options.open(&path).map_err(failed)
         };
@@ -146,7 +146,7 @@ impl Place {
         };
         let newest: EdictText = newest.parse().map_err(|why| self.broken(&format!("{why}")))?;
         let mut gate = EdictGate::new();
-        // A new gate admits every edict, so admit the stored edict first.
+        // An empty gate admits every edict, so the stored edict becomes the newest of this gate.
         gate.admit(&newest.0).map_err(|why| refused(self, &why))?;
         Ok(gate)
     }
