@@ -46,9 +46,9 @@ pub(crate) fn unpack(
     }
     let place = folder.with_extension("").join(program);
     Err(Error::Missing {
-        what: format!("wanted \"{wanted}…\", and what was got says \"{got}\""),
+        what: format!("wanted \"{wanted}…\", and `{program} --version` says \"{got}\""),
         remedy: format!(
-            "This Debian has another one. Put the wanted one in the place of {} by hand.",
+            "This Debian has another version. Put the wanted version at {} by hand.",
             place.display()
         ),
     })

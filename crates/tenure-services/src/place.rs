@@ -16,7 +16,7 @@ fn services() -> Result<PathBuf, Error> {
     let home = || env::home_dir().filter(|home| home.is_absolute()).map(|home| home.join(".cache"));
     let cache = named.filter(|named| named.is_absolute()).or_else(home);
     cache.map(|cache| cache.join("tenure/services")).ok_or_else(|| Error::Missing {
-        what: "services are kept in a cache of the user, and nothing says where that is".into(),
+        what: "services are kept in a cache of the user, and no variable names its place".into(),
         remedy: "Set HOME, or XDG_CACHE_HOME.".into(),
     })
 }

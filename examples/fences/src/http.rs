@@ -25,7 +25,7 @@ pub async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Re
     };
     let mut newest = gate.0.lock().await;
     if *newest > fence {
-        let why = format!("a leader with the fence {newest} was here; yours is {fence}\n");
+        let why = format!("a leader with the fence {newest} has written; your fence is {fence}\n");
         return (StatusCode::PRECONDITION_FAILED, why).into_response();
     }
     *newest = fence;

@@ -65,8 +65,8 @@ crate::settings! {
         "The Unix socket on which a runner or a node accepts commands";
     SUPERVISE: PathBuf = "supervise" "SOCKET" Text, Everywhere, Nothing, NETWORK,
         parse::path, path,
-        "Watch the processes on this machine that ask for it at this Unix socket: if one ends \
-         without a word, its elections are free at once";
+        "Watch the processes on this machine that ask for a watch at this Unix socket: if one is \
+         killed, its elections are free at once";
     HTTP: Place = "http" "ADDR" Text, Everywhere, Nothing, NETWORK,
         parse::place, plain,
         "Answer over HTTP who leads, with events, metrics and a page, at this address or at the \

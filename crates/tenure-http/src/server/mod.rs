@@ -129,7 +129,7 @@ impl Options {
 pub enum ServerError {
     #[error("the server of HTTP cannot listen at {place}: {source}")]
     Listen { place: Place, source: io::Error },
-    #[error("{place} is reached from other machines, and has neither TLS nor the word insecure")]
+    #[error("other machines reach {place}, and the options have neither TLS nor insecure")]
     Open { place: Place },
     #[error("the certificate of HTTP cannot be used: {0}")]
     Certificate(String),

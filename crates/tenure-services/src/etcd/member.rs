@@ -95,7 +95,7 @@ impl Member {
         };
         status().ok_or_else(|| Error::Missing {
             what: format!("`etcdctl endpoint status` has no ids in its answer:\n{said}"),
-            remedy: "This etcdctl says it in another way: teach `Member::status`.".into(),
+            remedy: "This etcdctl has another form of answer: adapt `Member::status`.".into(),
         })
     }
 

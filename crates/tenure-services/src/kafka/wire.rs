@@ -166,7 +166,7 @@ fn refused(mut answer: &[u8], has_name: bool) -> io::Result<()> {
     };
     match code().ok_or_else(cut_short)? {
         0 => Ok(()),
-        code => Err(io::Error::other(format!("the broker refuses it with error {code}"))),
+        code => Err(io::Error::other(format!("the broker refuses the request with error {code}"))),
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
             let answer = |code: u8| [&begin[..], name, &[0, code]].concat();
             refused(&answer(0), has_name).unwrap();
             let said = refused(&answer(36), has_name).unwrap_err().to_string();
-            assert_eq!(said, "the broker refuses it with error 36");
+            assert_eq!(said, "the broker refuses the request with error 36");
             assert!(refused(&answer(0)[..begin.len() + name.len() + 1], has_name).is_err());
         }
     }

@@ -439,7 +439,7 @@ fn not_obeyed(order: &Notice, answer: Option<Answer>) -> Option<String> {
     let why = match answer {
         Some(Answer::Done(_)) => return None,
         Some(Answer::Refused { what, fix }) => format!("{what}: {fix}"),
-        None => "this process is ending, or its CMD was already".to_owned(),
+        None => "this process ends, or its CMD was ending already".to_owned(),
     };
     Some(format!("not obeyed: {order}: {why}. The sender may repeat the order"))
 }
