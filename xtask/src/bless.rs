@@ -7,9 +7,9 @@ use crate::command::Cmd;
 use crate::error::Error;
 use crate::protocols;
 
-/// Golden texts that belong to no single protocol, each as a test and the arguments for `cargo
-/// test`: errors of wrong invocations, and the reference pages. The errors differ between builds
-/// with all features and without.
+/// Golden texts that belong to no single protocol: errors of wrong invocations, and the reference
+/// pages. Each has a test and the arguments for `cargo test`. The errors differ between builds with
+/// all features and without.
 const COMMON: [(&str, &str); 3] = [
     ("errors", "--package tenure-cli --no-default-features"),
     ("errors", "--package tenure-cli --features full"),

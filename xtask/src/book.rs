@@ -72,7 +72,7 @@ fn redirect(text: &str, folder: &Path, book: &Path, root: &Path) -> (String, Vec
 }
 
 /// The file of the repository that a link means. The link begins at the folder of its page, `below`
-/// the folder of all pages; in a page that is included from the root, it begins at the root.
+/// the folder of all pages. In a page that is included from the root, the link begins at the root.
 fn in_repository(path: &str, below: &Path, root: &Path) -> Option<String> {
     let from = [Path::new(PAGES).join(below).join(path), PathBuf::from(path)];
     from.iter().find_map(|path| {

@@ -72,8 +72,8 @@ impl Cmd {
         let same = (self.program == "cargo").then(|| env::var_os("CARGO")).flatten();
         let mut command = Command::new(same.unwrap_or_else(|| OsString::from(&self.program)));
         // Remove the variables that Cargo sets for this package. A build script that reads them
-        // (ring's) would otherwise run again here, and again after each run by hand, and all
-        // dependent crates would be compiled again. Remove the variables that change tests, too: a
+        // (ring's) would otherwise run again here, and again after each run by hand. All dependent
+        // crates would then be compiled again. Remove the variables that change tests, too: a
         // commit has one verdict, whatever the shell.
         let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         let left_out = |name: &String| LEFT_OUT.iter().any(|begin| name.starts_with(begin));

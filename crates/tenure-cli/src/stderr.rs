@@ -1,4 +1,4 @@
-//! Standard error. Commands that lead or handle signals write it on a thread of its own: when a
+//! Standard error. Commands that lead or handle signals write it on a thread of its own. When a
 //! reader stops reading, a full pipe blocks a writer forever. A node's standard output is written
 //! in the same way.
 

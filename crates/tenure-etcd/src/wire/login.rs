@@ -1,9 +1,9 @@
 //! The login on a connection, which can be made anew without closing the connection.
 //!
-//! etcd checks the token of each call, and of each renewal of a lease (from 3.4.42, 3.5.28, 3.6.9
-//! and 3.7). etcd checks the token of a watch only when the watch is opened. So later requests
-//! carry the new token, and open watches go on. A simple token lasts for an unknown time since its
-//! last use; a signed token (JWT) names its end.
+//! etcd checks the token of each call, and from 3.4.42, 3.5.28, 3.6.9 and 3.7 of each renewal of a
+//! lease. etcd checks the token of a watch only when the watch is opened. So later requests carry
+//! the new token, and open watches go on. A simple token lasts for an unknown time since its last
+//! use; a signed token (JWT) names its end.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

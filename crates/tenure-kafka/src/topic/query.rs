@@ -92,7 +92,7 @@ pub(crate) async fn ensure_aloud(
     Ok(Made { id, anew, session, load: asks.load, may_read, record_max })
 }
 
-/// Repeats a question for a while: the topic may be new, and each question may go to another broker
+/// Repeats a question for a while. The topic may be new, and each question may go to another broker
 /// that does not know the topic yet.
 async fn soon<T, F>(ask: impl Fn() -> F) -> Result<T, TopicError>
 where

@@ -360,10 +360,10 @@ fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
     }
 }
 
-/// Whether a leadership is over by the answers of a quorum. It is over if another candidate leads
-/// with a higher fence, or if the leader has announced its resignation. It is also over if no
-/// member of this quorum has granted the leader a lease that still runs: any two quorums meet, so a
-/// running lease would show.
+/// Whether a leadership is over by the answers of a quorum. The leadership is over if another
+/// candidate leads with a higher fence, or if the leader has announced its resignation. The
+/// leadership is also over if no member of this quorum has granted the leader a lease that still
+/// runs. Any two quorums meet, so the quorum would show a running lease.
 fn has_ended(before: &Leads, seen: &AllCandidates) -> bool {
     match &seen.leader {
         Some(leads) if leads.fence == before.fence => leads.leaving.is_some(),

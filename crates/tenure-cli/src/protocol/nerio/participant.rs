@@ -456,7 +456,7 @@ impl Asker {
     }
 }
 
-/// The end of a remedy, with the key of a question that `leader` did not answer: a leader is silent
+/// The end of a remedy, with the key of a question that `leader` did not answer. A leader is silent
 /// if it does not accept the key.
 fn whose(keys: &Keys, leader: &str) -> String {
     let used = keys.ids().first().map(ToString::to_string).unwrap_or_default();
