@@ -22,7 +22,7 @@ pub(crate) struct Selection {
     /// Measure fewer rounds: a minute or so.
     #[arg(long)]
     quick: bool,
-    /// Measure only these; the error for an unknown name lists all names.
+    /// Measure only these parts; the error for an unknown name lists all names.
     #[arg(long, value_name = "PART", value_delimiter = ',', num_args = 1..)]
     only: Vec<String>,
 }

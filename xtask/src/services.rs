@@ -14,7 +14,7 @@ pub(crate) const COMMAND: &str = "xtask services all";
 /// Name for all services.
 const EACH: &str = "all";
 
-/// Which services, and whether to start them.
+/// The services to install, and whether to start them.
 #[derive(Args)]
 pub(crate) struct Selection {
     /// Service to install, or `all`: an older version and the newest version that the tests know,

@@ -17,7 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 static ASIDE: OnceLock<Aside> = OnceLock::new();
 
-/// A stream on a thread of its own. Dropping it waits a moment for unwritten texts.
+/// A stream on a thread of its own. A drop waits a moment for unwritten texts.
 pub(crate) struct Aside {
     texts: SyncSender<String>,
     count: Arc<Count>,

@@ -55,15 +55,15 @@ impl Deref for Durations {
     }
 }
 
-/// How far the candidate is. The program reports the begin of each campaign and each victory; the
-/// handle of a leadership reports its end.
+/// The progress of the candidate. The program reports the begin of each campaign and each victory;
+/// the handle of a leadership reports its end.
 #[derive(Clone, Default)]
 pub(crate) struct Progress {
     pub(crate) campaigns: bool,
     pub(crate) leader: Option<Arc<dyn Leads>>,
     pub(crate) waits: Option<(Waiting, Time)>,
     pub(crate) overdue: Option<String>,
-    /// Why the last leadership ended, and whether the candidate gave it up.
+    /// The reason for the end of the last leadership, and whether the candidate gave it up.
     pub(crate) ended: Option<(String, bool)>,
     pub(crate) terms: u64,
     pub(crate) renewals: u64,

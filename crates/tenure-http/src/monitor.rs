@@ -40,7 +40,8 @@ impl About {
 pub struct Health {
     /// Whether the loop of the driver answers.
     pub alive: bool,
-    /// Why the process cannot do its part: a grantor serves, a candidate is connected.
+    /// The reason why the process cannot do its part: a grantor does not serve, or a candidate is
+    /// not connected.
     pub unready: Option<String>,
     pub members: Vec<MemberState>,
     /// Whether the members that do their part are a quorum, if this process knows.

@@ -21,7 +21,7 @@ use crate::words::{self, Election, History, State, ViewWords, millis};
 
 /// The changes that are kept of an election.
 const HISTORY_MAX: usize = 100;
-/// How long an answer counts before the participants are asked anew.
+/// The time for which an answer counts before the process asks the participants anew.
 pub(crate) const FRESH: Duration = Duration::from_millis(250);
 /// The longest wait for an answer of the participants.
 const PATIENCE: Duration = Duration::from_secs(2);

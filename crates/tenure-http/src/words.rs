@@ -164,7 +164,7 @@ pub struct Here {
     pub remaining_ms: Option<u64>,
     /// Leaderships of this process since its start.
     pub terms: u64,
-    /// Renewals in all of them.
+    /// Renewals in all these leaderships.
     pub renewals: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,

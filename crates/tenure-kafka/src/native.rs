@@ -1,5 +1,5 @@
-//! Calls of librdkafka for which `rdkafka` has no safe function. They read the leader epoch of a
-//! record, a header by its name, and the id of a topic.
+//! Calls of librdkafka for which `rdkafka` has no safe function. These calls read the leader epoch
+//! of a record, a header by its name, and the id of a topic.
 //!
 //! Only this file has `unsafe` code. Each block says why its calls are sound.
 

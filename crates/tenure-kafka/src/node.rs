@@ -167,8 +167,9 @@ impl<C: Class> Node<C> {
         self.driver.ask(Ask::Seen).await
     }
 
-    /// The number of processes of the group that run and stand for a role, as far as this node
-    /// hears them, with itself. `None` while the node owns no partition, or is closed. Cancel safe.
+    /// The number of processes of the group that run and stand for a role, this node included. The
+    /// node counts the processes that it hears. `None` while the node owns no partition, or is
+    /// closed. Cancel safe.
     pub async fn processes(&self) -> Option<usize> {
         self.driver.ask(Ask::Processes).await.flatten()
     }

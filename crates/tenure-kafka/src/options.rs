@@ -80,7 +80,7 @@ pub enum Assignor {
     RoundRobin,
 }
 
-/// Certificates for TLS. Each client reads them when it is made: a renewed certificate is used
+/// Certificates for TLS. Each client reads the files when it is made: a renewed certificate is used
 /// after the next start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tls {

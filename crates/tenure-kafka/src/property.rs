@@ -1,4 +1,4 @@
-//! Settings of the client library, by the library's names. A user may give some of them.
+//! Settings of the client library, by the library's names. A user may give some of these settings.
 
 use std::fmt;
 use std::str::FromStr;

@@ -20,7 +20,7 @@ const ATTEMPTS: u32 = 5;
 /// The complaint of a server about a taken port, in small letters.
 const PORT_TAKEN: &str = "address already in use";
 
-/// A server's place, whether it runs or not. A drop kills the server.
+/// The place of a server, which may run or not. A drop kills the server.
 #[derive(Debug)]
 pub struct Daemon {
     name: String,

@@ -21,8 +21,8 @@ fn services() -> Result<PathBuf, Error> {
     })
 }
 
-/// Returns the folder NAME among the services. If it is missing, calls `fill` with an empty folder
-/// first.
+/// Returns the folder NAME among the services. If the folder is missing, first calls `fill` with an
+/// empty folder.
 ///
 /// The first of two processes fills the folder; the other waits for the lock. A folder gets its
 /// name last, so a folder with that name is complete.

@@ -10,7 +10,7 @@ const POSTGRES: &str = "/usr/lib/postgresql";
 const REDIS: &str = "/usr/bin/redis-server";
 
 /// Makes sure that Postgres, Redis and their clients are installed, and returns the folder of
-/// Postgres's programs. Root installs them if they are missing.
+/// Postgres's programs. Root installs missing packages.
 pub fn recipients() -> Result<PathBuf, Error> {
     let installed = || postgres().filter(|_| fs::exists(REDIS).unwrap_or(false));
     let packages = ["postgresql", "redis-server"];

@@ -82,8 +82,8 @@ impl Relay {
         }
     }
 
-    /// Passes no bytes on, and keeps them, until the relay is opened or cut. The system's buffers
-    /// hold a few hundred kilobytes for each connection.
+    /// Keeps all bytes back until the relay is opened or cut. The system's buffers hold a few
+    /// hundred kilobytes for each connection.
     pub fn hold(&self) {
         self.shared.set(Mode::Held);
     }

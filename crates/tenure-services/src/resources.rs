@@ -23,7 +23,7 @@ const POSTGRES: &str = "/usr/lib/postgresql";
 const AS_POSTGRES: [&str; 5] =
     ["--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig", "KILL"];
 
-/// A running server on a free port of loopback. A drop ends it and removes its data.
+/// A running server on a free port of loopback. A drop ends the server, and removes its data.
 #[derive(Debug)]
 pub struct Resource {
     pub address: SocketAddr,

@@ -83,7 +83,7 @@ impl Service {
     }
 }
 
-/// A running service. A drop ends it.
+/// A running service. A drop ends the service.
 pub struct Started {
     /// The text for the user who has started the service: addresses, processes, commands.
     pub said: String,

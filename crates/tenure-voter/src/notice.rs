@@ -48,8 +48,8 @@ pub enum Notice {
     Certificates {
         why: Arc<str>,
     },
-    /// The node cannot write its state, or the next start would not find it. The node makes no
-    /// promise that depends on the state, and tries again every second.
+    /// The node cannot write its state, or could not find the state at the next start. The node
+    /// makes no promise that depends on the state, and tries again every second.
     NotWritten {
         why: Arc<str>,
     },

@@ -77,8 +77,8 @@ fn rows<'a>(page: &str, lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<Ro
     rows
 }
 
-/// Whether a row names functions in one cell and tests in another, or a page with a ruling, or has
-/// the words for neither.
+/// Whether a row names functions in one cell and tests in another, or a page with a ruling, or
+/// contains [`ABSENT`].
 fn answers(row: &str, cells: &[Files<'_>]) -> bool {
     let name = |files: &&Files<'_>| files.iter().any(|(_, names)| !names.is_empty());
     cells.iter().filter(name).count() > 1 || row.contains(".md") || row.contains(ABSENT)

@@ -547,8 +547,8 @@ mod tests {
         for name in ["other", lives[0].as_str(), alike.as_str()] {
             fs::write(at(&format!("{name}.until")), "").unwrap();
         }
-        // The socket answers, and its lock is free: the process of another program, or one that
-        // lost its lock.
+        // The socket answers, and its lock is free: the process of another program, or a process
+        // that lost its lock.
         let heard = format!("{RUN}heard.sock");
         die(folder.path(), &heard);
         fs::remove_file(at(&heard)).unwrap();

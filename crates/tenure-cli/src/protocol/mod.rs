@@ -98,8 +98,8 @@ pub struct Protocol {
     pub roster: Option<&'static Spec>,
     /// Advice for users who give settings of other protocols.
     pub instead: &'static [Replacement],
-    /// Log targets of its client library that are silenced because the commands report the same
-    /// events better.
+    /// Log targets of the protocol's client library that stay silent, because the commands report
+    /// these events better.
     pub quiet: &'static [&'static str],
     /// The setting that picks a role, if elections have roles: role 3 is the election `NAME/3`.
     pub role: Option<&'static Setting<u32>>,
@@ -216,7 +216,7 @@ pub struct About {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Capabilities {
-    /// Leaders have fences, and CMD gets its own.
+    /// Leaders have fences, and CMD gets the fence of its leader.
     pub fence: bool,
     /// Candidates have a priority; the highest leads next.
     pub priority: bool,

@@ -22,7 +22,7 @@ const PING_AFTER: Duration = Duration::from_secs(6);
 /// The longest wait for the answer to a ping.
 const PING_WITHIN: Duration = Duration::from_secs(3);
 
-/// Whether a channel must not connect any more. Clones share it.
+/// Whether a channel must not connect any more. Clones share the flag.
 #[derive(Clone, Default)]
 pub(super) struct Seal(Arc<AtomicBool>);
 

@@ -31,7 +31,7 @@ pub(crate) struct Login {
     token: Token,
 }
 
-/// The token of a connection. Clones share it.
+/// The token of a connection. Clones share the token.
 #[derive(Clone, Default)]
 struct Token(Arc<RwLock<Option<HeaderValue>>>);
 

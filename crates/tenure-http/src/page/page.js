@@ -59,7 +59,7 @@ async function ask(path, mayMiss) {
   });
   if (response.status === 404 && mayMiss) return { sent, told: null };
   if (!response.ok) throw new Error(`${path}: status ${response.status}`);
-  // A number of JavaScript would round a large fence.
+  // As a number, JavaScript would round a large fence.
   const text = (await response.text()).replace(/"fence":(\d{16,})/g, '"fence":"$1"');
   return { sent, told: JSON.parse(text) };
 }

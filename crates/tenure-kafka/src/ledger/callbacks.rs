@@ -1,5 +1,5 @@
 //! Callbacks of the client library to a reader: partitions that come and go, errors. The library
-//! calls them on the thread that polls, so no callback waits.
+//! runs callbacks on the thread that polls, so no callback waits.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};

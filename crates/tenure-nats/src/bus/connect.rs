@@ -78,7 +78,8 @@ pub enum Asks {
     /// A user with a password, or a token; or a certificate that the server maps to a user. The
     /// server knows no keys.
     Word,
-    /// The server sent a nonce to sign: it knows keys, and maybe users with passwords as well.
+    /// The server sent a nonce to sign. The server knows keys, and maybe users with passwords as
+    /// well.
     Signature,
 }
 

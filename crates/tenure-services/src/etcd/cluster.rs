@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::process::Process;
 use crate::{place, port};
 
-/// Members of one version. A drop kills them by pid and removes their data.
+/// Members of one version. A drop kills the members by pid, and removes their data.
 #[derive(Debug)]
 pub struct Cluster {
     shared: Arc<Shared>,

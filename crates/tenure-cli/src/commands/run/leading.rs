@@ -398,7 +398,7 @@ fn hand_on(command: &mut Supervised, until: Option<Time>) {
     }
 }
 
-/// Answers a request, or returns the step that it asks for.
+/// Answers a request, or returns the step that the request asks for.
 pub(super) fn on_request<K: Class>(
     runner: &Runner<K>,
     leadership: &Leadership<K>,

@@ -207,7 +207,7 @@ impl<K: Class> Runner<K> {
     }
 
     /// Answers requests for this span without a campaign. A signal or an order to step down ends
-    /// it.
+    /// the pause.
     async fn pause(&mut self, pause: Duration) -> Option<u8> {
         let over = tokio::time::sleep(pause);
         tokio::pin!(over);

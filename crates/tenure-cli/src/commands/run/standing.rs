@@ -198,7 +198,8 @@ impl Standing {
         Ok(added)
     }
 
-    /// Handles the end of a runner. Returns whether a request removed it, so that the others go on.
+    /// Handles the end of a runner. Returns whether a request has removed the runner: the other
+    /// runners then go on.
     pub(super) fn removes(&mut self, role: Option<u32>, workshop: &Workshop) -> bool {
         let Some(role) = role else { return false };
         let Some(removal) = self.removal.as_mut() else { return false };

@@ -32,7 +32,7 @@ pub struct MemberHealth {
     pub fix: Option<String>,
 }
 
-/// All members, or the requested one.
+/// All members, or the requested member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Health {
     /// Members in the order of their list, then others by name, then nodes of the list that are no

@@ -115,7 +115,7 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
     match notice {
         // Strangers can cause these notices. From a member's address they deserve a warning.
         Notice::Mismatch { is_member, .. } | Notice::Key { is_member, .. } => *is_member,
-        // A leader should know these, too.
+        // A leader should know these notices, too.
         Notice::Protocol {
             event:
                 OwnEvent::Obstacle { .. }

@@ -53,7 +53,7 @@ fn url(text: &str) -> Result<VoterUrl, Refusal> {
     }
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    // Refuse other separators: they would turn a list into one long URL.
+    // Refuse other separators: with these, a list would be one long URL.
     if let Some(c) = rest.chars().find(|c| "=,;|&<>\"\\".contains(*c)) {
         let fix = "write a comma between two voters, and nothing else";
         return Err(Refusal::new(format!("a voter's URL holds no {c:?}"), fix));

@@ -32,7 +32,7 @@ struct Process {
     name: &'static str,
     role: Role,
     pid: Option<Pid>,
-    /// Whether the script has killed the process. The script then starts it again.
+    /// Whether the script has killed the process. The script then starts the process again.
     killed: bool,
     /// Time of the next start, after the process ended by itself.
     restart_at: Option<Time>,
@@ -44,7 +44,7 @@ pub(super) struct Departure {
     pub(super) name: &'static str,
     /// Description of the end.
     pub(super) how: String,
-    /// Whether the demo starts the process again. After an error it does not.
+    /// Whether the demo starts the process again; not after an error.
     pub(super) returns: bool,
 }
 

@@ -4,7 +4,7 @@
 use svg::Node;
 use svg::node::element::{Circle, Element, Line, Polyline, Rectangle, Text, Title};
 
-/// An unfinished drawing. Its size is in its own coordinates; the page scales it.
+/// An unfinished drawing. The drawing has coordinates of its own, and the page scales it.
 pub(super) struct Drawing(Element);
 
 /// The part of a text that stands at its point.
