@@ -114,7 +114,7 @@ impl Step {
 }
 
 /// The commands of the step `clippy`: `--all-targets` leaves out the long tests, as `cargo test`
-/// does, so a second command names them.
+/// does, so a second command names the long tests.
 fn clippy() -> Result<Vec<Cmd>, Error> {
     let long: String = tests::long()?.iter().map(|test| format!("--test {test} ")).collect();
     let of = |targets| format!("clippy --workspace {targets} --features {FULL} -- -D warnings");

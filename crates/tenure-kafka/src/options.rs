@@ -54,7 +54,8 @@ pub struct Options {
     pub roles: Option<u32>,
 }
 
-/// The protocol by which members join their group. All members of a group must use the same.
+/// The protocol by which members join their group. All members of a group must use the same
+/// protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum GroupProtocol {
     /// The protocol of all brokers: members choose their session timeout, and one member assigns
@@ -67,7 +68,7 @@ pub enum GroupProtocol {
 }
 
 /// The strategy by which one member assigns the partitions in the classic protocol. All members of
-/// a group must use the same: the coordinator refuses others.
+/// a group must use the same strategy: the coordinator refuses members with another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Assignor {
     /// A rebalance takes only the partitions that it moves; other owners go on.
@@ -131,7 +132,7 @@ impl Options {
         if self.create == Some(0) {
             return Err(OptionsError::NoCopy);
         }
-        // Only the client library reads an encrypted key.
+        // Skip an encrypted key, because only the client library can read the key.
         let encrypted = self.properties.iter().any(|one| one.name() == "ssl.key.password");
         if let Some(tls) = self.tls.as_ref().filter(|_| !encrypted) {
             tenure_tls::client_config(tls.authority.as_ref(), tls.identity.as_ref())?;

@@ -14,7 +14,7 @@ pub enum Session {
     /// The member's setting, which brokers allow.
     Own,
     OfGroup {
-        /// S.
+        /// The session timeout of the group.
         timeout: Duration,
         heartbeat: Duration,
     },

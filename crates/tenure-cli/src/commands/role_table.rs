@@ -150,7 +150,7 @@ fn json(election: &ElectionName, table: &Table) -> Value {
     object!({"election": election.as_str(), "state": "table", "roles": roles})
 }
 
-/// The columns. The last one is left out unless the table has the answers of several services.
+/// The columns. The last column appears only if the table has the answers of several services.
 const HEAD: [&str; 8] =
     ["ROLE", "PARTITION", "LEADER", "GROUP", "HOST", "FENCE", "HEARD", "BROKERS"];
 

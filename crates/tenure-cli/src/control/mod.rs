@@ -125,7 +125,8 @@ pub fn check_room(control: &Path) -> Result<(), Failure> {
     let mut name = until_file(control).into_os_string();
     name.push(".try");
     let path = PathBuf::from(name);
-    // Remove a file that a killed process left. Another file at this path is never written.
+    // Remove a file that a killed process left, and create a new file: never write to an existing
+    // file.
     let _ = fs::remove_file(&path);
     let written = File::create_new(&path).and_then(|file| take_room(&file));
     let _ = fs::remove_file(&path);

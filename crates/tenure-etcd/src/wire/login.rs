@@ -110,7 +110,7 @@ fn left(token: &str, now: SystemTime) -> Option<Duration> {
     if signature.is_empty() || parts.next().is_some() {
         return None;
     }
-    // The pattern is no part of a JSON string: there, a backslash precedes each quote.
+    // A JSON string cannot hold this pattern, because a backslash precedes each quote in a string.
     let claims = String::from_utf8(decoded(claims)?).ok()?;
     let (_, said) = claims.split_once(r#""exp":"#)?;
     let said = said.trim_start();

@@ -64,7 +64,7 @@ impl Watch {
             while wait(&client, &asked, every) {
                 let answer = query(&client, &gone.topic, now().after(ANSWER));
                 gone.on_answer(&answer);
-                // The library logs each reason only once in half a minute.
+                // Keep the last reason: the library logs each reason only once in half a minute.
                 reason =
                     Reason::last(client.context().reason(), reason.filter(|_| answer.is_err()));
                 let failed = answer.map(|(id, partitions)| {
@@ -270,7 +270,7 @@ mod tests {
             config.create_with_context(ClientLog::default()).unwrap();
         let silence = KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut);
         let said = explain::error(&silence, None);
-        // If the port itself were silent, the error would differ.
+        // A question to this port would fail with another error.
         let phase = phase(&client, Some(silence), None);
         assert_eq!(phase, format!("brokers give no metadata: {said}"));
     }

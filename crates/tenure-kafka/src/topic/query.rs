@@ -224,7 +224,7 @@ impl<'a> TopicQuery<'a> {
         let mut reported = String::new();
         loop {
             let answer = tokio::time::timeout(SILENT, &mut shape).await;
-            // The library logs each reason only once in half a minute.
+            // Keep the last reason: the library logs each reason only once in half a minute.
             reason = Reason::last(self.reason(), reason);
             let silence = KafkaError::MetadataFetch(RDKafkaErrorCode::BrokerTransportFailure);
             let why = match answer {

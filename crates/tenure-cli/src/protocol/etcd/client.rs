@@ -208,7 +208,7 @@ impl Participant for Client {
     }
 
     /// Checks etcd again, because `why` does not name the wrong setting. If etcd is too busy for
-    /// that, explains its latest refusal.
+    /// the check, explains etcd's latest refusal.
     fn refused(&self, why: String) -> Later<'static, Failure> {
         let options = self.options.clone();
         let config = self.config.clone();

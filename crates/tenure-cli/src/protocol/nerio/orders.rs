@@ -423,7 +423,7 @@ pub(super) async fn hand_in(
         };
         let (reply, answer) = oneshot::channel();
         let only = Some(fence.number());
-        // The answer takes as long as the end of CMD.
+        // Wait in a task, because the answer comes only after the end of CMD.
         tokio::task::spawn_local(async move {
             let warning = not_obeyed(&notice, answer.await.ok());
             warning.iter().for_each(|warning| failure::warn(warning));
