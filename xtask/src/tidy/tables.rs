@@ -137,7 +137,7 @@ fn missing(tree: &Tree, file: &str, names: &[&str]) -> Vec<String> {
     absent.map(|name| format!("no `{name}` in `{file}`: name what does this now")).collect()
 }
 
-/// Whether the text declares the item. Of a name with `::` the last part counts.
+/// Whether the text declares the item. The last part of a name with `::` counts.
 fn has(text: &str, name: &str) -> bool {
     let name = name.rsplit("::").next().unwrap_or(name);
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';

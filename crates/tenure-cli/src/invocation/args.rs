@@ -360,8 +360,8 @@ fn roles(registry: Registry) -> Command {
 }
 
 /// `command` with the settings that name a runner of an election on this machine. The command reads
-/// the settings for reaching members only with --remote. It always accepts these settings, so that
-/// a line for `tenure leader` also works here.
+/// the settings for reaching members only with --remote. The command always accepts these settings,
+/// so that a line for `tenure leader` also works here.
 pub(super) fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Command {
     let mut specs = vec![&ELECTION.spec, &PROTOCOL.spec, &CONTROL.spec];
     let realms = registry.0.iter().map(|protocol| protocol.realm);

@@ -1,5 +1,5 @@
-//! Checks the state directory. It exists or can be made, belongs to this user, and has room, and
-//! its disk can flush.
+//! Checks the state directory: the directory exists or can be made, belongs to this user, and has
+//! room, and its disk can flush.
 
 use std::fs::Metadata;
 use std::io::{self, ErrorKind, Write};
