@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: what elections cost, beside the bare operations that they cannot do
-//! without.
+//! `cargo xtask bench`: measures the cost of elections, beside the cost of the operations on which
+//! every election depends.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -22,7 +22,7 @@ pub(crate) struct Selection {
     /// Measure fewer rounds: a minute or so.
     #[arg(long)]
     quick: bool,
-    /// Measure only these; an unknown name makes the error list all names.
+    /// Measure only these parts; the error for an unknown name lists all names.
     #[arg(long, value_name = "PART", value_delimiter = ',', num_args = 1..)]
     only: Vec<String>,
 }

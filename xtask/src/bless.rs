@@ -7,9 +7,9 @@ use crate::command::Cmd;
 use crate::error::Error;
 use crate::protocols;
 
-/// Golden texts of no single protocol, as a test and the arguments for `cargo test`: the errors for
-/// wrong invocations, which differ between builds with all features and without, and the reference
-/// pages.
+/// Golden texts that belong to no single protocol: errors of wrong invocations, and the reference
+/// pages. Each has a test and the arguments for `cargo test`. The errors differ between builds with
+/// all features and without.
 const COMMON: [(&str, &str); 3] = [
     ("errors", "--package tenure-cli --no-default-features"),
     ("errors", "--package tenure-cli --features full"),
@@ -34,7 +34,7 @@ fn names() -> Vec<&'static str> {
     names
 }
 
-/// Runs the golden tests, which then write what they find.
+/// Runs the golden tests in the mode in which they write their texts.
 pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     let Selection { only } = selection;
     for (test, build) in golden() {

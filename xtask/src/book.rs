@@ -71,13 +71,13 @@ fn redirect(text: &str, folder: &Path, book: &Path, root: &Path) -> (String, Vec
     (page, unknown)
 }
 
-/// The file of the repository that a link means, from the folder of its page, `below` that of all
-/// pages, or, in a page that is included from the root, from there.
+/// The file of the repository that a link means. The link begins at the folder of its page, `below`
+/// the folder of all pages. In a page that is included from the root, the link begins at the root.
 fn in_repository(path: &str, below: &Path, root: &Path) -> Option<String> {
     let from = [Path::new(PAGES).join(below).join(path), PathBuf::from(path)];
     from.iter().find_map(|path| {
         let path = plain(path)?;
-        // `mdbook` takes every page of the repository for one of the book.
+        // `mdbook` treats every page of the repository as a page of the book.
         let page = path.strip_suffix(".html").map(|page| format!("{page}.md"));
         [Some(path.clone()), page].into_iter().flatten().find(|path| root.join(path).exists())
     })

@@ -68,13 +68,13 @@ impl Cmd {
     }
 
     fn command(&self) -> Command {
-        // Cargo names itself in a variable: all commands use the same cargo.
+        // Cargo sets a variable to its own path, so that all commands use this cargo.
         let same = (self.program == "cargo").then(|| env::var_os("CARGO")).flatten();
         let mut command = Command::new(same.unwrap_or_else(|| OsString::from(&self.program)));
-        // Without the variables that Cargo sets for this package: build scripts that read them
-        // (ring's) would run again here and after each run by hand, and all crates above them would
-        // be compiled again. Without the variables that change what tests do, too: a commit has one
-        // verdict, whatever shell asks for it.
+        // Remove the variables that Cargo sets for this package. A build script that reads them
+        // (ring's) would otherwise run again here, and again after each run by hand. All dependent
+        // crates would then be compiled again. Remove the variables that change tests, too: a
+        // commit has one verdict, whatever the shell.
         let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         let left_out = |name: &String| LEFT_OUT.iter().any(|begin| name.starts_with(begin));
         for name in names.filter(left_out) {
@@ -110,8 +110,8 @@ mod tests {
         assert_eq!(command.to_string(), "RUSTFLAGS='--cfg x' cargo test --release 'two words'");
     }
 
-    /// `.cargo/config.toml` sets the seed where this test runs, and sets it again for the command;
-    /// a caller could set it as well.
+    /// `.cargo/config.toml` sets the seed for this test, and again for the command. A caller could
+    /// set the seed as well.
     #[test]
     fn seeds_of_callers_are_ignored() {
         let seed = |command: Cmd| {

@@ -1,7 +1,7 @@
-//! The files that users install, in `target/dist`: a static binary of the default features, a
-//! binary of all features for this Debian, a Debian package of each, the context of a container
-//! image, units, completions, manual pages, and check sums. The manifest of `tenure-cli` lists the
-//! files of the packages.
+//! The files that users install, in `target/dist`. There is a static binary of the default
+//! features, a binary of all features for this Debian, and a Debian package of each. Besides there
+//! are the context of a container image, units, completions, manual pages, and check sums. The
+//! manifest of `tenure-cli` lists the files of the packages.
 
 use std::env::consts::ARCH;
 use std::fs;
@@ -35,7 +35,7 @@ struct Build {
     name: &'static str,
     /// The folder of the binary.
     folder: PathBuf,
-    /// Arguments by which cargo builds the binary, and `cargo-deb` finds it.
+    /// Arguments with which cargo builds the binary, and `cargo-deb` finds the binary.
     place: Vec<String>,
 }
 
@@ -58,8 +58,8 @@ impl Build {
         self.place.iter().fold(command, Cmd::arg)
     }
 
-    /// Makes the manual pages and completions of this binary. The packages take all files of the
-    /// folder, so files of an earlier build go first.
+    /// Makes the manual pages and completions of this binary. First removes the files of an earlier
+    /// build, because the packages take all files of the folder.
     fn make_pages(&self) -> Result<PathBuf, Error> {
         let beside = self.folder.join("package");
         empty(&beside)?;
@@ -138,7 +138,7 @@ fn container(binary: &Path, to: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes `folder`, without any file.
+/// Makes an empty `folder`.
 fn empty(folder: &Path) -> Result<(), Error> {
     let failed = |source| Error::Read { path: folder.to_path_buf(), source };
     if folder.exists() {

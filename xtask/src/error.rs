@@ -1,13 +1,13 @@
-//! Why a task stopped.
+//! The reasons for which a task stops.
 
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-/// Why a task stopped, and what the developer can do.
+/// The reason for which a task stopped, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// A command ran and failed; its output has already said why.
+    /// A command ran and failed; its output has already given the reason.
     #[error("{status}\nTo repeat it, in the root of the repository:\n\n    {command}\n")]
     Failed { command: String, status: ExitStatus },
     /// A command could not be started.
@@ -16,7 +16,7 @@ pub(crate) enum Error {
     /// A file or folder could not be read.
     #[error("{path}: {source}", path = path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// A service could not be got, started or stopped.
+    /// A service could not be installed, started or stopped.
     #[error(transparent)]
     Service(#[from] tenure_services::Error),
     /// A complaint, with advice.

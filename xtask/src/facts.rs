@@ -11,10 +11,12 @@ use crate::services;
 /// The service whose facts are checked.
 #[derive(Args)]
 pub(crate) struct Selection {
-    /// Service to check, on every version of it that tests run against: half a minute, or a few.
+    /// Service to check, in every version that tests run against. Takes half a minute to a few
+    /// minutes.
     #[arg(value_parser = PossibleValuesParser::new(names()))]
     service: String,
-    /// Check this version as the newest, as v3.8.0; `latest` asks the registry of the service.
+    /// Check this version, as v3.8.0, in place of the newest; `latest` asks the registry of the
+    /// service.
     #[arg(long, value_name = "VERSION")]
     newest: Option<String>,
     /// Check only facts whose name contains this.

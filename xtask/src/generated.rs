@@ -10,7 +10,7 @@ use crate::workspace::root;
 
 /// Number of shares: each has some two dozen mutants.
 const SHARES: u64 = 200;
-/// Exit codes that are no failure: some mutants survived; some mutants kept a test from ending.
+/// Exit codes that count as success: some mutants survived; some mutants kept a test from ending.
 const FINDINGS: [i32; 2] = [2, 3];
 
 /// Command that runs the share of this seed.
@@ -18,8 +18,8 @@ pub(crate) fn share(seed: u64) -> Cmd {
     Cmd::cargo(&format!("mutants --shard {}/{SHARES}", seed % SHARES))
 }
 
-/// Runs a share. A survivor is no failure, because some mutants change nothing that a user notices:
-/// people judge the table.
+/// Runs a share. A survivor is no failure, because some mutants change nothing that a user notices.
+/// People judge the table.
 pub(crate) fn run(share: &Cmd) -> Result<(), Error> {
     tools::MUTANTS.ensure()?;
     match share.run() {

@@ -1,5 +1,5 @@
-//! `cargo xtask mutants`: each patch in `mutants/` breaks one rule in a scratch copy of the last
-//! commit, and the test that it names must fail there.
+//! `cargo xtask mutants` applies the patches in `mutants/` to a scratch copy of the last commit,
+//! one after the other. Each patch breaks one rule and names a test; that test must fail.
 
 use clap::Args;
 
@@ -17,14 +17,14 @@ pub(crate) struct Selection {
 
 /// The test that must fail while a patch is applied.
 pub(crate) struct Notice<'a> {
-    /// The crate with the test: the core, unless the patch names another.
+    /// The crate with the test: the core, unless the patch names another crate.
     pub(crate) package: &'a str,
     pub(crate) program: &'a str,
     pub(crate) test: &'a str,
 }
 
-/// Reads the head of a patch: `PROGRAM TEST` of the core, or `PACKAGE/PROGRAM TEST`. `None` unless
-/// the lines above name the rule that the patch breaks, and the source of the rule.
+/// Reads the head of a patch: `PROGRAM TEST` of the core, or `PACKAGE/PROGRAM TEST`. `None` if the
+/// lines above do not name the broken rule and its source.
 pub(crate) fn noticed_by(patch: &str) -> Option<Notice<'_>> {
     let mut lines = patch.lines();
     lines.next()?.strip_prefix("rule: ")?;

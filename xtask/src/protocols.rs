@@ -5,11 +5,11 @@
 pub(crate) struct Protocol {
     /// Value of `--protocol`.
     pub(crate) name: &'static str,
-    /// The package of its driver.
+    /// The package of the protocol's driver.
     pub(crate) driver: &'static str,
-    /// The [service](tenure_services::Service) whose facts it relies on.
+    /// The [service](tenure_services::Service) on whose facts the protocol relies.
     pub(crate) service: Option<&'static str>,
-    /// Its golden texts: a test, and the arguments for `cargo test`.
+    /// The protocol's golden texts: a test, and the arguments for `cargo test`.
     pub(crate) golden: (&'static str, &'static str),
 }
 
@@ -59,10 +59,10 @@ mod tests {
 
     /// A crate that only the command links.
     const GUARD: &str = "tenure-supervise";
-    /// Crates that seal datagrams of the first protocol.
+    /// Crates that seal the datagrams of the first protocol.
     const SEALS: [&str; 3] = ["chacha20poly1305", "hkdf", "x25519-dalek"];
 
-    /// The crates that a program links if it uses this one.
+    /// The crates that a program with this package links.
     fn linked(package: &str) -> BTreeSet<String> {
         let tree = Cmd::cargo("tree --edges normal --prefix none --format {p} --package");
         let printed = tree.arg(package).ask().unwrap();

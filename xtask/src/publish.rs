@@ -1,5 +1,5 @@
-//! Published crates: what each says of itself to strangers, and the files of its package. Packages
-//! themselves are built by the part `packages` of the soak.
+//! Published crates: the description of each for strangers, and the files of its package. The part
+//! `packages` of the soak builds the packages themselves.
 
 use serde_json::Value;
 

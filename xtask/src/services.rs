@@ -14,14 +14,15 @@ pub(crate) const COMMAND: &str = "xtask services all";
 /// Name for all services.
 const EACH: &str = "all";
 
-/// Which services, and whether to start them.
+/// The services to install, and whether to start them.
 #[derive(Args)]
 pub(crate) struct Selection {
-    /// Service to install, or `all`: an older version and the newest that the tests know, from a
-    /// package registry.
+    /// Service to install, or `all`: an older version and the newest version that the tests know,
+    /// from a package registry.
     #[arg(value_name = "SERVICE", value_parser = PossibleValuesParser::new(names()))]
     service: String,
-    /// Start the newest version, print its addresses, and end it at Ctrl-C. Its data is gone then.
+    /// Start the newest version, print its addresses, and end it at Ctrl-C. Its data is then
+    /// removed.
     #[arg(long)]
     start: bool,
     /// Number of members or servers to start; several form a cluster.
@@ -52,7 +53,7 @@ pub(crate) fn named(name: &str) -> Result<&'static Service, Error> {
     found.ok_or_else(|| Error::Said(format!("`{name}` is no single service: name one")))
 }
 
-/// Installs the newest version of a service, and what its client is built with.
+/// Installs the newest version of a service, and the build tools of its client library.
 pub(crate) fn install_newest(name: &str) -> Result<(), Error> {
     let service = named(name)?;
     (service.build_tools)()?;
@@ -84,7 +85,7 @@ fn install(service: &Service, version: usize) -> Result<(), Error> {
 }
 
 fn start(service: &Service, members: usize) -> Result<(), Error> {
-    // From here on a signal ends the loop below and not the process, so that the cluster is
+    // From here on a signal ends the loop below instead of the process, so that the cluster is
     // dropped.
     let signals = Signals::new([SIGINT, SIGTERM]);
     let mut signals = signals.map_err(|source| Error::Read { path: "signals".into(), source })?;

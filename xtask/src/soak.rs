@@ -56,7 +56,7 @@ enum Part {
 }
 
 impl Part {
-    /// Whether another turn, with another seed, can find something new.
+    /// Whether another run of this part, with another seed, can find something new.
     fn explores(self) -> bool {
         matches!(self, Self::Tests | Self::Sweep | Self::Generated)
     }
@@ -68,7 +68,7 @@ impl Part {
                 .map(|test| nextest(&format!("--test {test} --features {FULL}")).env(LONG, "1"))
                 .collect(),
             // Debug assertions must make no difference. Without LTO across crates the build is
-            // faster, and refusals do not depend on it.
+            // faster, and refusals do not depend on LTO.
             Self::Release => vec![nextest(&format!(
                 "--cargo-profile release --config profile.release.lto=false --test errors \
                  --test settings --features {FULL}"

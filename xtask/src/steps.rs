@@ -15,7 +15,8 @@ use crate::tests::{self, nextest};
 use crate::tidy;
 use crate::tools::{self, BARE_METAL};
 
-/// The command with all features: its default leaves out protocols that need more tools than Rust.
+/// The command with all features: the default features leave out protocols that need more tools
+/// than Rust.
 pub(crate) const FULL: &str = "tenure-cli/full";
 
 /// Advisories are left out; deny.toml gives the reason.
@@ -83,8 +84,8 @@ impl Step {
                 Cmd::cargo(doc).arg(FULL).env("RUSTDOCFLAGS", "-D warnings")
             }
             Self::Test => nextest(&format!("--features {FULL}")),
-            // The whole workspace is chosen, so that dependencies keep the features of the builds
-            // before.
+            // Choose the whole workspace, so that dependencies keep the features of the earlier
+            // builds.
             Self::Bare => nextest("--no-default-features --test errors missing_features_are_named"),
             Self::Doctest => Cmd::cargo("test --workspace --doc --features").arg(FULL),
             Self::Sweep => return Ok(sim::ordinary()),
@@ -113,14 +114,14 @@ impl Step {
 }
 
 /// The commands of the step `clippy`: `--all-targets` leaves out the long tests, as `cargo test`
-/// does, so a second command names them.
+/// does, so a second command names the long tests.
 fn clippy() -> Result<Vec<Cmd>, Error> {
     let long: String = tests::long()?.iter().map(|test| format!("--test {test} ")).collect();
     let of = |targets| format!("clippy --workspace {targets} --features {FULL} -- -D warnings");
     Ok(["--all-targets", &long].map(|targets| Cmd::cargo(&of(targets))).into())
 }
 
-/// Runs steps in order up to the first that fails, and prints at the end how long each took.
+/// Runs steps in order up to the first that fails. Prints at the end how long each step took.
 pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     let Selection { only, without, list } = selection;
     let wanted = |step: &Step| !without.contains(step) && (only.is_empty() || only.contains(step));

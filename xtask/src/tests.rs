@@ -34,7 +34,7 @@ pub(crate) fn run(command: Cmd) -> Result<(), Error> {
     tenure_services::build_tools()?;
     tools::NEXTEST.ensure()?;
     let report = target().join("nextest/default/junit.xml");
-    // A report of an earlier run must not be taken for this run's.
+    // Remove the report of an earlier run, so that it does not pass for the report of this run.
     let _ = fs::remove_file(&report);
     let shared = tenure_services::share()?;
     let done = command.env(shared.variable, &shared.address).run();

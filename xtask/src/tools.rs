@@ -29,7 +29,7 @@ pub(crate) const MUTANTS: Tool = Tool { name: "mutants", version: "27.1.0" };
 pub(crate) const DEB: Tool = Tool { name: "deb", version: "3.8.0 --no-default-features" };
 
 impl Tool {
-    /// Installs the subcommand unless some version of it is there.
+    /// Installs the subcommand, unless some version of the subcommand is there.
     pub(crate) fn ensure(&self) -> Result<(), Error> {
         let Self { name, version } = self;
         if Cmd::cargo(&format!("{name} --version")).ask().is_some() {
@@ -43,7 +43,7 @@ impl Tool {
 /// Version of `mdbook` for `cargo install`: without its server, which would follow the files.
 const MDBOOK: &str = "install mdbook --version 0.5.4 --no-default-features --features search";
 
-/// Installs `mdbook`, which is no subcommand, unless some version of it is there.
+/// Installs `mdbook`, which is no subcommand of `cargo`, unless some version of `mdbook` is there.
 pub(crate) fn mdbook() -> Result<(), Error> {
     if Cmd::new("mdbook", "--version").ask().is_some() {
         return Ok(());

@@ -47,7 +47,7 @@ impl Tree {
         self.texts.iter().filter(|(path, _)| path.starts_with("mutants/"))
     }
 
-    /// The text at `path`; empty if there is none.
+    /// The text at `path`; empty if the repository has no such file.
     pub(crate) fn text(&self, path: &str) -> &str {
         self.texts.get(path).map_or("", String::as_str)
     }

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use crate::control::RUNTIME_DIRECTORY;
 
 /// The settings that `tenure run` passes to its CMD as variables, and the name of a member, which
-/// only one process may have. A `tenure run` inside CMD ignores all of them; otherwise two
+/// only one process may have. A `tenure run` inside CMD ignores these variables; otherwise two
 /// candidates would have one name.
 pub(crate) const HANDED_DOWN: [&str; 4] = ["election", "id", "role", "name"];
 

@@ -1,16 +1,16 @@
 //! Every exit code of the command.
 //!
 //! A command returns its exit to `program.rs`. For `tenure run`, `finish` in
-//! `commands/run/leading.rs` takes that of CMD, `Runner::serve` decides the other ends, and
-//! `Process::serve` takes that of the first runner to end.
+//! `commands/run/leading.rs` takes the exit of CMD, and `Runner::serve` decides all other exits of
+//! a runner. `Process::serve` takes the exit of the first runner that ends.
 
 use tenure_supervise::SuperviseError;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
     Done,
-    /// A check failed: at the end of `demo` or in `doctor`; `wait-safe`, when a setting keeps the
-    /// cluster from ever being safe; `transfer`, when another candidate leads.
+    /// A check failed, at the end of `demo` or in `doctor`. Or `wait-safe` found a setting that
+    /// keeps the cluster from ever being safe. Or another candidate leads after a `transfer`.
     Wrong,
     /// The arguments, variables or file are unusable; nothing was started.
     Usage,
@@ -20,8 +20,8 @@ pub enum Exit {
     Unknown,
     /// `run --once`: the leadership was lost before CMD ended.
     Lost,
-    /// The process refuses: it does not lead or wait, another process has its name, a permission is
-    /// missing, or the members refuse a change or an election. A gate refuses an edict.
+    /// The process refuses: it does not lead or wait, another process has its name, or a permission
+    /// is missing. Or the members refuse a change or an election, or a gate refuses an edict.
     Refused,
     /// `run --once --try`: the candidate was not elected within that span. CMD may end with the
     /// same code.
@@ -62,7 +62,7 @@ impl Exit {
             Self::NotExecutable => 126,
             Self::NotFound => 127,
             Self::Command(code) => code,
-            // Shells report signals like this. No signal is above 64.
+            // Shells report signals by such codes. No signal is above 64.
             Self::Signal(number) => 128 + number % 128,
         }
     }

@@ -1,13 +1,14 @@
 //! `tenure explain`: prints the section of the troubleshooting page about an id, without a network.
 //!
-//! A waiting reason has its label as its id, an exit code is `exit-N`, and a warning with a section
-//! ends with its id in brackets.
+//! A waiting reason has its label as its id, and an exit code has the id `exit-N`. A warning with a
+//! section ends with its id in brackets.
 
 use crate::exit::Exit;
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
 
-/// The page, `docs/troubleshooting.md`: a link, so that the package of the crate has it, too.
+/// The page `docs/troubleshooting.md`, by a link, so that the package of the crate has the page,
+/// too.
 const PAGE: &str = include_str!("../troubleshooting.md");
 
 /// An id, and its meaning in a line.
@@ -91,7 +92,7 @@ pub(crate) fn untagged(line: &str) -> Option<(&str, &'static str)> {
     Some((text, known.0))
 }
 
-/// All ids, a line each.
+/// All ids, each on a line.
 pub(crate) fn list() -> String {
     let width = ALL.iter().map(|id| id.0.len()).max().unwrap_or_default();
     ALL.iter().map(|Id(id, meaning)| format!("{id:<width$}  {meaning}\n")).collect()
@@ -128,7 +129,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     Some((level, text.trim().trim_matches('`')))
 }
 
-/// The section with this heading, up to the next heading of its level or a higher one.
+/// The section with this heading, up to the next heading of its level or of a higher level.
 fn of(page: &str, id: &str) -> Option<String> {
     let mut lines = page.lines().skip_while(|line| heading(line).is_none_or(|(_, of)| of != id));
     let (level, _) = heading(lines.next()?)?;

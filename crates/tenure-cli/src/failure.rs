@@ -60,7 +60,7 @@ pub fn report(failure: &Failure) {
 
 static AS_JSON: AtomicBool = AtomicBool::new(false);
 
-/// Turns warnings into JSON objects, a line each, like everything else on standard error.
+/// Turns warnings into JSON objects, each on a line, like all other output on standard error.
 pub fn warn_as_json() {
     AS_JSON.store(true, Ordering::Relaxed);
 }
@@ -70,14 +70,14 @@ pub fn warn(warning: &str) {
     stderr::write(warned(warning));
 }
 
-/// From now on, writers do not wait for the reader of standard error.
+/// Lets writers continue from now on without a wait for the reader of standard error.
 pub(crate) fn warn_aside() {
     stderr::write_aside(|lost| {
         warned(&format!("{lost} messages are missing here, as standard error was not read"))
     });
 }
 
-/// The warning in one piece, so that readers get whole lines.
+/// The warning as one text, so that readers get whole lines.
 fn warned(warning: &str) -> String {
     if AS_JSON.load(Ordering::Relaxed) {
         let (text, id) = explain::untagged(warning).unzip();
@@ -100,7 +100,8 @@ fn painted(block: &str, color: &str) -> String {
     text
 }
 
-/// `text` without characters that could move the cursor of a terminal: paths and keys may hold any.
+/// `text` without characters that could move the cursor of a terminal: paths and keys may hold such
+/// characters.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     text.chars().fold(String::new(), |mut line, c| {

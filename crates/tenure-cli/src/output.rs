@@ -23,7 +23,7 @@ pub fn reaches(text: &str) -> Result<bool, Failure> {
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
-        // A socket gets this error when its reader left with unread text.
+        // A socket reports this error if its reader left with unread text.
         Err(error)
             if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) =>
         {
@@ -50,8 +50,8 @@ pub async fn reaches_aside(text: &str) -> Result<bool, Failure> {
     }
 }
 
-/// Resolves once the reader of standard output has left, even while nothing is written. Never
-/// resolves for a file, or for a terminal, whose hang-up is a signal.
+/// Resolves once the reader of standard output has left, even while this process writes nothing.
+/// Never resolves for a file, or for a terminal, which reports a hang-up by a signal.
 pub async fn reader_left() {
     let (tell, left) = oneshot::channel();
     let watch = move || {
@@ -66,7 +66,7 @@ pub async fn reader_left() {
     }
 }
 
-/// Blocks until the reader of `out` has left; returns at once if there is none. A TCP reader that
+/// Blocks until the reader of `out` has left; returns at once without a reader. A TCP reader that
 /// closes its side looks alive until the next write.
 fn hangs_up(out: BorrowedFd<'_>) -> bool {
     let kind = fstat(out).map(|about| FileType::from_raw_mode(about.st_mode));
@@ -109,7 +109,7 @@ mod tests {
         ends_with(&out, reader);
     }
 
-    /// No write is possible, and the hang-up is still noticed.
+    /// A full pipe takes no more text, and the hang-up is still noticed.
     #[test]
     fn full_pipe_hangs_up() {
         let (reader, mut out) = std::io::pipe().unwrap();

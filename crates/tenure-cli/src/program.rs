@@ -8,8 +8,8 @@ use crate::protocol::{Protocol, Registry};
 use crate::{Exit, commands, failure, manual, output, stderr};
 
 /// Runs the command `tenure` with these protocols; the shipped program passes
-/// [`ALL`](crate::protocol::ALL). `main` must call this first: the guard of a CMD is the same
-/// program.
+/// [`ALL`](crate::protocol::ALL). `main` must call this function first, because the guard of a CMD
+/// is this program, too.
 #[must_use]
 pub fn main(protocols: &'static [&'static Protocol]) -> ExitCode {
     if let Some(code) = tenure_supervise::reenter() {

@@ -1,5 +1,5 @@
 //! The service manager that started this process, such as systemd, by `sd_notify(3)`. A thread of
-//! its own sends the messages, so that a manager that does not read them never delays a leader.
+//! its own sends the messages, so a manager that does not read never delays a leader.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use crate::failure::one_line;
 
 const SOCKET: &str = "NOTIFY_SOCKET";
-/// The variables that name the manager; CMD does not inherit them.
+/// The variables that name the manager. CMD does not inherit these variables.
 pub(crate) const VARIABLES: [&str; 3] = [SOCKET, "WATCHDOG_PID", "WATCHDOG_USEC"];
 
 /// The number of queued messages. Later messages are lost.
@@ -38,16 +38,16 @@ const NAMED_MAX: usize = 8;
 #[derive(Clone, Default)]
 pub(crate) struct ServiceManager {
     words: Option<SyncSender<Word>>,
-    /// Elections of this process, each with whether it is led.
+    /// Elections of this process; `true` for an election that this process leads.
     elections: Arc<Mutex<BTreeMap<String, bool>>>,
 }
 
 enum Word {
     Ready,
     Status(String),
-    /// The process is stopping, within this span.
+    /// The process stops within this span.
     Stopping(Duration),
-    /// The process is stopping, and needs this span from now on.
+    /// The process still stops, and needs this span from now on.
     StillStopping(Duration),
     Alive,
     /// The manager has received all messages before this one.
@@ -90,7 +90,7 @@ impl ServiceManager {
         self.tell(Word::Status(one_line(text)));
     }
 
-    /// Reports the state of one election, or of all if there are several.
+    /// Records the state of one election, and reports the state of all elections of this process.
     pub(crate) fn of_election(&self, election: &str, leads: bool, text: &str) {
         if self.words.is_none() {
             return;
@@ -150,7 +150,7 @@ fn extend(within: Duration) -> NotifyState<'static> {
     NotifyState::ExtendTimeoutUsec(u32::try_from(within.as_micros()).unwrap_or(u32::MAX))
 }
 
-/// Sends the messages in order, and repeats the stop timeout when it is long.
+/// Sends the messages in order. Extends the stop timeout again and again if the stop takes long.
 fn tell_all(words: &Receiver<Word>) {
     let mut ends = Time::ZERO;
     let mut again = None::<Time>;

@@ -1,4 +1,4 @@
-//! Standard error, written on a thread of its own by commands that lead or handle signals: when a
+//! Standard error. Commands that lead or handle signals write it on a thread of its own. When a
 //! reader stops reading, a full pipe blocks a writer forever. A node's standard output is written
 //! in the same way.
 
@@ -17,7 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 static ASIDE: OnceLock<Aside> = OnceLock::new();
 
-/// A stream on a thread of its own. Dropping it waits a moment for unwritten texts.
+/// A stream on a thread of its own. A drop waits a moment for unwritten texts.
 pub(crate) struct Aside {
     texts: SyncSender<String>,
     count: Arc<Count>,
@@ -29,8 +29,8 @@ struct Count {
     lost: AtomicU64,
 }
 
-/// From now on, writes to standard error never wait. `lost` puts the number of lost texts into
-/// words.
+/// Makes writes to standard error never wait from now on. `lost` makes a text about the number of
+/// lost texts.
 pub(crate) fn write_aside(lost: fn(u64) -> String) {
     // Without a thread, writers wait as before.
     if let Ok(aside) = Aside::begin("tenure-stderr", lost, || io::stderr().lock()) {
@@ -67,7 +67,7 @@ impl Write for Lines {
 }
 
 impl Aside {
-    /// `lost` puts the number of lost texts into words.
+    /// Starts the thread. `lost` makes a text about the number of lost texts.
     pub(crate) fn begin<W: Write>(
         thread: &str,
         lost: fn(u64) -> String,
@@ -103,7 +103,7 @@ impl Drop for Aside {
     }
 }
 
-/// Holds the lock for one text only, because others write to the stream too.
+/// Holds the lock for one text only, because other threads write to the stream too.
 fn write_all<W: Write>(
     texts: &Receiver<String>,
     count: &Count,

@@ -18,7 +18,7 @@ use crate::wire::fault::Fault;
 #[derive(Debug)]
 pub struct Report {
     /// Each endpoint in the given order, with the status of its member or the error. At least one
-    /// is usable.
+    /// endpoint is usable.
     pub endpoints: Vec<(Endpoint, Result<Status, ConnectError>)>,
 }
 
@@ -56,11 +56,11 @@ pub enum CheckError {
     NotAnswered { why: Arc<str> },
 }
 
-/// Connects to all endpoints side by side, reads the status of each, and asks one of them whether
-/// this user may read and write the keys of these elections. Writes nothing. Takes at most twice
-/// the options' `connect_within`, and once more for each election; an endpoint that hangs up during
-/// TLS is tried again for about half a second. Cancel safe; must be called in a tokio runtime with
-/// I/O and time.
+/// Connects to all endpoints side by side, and reads the status of each. Then asks one endpoint
+/// whether this user may read and write the keys of these elections. Writes nothing. Takes at most
+/// twice the options' `connect_within`, and once more for each election. An endpoint that hangs up
+/// during TLS is tried again for about half a second. Cancel safe; must be called in a tokio
+/// runtime with I/O and time.
 pub async fn check(
     options: &CheckedOptions,
     config: &Checked,
@@ -135,8 +135,8 @@ fn one_cluster(endpoints: &[(Endpoint, Result<Status, ConnectError>)]) -> Result
     }
 }
 
-/// Checks the rights of the user: sends a transaction whose write never runs, because no key has
-/// the compared revision. etcd checks the permissions of both branches.
+/// Checks the rights of the user by a transaction. Its write never runs, because no key has the
+/// compared revision; but etcd checks the permissions of both branches.
 async fn permitted(mut client: Client, prefix: String) -> Result<(), CheckError> {
     let keys = Keys::Prefix(prefix.as_str().into());
     let (first, end) = keys.range();

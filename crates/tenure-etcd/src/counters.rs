@@ -8,7 +8,7 @@ use tenure_core::etcd::{Op, Reply};
 /// map is bounded.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Requests to etcd, by kind, including those that had no turn in time and were not sent.
+    /// Requests to etcd, by kind. Requests that had no turn in time, and were not sent, count too.
     pub requests: BTreeMap<&'static str, u64>,
     /// Answers of etcd, events of watches included.
     pub answers: u64,

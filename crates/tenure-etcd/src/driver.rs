@@ -59,7 +59,7 @@ impl Driver {
         granted: Arc<AtomicU32>,
         mark: Arc<Mark>,
     ) -> Self {
-        // The node asks only the first endpoint at the start, and has no answer yet.
+        // At the start the node has asked only the first endpoint, which has not answered yet.
         let silent = |first: &Endpoint| Obstacle::no_answer(first.to_string());
         let connecting = Some(options.endpoints.first().map(silent).into_iter().collect());
         Self {
@@ -213,7 +213,7 @@ impl Backend for Driver {
     }
 
     fn send(&mut self, _: Store, message: Message) {
-        // A core sends no answers.
+        // The core sends only requests, and no answers.
         if let Message::Request(request) = message {
             self.counters.ask(&request.op);
             self.wire.send(request);

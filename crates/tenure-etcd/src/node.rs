@@ -62,11 +62,11 @@ impl Node {
 
     /// The election `name`: the same as with `etcdctl elect NAME`, or with Go's
     /// `concurrency.NewElection(session, "NAME")`, below the configured namespace. A name must not
-    /// end in a slash, and no other election of this process may have a name that begins with this
-    /// name and a slash.
+    /// end in a slash. No other election of this process may have a name that begins with this name
+    /// and a slash.
     ///
-    /// The election has at most one leader at any instant, as long as clocks drift at most ρ, and
-    /// under the other assumptions in the module document of [`tenure_core::etcd`].
+    /// The election has at most one leader at any instant, as long as clocks drift at most ρ. The
+    /// module document of [`tenure_core::etcd`] lists all assumptions.
     pub fn election(&self, name: &str) -> Result<Election<AtMostOne>, NameError> {
         Ok(self.election_named(ElectionName::new(name)?))
     }
@@ -78,7 +78,7 @@ impl Node {
     }
 
     /// Replaces the value of this leader that others see. The node writes the value as soon as etcd
-    /// can be reached, if the leadership lasts so long; this call does not wait for the write.
+    /// can be reached, if the leadership lasts so long. This call does not wait for the write.
     pub fn proclaim(&self, leader: &Leader<AtMostOne>, value: &str) -> Result<(), ProclaimError> {
         let value = Value::new(value)?;
         let mark = driver::extra::<Mark, _>(leader);
@@ -125,8 +125,8 @@ impl Node {
 }
 
 impl Builder {
-    /// Uses this existing lease first. The node takes the lease over: it renews the lease, and
-    /// revokes it in the end. Keys of other owners on the lease end then, too.
+    /// Uses this existing lease first. The node takes the lease over: the node renews the lease,
+    /// and revokes it in the end. Then keys of other owners on the lease end, too.
     ///
     /// The names of the node's keys hold the id of this lease, but the keys are attached to another
     /// lease. If the process ends without a resignation, the next process with this lease waits

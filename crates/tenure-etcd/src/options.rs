@@ -23,9 +23,9 @@ use crate::endpoint::Endpoint;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// The members, preferred ones first. The node uses one member at a time; when that member
-    /// fails, the node asks all of them, each 200 ms after the one before, and uses the first whose
-    /// store answers.
+    /// The members, preferred ones first. The node uses one member at a time. When that member
+    /// fails, the node asks all members, each 200 ms after the member before, and uses the first
+    /// whose store answers.
     pub endpoints: Vec<Endpoint>,
     /// Certificates for TLS. `None` with `https` endpoints: the system's authorities are trusted.
     pub tls: Option<Tls>,
@@ -70,7 +70,7 @@ impl Options {
 pub struct CheckedOptions(Arc<Options>);
 
 impl CheckedOptions {
-    /// The same options with another time for connecting.
+    /// These options with another time for connecting.
     pub(crate) fn connecting_within(&self, connect_within: Duration) -> Self {
         Self(Arc::new(Options { connect_within, ..Options::clone(&self.0) }))
     }

@@ -51,13 +51,14 @@ pub(crate) struct Events {
 /// The events after an id.
 pub(crate) enum Since {
     Events(Vec<Event>),
-    /// So many were missed, if this process knows.
+    /// Number of events that the subscriber missed; `None` if this process does not know it.
     Missed(Option<u64>),
 }
 
 impl Default for Events {
     fn default() -> Self {
-        // Ids of an earlier process are below: nothing is sent so often.
+        // Ids begin with the time in microseconds. A process sends fewer events than that, so the
+        // ids of an earlier process are lower.
         let millis = Duration::from_nanos(clock::wall().as_nanos()).as_millis();
         let first = u64::try_from(millis).unwrap_or(0).saturating_mul(1_000);
         Self { ring: Mutex::default(), first, next: watch::Sender::new(first) }

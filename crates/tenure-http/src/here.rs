@@ -55,15 +55,15 @@ impl Deref for Durations {
     }
 }
 
-/// How far the candidate is. Its program reports the begin of each campaign and each victory; the
-/// end of a leadership comes from its handle.
+/// The progress of the candidate. The program reports the begin of each campaign and each victory;
+/// the handle of a leadership reports its end.
 #[derive(Clone, Default)]
 pub(crate) struct Progress {
     pub(crate) campaigns: bool,
     pub(crate) leader: Option<Arc<dyn Leads>>,
     pub(crate) waits: Option<(Waiting, Time)>,
     pub(crate) overdue: Option<String>,
-    /// Why the last leadership ended, and whether the candidate gave it up.
+    /// The reason for the end of the last leadership, and whether the candidate gave it up.
     pub(crate) ended: Option<(String, bool)>,
     pub(crate) terms: u64,
     pub(crate) renewals: u64,
@@ -71,12 +71,12 @@ pub(crate) struct Progress {
     pub(crate) durations: Durations,
     /// Runs of CMD that were killed.
     pub(crate) killed: u64,
-    /// Renewals that did not succeed in the ordinary way.
+    /// Renewals that were overdue or failed.
     pub(crate) slow: u64,
 }
 
 impl Progress {
-    /// Whether this process leads at the moment of the question: the handle answers.
+    /// Whether this process leads now, according to the handle of its leadership.
     pub(crate) fn leads(&self) -> bool {
         self.leader.as_ref().is_some_and(|leader| leader.is_current())
     }
@@ -87,7 +87,7 @@ impl Progress {
             (_, true) => HereState::Campaigning,
             (Some((_, true)), false) => HereState::Resigned,
             (Some((_, false)), false) => HereState::Lost,
-            // The reason follows in a moment.
+            // The leadership has just ended, and its reason is recorded in a moment.
             (None, false) if self.leader.is_some() => HereState::Lost,
             (None, false) => HereState::Idle,
         }

@@ -1,8 +1,8 @@
 //! Elections over HTTP: who leads, events, metrics and a page, for a node of any protocol.
 //!
-//! A [`Monitor`] watches elections of one process, and answers for them. A program mounts its
-//! [`router`](Monitor::router) into its own, or serves it with a [`Server`], which has a thread of
-//! its own, so that nothing here holds up a renewal:
+//! A [`Monitor`] watches elections of one process, and answers for them. A program mounts the
+//! monitor's [`router`](Monitor::router) into a router of its own, or serves it with a [`Server`].
+//! A server has its own thread, so it never holds up a renewal:
 //!
 //! ```no_run
 //! # use tenure::{AtMostOne, Election};

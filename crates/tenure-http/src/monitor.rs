@@ -40,7 +40,8 @@ impl About {
 pub struct Health {
     /// Whether the loop of the driver answers.
     pub alive: bool,
-    /// Why the process cannot do its part: a grantor serves, a candidate is connected.
+    /// The reason why the process cannot do its part: a grantor does not serve, or a candidate is
+    /// not connected.
     pub unready: Option<String>,
     pub members: Vec<MemberState>,
     /// Whether the members that do their part are a quorum, if this process knows.
@@ -50,7 +51,7 @@ pub struct Health {
     pub dropped: Vec<(&'static str, u64)>,
 }
 
-/// A member of the protocol, as this process sees it.
+/// A member of the protocol, as this process sees the member.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct MemberState {
     pub name: String,
@@ -70,9 +71,11 @@ pub type Ask<T> = Box<dyn Fn() -> Pin<Box<dyn Future<Output = T> + Send>> + Send
 /// Questions of a monitor to its process.
 #[derive(Default)]
 pub struct Sources {
-    /// How the process is. Without this, it is alive and ready as long as it answers.
+    /// Asks for the health of the process. Without this question, a process that answers counts as
+    /// alive and ready.
     pub health: Option<Ask<Health>>,
-    /// Elections beside those that the process [watches](Monitor::watch), which participants list.
+    /// Asks the participants for further elections, which the process does not
+    /// [watch](Monitor::watch).
     pub list: Option<Ask<Vec<Listed>>>,
 }
 
@@ -81,7 +84,7 @@ pub struct Sources {
 pub struct Listed {
     pub election: ElectionName,
     pub view: View,
-    /// The time of the first question: no answer is older.
+    /// The time of the first question; each answer came later.
     pub asked: Time,
     /// The longest time for which the leader leads without a renewal.
     pub lease: Duration,
@@ -168,8 +171,8 @@ impl Shared {
         (page, rest.next().is_some())
     }
 
-    /// How the process is. Many callers at once cause one question, and subscribers hear of members
-    /// that have changed.
+    /// Asks for the health of the process. Many callers at once cause one question. Subscribers get
+    /// an event for each member that has changed.
     pub(crate) async fn health(&self) -> Health {
         let Some(ask) = &self.sources.health else {
             return Health { alive: true, ..Health::default() };
@@ -189,7 +192,7 @@ impl Shared {
     }
 
     /// Asks for the list of elections, if the last one is not fresh. Many callers at once cause one
-    /// question. An election that is listed no more is shown no more.
+    /// question. Forgets elections that the list no longer has.
     pub(crate) async fn refresh(&self) {
         let Some(ask) = &self.sources.list else { return };
         let mut listed = self.listed.lock().await;

@@ -21,7 +21,7 @@ use crate::words::{self, Election, History, State, ViewWords, millis};
 
 /// The changes that are kept of an election.
 const HISTORY_MAX: usize = 100;
-/// How long an answer counts before the participants are asked anew.
+/// The time for which an answer counts before the process asks the participants anew.
 pub(crate) const FRESH: Duration = Duration::from_millis(250);
 /// The longest wait for an answer of the participants.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -63,7 +63,8 @@ pub(crate) struct Watched {
     lease: Duration,
     latest: OnceLock<Latest>,
     seen: Mutex<Seen>,
-    /// The last fact that was asked for. Its lock makes later callers wait for the same answer.
+    /// The fact of the last question. The lock makes later callers wait for the answer to a running
+    /// question.
     asks: tokio::sync::Mutex<Option<Fact>>,
     fact: Mutex<Option<Fact>>,
     pub(crate) progress: watch::Sender<Progress>,
@@ -84,7 +85,8 @@ struct Change {
     text: String,
 }
 
-/// No change is half done under these locks, so a panic elsewhere leaves the values whole.
+/// A panic elsewhere leaves the values whole, because no code panics in the middle of a change
+/// under these locks.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -153,8 +155,8 @@ impl Watched {
         fact
     }
 
-    /// The words for a fact. A fact that is older than the lease says nothing of the present, nor
-    /// does a lease that has run out.
+    /// The words for a fact. A fact that is older than the lease counts as unknown, and so does a
+    /// lease that has run out.
     pub(crate) fn words(&self, fact: &Fact, now: Time) -> Election {
         let heard = fact.view.leader().and_then(|leader| leader.heard);
         let age = now.since(heard.unwrap_or(fact.at));
@@ -308,7 +310,8 @@ impl Watched {
             }
         };
         let gave = matches!(loss, Loss::Resigned | Loss::Transferred | Loss::Closed);
-        // A leader whose lease is not renewed may step down before the lease ends: that is a loss.
+        // A leader whose lease is not renewed may step down before the lease ends: such an end
+        // counts as a loss.
         let late = overdue.map(|late: Overdue| late.told(clock::now()).to_string());
         let gave = gave && late.is_none();
         let kind = if gave { "resigned" } else { "lost" };
@@ -352,7 +355,7 @@ pub enum Refusal {
     Busy(String),
 }
 
-/// A watched election, until it is dropped. Its program reports campaigns and victories of this
+/// A watched election, until it is dropped. The program reports campaigns and victories of this
 /// process here.
 pub struct Watch {
     pub(crate) watched: Arc<Watched>,
@@ -390,7 +393,7 @@ impl Watch {
         self.spawn(self.watched.clone().follow_waits(campaign.waiting()));
     }
 
-    /// Reports that this process has won. Its leadership is followed until its end.
+    /// Reports that this process has won. The monitor follows the leadership until its end.
     pub fn leads<C: SafetyClass>(&self, leader: &Leader<C>) {
         let fence = leader.told_fence().map(|fence| format!(", fence {fence}")).unwrap_or_default();
         let text = format!("this process leads as {}{fence}", leader.id());

@@ -13,7 +13,7 @@ pub fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The state of an election, as far as it is known.
+/// The state of an election, as far as this process knows the state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -43,7 +43,7 @@ impl State {
     }
 }
 
-/// A leader; a field is absent where its protocol has no such thing.
+/// A leader. A field is absent if the protocol has nothing for the field.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct Leader {
     /// The name of the leader for others.
@@ -59,7 +59,7 @@ pub struct Leader {
     pub address: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incarnation: Option<String>,
-    /// The time since the last word from the leader.
+    /// The time since the last message from the leader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heard_ms: Option<u64>,
 }
@@ -164,7 +164,7 @@ pub struct Here {
     pub remaining_ms: Option<u64>,
     /// Leaderships of this process since its start.
     pub terms: u64,
-    /// Renewals in all of them.
+    /// Renewals in all these leaderships.
     pub renewals: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use tenure::driver::host_and_port;
 
-/// A broker, from which the client learns the others: `kafka-1.example.com:9092`, `[fd00::7]:9092`.
-/// [`Options::tls`](crate::Options::tls) sets TLS, not the address.
+/// A broker, from which the client learns the other brokers: `kafka-1.example.com:9092`,
+/// `[fd00::7]:9092`. [`Options::tls`](crate::Options::tls) sets TLS, not the address.
 ///
 /// ```
 /// use tenure_kafka::Broker;

@@ -1,5 +1,5 @@
-//! Ends clients of the library. The library ends a client only after its look-ups of names, which
-//! take minutes where a name server never answers.
+//! Ends clients of the library. The library ends a client only after the client's look-ups of
+//! names. These take minutes if a name server never answers.
 
 use std::convert::Infallible;
 use std::sync::mpsc::{Receiver, channel};

@@ -1,5 +1,5 @@
-//! Settings of the client library: those that the protocol needs, those of the user, and those that
-//! make the client reconnect soon.
+//! Settings of the client library: the needs of the protocol, the settings of the user, and
+//! settings that make the client reconnect soon.
 
 use std::time::Duration;
 
@@ -17,20 +17,20 @@ use crate::property::Property;
 /// longer than most hand-overs.
 const RECONNECT_MAX: &str = "1000";
 
-/// The longest wait of a request without a timeout of its own; after that the client leaves the
-/// broker. The library's own default is a minute.
+/// The longest wait of a request without a timeout of its own. After this wait the client leaves
+/// the broker. The library's own default is a minute.
 const REQUEST_MAX: Duration = Duration::from_secs(10);
 
 /// Ten times the interval at which a client without a coordinator looks for one.
 const COORDINATOR: &str = "5000";
 
-/// The interval at which a client queries its topics. A joining member queries once; if that query
-/// is lost with its connection, as when a broker restarts, the member waits for the next query.
-/// With the library's own default this is five minutes without a leader.
+/// The interval at which a client queries its topics. A joining member queries once. If that query
+/// is lost with its connection, as when a broker restarts, the member waits for the next query. The
+/// library's own default would mean five minutes without a leader.
 const TOPICS: &str = "5000";
 
-/// The pause of a classic member between two joins. An answer about topics ends it. A cooperative
-/// rebalance takes two joins, and a member sends no heartbeats between them.
+/// The pause of a classic member between two joins. An answer about topics ends the pause. A
+/// cooperative rebalance takes two joins, and a member sends no heartbeats between them.
 const JOIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// The shortest interval of queries of topics.
@@ -39,8 +39,8 @@ const TOPICS_MIN: Duration = Duration::from_millis(10);
 /// The maximum number of kilobytes of records that a reader keeps before the driver takes them.
 const UNREAD_MAX: &str = "4096";
 
-/// Whether the library accepts a property at all. Only a wrong name or value fails here, before any
-/// broker is asked.
+/// Checks that the library accepts a property, without a question to a broker. Only a wrong name or
+/// value fails here.
 pub(crate) fn take(property: &Property) -> Result<(), RDKafkaConfRes> {
     let mut config = ClientConfig::new();
     match config.set(property.name(), property.value()).create_native_config() {

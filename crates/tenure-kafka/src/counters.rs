@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use tenure_core::nele::{OwnEvent, Report, Request, Target};
 
-/// Totals since the start of a node, by kind and reason, each a bounded set of fixed words; and the
-/// number of roles without a leader now.
+/// Totals since the start of a node, and the number of roles without a leader now. Kinds and
+/// reasons are bounded sets of fixed words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Records that the client has taken, of all partitions.

@@ -112,7 +112,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
                 let _ = reply.send((machine.core.has_successor(role, now), self.read));
             }
             Ask::Leave { lead_on, again } => {
-                // The command concerns all roles; the election in it has no meaning.
+                // The command concerns all roles, so the election in the command has no meaning.
                 let election = self.config.election.clone();
                 let command = nele::Command::Extra(Extra::Leave { lead_on, again });
                 machine.command(election, command);

@@ -26,7 +26,7 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> Cause {
         Code::OperationTimedOut => "no answer in time".to_owned(),
         code => code.to_string(),
     };
-    // A reason says more than the error that no broker answers.
+    // The reason says more than the error, which only says that no broker answers.
     let is_all = |reason: &Reason, code: Code| {
         reason.code == Some(code) || code == Code::BrokerTransportFailure
     };
@@ -70,7 +70,7 @@ fn code(error: &KafkaError) -> Option<Code> {
     }
 }
 
-/// Whether the error means that no broker has answered, and so none has refused.
+/// Whether the error means that no broker has answered. Then no broker has refused, either.
 pub(crate) fn is_silence(error: &KafkaError) -> bool {
     matches!(
         code(error),

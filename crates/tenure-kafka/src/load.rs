@@ -10,8 +10,8 @@ use tenure_core::nele::{
 
 use crate::wire;
 
-/// The largest amount that a process writes: one record to each partition in a publish interval, as
-/// large as if the process led all its roles.
+/// The largest amount that a process writes: one record to each partition in a publish interval.
+/// Each record is as large as if the process led all its roles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Load {
     pub records: u64,
@@ -33,8 +33,8 @@ pub struct NoRoom {
     pub most: u32,
 }
 
-/// The maximum number of bytes of a batch with one record, in addition to our header: 61 bytes of
-/// the batch, 36 of the record, and a reserve.
+/// The maximum number of bytes of a batch with one record, in addition to our header. The batch has
+/// 61 bytes and the record 36; the rest is a reserve.
 const AROUND: usize = 128;
 
 /// Bytes a second from which the node warns an operator.

@@ -1,5 +1,5 @@
-//! Calls of librdkafka for which `rdkafka` has no safe function: the leader epoch of a record, a
-//! header by its name, the id of a topic.
+//! Calls of librdkafka for which `rdkafka` has no safe function. These calls read the leader epoch
+//! of a record, a header by its name, and the id of a topic.
 //!
 //! Only this file has `unsafe` code. Each block says why its calls are sound.
 
@@ -22,8 +22,8 @@ pub fn leader_epoch(message: &BorrowedMessage<'_>) -> i32 {
 
 /// The value of the last header called `name`; `None` without such a header, or without a value.
 ///
-/// `rdkafka`'s own reading panics when the name of any header is not UTF-8, and any client may have
-/// written the record.
+/// `rdkafka`'s own function panics when the name of any header is not UTF-8, and any client may
+/// have written the record.
 pub fn header<'m>(message: &'m BorrowedMessage<'_>, name: &CStr) -> Option<&'m [u8]> {
     let mut headers = ptr::null_mut();
     // SAFETY: the message is valid as above, and keeps the headers that it gives.
@@ -130,8 +130,8 @@ unsafe fn rights(topic: *const c::rd_kafka_TopicDescription_t) -> Option<Rights>
     if all.is_null() {
         return None;
     }
-    // SAFETY: `count` operations belong to the description. They are read as numbers: a broker may
-    // know operations for which the library has no name.
+    // SAFETY: `count` operations belong to the description. The operations are read as numbers: a
+    // broker may know operations for which the library has no name.
     let all = unsafe { std::slice::from_raw_parts(all.cast::<u32>(), count) };
     let may = |operation: c::rd_kafka_AclOperation_t| all.contains(&(operation as u32));
     let read = RD_KAFKA_ACL_OPERATION_READ;

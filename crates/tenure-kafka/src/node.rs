@@ -38,8 +38,8 @@ impl Class for MayOverlap {
 
 /// A process that stands for roles. Clones are the same participant.
 ///
-/// The leaders of a `Node<AtMostOne>`, in `at-most-one`, have fences; those of a
-/// `Node<MayOverlap>`, in `at-least-one`, have none. The node joins the group with the first
+/// The leaders of a `Node<AtMostOne>`, in `at-most-one`, have fences. The leaders of a
+/// `Node<MayOverlap>`, in `at-least-one`, have no fences. The node joins the group with the first
 /// campaign, and leaves it when the last campaign ends. When the last clone and the last handle
 /// that came from it are gone, the node gives up all leaderships and leaves. [`close`](Self::close)
 /// does so at once and waits for it.
@@ -160,22 +160,23 @@ impl<C: Class> Node<C> {
         self.driver.ask(Ask::Counters).await
     }
 
-    /// All leaders of all roles according to their own entries, for a table. The table is complete
-    /// a moment after a role is first observed, and as long as one is observed. `None` once the
-    /// node is closed. Cancel safe.
+    /// All leaders of all roles, according to the leaders' own entries, for a table. The table is
+    /// complete a moment after the first observation of a role began, and as long as any role is
+    /// observed. `None` once the node is closed. Cancel safe.
     pub async fn seen(&self) -> Option<Vec<Seen>> {
         self.driver.ask(Ask::Seen).await
     }
 
-    /// The number of processes of the group that run and stand for a role, as far as this node
-    /// hears them, with itself. `None` while the node owns no partition, or is closed. Cancel safe.
+    /// The number of processes of the group that run and stand for a role, this node included. The
+    /// node counts the processes that it hears. `None` while the node owns no partition, or is
+    /// closed. Cancel safe.
     pub async fn processes(&self) -> Option<usize> {
         self.driver.ask(Ask::Processes).await.flatten()
     }
 
-    /// Checks that the topic takes a record that names `roles` roles. The start has checked that
-    /// for the roles of the [options](crate::Options::roles); call this before the node stands for
-    /// more.
+    /// Checks that the topic takes a record that names `roles` roles. The start has checked the
+    /// number of roles in the [options](crate::Options::roles); call this before the node stands
+    /// for more roles.
     ///
     /// # Errors
     ///
@@ -191,9 +192,9 @@ impl<C: Class> Node<C> {
 
     /// Whether another process, in any group, stands for this role and could lead it next. The
     /// answer rests on partitions that this process owns or observes. The node answers `false` only
-    /// after it has listened long enough to hear a new process: about four publish intervals, and
-    /// longer by a silence and a seek while no record can be read. A closed node answers `false` at
-    /// once. Cancel safe.
+    /// after it has listened long enough to hear a new process. This takes about four publish
+    /// intervals; while no record can be read, it takes up to a silence and a seek. A closed node
+    /// answers `false` at once. Cancel safe.
     pub async fn could_be_followed(&self, role: u32) -> bool {
         let config = self.config();
         let begin = clock::now();
@@ -201,8 +202,8 @@ impl<C: Class> Node<C> {
         loop {
             let answer = self.driver.ask(|reply| Ask::Follows(Role(role), reply)).await;
             let Some((false, read)) = answer else { return answer.is_some() };
-            // The reading may have just begun, or may still return records from before the
-            // question.
+            // Do not count earlier records: the reading may have just begun, or may still return
+            // records from before the question.
             if read >= begin.after(config.publish_interval) {
                 until = until.min(read.after(config.publish_interval * 2));
             }
@@ -225,7 +226,7 @@ impl<C: Class> Node<C> {
         let _: Option<()> = self.driver.ask(ask).await;
     }
 
-    /// Gives up all leaderships, leaves the group, and waits for that, 5 s at most. In
+    /// Gives up all leaderships, leaves the group, and waits until it has left, 5 s at most. In
     /// `at-least-one`, call [`leave`](Node::leave) first: then no role is without a leader. After
     /// `close` every handle of this node says that the node does not lead.
     ///
@@ -253,8 +254,8 @@ impl<C: Class> fmt::Debug for Builder<C> {
 }
 
 impl<C: Class> Builder<C> {
-    /// Calls `tell` with the reason while no broker has answered, half a second after the start and
-    /// whenever the reason changes. The start goes on.
+    /// While no broker has answered, calls `tell` with the reason: half a second after the start,
+    /// and whenever the reason changes. The start goes on.
     pub fn on_silence(mut self, tell: impl Fn(&TopicError) + Send + Sync + 'static) -> Self {
         self.tell = Box::new(tell);
         self

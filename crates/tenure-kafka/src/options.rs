@@ -54,7 +54,8 @@ pub struct Options {
     pub roles: Option<u32>,
 }
 
-/// The protocol by which members join their group. All members of a group must use the same.
+/// The protocol by which members join their group. All members of a group must use the same
+/// protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum GroupProtocol {
     /// The protocol of all brokers: members choose their session timeout, and one member assigns
@@ -67,20 +68,20 @@ pub enum GroupProtocol {
 }
 
 /// The strategy by which one member assigns the partitions in the classic protocol. All members of
-/// a group must use the same: the coordinator refuses others.
+/// a group must use the same strategy: the coordinator refuses members with another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Assignor {
     /// A rebalance takes only the partitions that it moves; other owners go on.
     #[default]
     CooperativeSticky,
     /// Deals all partitions anew at each rebalance. Whenever a process comes or goes, every owner
-    /// loses all its partitions: in `at_least_one` each moved role has two leaders for up to T
-    /// (`takeover`), and in `at_most_one` all roles are without a leader for more than the grace
+    /// loses all its partitions. In `at_least_one` each moved role then has two leaders for up to T
+    /// (`takeover`). In `at_most_one` all roles are without a leader for more than the grace
     /// period.
     RoundRobin,
 }
 
-/// Certificates for TLS. Each client reads them when it is made: a renewed certificate is used
+/// Certificates for TLS. Each client reads the files when it is made: a renewed certificate is used
 /// after the next start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tls {
@@ -131,7 +132,7 @@ impl Options {
         if self.create == Some(0) {
             return Err(OptionsError::NoCopy);
         }
-        // Only the client library reads an encrypted key.
+        // Skip an encrypted key, because only the client library can read the key.
         let encrypted = self.properties.iter().any(|one| one.name() == "ssl.key.password");
         if let Some(tls) = self.tls.as_ref().filter(|_| !encrypted) {
             tenure_tls::client_config(tls.authority.as_ref(), tls.identity.as_ref())?;
@@ -149,8 +150,8 @@ impl Options {
         Ok(CheckedOptions(Arc::new(self)))
     }
 
-    /// The id of a static member, if one is set: the group keeps this member's place during a
-    /// restart.
+    /// The id of a static member, if the properties set an id: the group keeps this member's place
+    /// during a restart.
     #[must_use]
     pub fn static_id(&self) -> Option<&str> {
         let of_it = |property: &&Property| property.name() == "group.instance.id";

@@ -1,5 +1,4 @@
-//! Settings of the client library by their own names: those that a user may give, and those that a
-//! user may not give.
+//! Settings of the client library, by the library's names. A user may give some of these settings.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +26,7 @@ pub struct Property {
 }
 
 impl fmt::Debug for Property {
-    /// Without the value, which may be a secret.
+    /// Leaves out the value, which may be a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Property({})", self.name)
     }
@@ -92,7 +91,7 @@ impl fmt::Display for Why {
     }
 }
 
-/// A reserved property; all with this prefix if the name ends in a dot.
+/// A reserved property. A name that ends in a dot reserves all properties with this prefix.
 struct ReservedProperty {
     name: &'static str,
     why: Why,

@@ -14,7 +14,7 @@ pub enum Session {
     /// The member's setting, which brokers allow.
     Own,
     OfGroup {
-        /// S.
+        /// The session timeout of the group.
         timeout: Duration,
         heartbeat: Duration,
     },
@@ -35,7 +35,7 @@ pub enum Unread {
     },
 }
 
-/// Settings that contradict those of the brokers.
+/// Settings of the process that contradict the brokers' settings.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SessionError {
     #[error("session timeout is {session:?}; brokers allow {least:?} to {most:?}")]
@@ -105,7 +105,7 @@ pub(crate) fn resources(broker: i32, group: &str) -> [ResourceSpecifier<'_>; 2] 
     [ResourceSpecifier::Broker(broker), ResourceSpecifier::Group(group)]
 }
 
-/// Compares the settings of brokers and group, [`NAMES`] and [`OF_GROUP`], with those of the
+/// Compares the settings of brokers and group, [`NAMES`] and [`OF_GROUP`], with the settings of the
 /// process.
 pub(crate) fn check(
     protocol: GroupProtocol,
@@ -123,7 +123,8 @@ pub(crate) fn check(
             (Some(_), Some(_)) => Ok(Session::Own),
             _ => Ok(Session::Unknown(Unread::Brokers)),
         },
-        // If the group has no setting, a user that may read the group's settings gets the brokers'.
+        // A user that may read the group's settings gets the brokers' settings for a group without
+        // its own.
         GroupProtocol::Consumer => match (group[0], group[1]) {
             (Some(timeout), Some(heartbeat)) => {
                 let reports = config.heartbeat_interval;
@@ -182,7 +183,7 @@ mod tests {
         ask([s(8), s(3)]).unwrap_err();
     }
 
-    /// The brokers' timeout may be shorter than the group's.
+    /// The brokers' timeout may be shorter than the group's timeout.
     #[test]
     fn unreadable_group_is_unknown() {
         let ask = |broker, group| check(GroupProtocol::Consumer, &config(10), broker, group);

@@ -1,5 +1,5 @@
-//! The format of entries: JSON in a header of a record that has neither key nor value, so that
-//! people can read it with `kcat -C -t TOPIC -f '%p %o %h\n'`.
+//! The format of entries: JSON in a header of a record without key and value. People can read the
+//! header with `kcat -C -t TOPIC -f '%p %o %h\n'`.
 //!
 //! The header is called `tenure`. The example has line breaks, which the header has not:
 //!
@@ -23,8 +23,9 @@
 //! | `leads` | left out, or the sender's leaderships: `role`, `fence` if there is one, `value` |
 //!
 //! A record without that header belongs to another program. A header in another form [may be a
-//! claim](Said::Unreadable) of a later version, unless its `election` and `group` can be read and
-//! differ: a group is upgraded while another group leads.
+//! claim](Said::Unreadable) of a later version: one group may be upgraded while another group
+//! leads. Readers ignore such a header only if its `election` and `group` can be read, and name
+//! another election or a group that observers leave out.
 
 use std::ffi::CStr;
 use std::time::Duration;
@@ -38,7 +39,7 @@ use tenure_core::{ClusterName, Drift, ElectionName, NodeName};
 pub const HEADER: &str = "tenure";
 pub(crate) const HEADER_C: &CStr = c"tenure";
 
-/// The version that is written, and the only one that is read.
+/// The version that this program writes, and the only version that it reads.
 pub const VERSION: u32 = 1;
 
 /// The maximum number of bytes of a header: the brokers' default.
@@ -86,7 +87,7 @@ pub fn write(entry: &Entry) -> Vec<u8> {
         stands: entry.stands.iter().map(|range| (range.first.0, range.last.0)).collect(),
         leads: entry.leads.clone(),
     };
-    // Writing to memory cannot fail, and no key is anything but text.
+    // Writing to memory cannot fail, and all keys are text.
     serde_json::to_vec(&form).unwrap_or_default()
 }
 
@@ -254,7 +255,7 @@ mod tests {
         for text in of_others {
             assert_eq!(read(Some(text.as_bytes())), Said::Nothing, "{text}");
         }
-        // The entry may name a leader where observers see the leaders of all groups.
+        // Observers in this mode see the leaders of all groups, and the entry may name a leader.
         let loose = Config { mode: Mode::AtLeastOne, ..ours() };
         let green = later.replace("blue", "green");
         assert_eq!(super::read(Some(green.as_bytes()), &loose), Said::Unreadable);

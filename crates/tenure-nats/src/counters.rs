@@ -12,7 +12,7 @@ pub struct Counters {
     pub sent: BTreeMap<&'static str, u64>,
     /// Bytes of these packets, without subjects.
     pub sent_bytes: u64,
-    /// Packets that were dropped, because the node could not publish them at once, by reason.
+    /// Packets that the node dropped, because it could not publish them at once, by reason.
     pub unsent: BTreeMap<&'static str, u64>,
     /// Packets heard, this node's own included, by kind.
     pub heard: BTreeMap<&'static str, u64>,

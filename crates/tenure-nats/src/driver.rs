@@ -38,7 +38,7 @@ pub(crate) struct Driver {
     /// The identity of this run of the process, as in its packets.
     pub(crate) me: Participant,
     pub(crate) counters: Counters,
-    /// Each server as an obstacle without an answer.
+    /// An obstacle for each server: the server does not answer.
     pub(crate) silent: Vec<Obstacle>,
     /// The obstacle at each server; `None` while the node is connected.
     pub(crate) connecting: Option<Vec<Obstacle>>,
@@ -123,7 +123,7 @@ impl Driver {
         let bytes = payload.len();
         let published = self.bus.publish(self.subjects.of(kind), payload);
         self.counters.publish(kind, bytes, published);
-        // A dropped message does not come back.
+        // A resignation that the bus dropped never comes back.
         let comes_back = kind == Kind::Resign && published == Published::Handed;
         self.resigning += u32::from(comes_back);
     }

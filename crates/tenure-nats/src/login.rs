@@ -88,7 +88,8 @@ fn read(path: &Path) -> Result<String, LoginError> {
         .map_err(|source| LoginError::File { path: path.into(), source: Arc::new(source) })
 }
 
-/// The only line of a file, without its end. The file may be empty while it is being replaced.
+/// The only line of a file, without the line end. The file may be empty while another process
+/// replaces it.
 fn line(path: &Path) -> Result<String, LoginError> {
     let read = SecretFile::read(path).and_then(SecretFile::line);
     read.map_err(|what| LoginError::NoLine { path: path.into(), what })

@@ -23,8 +23,8 @@ const SILENCE_MIN: Duration = Duration::from_millis(500);
 /// The participant of a process in elections on NATS. Clones are the same participant.
 ///
 /// When the last clone and the last handle that came from it are gone, the node resigns all
-/// leaderships and ends. [`close`](Self::close) does so at once, and waits until it is done; after
-/// a process that ends without `close` the election has no leader until the lease ends.
+/// leaderships and ends. [`close`](Self::close) does so at once, and waits until it is done. If the
+/// process of a leader ends without `close`, the election has no leader until the lease ends.
 ///
 /// ```no_run
 /// use tenure_nats::{Config, Node, Options};
@@ -75,7 +75,7 @@ impl Node {
     }
 
     /// The election `name`. Each side of a partitioned network has its own leader, and for a moment
-    /// after the heal there are two: the handles show this by their type.
+    /// after the heal the election has both leaders. The type of the handles shows this.
     pub fn election(&self, name: &str) -> Result<Election<MayOverlap>, NameError> {
         Ok(self.election_named(ElectionName::new(name)?))
     }
@@ -128,8 +128,8 @@ impl fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// Reads wall time from `clock` instead of the system, for another source of time, or for tests
-    /// that let the clock step. The node calls `clock` for each input, so the call must be quick.
+    /// Reads wall time from `clock` instead of the system: for another source of time, or for tests
+    /// that set the clock. The node calls `clock` for each input, so the call must be quick.
     pub fn wall(mut self, clock: impl Fn() -> WallTime + Send + 'static) -> Self {
         self.wall = Some(Box::new(clock));
         self

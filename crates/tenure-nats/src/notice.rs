@@ -28,13 +28,13 @@ pub enum Notice {
     /// one.
     Leaving { server: Server },
     /// The server in use refuses a request, for example for a subject without permission. Without
-    /// that right rounds are void: this node does not lead, and does not know the leader.
+    /// this permission rounds are void: the node does not lead, and does not know the leader.
     Denied { server: Server, said: Arc<str> },
     /// The server in use reports an error that is neither about a right nor about the login, such
     /// as a stale connection.
     Complains { server: Server, said: Arc<str> },
-    /// The server in use accepts this login no longer, and ends the connection. The node logs in
-    /// at the next server, and reads the files of the login again for that.
+    /// The server in use accepts this login no longer, and ends the connection. The node reads the
+    /// files of the login again, and logs in at the next server.
     LoggedOut { server: Server, said: Arc<str> },
     /// More messages come in than this node can read, and some were lost.
     Overrun { server: Server },

@@ -26,8 +26,8 @@ use crate::subject::SubjectPrefix;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// The servers. The node uses one of these at a time, and the next server in order when that
-    /// one fails.
+    /// The servers. The node uses one server at a time. When that server fails, the node uses the
+    /// next server in order.
     pub servers: Vec<Server>,
     pub prefix: SubjectPrefix,
     /// Certificates for TLS. `None` with `tls` servers: the system's authorities are trusted.

@@ -19,7 +19,7 @@ const FORM: UrlForm = UrlForm {
 /// must have a scheme, and cannot have a user: see [`Options::login`](crate::Options::login).
 ///
 /// With `nats://` the client speaks TLS only if the server asks for TLS, and an attacker on the way
-/// could suppress that. With `tls://` the client always speaks TLS.
+/// could suppress this request. With `tls://` the client always speaks TLS.
 ///
 /// ```
 /// use tenure_nats::Server;

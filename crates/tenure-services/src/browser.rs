@@ -1,5 +1,5 @@
-//! Chromium, in which the soak looks at the page. Its packages take 300 MB, so no step of the gate
-//! installs it.
+//! Chromium, in which the soak looks at the page. The packages of Chromium take 300 MB, so no step
+//! of the gate installs them.
 
 use std::path::PathBuf;
 use std::process::Command;

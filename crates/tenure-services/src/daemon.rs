@@ -17,10 +17,10 @@ const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
 /// The number of attempts with other ports, when another process has taken a port first.
 const ATTEMPTS: u32 = 5;
 
-/// Complaint of a server about a taken port, in small letters.
+/// The complaint of a server about a taken port, in small letters.
 const PORT_TAKEN: &str = "address already in use";
 
-/// A server's place, whether it runs or not. A drop kills the server.
+/// The place of a server, which may run or not. A drop kills the server.
 #[derive(Debug)]
 pub struct Daemon {
     name: String,

@@ -15,9 +15,10 @@ const UPDATE_ATTEMPTS: u32 = 10;
 const BETWEEN_UPDATES: Duration = Duration::from_secs(3);
 
 /// Unpacks `packages` into `folder`. Needs no root, unless the package lists are empty. Unlike an
-/// installation, this starts no daemon.
+/// installation, starts no daemon.
 ///
-/// Another Debian has another version: the version that `program` prints must begin with `wanted`.
+/// Another Debian may have another version: the version that `program` prints must begin with
+/// `wanted`.
 pub(crate) fn unpack(
     packages: &[&str],
     folder: &Path,
@@ -45,9 +46,9 @@ pub(crate) fn unpack(
     }
     let place = folder.with_extension("").join(program);
     Err(Error::Missing {
-        what: format!("wanted \"{wanted}…\", and what was got says \"{got}\""),
+        what: format!("wanted \"{wanted}…\", and `{program} --version` says \"{got}\""),
         remedy: format!(
-            "This Debian has another one. Put the wanted one in the place of {} by hand.",
+            "This Debian has another version. Put the wanted version at {} by hand.",
             place.display()
         ),
     })
@@ -82,7 +83,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Runs the command, and once more with fresh lists if it fails: a new machine has empty lists, and
+/// Runs the command, and once more with fresh lists if it fails. A new machine has empty lists, and
 /// old lists name versions that are gone from the server.
 fn with_lists(packages: &[&str], command: impl Fn() -> Command) -> Result<(), Error> {
     let missing = || Error::Missing {

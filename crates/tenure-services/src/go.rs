@@ -9,9 +9,9 @@ use crate::error::Error;
 use crate::place::{self, file_error};
 use crate::tool;
 
-/// Builds the program `name` from the Go module in the folder `source`, which has its `go.sum`,
-/// into the user's cache of services, and returns its path. A program that was built from the same
-/// files is used again. Takes half a minute. Two processes may call this at once.
+/// Builds the program `name` into the user's cache of services, and returns its path. The folder
+/// `source` has the Go module with its `go.sum`. A program that was built from the same files is
+/// used again. Takes half a minute. Two processes may call this at once.
 pub fn program(name: &str, source: &Path) -> Result<PathBuf, Error> {
     let place = format!("{name}-{:016x}", fingerprint(source)?);
     let folder = place::once(&place, |folder| {
@@ -59,7 +59,7 @@ pub(crate) fn build(programs: &[(&str, &str)], number: &str, folder: &Path) -> R
 /// The newest version of `module` that the module proxy has.
 pub(crate) fn latest(module: &str) -> Result<String, Error> {
     let module = format!("{module}@latest");
-    // No module's requirements count outside of any module.
+    // Outside of any module, no requirements change the answer.
     go(&std::env::temp_dir(), &["list", "-m", "-f", "{{.Version}}", &module])
 }
 

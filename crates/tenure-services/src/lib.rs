@@ -1,12 +1,12 @@
 //! Fetches, starts and stops the real services of tests and benchmarks. Never shipped.
 //!
-//! Each service has a module ([`etcd`], [`kafka`], [`nats`]): `install` gets a version of it into
-//! the user's cache of services, `Cluster` runs some of its servers on free ports with their data
-//! in a temporary folder, and ends them by pid when it is dropped. [`relay::Relay`] stands between
-//! two programs, and can be cut; [`go::program`] builds a test's own Go program; [`addresses`]
-//! gives addresses to the servers of a test's own; [`monitoring`] and [`chromium`] find tools, and
-//! [`build_tools`] the build tools of client libraries. `cargo xtask services` does the same by
-//! hand, for each [`Service`] in [`ALL`].
+//! Each service has a module ([`etcd`], [`kafka`], [`nats`]). `install` gets a version of the
+//! service into the user's cache of services. `Cluster` runs servers of the service on free ports,
+//! with their data in a temporary folder. A drop of the `Cluster` ends the servers by pid.
+//! [`relay::Relay`] stands between two programs, and can be cut. [`go::program`] builds a test's
+//! own Go program, and [`addresses`] gives addresses to a test's own servers. [`monitoring`] and
+//! [`chromium`] find tools, and [`build_tools`] the build tools of client libraries. `cargo xtask
+//! services` installs and starts each [`Service`] in [`ALL`] by hand.
 //!
 //! Processes end with the process that started them, even after kill -9: `setpriv --pdeathsig KILL`
 //! starts each of them, from one thread that lives as long as this process ([`Process`] says why).

@@ -37,7 +37,7 @@ pub(crate) fn latest(name: &str) -> Result<String, Error> {
     });
     version.map(str::to_owned).ok_or_else(|| Error::Missing {
         what: format!("Maven names no version of {name}:\n{said}"),
-        remedy: "It says it in another way: teach `maven::latest`.".into(),
+        remedy: "Maven may print versions in another form: adapt `maven::latest`.".into(),
     })
 }
 

@@ -16,13 +16,13 @@ fn services() -> Result<PathBuf, Error> {
     let home = || env::home_dir().filter(|home| home.is_absolute()).map(|home| home.join(".cache"));
     let cache = named.filter(|named| named.is_absolute()).or_else(home);
     cache.map(|cache| cache.join("tenure/services")).ok_or_else(|| Error::Missing {
-        what: "services are kept in a cache of the user, and nothing says where that is".into(),
+        what: "services are kept in a cache of the user, and no variable names its place".into(),
         remedy: "Set HOME, or XDG_CACHE_HOME.".into(),
     })
 }
 
-/// Returns the folder NAME among the services. If it is missing, calls `fill` with an empty folder
-/// first.
+/// Returns the folder NAME among the services. If the folder is missing, first calls `fill` with an
+/// empty folder.
 ///
 /// The first of two processes fills the folder; the other waits for the lock. A folder gets its
 /// name last, so a folder with that name is complete.
@@ -33,7 +33,7 @@ pub(crate) fn once(
     once_in(&services()?, name, fill)
 }
 
-/// The same in another folder of services.
+/// Does the same as [`once`], in another folder of services.
 fn once_in(
     services: &Path,
     name: &str,

@@ -9,14 +9,14 @@ use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// The first port to try, below the ports that Linux gives to outgoing connections (from 32768 on):
-/// such a connection could take a member's port while that member is down for a moment.
+/// The first port to try. From 32768 on, Linux gives ports to outgoing connections. Such a
+/// connection could take a member's port while that member is down for a moment.
 const FIRST: u16 = 12_000;
 const COUNT: u16 = 20_000;
 
-/// Different addresses on loopback at which no server listens. This process reserves them as long
-/// as it lives: no other caller of this function takes a member's port while the member is down,
-/// but another program may.
+/// Different addresses on loopback at which no server listens. This process reserves the addresses
+/// as long as it lives. So no other caller of this function takes a member's port while the member
+/// is down; another program may.
 pub fn addresses<const N: usize>() -> [SocketAddr; N] {
     let ports: Result<[SocketAddr; N], _> = on_loopback(N).try_into();
     ports.expect("thousands of ports")

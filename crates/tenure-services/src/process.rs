@@ -22,12 +22,12 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 /// The longest wait until a process stands still: one of its threads may wait for a slow disk.
 const STANDSTILL: Duration = Duration::from_secs(60);
 
-/// A running process, killed by its pid when this is dropped.
+/// A running process. A drop kills the process by its pid.
 ///
-/// The process is also killed when this process ends in any other way, because `setpriv --pdeathsig
-/// KILL` starts it. The kernel sends the death signal when the *thread* that started the process
-/// ends. A thread of a test or of a runtime may end long before the test, so one thread that never
-/// ends starts all processes.
+/// `setpriv --pdeathsig KILL` starts the process, so the kernel also kills it when this process
+/// ends in any other way. The kernel sends the death signal when the *thread* that started the
+/// process ends. A thread of a test or of a runtime may end long before the test, so one thread
+/// that never ends starts all processes.
 #[derive(Debug)]
 pub struct Process {
     child: Mutex<Child>,
@@ -46,7 +46,8 @@ impl Process {
         let out = File::options().create(true).append(true).open(log).map_err(file_error(log))?;
         let err = out.try_clone().map_err(file_error(log))?;
         let mut command = Command::new("setpriv");
-        // Background processes of a shell ignore SIGINT, and their children inherit that.
+        // Background processes of a shell ignore SIGINT, and their children would ignore SIGINT,
+        // too.
         command.args(["--pdeathsig", "KILL", "--", "env", "--default-signal=INT,TERM"]);
         command.arg(program).args(arguments);
         command.stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
@@ -247,8 +248,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let process = sleeper(folder.path());
         let limit = since_boot() + Duration::from_secs(60);
-        // Until `sleep` runs, the process may ignore the signal: the caller of the tests may
-        // ignore it, and a child inherits this.
+        // Until `sleep` runs, the process may ignore the signal, because a child ignores the
+        // signals that the caller of the tests ignores.
         while name(process.pid()).as_deref() != Some("sleep") && since_boot() < limit {
             thread::sleep(BETWEEN_LOOKS);
         }

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     Open,
-    /// Passes no bytes on and closes no connection: the bytes go on when the relay is opened again.
+    /// Passes no bytes on and closes no connection. The bytes go on when the relay is opened again.
     Held,
     /// Closes present and new connections.
     Cut,
@@ -46,7 +46,7 @@ pub struct Relay {
 
 impl Relay {
     /// Starts an open relay in front of `to`, on a free port of loopback. The relay closes a
-    /// client's connection if `to` refuses the other half.
+    /// client's connection if `to` refuses the connection of the relay.
     pub fn start(to: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
@@ -56,7 +56,8 @@ impl Relay {
         thread::Builder::new().name("relay".to_owned()).spawn(move || {
             for client in listener.incoming() {
                 let Some(shared) = accepting.upgrade() else { return };
-                // Close a connection whose other half cannot be made, as the server itself would.
+                // If the relay cannot connect to the server, it closes the client's connection, as
+                // the server itself would.
                 let _ = client.and_then(|client| Shared::join(&shared, client));
             }
         })?;
@@ -72,7 +73,7 @@ impl Relay {
         self.shared.state().to = to;
     }
 
-    /// Closes all connections, and new ones, until the relay is opened.
+    /// Closes all connections, and new connections, until the relay is opened.
     pub fn cut(&self) {
         self.shared.set(Mode::Cut);
         for end in self.shared.state().ends.drain(..) {
@@ -81,8 +82,8 @@ impl Relay {
         }
     }
 
-    /// Passes no bytes on, and keeps them, until the relay is opened or cut. The system's buffers
-    /// hold a few hundred kilobytes for each connection.
+    /// Keeps all bytes back until the relay is opened or cut. The system's buffers hold a few
+    /// hundred kilobytes for each connection.
     pub fn hold(&self) {
         self.shared.set(Mode::Held);
     }

@@ -23,7 +23,7 @@ const POSTGRES: &str = "/usr/lib/postgresql";
 const AS_POSTGRES: [&str; 5] =
     ["--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig", "KILL"];
 
-/// A running server on a free port of loopback. A drop ends it and removes its data.
+/// A running server on a free port of loopback. A drop ends the server, and removes its data.
 #[derive(Debug)]
 pub struct Resource {
     pub address: SocketAddr,
@@ -32,7 +32,7 @@ pub struct Resource {
     _data: TempDir,
 }
 
-/// Installs what is missing, as root.
+/// Installs missing packages, as root.
 fn ensure() -> Result<(), Error> {
     let works = || {
         let clients =

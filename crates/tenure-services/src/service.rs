@@ -50,8 +50,8 @@ pub struct Service {
     pub name: &'static str,
     /// The versions on the command line, the oldest first and the newest last.
     pub versions: &'static [&'static str],
-    /// The newest version. `cargo xtask facts NAME --newest latest` tries a newer one, before this
-    /// line is changed.
+    /// The newest version. Before you change this version, try a newer version: `cargo xtask facts
+    /// NAME --newest latest`.
     pub newest: &'static str,
     /// The variable that replaces the newest version by another version.
     pub newest_variable: &'static str,
@@ -83,7 +83,7 @@ impl Service {
     }
 }
 
-/// A running service. A drop ends it.
+/// A running service. A drop ends the service.
 pub struct Started {
     /// The text for the user who has started the service: addresses, processes, commands.
     pub said: String,

@@ -19,7 +19,7 @@ pub(crate) fn run(command: &mut Command) -> Result<Output, Error> {
     Err(Error::Failed { command: shown(command), status: output.status, said })
 }
 
-/// Does the same as [`run`], with the error `missing` if there is no such program.
+/// Does the same as [`run`], with the error `missing` if the program does not exist.
 pub(crate) fn run_or(
     command: &mut Command,
     missing: impl FnOnce() -> Error,
@@ -30,7 +30,7 @@ pub(crate) fn run_or(
     })
 }
 
-/// The output of a program on either stream; `None` if there is no such program, or it fails.
+/// The output of a program on either stream; `None` if the program does not exist or fails.
 pub(crate) fn says(command: &mut Command) -> Option<String> {
     run(command).ok().map(|output| both(&output))
 }

@@ -71,7 +71,7 @@ impl<C: Class> Asker<C> {
             };
             (asking, Core::new(config), start)
         };
-        // An asker never leads.
+        // An asker never leads, so all times of a leadership are zero.
         let none = Duration::ZERO;
         let timing = move || Timing { grace: none, kill_margin: none, resignation_max: none };
         Ok(Self { driver: driver::spawn(begin, timing)?, notices })

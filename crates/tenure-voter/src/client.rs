@@ -35,15 +35,16 @@ pub(crate) struct Http {
     secure: bool,
 }
 
-/// The label of a failed authentication, of this voter or the other.
+/// The label of a failed authentication, of this voter or of the called voter.
 pub(crate) const UNAUTHENTICATED: &str = "unauthenticated";
 /// The label of an answer without authentication.
 pub(crate) const FORGED: &str = "forged";
 
 const IDLE_MAX: usize = 4;
 
-/// The longest time of an exchange with a new connection, in waits for an answer. TCP, TLS and the
-/// request take a round trip each, and each round trip may take nearly the whole time of a request.
+/// The longest time of an exchange with a new connection, as a multiple of the wait for an answer.
+/// TCP, TLS and the request take a round trip each. Each round trip may take nearly the whole time
+/// of a request.
 const LATE: u32 = 3;
 
 pub(crate) struct Client {
@@ -63,7 +64,7 @@ pub(crate) struct Question {
 }
 
 impl Client {
-    /// Makes a client that closes idle connections after `idle`, sooner than the other side does.
+    /// Makes a client that closes idle connections after `idle`, sooner than the called voter does.
     pub(crate) fn new(
         options: &CheckedOptions,
         idle: Duration,
@@ -84,8 +85,9 @@ impl Client {
 
     /// Sends a request. The result reaches the loop within `within`, or not at all.
     ///
-    /// Without an answer in time the exchange goes on for a while, at most one for each voter: the
-    /// connection may be slow to open, and the next request can use it.
+    /// Without an answer in time the exchange goes on for a while, because the connection may be
+    /// slow to open. The next request can then use the connection. At most one such exchange goes
+    /// on for each voter.
     pub(crate) fn ask(&self, question: Question) {
         let http = self.http.get();
         let late = self.late.clone();
@@ -109,7 +111,7 @@ impl Client {
     }
 }
 
-/// An exchange with a voter that goes on without a caller, until this value is dropped.
+/// An exchange that goes on without a caller, until this value is dropped.
 struct Exchange<'a> {
     all: &'a Mutex<BTreeSet<VoterUrl>>,
     with: &'a VoterUrl,
@@ -117,7 +119,7 @@ struct Exchange<'a> {
 
 impl<'a> Exchange<'a> {
     fn begin(all: &'a Mutex<BTreeSet<VoterUrl>>, with: &'a VoterUrl) -> Option<Self> {
-        // The set has no half-done changes, so a panic elsewhere leaves it complete.
+        // Each change of the set is a single call, so a panic elsewhere leaves the set complete.
         let first = all.lock().unwrap_or_else(PoisonError::into_inner).insert(with.clone());
         first.then_some(Self { all, with })
     }
@@ -198,8 +200,8 @@ async fn ask(
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
     if matches!(ask, Ask::Register(_)) {
-        // Several voters may share the address of a seed, and a kept connection leads to one of
-        // them alone.
+        // Several voters may share the address of a seed, and a kept connection would lead to only
+        // one of these voters.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     if secrets.is_some()
@@ -278,7 +280,7 @@ fn broken(error: &hyper_util::client::legacy::Error) -> Failure {
     Failure::new(label, why)
 }
 
-/// The cause of a TLS failure. For an alert of the other side the library knows only the alert's
+/// The cause of a TLS failure. For an alert of the called voter the library knows only the alert's
 /// name.
 fn no_tls(reason: &(dyn std::error::Error + 'static)) -> TlsCause {
     use rustls::AlertDescription as Alert;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Totals since the start of a node, by kind and reason. Each is a bounded set of fixed words.
+/// Totals since the start of a node, by kind and reason. Kinds and reasons are bounded sets of
+/// fixed words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     pub sent: BTreeMap<&'static str, u64>,

@@ -1,6 +1,6 @@
-//! Checks, on its own thread, that the state directory is still in its place, and after a failed
-//! write whether the directory can be written again. A disk that hangs must not keep the voter from
-//! its heartbeats.
+//! Checks, on a thread of its own, that the state directory is still in its place. After a failed
+//! write the thread also checks whether the directory can be written again. A disk that hangs must
+//! not keep the voter from its heartbeats.
 
 use std::convert::Infallible;
 use std::fs::{self, File};
@@ -17,11 +17,11 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::incoming::Incoming;
 
 const EVERY: Duration = Duration::from_secs(1);
-/// The number of checks between two trial writes while no write has failed: so a full disk is
-/// reported before the voter must write.
+/// The number of checks between two trial writes while no write has failed. These trials report a
+/// full disk before the voter must write.
 const TRIES_EACH: u32 = 10;
-/// The longest wait for the end of the thread: once the thread has ended, the next start finds the
-/// directory unlocked.
+/// The longest wait for the end of the thread. The next start finds the directory unlocked only
+/// after that end.
 const LAST: Duration = Duration::from_secs(1);
 
 /// The file that a trial writes and removes.
@@ -57,8 +57,8 @@ impl Lookout {
         Self { failed, runs: spawned.is_ok(), ends: Some(ends), ended }
     }
 
-    /// Notes a failed write: the thread tries whether a write could succeed, and then informs the
-    /// loop. Returns whether the thread runs.
+    /// Notes a failed write. The thread then tries to write, and informs the loop once a trial has
+    /// succeeded. Returns whether the thread runs.
     pub(crate) fn try_out(&self) -> bool {
         self.failed.store(true, Ordering::Relaxed);
         self.runs
@@ -97,8 +97,8 @@ fn watch(
     }
 }
 
-/// Writes and removes a trial file. No other thread writes at the same time, as the loop waits for
-/// the result.
+/// Writes and removes a trial file. After a failed write no other thread writes meanwhile, because
+/// the loop waits for the result.
 fn write_trial(directory: &Directory) -> io::Result<()> {
     let path = directory.at(TRIAL);
     let mut file = File::create(&path)?;
@@ -111,8 +111,8 @@ fn write_trial(directory: &Directory) -> io::Result<()> {
 impl Drop for Lookout {
     fn drop(&mut self) {
         drop(self.ends.take());
-        // After this wait the thread still hangs in the disk, and the directory stays locked until
-        // the thread returns.
+        // If the wait runs out of time, the thread hangs in the disk. Then the directory stays
+        // locked until the thread returns.
         let _ = self.ended.recv_timeout(LAST);
     }
 }

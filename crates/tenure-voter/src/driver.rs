@@ -49,8 +49,8 @@ pub(crate) struct Driver<C> {
     pub(crate) last: u64,
     pub(crate) state: Option<State>,
     pub(crate) failing: Option<Arc<str>>,
-    /// Whether the lookout tries to write instead of the loop: a disk that hangs would keep the
-    /// loop from sending heartbeats.
+    /// Whether the loop leaves trials of a write to the lookout. Otherwise a disk that hangs would
+    /// keep the loop from sending heartbeats.
     pub(crate) waits: bool,
     pub(crate) troubles: Troubles,
     pub(crate) releasing: u32,
@@ -75,7 +75,7 @@ impl<C: SafetyClass> Driver<C> {
         self.exchanges.insert(self.last, reply);
         let from = Peer::Caller(self.last);
         let call = Call(self.last);
-        // An incoming request has no limit of its own.
+        // An incoming request has no time limit of its own.
         let message = Message::Request { call, caller, within: Duration::ZERO, ask };
         machine.input(Input::Message { from, message });
     }
@@ -210,7 +210,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
         }
     }
 
-    /// This core needs no deferred write.
+    /// This core has no deferred writes.
     fn flush(&mut self, _: Ticket, _: Memory) {}
 
     fn on_event(&mut self, election: Option<ElectionName>, event: OwnEvent, _: &mut Machine<Self>) {

@@ -12,7 +12,7 @@ use crate::notice::Notice;
 pub(crate) struct IncomingRequest {
     pub(crate) caller: Caller,
     pub(crate) ask: Ask,
-    /// The channel for the answer; dropped if there is no answer.
+    /// The channel for the answer. The loop drops the channel to give no answer.
     pub(crate) reply: oneshot::Sender<(Header, Answer)>,
 }
 

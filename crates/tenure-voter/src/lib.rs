@@ -1,8 +1,8 @@
 //! Tenure's elections by random draw, over HTTP between regional voters: the driver.
 //!
 //! A [`Node`] is one voter of a network that elects one leader, and hands out the same [`tenure`]
-//! handles as the other protocols: of the class [`AtMostOne`](tenure::AtMostOne) in the mode
-//! `majority`, with fences, and of [`MayOverlap`](tenure::MayOverlap) in `available`.
+//! handles as the other protocols. Their class is [`AtMostOne`](tenure::AtMostOne), with fences, in
+//! the mode `majority`, and [`MayOverlap`](tenure::MayOverlap) in `available`.
 //!
 //! ```no_run
 //! use tenure::AtMostOne;

@@ -43,10 +43,10 @@ impl Class for MayOverlap {
 
 /// A voter. Clones are the same voter.
 ///
-/// The leaders of a `Node<AtMostOne>`, in `majority`, have fences; those of a `Node<MayOverlap>`,
-/// in `available`, have none. When the last clone and the last handle that came from it are gone,
-/// the node resigns and ends. [`close`](Self::close) does so at once and waits until others have
-/// received the resignation.
+/// The leaders of a `Node<AtMostOne>`, in `majority`, have fences. The leaders of a
+/// `Node<MayOverlap>`, in `available`, have no fences. When the last clone and the last handle that
+/// came from it are gone, the node resigns and ends. [`close`](Self::close) does so at once and
+/// waits until others have received the resignation.
 #[derive(Clone, Debug)]
 pub struct Node<C: Class> {
     config: Checked,
@@ -97,8 +97,8 @@ impl<C: Class> Node<C> {
         Builder { config, options, listener: None, class: PhantomData }
     }
 
-    /// The election `name`. A network elects one leader: the node refuses campaigns in all
-    /// elections but that of its settings.
+    /// The election `name`. A network elects one leader: the node accepts a campaign only in the
+    /// election of its settings.
     pub fn election(&self, name: &str) -> Result<Election<C>, NameError> {
         Ok(self.election_named(ElectionName::new(name)?))
     }

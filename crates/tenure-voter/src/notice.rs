@@ -19,8 +19,8 @@ pub enum Notice {
         url: VoterUrl,
         why: Arc<str>,
     },
-    /// TLS with another voter failed: one side refuses the other's certificate, or that voter does
-    /// not speak TLS.
+    /// TLS with another voter failed: one of the two refuses the other's certificate, or the other
+    /// voter does not speak TLS.
     NoTls {
         url: VoterUrl,
         why: TlsCause,
@@ -28,13 +28,13 @@ pub enum Notice {
     Reachable {
         url: VoterUrl,
     },
-    /// A voter answers for another election or mode: its answers are ignored.
+    /// A voter answers for another election or mode: the node ignores its answers.
     OtherNetwork {
         url: VoterUrl,
         election: ElectionName,
         mode: Mode,
     },
-    /// The two voters have different secrets: one of them refuses the other's MAC.
+    /// This voter and another have different secrets, and one of them refuses the other's MAC.
     Unauthenticated {
         url: VoterUrl,
         why: Arc<str>,
@@ -48,8 +48,8 @@ pub enum Notice {
     Certificates {
         why: Arc<str>,
     },
-    /// The node cannot write its state, or the next start would not find it. This voter makes no
-    /// promise that depends on the state, and tries again every second.
+    /// The node cannot write its state, or could not find the state at the next start. The node
+    /// makes no promise that depends on the state, and tries again every second.
     NotWritten {
         why: Arc<str>,
     },

@@ -85,9 +85,10 @@ impl Operator {
 
     /// Asks the voter at `url` for an election.
     ///
-    /// Without a leader the voter polls the others, and all draw once a majority is free. A leader
-    /// in mode `majority` obeys: it renews its lease no more, leads to the end of the lease, and
-    /// then all draw; any campaigning voter may win. In `available` all draw at once.
+    /// Without a leader the voter polls the others, and all voters draw once a majority is free. A
+    /// leader in mode `majority` obeys: it renews its lease no more, and leads to the end of the
+    /// lease. Then all voters draw, and any campaigning voter may win. In `available` all voters
+    /// draw at once.
     ///
     /// # Errors
     ///
@@ -100,9 +101,9 @@ impl Operator {
         }
     }
 
-    /// Names a running voter to the voter at `url`, which knows the named voter as soon as that
-    /// voter answers. A known voter has no vote until a [change](Self::change) adds it. Returns the
-    /// status before that.
+    /// Names a running voter to the voter at `url`, which knows the named voter as soon as the
+    /// named voter answers. A known voter has no vote until a [change](Self::change) adds it.
+    /// Returns the status of the voter at `url` before the named voter has answered.
     ///
     /// # Errors
     ///
@@ -120,13 +121,14 @@ impl Operator {
         }
     }
 
-    /// Reports to the voter at `url` that a known voter is gone. The voter at `url` drops the known
-    /// voter if it cannot reach that voter either. The vote stays until a [change](Self::change)
-    /// removes it.
+    /// Reports to the voter at `url` that a known voter is gone. If the voter at `url` cannot reach
+    /// the known voter either, it drops the known voter. The known voter keeps its vote until a
+    /// [change](Self::change) removes the vote.
     ///
     /// # Errors
     ///
-    /// When the voter at `url` refuses: it does not know the other voter, or is that voter.
+    /// When the voter at `url` refuses: it does not know the voter that is gone, or is itself that
+    /// voter.
     pub async fn remove(
         &self,
         url: &VoterUrl,

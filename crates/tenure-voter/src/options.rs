@@ -25,11 +25,12 @@ use crate::server::is_loopback;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The address to bind. Others call the `voter-url` of the settings.
+    /// The address to bind. Other voters call the `voter-url` of the settings.
     pub listen: SocketAddr,
-    /// The state directory, of this voter alone. `majority` needs it, `available` does not use it.
+    /// The state directory, of this voter alone. `majority` needs a directory, `available` uses
+    /// none.
     pub state: Option<PathBuf>,
-    /// The seeds that name other voters, in addition to the voter list. Without a scheme they use
+    /// The seeds that name other voters, in addition to the voter list. Seeds without a scheme use
     /// `https://` where TLS is configured.
     pub seeds: Option<Seeds>,
     /// The secrets of the network, for a MAC over each request and answer.

@@ -1,5 +1,5 @@
-//! Where to find other voters first: a host name with several addresses, each combined with the
-//! same port and path (the text's `SEED_HOST` and `VOTER_URL`).
+//! The seeds, by which a voter finds other voters first. A host name has several addresses, and
+//! each address gets the same port and path (the text's `SEED_HOST` and `VOTER_URL`).
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -132,7 +132,7 @@ impl Seeds {
         }
     }
 
-    /// Returns the failure if its reason differs from the last.
+    /// Returns the failure if its reason differs from the last reason.
     fn wrong(&self, error: &std::io::Error, last_error: &mut Option<Arc<str>>) -> Option<Incoming> {
         let why: Arc<str> = error.to_string().into();
         if last_error.as_ref() == Some(&why) {

@@ -257,14 +257,14 @@ impl Server {
 }
 
 /// Reads the rest of a connection whose handshake failed. Unread bytes would make the system reset
-/// the connection, and the other side would lose the alert with the reason.
+/// the connection, and the client would lose the alert with the reason.
 async fn hear_out(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let rest = async {
         let _ = stream.shutdown().await;
         let mut unread = stream.take(HEAD_BYTES_MAX as u64);
         let _ = tokio::io::copy(&mut unread, &mut tokio::io::sink()).await;
     };
-    // The wait only serves the other side; its result does not matter.
+    // The wait only serves the client; its result does not matter.
     let _ = tokio::time::timeout(SLOW_MAX, rest).await;
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::directory_watch::{Lookout, TRIAL};
 use crate::incoming::Incoming;
 
-/// The limit is far above the state with 64 members and the longest names.
+/// The limit is far above the size of a state with 64 members and the longest names.
 const BYTES_MAX: u64 = 65_536;
 
 const VOTER: Document<StoredMemory> =
@@ -37,7 +37,8 @@ struct StoredMemory {
 /// An open state directory, locked for this process.
 #[derive(Debug)]
 pub(crate) struct State {
-    /// Field order matters: the lookout is dropped before `directory`, which it uses, too.
+    /// Field order matters: the lookout, which uses `directory`, too, is dropped before
+    /// `directory`.
     lookout: Option<Lookout>,
     directory: Arc<Directory>,
     election: ElectionName,
@@ -68,7 +69,7 @@ pub enum MemoryError {
 
 impl State {
     /// Locks the directory and reads the state. For an empty or missing directory, writes a new
-    /// state before this returns.
+    /// state, and then returns.
     pub(crate) fn open(
         path: &Path,
         election: &ElectionName,
@@ -102,8 +103,8 @@ impl State {
         Ok((this, memory))
     }
 
-    /// Starts the lookout: the loop learns when the directory is lost, and when it is back or can
-    /// be written again.
+    /// Starts the lookout. The loop then learns when the directory is lost, is back, or can be
+    /// written again.
     pub(crate) fn watch(&mut self, to_loop: UnboundedSender<Incoming>) {
         self.lookout = Some(Lookout::begin(self.directory.clone(), to_loop));
     }

@@ -11,13 +11,14 @@ use tenure_core::{
     NodeName, Protocol, Standing, Time, Value, View, contract,
 };
 
-/// How often a participant acts in an election.
+/// The interval at which a participant acts in an election.
 const BEAT: Duration = Duration::from_millis(50);
-/// How long it listens before it acts for the first time.
+/// The time for which a participant listens before it acts for the first time.
 const LISTENS: Duration = Duration::from_secs(1);
-/// How long a leader leads from each beat on: many beats, as some are lost.
+/// The lease from each beat on. The lease lasts for many beats, because some beats are lost.
 pub const LEASE: Duration = Duration::from_secs(10);
-/// The most leaders that a participant keeps: memory is bounded, whatever arrives.
+/// The maximum number of leaders that a participant remembers: datagrams of others must not use up
+/// its memory.
 const LEADERS_MAX: usize = 64;
 
 /// Types of the inputs and effects. No value of `Infallible` exists: this protocol writes nothing
@@ -35,16 +36,16 @@ impl contract::Words for Words {
     type Event = Event<Infallible>;
 }
 
-/// Message to all others.
+/// A message to all other participants.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Beat {
-    /// The election it is about.
+    /// The election of the message.
     pub election: ElectionName,
-    /// Value of the sender while it leads; `None` once it leads no more.
+    /// The value of the sender while the sender leads; `None` once the sender leads no more.
     pub leads: Option<Value>,
 }
 
-/// On one line: traces are made of these.
+/// Writes the beat on one line, for traces.
 impl fmt::Display for Beat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.election, if self.leads.is_some() { "led" } else { "left" })
@@ -58,21 +59,21 @@ pub struct Beacon {
     elections: BTreeMap<ElectionName, Election>,
 }
 
-/// An election in which it campaigns, or that it observes.
+/// An election in which the participant campaigns, or that it observes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Election {
-    /// When it acts next.
+    /// The time at which the participant acts next.
     next: Time,
-    /// All who lead, itself among them: until when, and what they want others to know.
+    /// All leaders, this participant included: each with the end of its lease, and its value.
     leaders: BTreeMap<NodeName, (Time, Value)>,
-    /// Value of the campaign or leadership.
+    /// The value of this participant's campaign or leadership.
     campaign: Option<Value>,
     elected: bool,
     observed: bool,
 }
 
 impl Beacon {
-    /// A participant in no election yet. No other participant has its name.
+    /// Makes a participant without elections. No other participant may have the name `id`.
     #[must_use]
     pub fn new(id: NodeName) -> Self {
         Self { id, elections: BTreeMap::new() }
@@ -87,7 +88,7 @@ impl Protocol for Beacon {
         let Self { id, elections } = self;
         match input {
             Input::Message { from, message: Beat { election, leads } } => {
-                // To everybody is also to itself.
+                // A participant also hears its own beats: ignore them.
                 if let Some(known) = elections.get_mut(&election).filter(|_| from != *id) {
                     known.hear(from, leads.map(|value| (now.after(LEASE), value)));
                 }
@@ -105,7 +106,7 @@ impl Protocol for Beacon {
                     Command::Transfer { .. } | Command::Extra(_) => {}
                 }
             }
-            // An early timeout does nothing, a late one all that was due.
+            // An early timeout does nothing. A late timeout does everything that is due.
             Input::Timeout => {
                 for (name, known) in elections.iter_mut().filter(|(_, known)| known.next <= now) {
                     known.act(now, name, id, out);
@@ -132,8 +133,8 @@ impl Protocol for Beacon {
 }
 
 impl Election {
-    /// Hears another participant. Its lease is counted from now, so it never ends here before
-    /// there.
+    /// Hears another participant. The lease of a leader counts from now, so it never ends earlier
+    /// here than at the leader.
     fn hear(&mut self, from: NodeName, leads: Option<(Time, Value)>) {
         let full = self.leaders.len() >= LEADERS_MAX && !self.leaders.contains_key(&from);
         match leads {
@@ -143,7 +144,7 @@ impl Election {
         }
     }
 
-    /// Once a beat.
+    /// Leads, gives way or reports the leader. Runs once in each beat.
     fn act(&mut self, now: Time, name: &ElectionName, own: &NodeName, out: &mut Effects<Words>) {
         self.next = now.after(BEAT);
         self.leaders.retain(|_, (until, _)| now < *until);
@@ -160,12 +161,12 @@ impl Election {
             let leader = self.leaders.first_key_value().map(|(who, (_, value))| {
                 View::Leader(LeaderView::new(who.clone().into(), value.clone().into()))
             });
-            // Saying the same again does no harm.
+            // A repeated report does no harm.
             out.push(tell(name, Event::View(leader.unwrap_or(View::Vacant).into())));
         }
     }
 
-    /// Begins to lead, or goes on. The claim is raised before anybody hears of it.
+    /// Begins to lead, or goes on. Raises the claim before others hear of the leadership.
     fn lead(&mut self, now: Time, name: &ElectionName, own: &NodeName, out: &mut Effects<Words>) {
         let Some(value) = self.campaign.clone() else { return };
         let until = now.after(LEASE);
@@ -179,7 +180,7 @@ impl Election {
         out.push(send(name, Some(value)));
     }
 
-    /// Leads or campaigns no more. The claim is lowered before anybody hears of it.
+    /// Ends the campaign or the leadership. Lowers the claim before others hear of the end.
     fn end(&mut self, loss: Loss, name: &ElectionName, own: &NodeName, out: &mut Effects<Words>) {
         if self.campaign.take().is_none() {
             return;

@@ -1,4 +1,5 @@
-//! The command `tenure` with this protocol beside its own: settings, words, and how to start one.
+//! The command `tenure` with the protocol beacon in addition to its own protocols. This file has
+//! the settings and the words of beacon, and starts its nodes.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -52,7 +53,7 @@ static BEACON: Protocol = Protocol {
     support: Support::Built(|layers, _| Ok(Box::new(Among(layers.required(&BEACONS)?)))),
 };
 
-/// With whom to elect, or whom to ask.
+/// The addresses of all participants.
 #[derive(Debug)]
 struct Among(Vec<SocketAddr>);
 

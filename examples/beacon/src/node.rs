@@ -1,4 +1,4 @@
-//! The driver: what the loop of [`tenure::driver`] does not know of one protocol.
+//! The driver: the parts of this protocol that the loop of [`tenure::driver`] lacks.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -18,14 +18,14 @@ use crate::core::{Beacon, Beat, LEASE};
 /// or until the last of its handles is gone.
 pub type Node = Arc<Hold<MayOverlap, Infallible>>;
 
-/// When work is asked to end before its lease does, and when it is dropped.
+/// The times before the end of the lease at which the work is asked to end, and is dropped.
 pub const TIMING: Timing = Timing {
     grace: Duration::from_secs(2),
     kill_margin: Duration::from_millis(500),
     resignation_max: LEASE,
 };
 
-/// Starts one at the first of these addresses that is free: `all` is the same for everybody.
+/// Starts a participant at the first free address of `all`. All participants have the same list.
 pub fn start(id: NodeName, all: Vec<SocketAddr>) -> Result<Node, StartError> {
     let mut socket = Err(UdpError::InUse { address: ([127, 0, 0, 1], 0).into() });
     for address in &all {
@@ -54,7 +54,7 @@ impl Backend for Bus {
     const KINDS: usize = 0;
     const NO_TRANSFER: Option<&'static str> = Some("beacon");
 
-    /// A datagram that is no beat is dropped.
+    /// Waits for the next beat, and drops other datagrams.
     async fn next(&mut self) -> (NodeName, Beat) {
         let mut buffer = [0; 2048];
         loop {
@@ -66,7 +66,7 @@ impl Backend for Bus {
         }
     }
 
-    /// Beats are few, so each is waited for.
+    /// Beats are few, so the loop waits for each beat.
     fn take(&mut self, _: usize) -> Option<(NodeName, Beat)> {
         None
     }
@@ -76,7 +76,7 @@ impl Backend for Bus {
         machine.input(Input::Message { from, message });
     }
 
-    /// A datagram that cannot be sent is as good as lost.
+    /// Ignores errors: a datagram that cannot be sent counts as lost.
     fn send(&mut self, _: &'static str, beat: Beat) {
         let packet = postcard::to_allocvec(&(&self.id, beat)).unwrap_or_default();
         for address in &self.all {
@@ -100,7 +100,7 @@ impl Backend for Bus {
         match own {}
     }
 
-    /// The core sends the end of a leadership at once, so no farewell is waited for.
+    /// The core sends the end of a leadership at once, so a closing node waits for nothing.
     fn farewell(&self) -> Duration {
         Duration::ZERO
     }

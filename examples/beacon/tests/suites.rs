@@ -18,7 +18,7 @@ use tenure_testkit::processes::{addresses, wait};
 const NAMES: [&str; 3] = ["one", "three", "two"];
 const ELECTIONS: [&str; 2] = ["x", "y"];
 
-/// Three cores, of which each hears what another says.
+/// Three cores. Each core hears the messages of the others.
 struct Three;
 
 fn name(node: usize) -> NodeName {

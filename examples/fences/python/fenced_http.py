@@ -14,7 +14,8 @@ HEADER = "Tenure-Fence"
 
 
 class Gate(http.server.BaseHTTPRequestHandler):
-    # Keep it as durably as the data: a server that forgets it admits an earlier leader.
+    # Store `newest` as durably as the data: a server that forgets the fence admits an earlier
+    # leader.
     newest, lock = 0, threading.Lock()
 
     def do_POST(self):

@@ -10,8 +10,8 @@ use tokio::sync::Mutex;
 
 pub const HEADER: &str = "tenure-fence";
 
-/// The largest fence of a request that was admitted. Keep it as durably as the data: a server that
-/// forgets it admits an earlier leader after a restart.
+/// The largest fence of an admitted request. Store this fence as durably as the data: a server that
+/// forgets the fence admits an earlier leader after a restart.
 #[derive(Clone, Default)]
 pub struct Gate(Arc<Mutex<u64>>);
 
@@ -25,7 +25,7 @@ pub async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Re
     };
     let mut newest = gate.0.lock().await;
     if *newest > fence {
-        let why = format!("a leader with the fence {newest} was here; yours is {fence}\n");
+        let why = format!("a leader with the fence {newest} has written; your fence is {fence}\n");
         return (StatusCode::PRECONDITION_FAILED, why).into_response();
     }
     *newest = fence;

@@ -11,12 +11,12 @@ const ADMIT: &str = "\
 INSERT INTO fences (election, fence) VALUES ($1, $2)
 ON CONFLICT (election) DO UPDATE SET fence = excluded.fence WHERE fences.fence <= excluded.fence";
 
-/// Runs `write` in a transaction that no earlier leader can commit afterwards. The row of the
+/// Runs `write` in a transaction. After its commit no earlier leader can write. The row of the
 /// election stays locked until the end of the transaction, so that two leaders never write at once.
 ///
 /// # Errors
 ///
-/// Errors of the server; nothing was written then, unless the commit itself failed.
+/// Errors of the server. After an error nothing was written, unless the commit itself failed.
 pub fn write_as_leader(
     client: &mut Client,
     election: &str,

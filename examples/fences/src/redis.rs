@@ -1,7 +1,7 @@
 //! Redis: a script compares the fence and writes, in one step.
 //!
-//! A replica that takes over may have missed the last writes, and the fence with them: use `WAIT`,
-//! or another store, where that matters.
+//! A replica that takes over may have missed the last writes, and the fence with them. Use `WAIT`,
+//! or another store, if such a loss matters.
 
 use redis::{Commands, Connection, RedisError, Script};
 

@@ -1,5 +1,5 @@
-//! Pages of the documents: each is in the book, has a budget of words, and links to headings that
-//! exist. A sentence of a page for users has at most 30 words.
+//! Pages of the documents: each page is in the book, has a budget of words, and links only to
+//! existing headings. A sentence of a page for users has at most 30 words.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ const SUMMARY: &str = "docs/SUMMARY.md";
 /// The largest number of words of a sentence for users.
 const SENTENCE: usize = 30;
 
-/// The largest number of words of each page, or of each other page of a folder; [`FREE`] for tables
-/// and for pages that a command makes.
+/// The largest number of words of each page, or of each other page of a folder. Tables, and pages
+/// that a command makes, have [`FREE`].
 const BUDGETS: [(&str, usize); 34] = [
     ("CHANGELOG.md", 250),
     ("README.md", 600),
@@ -53,7 +53,7 @@ const BUDGETS: [(&str, usize); 34] = [
 ];
 const FREE: usize = usize::MAX;
 
-/// Folders with pages for contributors, whose sentences may be longer, or that commands make.
+/// Folders whose sentences may be longer: the pages are for contributors, or a command makes them.
 const OTHERS: [&str; 6] = [
     "docs/internals/",
     "docs/decisions/",
@@ -85,7 +85,7 @@ fn in_book(tree: &Tree) -> Vec<String> {
     missing.collect()
 }
 
-/// The budget of a page: that of its folder unless it has its own.
+/// The budget of a page: its own budget, or else the budget of its folder.
 fn budget(path: &str) -> Option<usize> {
     let folder = path.rfind('/').map_or("", |slash| &path[..=slash]);
     let of = |name: &str| BUDGETS.iter().find(|(known, _)| *known == name).map(|(_, most)| *most);
@@ -112,7 +112,8 @@ fn budgets(tree: &Tree) -> Vec<String> {
     pages(tree).filter_map(complaint).collect()
 }
 
-/// Number of words that a reader sees: those with a letter or a digit, in code blocks, too.
+/// Number of words that a reader sees. Words have a letter or a digit; words of code blocks count,
+/// too.
 fn words(page: &str) -> usize {
     let texts = Parser::new_ext(page, Options::all()).filter_map(|event| match event {
         Event::Text(text) | Event::Code(text) => Some(text),
@@ -173,7 +174,8 @@ fn paragraphs(page: &str) -> Vec<(usize, String)> {
     blocks
 }
 
-/// Sentences: a mark at the end of a word, and a blank behind it, ends each.
+/// Splits a text into sentences. A sentence ends with a mark at the end of a word, and a blank
+/// behind the mark.
 fn split(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut begin = 0;

@@ -24,7 +24,7 @@ const LEFTOVERS: [(&str, &str, &str); 9] = [
     (".rs", "#[ignore", "let it run, or move it to a file `tests/NAME_long.rs` (CONTRIBUTING.md)"),
 ];
 
-/// The folder in which the texts of leftovers are named.
+/// The folder of these rules, which name the leftovers themselves.
 const RULES: &str = "xtask/src/tidy/";
 
 pub(super) fn check(tree: &Tree) -> Vec<String> {
@@ -52,7 +52,7 @@ fn length(path: &str, text: &str) -> Option<String> {
     (lines > limit).then(|| format!("{path}:1: {lines} lines without tests, the limit is {limit}"))
 }
 
-/// Complains about `unsafe` code, which the compiler denies unless an attribute allows it.
+/// Complains about an attribute that allows `unsafe` code, which the compiler otherwise denies.
 fn unsafe_code(path: &str, text: &str) -> Option<String> {
     let allowed = text.contains("(unsafe_code") && path != WITH_UNSAFE;
     allowed.then(|| format!("{path}: `unsafe` code, which only {WITH_UNSAFE} may hold"))

@@ -1,14 +1,14 @@
-//! Tables that say which function does something: each file is there, and has what stands behind it
-//! in its cell.
+//! Tables that name functions and their files: each file exists, and has the items that its cell
+//! names behind the file.
 //!
-//! A cell names a file by a link, or by code in the folder of its column's protocol. Pages on
-//! sources leave no row without an answer, and no test of their source unnamed.
+//! A cell names a file by a link, or by code in the folder of its column's protocol. On a page
+//! about a source, each row has an answer, and the page names each test of its source.
 
 use std::collections::BTreeSet;
 
 use crate::tree::Tree;
 
-/// The page of files and their functions, and its part with these tables.
+/// The page of files and their functions, and the part of the page with these tables.
 const MAP: &str = "ARCHITECTURE.md";
 const PART: &str = "## Where is…?";
 
@@ -77,8 +77,8 @@ fn rows<'a>(page: &str, lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<Ro
     rows
 }
 
-/// Whether a row names functions in one cell and tests in another, or a page with a ruling, or says
-/// that it has neither.
+/// Whether a row names functions in one cell and tests in another, or a page with a ruling, or
+/// contains [`ABSENT`].
 fn answers(row: &str, cells: &[Files<'_>]) -> bool {
     let name = |files: &&Files<'_>| files.iter().any(|(_, names)| !names.is_empty());
     cells.iter().filter(name).count() > 1 || row.contains(".md") || row.contains(ABSENT)
@@ -128,7 +128,7 @@ pub(super) fn from_root(page: &str, target: &str) -> String {
     parts.join("/")
 }
 
-/// Complains about a file that is not there, and about items that it does not have.
+/// Complains about a file that does not exist, and about items that the file does not have.
 fn missing(tree: &Tree, file: &str, names: &[&str]) -> Vec<String> {
     let Some(text) = tree.texts.get(file) else {
         return vec![format!("no file `{file}`: name the one that has this now")];
@@ -137,7 +137,7 @@ fn missing(tree: &Tree, file: &str, names: &[&str]) -> Vec<String> {
     absent.map(|name| format!("no `{name}` in `{file}`: name what does this now")).collect()
 }
 
-/// Whether the text declares the item, by the last part of a name with `::`.
+/// Whether the text declares the item. The last part of a name with `::` counts.
 fn has(text: &str, name: &str) -> bool {
     let name = name.rsplit("::").next().unwrap_or(name);
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';

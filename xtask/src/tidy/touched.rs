@@ -1,5 +1,5 @@
-//! The list in `docs/internals/adding-a-protocol.md` of the files that a new protocol touches beside its own is exact
-//! and short.
+//! A new protocol touches some files beside its own. The list of these files in
+//! `docs/internals/adding-a-protocol.md` is exact and short.
 //!
 //! The first protocol is the example for all others, so its name is allowed everywhere.
 
@@ -38,15 +38,15 @@ pub(super) fn check(tree: &Tree) -> Vec<String> {
     new.chain(gone).chain(long).collect()
 }
 
-/// Whether a file counts. Pages, and files that tools write, need no change before a new protocol
-/// works.
+/// Whether a file counts. A new protocol works without a change of pages, and of files that tools
+/// write.
 fn counts(path: &str) -> bool {
     let is_page = path.ends_with(".md") || path.starts_with("docs/");
     let is_golden = path.ends_with(".txt") && path.contains("/tests/");
     !is_page && !is_golden && path != "Cargo.lock"
 }
 
-/// Whether a word of `text` is the name of a protocol or of its service. Files of a protocol's own
+/// Whether a word of `text` is the name of the protocol or of its service. The protocol's own files
 /// have the name in their path.
 fn names(text: &str, protocol: &Protocol) -> bool {
     text.split(|letter: char| !letter.is_ascii_alphanumeric()).any(|word| {

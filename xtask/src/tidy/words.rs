@@ -1,17 +1,17 @@
-//! Sentences that open with a word in place of a noun, so that a reader has to find out what acts.
+//! Finds sentences that open with a pronoun, so that a reader must search for the actor.
 
 use crate::tree::Tree;
 
 const OPENINGS: [&str; 10] =
     ["Who", "What", "One", "Those", "That", "It", "Nobody", "Somebody", "None", "Of"];
 
-/// The openings of all crates.
+/// Complaints about all crates.
 pub(super) fn check(tree: &Tree) -> Vec<String> {
     let sources = tree.texts.iter().filter(|(path, _)| path.ends_with(".rs"));
     sources.flat_map(|(path, text)| openings(path, text)).collect()
 }
 
-/// Sentences in comments and errors that open with one of the words.
+/// Complaints about sentences in comments and errors that open with one of [`OPENINGS`].
 fn openings(path: &str, text: &str) -> Vec<String> {
     let mut places = Vec::new();
     let mut opens = true;

@@ -1,5 +1,5 @@
-//! Answers over HTTP: the server of `--http`, on a thread of its own, and what the process tells
-//! it. Without `--http` nothing here runs.
+//! Answers over HTTP: the server of `--http`, on a thread of its own, and the answers of the
+//! process to the server's questions. Without `--http` nothing here runs.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::invocation::http::HttpSettings;
 use crate::protocol::{Capabilities, Member};
 
-/// The longest wait for the process to say how it is.
+/// The longest wait for the health of the process.
 const SAYS: Duration = Duration::from_secs(2);
 
 type Question = oneshot::Sender<Health>;
@@ -39,7 +39,7 @@ impl Http {
         list: Option<Ask<Vec<Listed>>>,
     ) -> Result<Self, Failure> {
         let mut options = Options::new(settings.place.clone());
-        // The settings are checked: another address is meant.
+        // The check of the settings has already refused addresses that the user does not permit.
         options = options.insecure();
         #[cfg(feature = "tls")]
         if let Some((certificate, key)) = &settings.tls {
@@ -92,7 +92,7 @@ fn token(file: &Path) -> Result<String, Failure> {
     read.line().map_err(|what| refuse(what, one_line))
 }
 
-/// Says how the process is, as often as the server asks.
+/// Answers each question of the server for the health of the process.
 pub(in crate::commands) async fn answer(
     http: Option<&mut Http>,
     health: impl AsyncFn() -> Health,
@@ -123,7 +123,7 @@ pub(in crate::commands) async fn starting() -> Health {
     Health { alive: true, unready, ..Health::default() }
 }
 
-/// Passes orders on to the control socket's loop of a runner.
+/// Passes orders on to a runner, as requests to its control socket.
 pub(in crate::commands) async fn pass_on(
     mut orders: mpsc::Receiver<Order>,
     calls: mpsc::Sender<Call>,

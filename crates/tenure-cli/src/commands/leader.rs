@@ -14,7 +14,8 @@ use crate::output::{self, millis};
 use crate::protocol::{AnyElection, AskMode};
 use crate::settings::Context;
 
-/// Time to wait for the reason of an unknown leader: the task that finds the reason may run late.
+/// Time to wait for the reason why the leader is unknown: the task that finds the reason may run
+/// late.
 const REFUSED: Duration = Duration::from_millis(100);
 
 /// The reason for an unknown leader under `--wait 0s`.
@@ -80,8 +81,8 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     }
 }
 
-/// The answer, with the `age` of the question if nobody leads. A leader has an age of its own, and
-/// an unknown leader has none.
+/// The answer, with the `age` of the question if nobody leads. The view of a leader has its own
+/// age, and an answer without a known leader has no age.
 fn told(
     election: &ElectionName,
     view: &View,

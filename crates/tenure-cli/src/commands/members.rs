@@ -28,7 +28,7 @@ fn object(members: &Members) -> String {
     format!("{told}\n")
 }
 
-/// A line for each member. If the epoch is not the first, a line for the epoch comes before.
+/// A line for each member. Unless the epoch is the first, a line about the epoch precedes them.
 fn lines(members: &Members) -> String {
     let number = members.epoch.map(|epoch| epoch.number).filter(|number| *number > 0);
     let epoch = number.map(|number| format!("epoch {number}\n"));

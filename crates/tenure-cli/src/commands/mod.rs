@@ -211,13 +211,13 @@ fn block_on(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit
         Failure::new(Exit::System, what, "check the limits of this process")
     })?;
     let ended = runtime.block_on(command);
-    // An unanswered look-up of a name does not delay the end.
+    // End without a wait for a look-up of a name that has no answer.
     runtime.shutdown_background();
     ended
 }
 
 fn log(level: LevelFilter) {
-    // Libraries log each frame of a connection, which would bury the rest.
+    // Libraries log each frame of a connection. Such lines would bury all others.
     let others = match level {
         LevelFilter::TRACE => LevelFilter::DEBUG,
         level => level.min(LevelFilter::WARN),

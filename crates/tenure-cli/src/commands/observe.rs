@@ -68,7 +68,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
             continue;
         }
         (settled, held) = (true, None);
-        // A change that comes while the command asks for the reason is kept.
+        // Keep a change that comes while the command asks for the reason.
         let why = tokio::select! {
             biased;
             signal = signals.next() => return Ok(Exit::Signal(signal)),
@@ -81,7 +81,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
             }
         };
         let Some(change) = change else {
-            // The participant refused the campaign, and its reason follows in a moment.
+            // The participant has ended the observer; the reason follows in a moment.
             let why = tokio::time::timeout(SETTLING, permanent_failure).await;
             return Err(why.unwrap_or_else(|_| ended_by_itself()));
         };

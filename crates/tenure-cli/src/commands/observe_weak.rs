@@ -12,7 +12,7 @@ use crate::output;
 use crate::protocol::{Backend, WeakView};
 use crate::settings::Context;
 
-/// Time to wait for the first name before the output reports that it is unknown.
+/// Time to wait for the first weak leader before the output reports that it is unknown.
 const SETTLING: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(backend: Box<dyn Backend>, context: Context) -> Result<Exit, Failure> {

@@ -58,7 +58,7 @@ pub(super) async fn follow(
     }
 }
 
-/// Prints the table once it is known; ends well if every role has a leader.
+/// Prints the table once it is known. Succeeds if every role has a leader.
 pub(super) async fn once(
     asked: Question<'_>,
     participant: &dyn Participant,
@@ -150,7 +150,7 @@ fn json(election: &ElectionName, table: &Table) -> Value {
     object!({"election": election.as_str(), "state": "table", "roles": roles})
 }
 
-/// The columns. The last one is left out unless the table has the answers of several services.
+/// The columns. The last column appears only if the table has the answers of several services.
 const HEAD: [&str; 8] =
     ["ROLE", "PARTITION", "LEADER", "GROUP", "HOST", "FENCE", "HEARD", "BROKERS"];
 

@@ -43,8 +43,8 @@ impl Signals {
     }
 }
 
-/// Does `work`, and reaps orphans meanwhile, which the first process of a PID namespace inherits.
-/// All other children of this process must be guards.
+/// Does `work`, and meanwhile reaps orphans, which this process inherits if it is the first of its
+/// PID namespace. All other children of this process must be guards.
 pub(super) async fn beside_orphans(
     work: impl Future<Output = Result<Exit, Failure>>,
 ) -> Result<Exit, Failure> {

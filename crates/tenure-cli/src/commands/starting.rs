@@ -16,7 +16,7 @@ const STARTING: Duration = Duration::from_secs(1);
 /// The pause between two attempts.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// A start that lasts longer is reported.
+/// The command reports a start that lasts longer.
 const LASTS: Duration = Duration::from_secs(2);
 
 /// The number of remembered reasons; further reasons are reported again.
@@ -26,7 +26,8 @@ const REASONS_MAX: usize = 32;
 pub(super) type Silence = watch::Receiver<Option<Failure>>;
 
 /// Starts a participant that needs an answer of its service. Until `until` a silent service is no
-/// failure, and the reasons are reported. Fails with [`Exit::Unknown`] only when the time is over.
+/// failure, and the command reports the reasons. Fails with [`Exit::Unknown`] only when the time is
+/// over.
 pub(super) async fn within<'a>(
     until: Time,
     protocol: &Protocol,
@@ -75,7 +76,7 @@ pub(super) async fn aloud(
     }
 }
 
-/// Warns of each reason once; `ends` stands before the remedy.
+/// Warns of each reason once, with `ends` before the remedy.
 pub(super) fn warns(ends: &'static str) -> impl FnMut(&Failure) {
     let mut told = BTreeSet::new();
     move |Failure { what, fix, .. }: &Failure| {

@@ -1,8 +1,8 @@
 //! The sockets on which runners and nodes accept commands.
 //!
 //! Each runner and each node of this user on this machine has a socket, in a directory of the
-//! user's own. Election names may be longer than a socket's path, so the path has the election and
-//! the cluster as a hash; the answering process names its election.
+//! user's own. Election names may be longer than a socket's path, so the path has a hash of the
+//! election and the cluster. The answering process names its election.
 
 mod server;
 pub(crate) mod socket_file;
@@ -46,7 +46,7 @@ pub enum Request {
         first: u32,
         last: u32,
     },
-    /// Stop the CMDs of these roles, give them up, and stand for them no more.
+    /// Stop the CMDs of these roles, give up the roles, and stand for them no more.
     RemoveRoles {
         first: u32,
         last: u32,
@@ -119,13 +119,14 @@ pub fn socket_of(until: &Path) -> Option<PathBuf> {
     (until == until_file(&control)).then_some(control)
 }
 
-/// Checks that the file with the deadline can be written beside the control socket: a socket needs
+/// Checks that the file with the deadline can be written beside the control socket. A socket needs
 /// no room on a disk, but CMD does not start without that file.
 pub fn check_room(control: &Path) -> Result<(), Failure> {
     let mut name = until_file(control).into_os_string();
     name.push(".try");
     let path = PathBuf::from(name);
-    // Remove a file that a killed process left. Another file at this path is never written.
+    // Remove a file that a killed process left, and create a new file: never write to an existing
+    // file.
     let _ = fs::remove_file(&path);
     let written = File::create_new(&path).and_then(|file| take_room(&file));
     let _ = fs::remove_file(&path);
@@ -150,10 +151,10 @@ pub fn no_until_file(path: &Path, error: &io::Error) -> Failure {
     Failure::new(Exit::System, what, fix)
 }
 
-/// The suffix of every socket's name. Other files of the process are beside it.
+/// The suffix of every socket's name. Other files of the process are beside the socket.
 pub(crate) const SOCKET: &str = ".sock";
 
-/// The realm of an election: two realms may have elections of one name on one machine.
+/// The realm of an election. Two realms may have elections of one name on one machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Realm {
     pub protocol: &'static str,
@@ -204,7 +205,7 @@ fn hash(parts: &[&str]) -> u64 {
     let mut hasher = SipHasher13::new();
     for part in parts {
         hasher.write(part.as_bytes());
-        // No name holds a zero byte, so two lists never run together.
+        // No name has a zero byte, so different lists never give the same bytes.
         hasher.write_u8(0);
     }
     hasher.finish()

@@ -35,8 +35,8 @@ pub struct Call {
     pub reply: oneshot::Sender<Answer>,
 }
 
-/// A control socket, mode 0600. Dropping this removes the file; a file that another process removed
-/// is made again.
+/// A control socket, mode 0600. A drop removes the file. If another process removes the file, the
+/// server makes the file again.
 #[derive(Debug)]
 pub struct Server {
     _place: Arc<Mutex<SocketFile>>,
@@ -73,7 +73,7 @@ impl Server {
         }
     }
 
-    /// Closes the socket after every answer is written, because the process may end then. Refuses
+    /// Closes the socket after every answer is written, so that the process may end. Refuses
     /// requests that were not taken. Takes half a second at most.
     pub async fn close(mut self) {
         self.accepting.shutdown().await;
@@ -84,14 +84,14 @@ impl Server {
     }
 }
 
-/// The tasks that answer, with their limit.
+/// The channel for requests, and the limit of tasks that answer.
 struct Service {
     requests: mpsc::Sender<Call>,
     slots: Arc<Semaphore>,
 }
 
-/// Serves at `place`, and makes removed files again. Warns when files are gone: without the socket
-/// no client reaches this process, and without the lock a second process can start.
+/// Serves at `place`, and makes removed files again. Warns if files are gone. Without the socket no
+/// client reaches this process, and without the lock a second process can start.
 async fn keep(place: Weak<Mutex<SocketFile>>, mut listener: UnixListener, service: Service) {
     let mut told = None;
     loop {
@@ -140,7 +140,7 @@ async fn serve(listener: &UnixListener, service: &Service) {
                     let _ = answer(stream, requests).await;
                 });
             }
-            // The error may pass, such as too many open files.
+            // An error such as too many open files may pass.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }

@@ -1,5 +1,5 @@
-//! The files of a control socket: in a directory that only its owner can change, closed to others,
-//! and used by one process at a time.
+//! The files of a control socket. They are in a directory that only its owner can change, closed to
+//! other users, and used by one process at a time.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read};
@@ -28,7 +28,8 @@ pub(super) const PATH_MAX: usize = 107;
 /// The number of attempts to open a lock that other processes remove meanwhile.
 const ATTEMPTS: u32 = 100;
 
-/// A process that sweeps holds a lock for less than this span, and at most [`SWEPT_MAX`] times.
+/// The pause between attempts to take a lock, and the number of attempts. Another process that
+/// sweeps may hold the lock for a moment.
 const SWEPT: Duration = Duration::from_millis(10);
 const SWEPT_MAX: u32 = 10;
 
@@ -108,7 +109,8 @@ async fn sweep(path: &Path) {
 }
 
 /// Removes the files of dead processes from the directory of this user's sockets. A process is dead
-/// if its lock is free and its socket has no listener. Files without a lock stay.
+/// if its lock is free, its socket has no listener, and its deadline is over. Files without a lock
+/// stay.
 pub(crate) async fn sweep_all(directory: &Path) {
     if check_directory(directory).is_err() {
         return;
@@ -134,7 +136,8 @@ pub(crate) async fn sweep_all(directory: &Path) {
     }
 }
 
-/// Whether `name` is a socket's in the default directory: its kind, a hash, and a name.
+/// Whether `name` has the form of a socket's name in the default directory: a kind, a hash, and a
+/// name.
 fn is_ours(name: &str) -> bool {
     let rest = name.strip_prefix("run-").or_else(|| name.strip_prefix("node-"));
     let parts = rest.and_then(|rest| rest.strip_suffix(SOCKET)?.split_once('-'));
@@ -142,8 +145,8 @@ fn is_ours(name: &str) -> bool {
     parts.is_some_and(|(hash, _)| hash.len() == 16 && hash.bytes().all(is_hex))
 }
 
-/// Whether `file` is the until file of the runner with the socket `name`, or a temporary file of
-/// it.
+/// Whether `file` is the until file of the runner with the socket `name`, or a temporary form of
+/// that file.
 fn is_until(file: &str, name: &str) -> bool {
     let rest = file.strip_prefix(name).and_then(|rest| rest.strip_prefix(".until"));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -154,8 +157,8 @@ fn is_until(file: &str, name: &str) -> bool {
     rest.is_some_and(|rest| matches!(rest, "" | ".try") || is_new(rest) == Some(true))
 }
 
-/// Reads the deadline in this file, if it is in the future: after its runner was killed, CMD reads
-/// the file until its grace is over.
+/// Reads the deadline in this file, if the deadline is in the future. After its runner was killed,
+/// CMD reads the file until its grace is over.
 pub(crate) fn deadline(until: &Path) -> Option<Time> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = rustix::fs::open(until, flags, Mode::empty()).ok()?;
@@ -165,7 +168,7 @@ pub(crate) fn deadline(until: &Path) -> Option<Time> {
     (until > clock::now()).then_some(until)
 }
 
-/// Whether a process listens at `path`, or may do so.
+/// Whether a process listens at `path`, or may listen there.
 async fn may_answer(path: &Path) -> bool {
     UnixStream::connect(path).await.map_or_else(|error| !is_gone(&error), |_| true)
 }
@@ -190,8 +193,8 @@ async fn listen(path: &Path) -> Result<(UnixListener, FileId), Failure> {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // Without the lock the socket may be that of another process, whose file may even have the
-        // same inode number. The next process replaces a file that is left behind.
+        // Without the lock the socket may belong to another process, even if the file has the same
+        // inode number. The next process replaces a file that is left behind.
         if self.has_lock() {
             if FileId::at(&self.path) == Some(self.socket) {
                 let _ = fs::remove_file(&self.path);
@@ -256,7 +259,7 @@ fn make_directory(directory: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a directory in which another user could replace the socket.
+/// Refuses a directory in which another user can replace the socket.
 fn check_directory(directory: &Path) -> Result<(), Failure> {
     let cannot = |error: io::Error| unusable(directory, &format!(" cannot be used: {error}"), "");
     let about = directory.metadata().map_err(cannot)?;
@@ -272,7 +275,7 @@ fn not_safe(directory: &Path, UnsafePath { why, cure }: &UnsafePath) -> Failure 
     unusable(directory, &format!(", the directory of the control socket, {why}"), &cure)
 }
 
-/// The failure for an unusable directory; `or` adds another remedy.
+/// The failure for an unusable directory; `or` is a further remedy.
 fn unusable(directory: &Path, why: &str, or: &str) -> Failure {
     let what = format!("{}{why}", directory.display());
     let fix = format!("give --control PATH in a directory to which only this user can write{or}");
@@ -284,7 +287,7 @@ fn user() -> u32 {
 }
 
 /// Connects to the socket at `path`, if only this user or root can have made the socket. Root also
-/// connects to the sockets of other users, each in a directory of its user.
+/// connects to the socket of another user in a directory of that user.
 pub(crate) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failure> {
     let directory = directory_of(path);
     let Ok(about) = directory.metadata() else { return Ok(UnixStream::connect(path).await) };
@@ -316,7 +319,7 @@ struct UnsafePath {
 }
 
 /// Returns why a directory of `owner` with this `mode` is unsafe for sockets of `user`. Directories
-/// of root are safe, since root can do anything anyway. In a sticky directory such as `/tmp` only
+/// of root are safe, because root can do anything anyway. In a sticky directory such as `/tmp` only
 /// the owners of files can remove them.
 fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<UnsafePath> {
     if owner != user && owner != 0 {
@@ -328,8 +331,8 @@ fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<UnsafePath> {
     (mode & 0o022 != 0 && !sticky).then(|| UnsafePath { why: why(), cure: "chmod go-w".into() })
 }
 
-/// Locks the file beside the socket; returns `None` if another process has it. The lock ends with
-/// the process.
+/// Locks the file beside the socket; returns `None` if another process has the lock. The lock ends
+/// with the process.
 fn lock_socket(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
     let lock = lock_file(path);
     let cannot = |error: Errno| refused(path, &format!("{}: {error}", lock.display()));
@@ -347,8 +350,8 @@ fn lock_socket(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(error) => return Err(cannot(error)),
         }
-        // The previous holder may have removed this file meanwhile, and a third process made a new
-        // one.
+        // The previous holder may have removed this file meanwhile, and a third process may have
+        // made a new file.
         if FileId::at(&lock) == Some(FileId::of(&about)) {
             return Ok(Some(file));
         }
@@ -356,7 +359,7 @@ fn lock_socket(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
     Ok(None)
 }
 
-/// The fault of a lock's file: if others own it or can open it, they can hold the lock.
+/// The fault of a lock's file: other users that own the file, or can open it, can hold the lock.
 fn foreign(about: &fs::Metadata) -> Option<String> {
     let owner = about.uid();
     let mode = about.mode() & 0o7777;
@@ -367,9 +370,9 @@ fn foreign(about: &fs::Metadata) -> Option<String> {
 }
 
 /// Binds in a directory that no other user can enter, and renames the socket once its mode is
-/// right. The way through `/proc` keeps that directory's name out of the socket's path. The
-/// directory's name depends only on the place, so that leftovers of a crash are found; in a
-/// directory of another user the bind fails.
+/// right. The path through `/proc` keeps that directory's name out of the socket's path. The
+/// directory's name depends only on the place, so that the next start finds leftovers of a crash.
+/// In a directory of another user the bind fails.
 fn bind(path: &Path) -> io::Result<(UnixListener, FileId)> {
     let private = private(path);
     clear(&private);
@@ -438,12 +441,12 @@ mod tests {
         let (first, listener) = SocketFile::take(&path).await.unwrap();
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
         assert_eq!(lock_file(&path).metadata().unwrap().mode() & 0o777, 0o600);
-        // Also refused while the first process does not answer.
+        // The second process is refused even while the first does not answer.
         let refusal = SocketFile::take(&path).await.unwrap_err().what;
         assert_eq!(refusal, format!("another process has the control socket {}", path.display()));
         drop(listener);
         assert_eq!(SocketFile::take(&path).await.unwrap_err().what, refusal);
-        // A killed process would leave its files.
+        // The files that a killed process would leave.
         let stale = fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(stale, 2, "the socket and its lock");
         drop(std::mem::replace(&mut { first }.lock, File::open("/dev/null").unwrap()));
@@ -544,8 +547,8 @@ mod tests {
         for name in ["other", lives[0].as_str(), alike.as_str()] {
             fs::write(at(&format!("{name}.until")), "").unwrap();
         }
-        // The socket answers, and its lock is free: the process of another program, or one that
-        // lost its lock.
+        // The socket answers, and its lock is free: the process of another program, or a process
+        // that lost its lock.
         let heard = format!("{RUN}heard.sock");
         die(folder.path(), &heard);
         fs::remove_file(at(&heard)).unwrap();

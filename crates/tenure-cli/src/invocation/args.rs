@@ -256,7 +256,7 @@ fn members(registry: Registry) -> Command {
     ])
 }
 
-/// A command below `members` that changes a member; `argument` is the placeholder of its argument.
+/// A command below `members` that changes a member; `argument` names its argument in the help.
 fn change_members(
     registry: Registry,
     name: &'static str,
@@ -359,14 +359,14 @@ fn roles(registry: Registry) -> Command {
         ])
 }
 
-/// `command` with the settings that name a runner of an election on this machine. The settings for
-/// reaching members are read only with --remote, but always accepted, so that a line for `tenure
-/// leader` also works here.
+/// `command` with the settings that name a runner of an election on this machine. The command reads
+/// the settings for reaching members only with --remote. The command always accepts these settings,
+/// so that a line for `tenure leader` also works here.
 pub(super) fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Command {
     let mut specs = vec![&ELECTION.spec, &PROTOCOL.spec, &CONTROL.spec];
     let realms = registry.0.iter().map(|protocol| protocol.realm);
     for named in realms.chain(registry.0.iter().filter_map(|protocol| protocol.roster)) {
-        // Several protocols may share a setting.
+        // Take each setting once: several protocols may share a setting.
         if specs.iter().all(|told| told.name != named.name) {
             specs.push(named);
         }
@@ -382,7 +382,8 @@ pub(super) fn to_runner(registry: Registry, command: Command, more: &[&'static S
 
 fn doctor(registry: Registry) -> Command {
     let own = [&ELECTION.spec, &PROTOCOL.spec, &ID.spec, &CONTROL.spec];
-    // Lines of `tenure run` and `tenure node` are taken as they are.
+    // Accept these settings, so that `tenure doctor` takes a line of `tenure run` or `tenure node`
+    // unchanged.
     let others = [&VALUE.spec, &ONCE.spec, &TRY.spec, &HOLD.spec, &SUPERVISE.spec];
     let hidden = others.into_iter().map(|spec| flag(registry, spec).hide(true));
     let command = Command::new("doctor")
@@ -486,7 +487,7 @@ mod tests {
                 assert_eq!(says, (1..ALL.len()).contains(&owners), "{name} --{}", spec.name);
             }
         }
-        // A node has only one protocol, so the flag needs no note.
+        // A node has only one protocol, so the help of the flag needs no note.
         let node = tree.find_subcommand("node").unwrap();
         assert!(!help(node, "members").contains("[only with "));
         assert!(help(node, "lease").contains("[default: 5s]"), "{}", help(node, "lease"));

@@ -1,4 +1,4 @@
-//! The commands that ask for the leader, and those that command a runner.
+//! The commands that ask for the leader, and the commands that send a request to a runner.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -38,7 +38,8 @@ pub fn weak(layers: &mut Layers<'_>) -> Result<Box<dyn Backend>, Failure> {
     let protocol = layers.protocol()?;
     let fix = "remove --weak: partitions have no weak leaders with this protocol";
     supported(layers, "observe --weak", protocol, protocol.can.weak_leaders, fix)?;
-    // Weak leaders lead a partition, and no election. A file for all commands may name one.
+    // Weak leaders belong to a partition, and not to an election. A settings file for all commands
+    // may still name an election.
     let election = layers.optional(&table::ELECTION)?;
     protocol.backend(layers, Purpose::Members(election.as_ref()))
 }
@@ -162,7 +163,8 @@ pub struct TellSettings {
     pub role: Option<u32>,
     /// Whether the order covers all roles of the process.
     pub all: bool,
-    /// Whether the order is for the process, whether or not it leads: the only one on this machine.
+    /// Whether the request goes to the only process on this machine, whether or not the process
+    /// leads.
     pub alone: bool,
     pub runner: Runner,
     /// Settings that may name the runner, in addition to the election.
@@ -174,7 +176,7 @@ pub struct TellSettings {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Runner {
     Socket(PathBuf),
-    /// Some socket in `directory` whose name begins with `prefix`.
+    /// A socket in `directory` whose name begins with `prefix`.
     Among {
         directory: PathBuf,
         prefix: String,

@@ -1,4 +1,5 @@
-//! `tenure doctor`: the settings of `tenure run` or `tenure node`, read as far as they are right.
+//! `tenure doctor`: reads the settings of `tenure run` or `tenure node`, as far as the settings are
+//! right.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,10 +12,10 @@ use crate::failure::Failure;
 use crate::protocol::{Backend, Layers, Protocol, Purpose, id};
 use crate::settings::{Spec, table};
 
-/// The election of questions, if the settings name none.
+/// The election for questions, if the settings name no election.
 const ANY: &str = "doctor";
 
-/// Settings of files that hold no secret.
+/// Settings that name files without a secret.
 const PUBLIC: [&str; 2] = ["cacert", "cert"];
 
 #[derive(Debug)]
@@ -46,7 +47,8 @@ pub struct NamedFile {
 }
 
 impl DoctorSettings {
-    /// Fails only if the protocol or the election cannot be read: nothing could be checked then.
+    /// Fails only if the protocol or the election cannot be read, because then no check is
+    /// possible.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         layers.ignore_handed_down();
         let protocol = layers.protocol()?;

@@ -14,14 +14,15 @@ pub(super) const VERBOSE: &str = "verbose";
 /// The registry of settings that are the same for all protocols.
 const NO_PROTOCOL: Registry = Registry(&[]);
 
-/// Whether only a leader uses the setting. Commands that never lead accept and hide its flag, so
+/// Whether only a leader uses the setting. Commands that never lead accept and hide the flag, so
 /// that they take the command line of a candidate.
 pub(super) fn is_of_run(spec: &Spec) -> bool {
     [GRACE.spec.name, KILL_MARGIN.spec.name].contains(&spec.name)
 }
 
-/// `command` with the settings of the protocols that are `able` to do it. Settings of other
-/// protocols are accepted and hidden, so that an error can explain them.
+/// `command` with the settings of the protocols that are `able` to do the command. The command also
+/// accepts settings of other protocols, and hides them, so that an error can explain such a
+/// setting.
 pub(super) fn with_settings_of(
     registry: Registry,
     able: fn(&Protocol) -> bool,
@@ -35,7 +36,7 @@ pub(super) fn with_settings_of(
         .args(hidden.into_iter().map(|spec| flag(registry, spec).hide(true)))
 }
 
-/// `command` with these settings, and those of every command that reads the file.
+/// `command` with these settings, and with the settings of every command that reads the file.
 pub(super) fn with_settings(
     registry: Registry,
     command: Command,

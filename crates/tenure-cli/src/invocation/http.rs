@@ -17,7 +17,7 @@ pub(in crate::invocation) static OF_HTTP: [&Spec; 5] = [
     &table::HTTP_INSECURE.spec,
 ];
 
-/// Where to answer over HTTP, and to whom; checked.
+/// The checked settings of answers over HTTP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HttpSettings {
     pub place: Place,

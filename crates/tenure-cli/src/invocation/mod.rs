@@ -44,7 +44,7 @@ pub struct Invocation<W> {
     pub log: LevelFilter,
 }
 
-/// Reads the arguments, the first of which is the program's name, with the variables and the file.
+/// Reads the arguments, the variables and the file. The first argument is the program's name.
 /// `command` finds the reader of a command's settings by its words. `warn` gets each warning, one
 /// line at a time, also when the reading fails.
 pub fn read<W>(
@@ -83,7 +83,7 @@ pub fn read<W>(
     }
     let (words, leaf, flags) = innermost(&tree, name, flags);
     if words == "run" && flags.get_flag(table::JSON.spec.name) {
-        // Programs read the output of a runner from its first line on.
+        // Write JSON from the first line on: programs read the output of a runner.
         warn_as_json();
     }
     variables::check(environment, registry)?.iter().for_each(|warning| warn(warning));
@@ -102,7 +102,7 @@ pub fn read<W>(
     Ok(Reading::Invocation(Invocation { work, context, log }))
 }
 
-/// All words of the command, its node in the tree, and the flags after its last word.
+/// All words of the command, its place in the tree, and the flags after its last word.
 fn innermost<'a>(
     tree: &'a clap::Command,
     name: &str,

@@ -33,7 +33,7 @@ pub struct RunSettings {
     pub hold: Option<Duration>,
     /// The elections in which the process campaigns: one, unless there are roles.
     pub roles: Vec<RunRole>,
-    /// The place of further roles.
+    /// The parts that all roles of the process share, for further roles.
     pub place: Place,
     pub http: Option<HttpSettings>,
 }
@@ -149,7 +149,7 @@ impl RunSettings {
     }
 }
 
-/// Refuses `--try` and `--hold` in a process that has several `roles`, campaigns again, or restarts
+/// Refuses `--try` and `--hold` if the process has several `roles`, campaigns again, or restarts
 /// its CMD.
 fn check_once(
     layers: &Layers<'_>,
@@ -212,12 +212,13 @@ fn filled(arg: &OsStr, number: &str) -> OsString {
     OsString::from_vec(filled)
 }
 
-/// Refuses a CMD that cannot run, at the start and not only when the process leads.
+/// Refuses a CMD that cannot run. Without this check, the user would see the fault only when the
+/// process leads.
 fn command_line(layers: &Layers<'_>) -> Result<CommandLine, Failure> {
     let mut words = layers.flags().get_many(args::COMMAND).into_iter().flatten().cloned();
     let Some(name) = words.next() else {
         if layers.flags().get_flag(table::SHOW_SETTINGS.spec.name) {
-            // No CMD will run.
+            // The process only shows its settings, and runs no CMD.
             return Ok(CommandLine::default());
         }
         return Err(Failure::usage(
@@ -233,7 +234,8 @@ fn command_line(layers: &Layers<'_>) -> Result<CommandLine, Failure> {
 fn unusable(error: &SuperviseError) -> Failure {
     let (exit, fix) = exit_of_start(error);
     if exit == Exit::System {
-        // CMD is fine, but its processes could not be found again.
+        // CMD is executable, but without a readable /proc the guard cannot find the processes of
+        // CMD.
         let fix = "mount the /proc of this PID namespace (mount -t proc proc /proc), or begin the \
                    namespace with unshare --mount-proc";
         return Failure::new(Exit::NotExecutable, error.to_string(), fix).origin("/proc");

@@ -63,7 +63,7 @@ pub(super) fn asked(
     Some(text(&path, command, registry, name))
 }
 
-/// The short help of a command, for the protocol of this name or the default one.
+/// The short help of a command, for the protocol of this name, or for the default protocol.
 fn text(path: &str, command: &Command, registry: Registry, name: Option<&str>) -> String {
     let chosen = name.and_then(|name| registry.named(name).ok());
     let chosen = chosen.or_else(|| registry.0.first().copied());
@@ -93,7 +93,8 @@ fn text(path: &str, command: &Command, registry: Registry, name: Option<&str>) -
     }
     if !settings.is_empty() {
         lines.push(String::new());
-        // The names of those without a line of their own take a line for some of them each.
+        // Show as many settings as fit, each on its own line. The names of all other settings share
+        // the lines after these.
         let mut shown = settings.len();
         while shown > 0
             && lines.len() + shown + further(&settings[shown..]).len() + end.len() > LINES
@@ -129,7 +130,7 @@ fn has_choice(command: &Command) -> bool {
     command.get_arguments().any(|arg| arg.get_id() == name && !arg.is_hide_set())
 }
 
-/// The flags of the command that `chosen` has, the most wanted first.
+/// The flags of the command for the protocol `chosen`, the most wanted flags first.
 fn settings<'a>(
     command: &'a Command,
     registry: Registry,
@@ -157,7 +158,7 @@ fn settings<'a>(
     all
 }
 
-/// A flag with its value, and its help up to the first end of a clause.
+/// A flag with its value, and the first clause of its help.
 fn row(arg: &Arg) -> (String, String) {
     let mut flag = format!("--{}", arg.get_long().unwrap_or_default());
     if arg.get_action().takes_values()
@@ -170,7 +171,7 @@ fn row(arg: &Arg) -> (String, String) {
     let said = help.split(" [").next().unwrap_or_default();
     let said = said.split("; ").next().unwrap_or_default();
     let said = said.split(". ").next().unwrap_or_default();
-    // A condition is no clause of its own.
+    // The condition `With …:` belongs to the clause after the colon.
     let said = match said.split_once(": ") {
         Some((first, _)) if !first.starts_with("With ") => first,
         _ => said,

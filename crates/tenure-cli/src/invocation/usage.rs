@@ -123,8 +123,8 @@ fn conflict(error: &Error) -> (String, String) {
     (format!("{one} and {other} exclude each other"), format!("leave out {other}"))
 }
 
-/// The fix for the unknown word `name` below `command`. The same word elsewhere in the tree takes
-/// precedence over a similar one.
+/// The fix for the unknown word `name` below `command`. A command of this name elsewhere in the
+/// tree takes precedence over a similar name.
 fn suggestion(error: &Error, name: &str, command: &Command, tree: &Command) -> String {
     let elsewhere = named(tree, name, tree.get_name());
     if !elsewhere.is_empty() {

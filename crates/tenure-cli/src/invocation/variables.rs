@@ -15,9 +15,9 @@ const TOLD_TO_COMMAND: [&str; 3] = ["TENURE_FENCE", "TENURE_INSIDE", "TENURE_UNT
 
 /// Checks every `TENURE_*` variable that names no setting.
 ///
-/// A misspelt setting is refused: the user meant it, and its absence would go unnoticed. Other
-/// variables only cause a warning, because other programs may own them; variables of a Kubernetes
-/// Service, see `is_of_a_service`, cause none.
+/// A misspelt setting is refused: the user meant the setting, and would not notice its absence.
+/// Other variables only cause a warning, because other programs may own them. Variables of a
+/// Kubernetes Service, see `is_of_a_service`, cause no warning.
 pub(super) fn check(environment: &Environment, registry: Registry) -> Result<Vec<String>, Failure> {
     let settings = registry.settings().filter_map(Spec::variable);
     let known: Vec<String> =
@@ -51,8 +51,8 @@ pub(super) fn check(environment: &Environment, registry: Registry) -> Result<Vec
     Ok(warnings)
 }
 
-/// Whether Kubernetes sets such a variable in every pod: a Service called `tenure-seed` causes
-/// `TENURE_SEED_PORT`.
+/// Whether Kubernetes sets a variable of this form in every pod. A Service called `tenure-seed`
+/// causes `TENURE_SEED_PORT`.
 fn is_of_a_service(name: &str, value: &OsStr) -> bool {
     const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
     let is_of_a_port = |rest: &str| {
@@ -68,7 +68,7 @@ fn is_of_a_service(name: &str, value: &OsStr) -> bool {
         || ["tcp://", "udp://", "sctp://"].iter().any(is_url)
 }
 
-/// The failure for a variable named after a setting that is only a flag.
+/// The failure for a variable with the name of a setting that is only a flag.
 fn flag_only(name: &str, registry: Registry) -> Option<Failure> {
     let setting = name.strip_prefix("TENURE_")?.to_lowercase().replace('_', "-");
     let spec = registry.setting(&setting)?;

@@ -68,13 +68,14 @@ pub trait Backend: Debug {
         None
     }
 
-    /// The reason for which a start has no answer of its service, if it needs one.
+    /// The reason for which a start has no answer of its service yet, if the start needs such an
+    /// answer.
     fn silence(&self) -> watch::Receiver<Option<Failure>> {
         watch::channel(None).1
     }
 
-    /// The parts of `election` that these settings name: only `election` itself if there are no
-    /// roles.
+    /// The parts of `election` that these settings name. Without roles this is only `election`
+    /// itself.
     fn parts(&self, election: &ElectionName) -> Vec<Part> {
         vec![Part { election: election.clone(), role: None }]
     }
@@ -142,11 +143,11 @@ pub enum Transport {
 pub enum AskedElection {
     /// The leader renews its lease no more, and the election follows the end of that lease.
     After { leader: NodeName, remaining: Duration },
-    /// This node begins: no lease of a leader keeps the others waiting.
+    /// This node begins the election now: no lease of a leader delays the election.
     Now { by: NodeName },
 }
 
-/// The failure of a protocol that claims a capability and lacks it.
+/// The failure of a protocol that claims a capability, and does not implement it.
 fn unsupported(what: &str) -> Failure {
     let what = format!("the protocol says that it has {what}, and does not answer it");
     Failure::new(Exit::Bug, what, "report it")
@@ -155,7 +156,7 @@ fn unsupported(what: &str) -> Failure {
 /// The time for which an asker repeats its question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AskMode {
-    /// Until the first answer, or the reason for having none.
+    /// Until the first answer, or a reason for no answer.
     Once,
     /// Until a signal ends the asker.
     On,
@@ -167,11 +168,11 @@ pub type StartedParticipant<'a> = Later<'a, Result<Box<dyn Participant>, Failure
 pub trait Participant {
     fn election(&self, name: &ElectionName) -> AnyElection;
 
-    /// Whether the driver still runs; a working driver answers soon.
+    /// Whether the driver still runs. A working driver answers soon.
     fn alive(&self) -> Later<'_, bool>;
 
-    /// Resolves with a remedy when no question can be answered any more. Meanwhile warns of passing
-    /// troubles.
+    /// Resolves, with a remedy, when the participant can answer no more questions. Meanwhile warns
+    /// of passing troubles.
     fn permanent_failure(&self) -> Later<'static, Failure>;
 
     /// The reason for the unknown leader of `election`, if the reason is known.
@@ -184,13 +185,13 @@ pub trait Participant {
         Box::pin(async { None })
     }
 
-    /// Resolves when no service has been reached for so long that a command which wants an answer
-    /// now can give up.
+    /// Resolves when the participant has reached no service for some time. A command that wants an
+    /// answer at once can then give up.
     fn unreachable(&self) -> Later<'static, ()> {
         Box::pin(std::future::pending())
     }
 
-    /// The rank by which the candidate leads before or after others.
+    /// The rank that decides whether the candidate leads before others.
     fn rank(&self) -> Later<'static, Option<Rank>> {
         Box::pin(async { None })
     }
@@ -199,8 +200,8 @@ pub trait Participant {
         Box::pin(async { None })
     }
 
-    /// Resolves when this wait should be reported. A wait that other warnings cover is never
-    /// reported, nor is a wait whose cause may still end the process.
+    /// Resolves when the command should report this wait. Never resolves for a wait that other
+    /// warnings cover, or whose cause may still end the process.
     fn worth_reporting(&self, _: &Waiting) -> Later<'static, ()> {
         Box::pin(std::future::ready(()))
     }
@@ -215,7 +216,8 @@ pub trait Participant {
         None
     }
 
-    /// How the process is, for answers over HTTP. A candidate is ready while it is connected.
+    /// The health of the process, for answers over HTTP. A candidate is ready while it is
+    /// connected.
     fn health(&self) -> Later<'_, Health> {
         Box::pin(async {
             let unready = self.trouble();
@@ -248,20 +250,20 @@ pub trait Participant {
         None
     }
 
-    /// Announces a CMD to the process that watches this one, before CMD starts; `None` if no
-    /// process does.
+    /// Announces a CMD to the process that watches this process, before CMD starts; `None` if no
+    /// process watches.
     fn work(&self) -> Result<Option<AnnouncedWork>, Failure> {
         Ok(None)
     }
 
-    /// The clocks of others beside that of this process, for the status of a runner; `None` if the
-    /// protocol compares none.
+    /// The clocks of others compared with this process's clock, for the status of a runner; `None`
+    /// if the protocol compares no clocks.
     fn clocks(&self) -> Later<'static, Option<Value>> {
         at_once(None)
     }
 
-    /// Compares all clocks anew, because an operator says that they are right; `None` if the
-    /// protocol compares none.
+    /// Compares all clocks anew, because an operator says that the clocks are right; `None` if the
+    /// protocol compares no clocks.
     fn clear_breach(&self) -> Option<Later<'static, Answer>> {
         None
     }
@@ -270,12 +272,12 @@ pub trait Participant {
     fn close(self: Box<Self>) -> Later<'static, ()>;
 }
 
-/// A CMD that was announced to the process that watches this one.
+/// A CMD that this process has announced to the process that watches it.
 pub struct AnnouncedWork {
     /// Unix socket to which the guard sends `packet` when no process of CMD is left.
     pub socket: PathBuf,
     pub packet: Vec<u8>,
-    /// Tells the watching process that CMD is over, if this process lives until then.
+    /// Reports the end of CMD to the watching process, if this process lives until then.
     pub over: Box<dyn FnOnce()>,
 }
 
@@ -309,13 +311,13 @@ impl AnyElection {
     }
 }
 
-/// A safety class, as `tenure run` needs it.
+/// A safety class, with the functions that `tenure run` needs.
 pub(crate) trait Class: SafetyClass {
     fn fence_of(leader: &Leader<Self>) -> Option<Fence>
     where
         Self: Sized;
 
-    /// The leader itself, if its class has one leader at most.
+    /// The leader itself, if its class has at most one leader.
     fn sole(leader: &Leader<Self>) -> Option<&Leader<AtMostOne>>
     where
         Self: Sized;
@@ -341,7 +343,7 @@ impl Class for MayOverlap {
     }
 }
 
-/// The candidate with the lowest rank leads.
+/// The rank of a candidate: the candidate with the lowest rank leads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rank {
     /// A lower number precedes a higher one.

@@ -1,4 +1,4 @@
-//! The default `--id`: a unique name by which people find the process.
+//! The default `--id`: a unique name that shows people where the process runs.
 
 use std::fs;
 use std::hash::Hasher;
@@ -16,11 +16,12 @@ use crate::settings::{Setting, table};
 const MACHINE: &str = "pid:[4026531836]";
 /// The 32 letters of a tag, five bits each, all easy to distinguish.
 const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-/// Thirty bits: two of 100 containers collide once in 200,000 starts, and a collision is noticed.
+/// Thirty bits: among 100 containers two collide once in 200,000 starts, and the protocol notices a
+/// collision.
 const TAG_LETTERS: u32 = 6;
 
-/// The candidate's name from the setting `own`, or from `id`, which must not differ; `None` if
-/// neither is set.
+/// The candidate's name from the setting `own` or from `id`. If both are set, they must agree;
+/// `None` if neither is set.
 pub(crate) fn own(
     layers: &mut Layers<'_>,
     own: &Setting<NodeName>,

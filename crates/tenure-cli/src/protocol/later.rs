@@ -1,4 +1,4 @@
-//! Futures of values.
+//! Futures as boxed values.
 
 use std::pin::Pin;
 

@@ -14,8 +14,8 @@ use crate::settings::flags::Flags;
 use crate::settings::{Default, Origin, Origins, Refusal, Setting, Spec, table};
 
 /// The settings that separate elections of one name: the [realms](Protocol::realm) of protocols,
-/// and their [rosters](Protocol::roster). Runners and nodes report them in their status under the
-/// same names.
+/// and their [rosters](Protocol::roster). The status of a runner or a node has a field for each of
+/// these settings, with the setting's name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Realms {
     pub names: Vec<&'static str>,
@@ -31,7 +31,7 @@ pub struct Layers<'a> {
     /// Whether variables that `tenure run` hands down to CMD count as settings.
     takes_handed_down: bool,
     file: Option<SettingsFile>,
-    /// The protocol whose defaults hold, once it is known.
+    /// The protocol whose defaults hold, once the protocol is known.
     protocol: Option<&'static Protocol>,
     pub origins: Origins,
     warnings: Vec<String>,
@@ -77,7 +77,7 @@ impl<'a> Layers<'a> {
         self.flags.given
     }
 
-    /// The variables themselves, for those that are no settings.
+    /// The variables themselves, for variables that are no settings.
     #[must_use]
     pub fn environment(&self) -> &'a Environment {
         self.environment
@@ -134,7 +134,7 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// From now on uses the defaults of `protocol`, for a command without a choice.
+    /// Uses the defaults of `protocol` from now on, for a command without a choice of protocols.
     pub fn assume(&mut self, protocol: &'static Protocol) {
         self.protocol = Some(protocol);
     }
@@ -142,8 +142,8 @@ impl<'a> Layers<'a> {
     /// Reads the protocol, and uses its defaults from now on.
     ///
     /// A flag of another protocol is a mistake and refused. A variable or a key of the file
-    /// describes an installation, which may use several protocols: it is ignored, and its origin
-    /// says so.
+    /// describes an installation, which may use several protocols. So such a value is ignored, and
+    /// its origin says so.
     pub fn protocol(&mut self) -> Result<&'static Protocol, Failure> {
         let name = self.required(&table::PROTOCOL)?;
         let protocol = self.registry.named(&name).map_err(|refusal| {
@@ -161,7 +161,8 @@ impl<'a> Layers<'a> {
             }
             if let Some((text, origin)) = self.text(spec)? {
                 let origin = Origin::Unused(Box::new(origin), protocol.name);
-                // The owning protocol may hide this text: it may be a secret.
+                // Parse the text as its own protocol does: the text may be a secret, which only
+                // that protocol's parser hides.
                 let text = (spec.check)(&text).unwrap_or_else(|refusal| {
                     if refusal.hides_text { "(not shown)".to_owned() } else { text }
                 });
@@ -234,8 +235,8 @@ impl<'a> Layers<'a> {
             .origin(looked.join(", "))
     }
 
-    /// The protocol that the user must have meant: `spec`, the addresses for the chosen protocol,
-    /// is not set, and exactly one other protocol has its addresses set.
+    /// The protocol that the user probably meant. `spec` is the missing setting; if it has the
+    /// addresses for the chosen protocol, this is the first other protocol whose addresses are set.
     fn forgotten(&self, spec: &Spec) -> Option<&'static str> {
         if self.protocol?.whereabouts.name != spec.name {
             return None;
@@ -274,7 +275,7 @@ impl<'a> Layers<'a> {
         Ok(Some(value))
     }
 
-    /// Records a value that was found elsewhere.
+    /// Records a value that these layers did not find themselves.
     pub fn note<T>(&mut self, setting: &Setting<T>, value: Option<&T>, origin: Origin) {
         self.origins.note(setting.spec.name, value.map(setting.show), origin);
     }

@@ -11,7 +11,7 @@ pub enum MemberChange {
     Add(NewMember),
     Remove(NodeName),
     /// Another memory for a member: the memory of the running node with this name and an empty
-    /// directory. Without addresses the member keeps its present ones.
+    /// directory. Without addresses the member keeps its present addresses.
     Replace(NewMember),
     /// Ends the running change.
     Cancel,
@@ -21,7 +21,8 @@ pub enum MemberChange {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewMember {
     pub name: NodeName,
-    /// Addresses at which others find the node; empty if each member tells others its own.
+    /// Addresses at which others find the node; empty if each member tells others its own
+    /// addresses.
     pub hosts: Vec<HostPort>,
 }
 
@@ -30,7 +31,7 @@ pub struct NewMember {
 pub struct MadeChange {
     /// Number of the epoch with the change; `None` if the protocol has no epochs.
     pub epoch: Option<u64>,
-    /// Number of a later epoch, if the number of that epoch is not known.
+    /// Number of a later epoch, if the number of the epoch with the change is not known.
     pub by_epoch: Option<u64>,
 }
 
@@ -69,7 +70,7 @@ pub struct Members {
     pub failure: Option<Failure>,
 }
 
-/// An epoch, as members name it in datagrams.
+/// An epoch, as members name the epoch in datagrams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MembersEpoch {
     pub number: u64,
@@ -87,6 +88,6 @@ pub struct Member {
     pub text: String,
     /// Whether the member does its part in elections.
     pub up: bool,
-    /// Remedy for a state that neither time nor others mend.
+    /// Remedy for a state that neither time nor other members mend.
     pub cure: Option<String>,
 }

@@ -68,18 +68,18 @@ use crate::settings::{Default, Setting, Spec};
 pub static ALL: &[&Protocol] =
     &[&nerio::PROTOCOL, &etcd::PROTOCOL, &allcall::PROTOCOL, &voter::PROTOCOL, &nele::PROTOCOL];
 
-/// A protocol, as the command knows it. Every protocol writes out all fields, so that none is
-/// forgotten.
+/// A protocol, as the command knows the protocol. Every protocol sets all fields, so that no field
+/// is forgotten.
 pub struct Protocol {
     pub name: &'static str,
-    /// Another name, that of its service, by which users choose it.
+    /// Another name by which users choose the protocol: the name of its service.
     pub alias: Option<&'static str>,
     /// A line of the help.
     pub about: &'static str,
-    /// Users' word for the service or transport, if they may take it for the protocol's name.
+    /// The word for the service or transport, if users may take this word for the protocol's name.
     pub service: Option<&'static str>,
     pub can: Capabilities,
-    /// Settings of `run`, `leader` and `observe`, in addition to those of every protocol.
+    /// Settings of `run`, `leader` and `observe`, in addition to the settings of every protocol.
     pub settings: &'static [&'static Spec],
     /// Further settings of `run`, for candidates only.
     pub of_candidates: &'static [&'static Spec],
@@ -87,27 +87,27 @@ pub struct Protocol {
     pub secrets: &'static [&'static Spec],
     /// Defaults and notes of shared settings.
     pub says: &'static [About],
-    /// The setting with the addresses of the peers. A user who sets only that of another protocol
-    /// has forgotten `--protocol`.
+    /// The setting with the addresses of the peers. A user who sets only the addresses for another
+    /// protocol has forgotten `--protocol`.
     pub whereabouts: &'static Spec,
     /// The setting that separates elections of one name; with the election it names the control
     /// sockets of runners.
     pub realm: &'static Spec,
-    /// The setting whose value all processes of a realm share, if there is one; it distinguishes
-    /// two realms of one name.
+    /// The setting whose value all processes of a realm share, if the protocol has such a setting.
+    /// The setting distinguishes two realms of one name.
     pub roster: Option<&'static Spec>,
     /// Advice for users who give settings of other protocols.
     pub instead: &'static [Replacement],
-    /// Log targets of its client library that are silenced because the commands report the same
-    /// events better.
+    /// Log targets of the protocol's client library that stay silent, because the commands report
+    /// these events better.
     pub quiet: &'static [&'static str],
     /// The setting that picks a role, if elections have roles: role 3 is the election `NAME/3`.
     pub role: Option<&'static Setting<u32>>,
-    /// The way in which a leader gives way without `tenure resign`, if it cannot hand over by name.
+    /// The way to make a leader give way, if the leader cannot hand over to a named candidate.
     pub gives_way: Option<&'static str>,
-    /// The setting that names a candidate, like `id`.
+    /// The protocol's own setting for the name of a candidate, beside `id`.
     pub own_id: Option<&'static Setting<NodeName>>,
-    /// The text of an answer while the leader is unknown.
+    /// The text of an answer if the leader is unknown.
     pub unknown: &'static str,
     /// Whether a candidate without `--value` shows its id, because others see no other name.
     pub shows_id: bool,
@@ -182,13 +182,14 @@ impl Protocol {
 pub enum Purpose<'a> {
     Campaign(&'a ElectionName),
     Ask(&'a ElectionName),
-    /// Ask the members for their state; of this election if it has members of its own.
+    /// Ask the members for their state. The members are those of this election, if it has its own.
     Members(Option<&'a ElectionName>),
-    /// Change the members of the cluster, or those of this election if each election has its own.
+    /// Change the members of the cluster, or the members of this election if each election has its
+    /// own members.
     ChangeMembers(Option<&'a ElectionName>),
     /// Order the leader of this election to step down.
     Order(&'a ElectionName),
-    /// List the elections that may be asked about.
+    /// List the elections about which the key may ask.
     Elections,
 }
 
@@ -215,7 +216,7 @@ pub struct About {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Capabilities {
-    /// Leaders have fences, and CMD gets its own.
+    /// Leaders have fences, and CMD gets the fence of its leader.
     pub fence: bool,
     /// Candidates have a priority; the highest leads next.
     pub priority: bool,
@@ -271,8 +272,8 @@ impl Capabilities {
     }
 }
 
-/// Returns the election that has the roles: NAME for `NAME/3` and role 3. CMD gets both, and
-/// commands inside CMD may pass both.
+/// Returns the election that has the roles: NAME for `NAME/3` and role 3. CMD gets the name of the
+/// role's election and the role, and commands inside CMD may pass both.
 pub(crate) fn whole(election: &ElectionName, role: Option<u32>) -> ElectionName {
     let end = role.map(|role| format!("/{role}"));
     let name = end.and_then(|end| election.as_str().strip_suffix(&*end));
@@ -281,8 +282,8 @@ pub(crate) fn whole(election: &ElectionName, role: Option<u32>) -> ElectionName 
 }
 
 impl Realm {
-    /// Reads the realm setting of `protocol`. Without a value, the election without its role names
-    /// the realm.
+    /// Reads the realm setting of `protocol`. If the setting has no value, the name of the whole
+    /// election names the realm.
     pub fn read(
         layers: &mut Layers<'_>,
         protocol: &Protocol,

@@ -1,5 +1,5 @@
-//! The warnings while no endpoint answers: each reason once, and from time to time the length of
-//! the outage.
+//! The warnings while no endpoint answers. Each reason is reported once, and the length of the
+//! outage from time to time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,7 +13,7 @@ const AGAIN: Duration = Duration::from_secs(600);
 const REASONS_MAX: usize = 32;
 
 /// The reported reasons of each endpoint since its last use. A server that refuses a certificate
-/// may report that, or only close the connection, differently at each attempt.
+/// may report the refusal at one attempt, and only close the connection at the next.
 #[derive(Default)]
 pub(super) struct Endpoints {
     reasons: BTreeMap<String, BTreeSet<String>>,

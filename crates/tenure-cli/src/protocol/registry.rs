@@ -1,4 +1,5 @@
-//! The protocols of a command, and their common texts: settings, help, the table of capabilities.
+//! The protocols of a command, and their common texts: settings, help, and the table of
+//! capabilities.
 
 use std::fmt::Write;
 
@@ -10,7 +11,7 @@ use crate::settings::{Default, Refusal, Spec, table};
 use crate::settings::{Origin, Origins};
 
 /// The command that builds and installs the program with a feature, without the feature's name. No
-/// registry has the crate yet, so the path is that in a checkout.
+/// registry has the crate yet, so the command names the path in a checkout.
 const INSTALL: &str = "cargo install --path crates/tenure-cli --features";
 
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +29,8 @@ impl Registry {
         self.settings().find(|spec| spec.name == name)
     }
 
-    /// The settings of any protocol, each once; `candidates` adds those of candidates alone.
+    /// The settings of all protocols, each once. `candidates` adds the settings of candidates
+    /// alone.
     #[must_use]
     pub fn of_protocols(self, candidates: bool) -> Vec<&'static Spec> {
         let mut all: Vec<&Spec> = Vec::new();
@@ -68,7 +70,7 @@ impl Registry {
         }
     }
 
-    /// The refusal of a name that no protocol has, but perhaps a service does.
+    /// The refusal of a name that no protocol has. The name may be the name of a service.
     fn unknown(self, name: &str) -> Refusal {
         let over = self.0.iter().find_map(|protocol| {
             let service = protocol.service.filter(|service| service.eq_ignore_ascii_case(name))?;

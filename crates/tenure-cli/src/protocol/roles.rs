@@ -8,16 +8,18 @@ use tenure::{ElectionName, Fence, Time};
 use super::later::Later;
 use crate::failure::Failure;
 
-/// A participant in elections with roles.
+/// The functions of a participant in elections with roles.
 pub trait RoleHolder {
-    /// Gives back all roles and campaigns for them again: no role can be given back alone.
+    /// Gives back all roles, and campaigns for them again. A participant cannot give back a single
+    /// role.
     fn give_back_all(&self) -> Later<'_, ()>;
 
-    /// The failure of a participant whose roles nobody would take over, with the remedy.
+    /// The failure, with the remedy, if no other process would take over the roles of this
+    /// participant.
     fn keeps_all(&self) -> Option<Failure>;
 
-    /// Leaves the group, and keeps leading until others have had time to take over. `None` if that
-    /// is impossible; the leaderships end by themselves.
+    /// Leaves the group, and keeps leading until others have had time to take over; the leaderships
+    /// then end by themselves. `None` if the participant cannot do this.
     fn leave_and_lead_on(&self) -> Option<Later<'_, ()>>;
 
     /// Whether another process could lead `election` next.
@@ -31,17 +33,17 @@ pub trait RoleHolder {
     /// The part of the election that this role is.
     fn part(&self, role: u32) -> Part;
 
-    /// Checks that this process can stand for so many roles.
+    /// Checks that this process can stand for this number of roles.
     fn fits(&self, roles: usize) -> Result<(), Failure>;
 
-    /// Takes these for the roles of this process from now on. They [fit](Self::fits).
+    /// Replaces the roles of this process. The caller has checked that the roles [fit](Self::fits).
     fn stand_for(&self, roles: BTreeSet<u32>);
 
-    /// All parts of the election as they are now; `None` if unknown.
+    /// All parts of the election with their present leaders; `None` if unknown.
     fn table(&self) -> Later<'_, Option<Table>>;
 }
 
-/// An election of its own; a process may stand for several.
+/// A part of an election with roles, or a whole election. A process may stand for several parts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
     /// Name of the election: `NAME/3` for role 3.
@@ -52,7 +54,7 @@ pub struct Part {
 /// The leaders of the parts of an election.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Table {
-    /// A row for each process that reports to lead a part, in the order of roles; a requested part
+    /// A row for each process that reports to lead a part, in the order of roles. A requested part
     /// without a leader has a row without an owner.
     pub rows: Vec<Row>,
 }

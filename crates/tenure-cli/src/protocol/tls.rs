@@ -39,8 +39,8 @@ pub struct HiddenText {
 }
 
 impl Hidden {
-    /// Reads the text: a flag wins over a variable, and a variable over the settings file. Two
-    /// other sources at once are refused.
+    /// Reads the text. A flag wins over a variable, and a variable over the settings file. Two
+    /// variables at once are refused.
     pub fn read(&self, layers: &mut Layers<'_>) -> Result<Option<HiddenText>, Failure> {
         let Self { name, variable, .. } = *self;
         let file = layers.optional(self.file)?;
@@ -96,15 +96,15 @@ impl Hidden {
     }
 }
 
-/// Refuses an unreadable file of this user's identity, under `--show-settings` too. Warns if others
-/// can read or replace it.
+/// Refuses an unreadable file of this user's identity, under `--show-settings`, too. Warns if other
+/// users can read or replace the file.
 pub fn look_at(
     layers: &mut Layers<'_>,
     setting: &str,
     what: &str,
     path: &Path,
 ) -> Result<(), Failure> {
-    // A pipe, or another irregular file, is read once, at its use.
+    // Do not open a pipe or another irregular file: it can be read only once, at its use.
     let opened = path.metadata().and_then(|about| {
         if about.is_file() { File::open(path).map(|_| about) } else { Ok(about) }
     });
@@ -177,8 +177,8 @@ fn one_line_of(text: &str) -> &str {
     text.strip_suffix('\r').unwrap_or(text)
 }
 
-/// Refuses certificates that no server would see, because the setting `whereabouts` names servers
-/// without TLS. Takes both schemes.
+/// Refuses certificates if the setting `whereabouts` names servers without TLS, because no server
+/// would see the certificates. `plain` and `secure` are the schemes without and with TLS.
 pub fn refuse_without(
     layers: &Layers<'_>,
     whereabouts: &str,

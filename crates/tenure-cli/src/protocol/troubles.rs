@@ -31,9 +31,9 @@ pub(super) struct Troubles(watch::Receiver<State>);
 
 #[derive(Clone, Default)]
 struct State {
-    /// The trouble that waiting does not end.
+    /// The trouble that no wait ends.
     permanent: Option<Failure>,
-    /// The reason for which the service does not answer.
+    /// The reason why the service does not answer.
     silent: Option<Failure>,
     outage: Option<Outage>,
     own: Option<String>,
@@ -47,7 +47,7 @@ impl Troubles {
             let found = state.wait_for(|state| state.permanent.is_some()).await;
             match found.ok().and_then(|state| state.permanent.clone()) {
                 Some(failure) => failure,
-                // The watcher has ended without a finding.
+                // The watcher has ended without a permanent trouble.
                 None => std::future::pending().await,
             }
         })
@@ -89,7 +89,7 @@ impl Troubles {
 
 /// Finds troubles, records them, and warns.
 pub(super) struct Watch<About> {
-    /// Whether to warn: a process that only asks puts troubles into its answer.
+    /// Whether to warn. A process that only asks puts troubles into its answer instead.
     aloud: bool,
     state: watch::Sender<State>,
     /// The latest warning on each subject, repeated only when it changes.
@@ -109,12 +109,12 @@ impl<About: Ord> Watch<About> {
         self.state.send_modify(|state| state.permanent = Some(failure));
     }
 
-    /// Takes back a permanent trouble that has ended after all.
+    /// Forgets a permanent trouble that has ended after all.
     pub(super) fn goes_on(&self) {
         self.state.send_modify(|state| state.permanent = None);
     }
 
-    /// A function that records a permanent trouble, for another task.
+    /// A function by which another task records a permanent trouble.
     pub(super) fn giving_up(&self) -> impl Fn(Failure) + Send + use<About> {
         let state = self.state.clone();
         move |failure| state.send_modify(|state| state.permanent = Some(failure))
@@ -153,8 +153,8 @@ impl<About: Ord> Watch<About> {
         }
     }
 
-    /// Records an unusable endpoint. A candidate waits: certificate files are read again for each
-    /// connection, and a network may recover.
+    /// Records an unusable endpoint. A candidate still waits: each connection reads the certificate
+    /// files again, and a network may recover.
     pub(super) fn goes_on_without(
         &mut self,
         endpoint: &str,
@@ -186,7 +186,8 @@ impl<About: Ord> Watch<About> {
         }
     }
 
-    /// Forgets warnings whose subject is over, so that they count as new when they come back.
+    /// Forgets warnings whose subject is over, so that the warnings count as new when the subject
+    /// comes back.
     pub(super) fn forget(&mut self, is_over: impl Fn(&About) -> bool) {
         self.warned.retain(|about, _| !is_over(about));
     }

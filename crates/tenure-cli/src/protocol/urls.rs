@@ -11,10 +11,10 @@ pub fn shown(list: &Vec<ServerUrl>) -> String {
     list.iter().map(ServerUrl::as_str).collect::<Vec<_>>().join(",")
 }
 
-/// Reads `http://10.0.0.1:2379,http://10.0.0.2`; a missing port is the default one.
+/// Reads `http://10.0.0.1:2379,http://10.0.0.2`; an address without a port gets the default port.
 pub fn list(form: &UrlForm, text: &str) -> Result<Vec<ServerUrl>, Refusal> {
     let UrlForm { what, service, plain, secure, rule, .. } = *form;
-    // Check this first: other refusals repeat the text, with the password in it.
+    // Check for `@` first: other refusals repeat the text, with the password in it.
     if text.contains('@') {
         let what = format!("{what} must not hold a user or a password; --user is for that");
         return Err(Refusal::of_secret(what, rule));

@@ -1,4 +1,5 @@
-//! Weak leaders: a member in each partition that others may turn to there, and that never leads.
+//! Weak leaders. In each partition of the network the members name one member to which others may
+//! turn; this member never leads by that.
 
 use tenure::NodeName;
 
@@ -14,9 +15,9 @@ pub enum WeakView {
 
 /// A process that watches the weak leaders of its partition.
 pub trait WeakObserver {
-    /// The next view, the present one at the first call; `None` once the process has ended.
+    /// The next view; at the first call the present view. `None` once the process has ended.
     fn next(&mut self) -> Later<'_, Option<WeakView>>;
 
-    /// A failure that no waiting mends.
+    /// Resolves with a failure that no wait ends.
     fn permanent_failure(&self) -> Later<'static, Failure>;
 }

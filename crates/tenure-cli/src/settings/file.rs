@@ -26,7 +26,8 @@ pub struct SettingsFile {
 }
 
 impl SettingsFile {
-    /// Reads the file at `path`, which `named_by` named and which may hold these settings.
+    /// Reads the file at `path`. `named_by` is the origin of the path, and `specs` are the settings
+    /// that the file may hold.
     pub fn read(path: &Path, named_by: &Origin, specs: &[&'static Spec]) -> Result<Self, Failure> {
         let shown = path.display().to_string();
         let unusable = |what: String, fix: &str| {
@@ -154,7 +155,7 @@ impl Source<'_> {
                 Ok(text.to_string())
             }
             (Shape::List, DeValue::Array(items)) => self.list(spec, items),
-            // Taken as written: a binary fraction would change 0.001.
+            // Take the number as written: a binary fraction would change 0.001.
             (Shape::Number, DeValue::Integer(_) | DeValue::Float(_)) => {
                 Ok(self.text.get(value.span()).unwrap_or_default().to_owned())
             }
@@ -181,7 +182,7 @@ impl Source<'_> {
         }
     }
 
-    /// An array in the form of the flag.
+    /// Turns an array into the text of the flag.
     fn list(&self, spec: &Spec, items: &DeArray<'_>) -> Result<String, Failure> {
         let mut list = Vec::new();
         for item in items {
@@ -224,8 +225,8 @@ impl Source<'_> {
     }
 }
 
-/// The remedy for a member of a wrong type: in TOML, a setting below `[members]` becomes a member
-/// of that name.
+/// The remedy for a member of a wrong type. In TOML, a setting below the line `[members]` becomes a
+/// member with the setting's name.
 fn fix_for(misplaced: Option<&str>, otherwise: &str) -> String {
     match misplaced {
         Some(name) => format!("if {name} is meant as a setting, move it above [members]"),

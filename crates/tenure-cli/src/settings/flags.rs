@@ -7,7 +7,7 @@ use clap::{ArgMatches, Command};
 #[derive(Debug)]
 pub struct Flags<'a> {
     pub given: &'a ArgMatches,
-    /// All flags of the command; `ArgMatches` knows them only in debug builds.
+    /// All flags of the command; `ArgMatches` lists all flags only in debug builds.
     known: BTreeSet<String>,
 }
 

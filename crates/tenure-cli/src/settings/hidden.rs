@@ -45,8 +45,8 @@ pub static TOKEN: Hidden = Hidden {
 
 pub static HIDDEN: [&Hidden; 4] = [&PASSWORD, &SECRET, &KEYS, &TOKEN];
 
-/// A text from a file or a variable. A flag would show it to every user of the machine, and
-/// settings files are passed on.
+/// A text from a file or a variable. A flag would show the text to every user of the machine, and
+/// people pass settings files on.
 pub struct Hidden {
     /// Name shown in `origin:` lines; these lines never show the secret.
     pub name: &'static str,
@@ -57,7 +57,7 @@ pub struct Hidden {
 }
 
 impl Hidden {
-    /// Advice for a user who gave the text as a flag or a key.
+    /// Advice for a user who gave the text as a flag or as a key of the file.
     #[must_use]
     pub fn elsewhere(&self) -> String {
         let file = self.file.spec.name;
@@ -77,7 +77,7 @@ impl Hidden {
         }
     }
 
-    /// Reads the file at `path` again while the process runs. The error is a sentence.
+    /// Reads the file at `path` again while the process runs. The error is a sentence for people.
     pub fn reread(&self, path: &Path) -> Result<String, String> {
         let SecretFile { bytes, mode } = SecretFile::read(path)?;
         if self.is_kept_from_others && SecretFile::is_open(mode) {

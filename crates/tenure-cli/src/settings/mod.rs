@@ -1,9 +1,9 @@
 //! Settings: each is declared once, with its name, kind, default, help and parser.
 //!
-//! [`table`] has the settings of commands and those that several protocols share; every protocol
-//! declares its own. Layers above this module find the text of a setting, a flag before a variable
-//! before the [file](mod@file) before the default, with its [`Origin`]. Every text goes through the
-//! same parser, so that a mistake gets the same error in every layer.
+//! [`table`] has the settings of commands, and settings that several protocols share; every
+//! protocol declares its own. Layers above this module find the text of a setting with its
+//! [`Origin`]. A flag comes before a variable, then the [file](mod@file), then the default. Every
+//! text goes through the same parser, so that a mistake gets the same error in every layer.
 
 pub mod file;
 pub mod flags;
@@ -18,7 +18,7 @@ pub use origin::Origin;
 pub use origins::Origins;
 pub use parse::Refusal;
 
-/// Declares settings, and `ALL` of them as a list. Each is a static [`Setting`].
+/// Declares settings, each as a static [`Setting`], and the list `ALL` of them.
 #[macro_export]
 macro_rules! settings {
     ($($id:ident: $type:ty =

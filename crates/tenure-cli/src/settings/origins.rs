@@ -1,4 +1,4 @@
-//! Every setting of one invocation with its value and origin.
+//! Every setting of an invocation, with its value and origin.
 
 use std::fmt;
 
@@ -83,7 +83,7 @@ impl Origins {
     }
 
     /// The failure for settings that a core refuses, with the origin of every number. `fix` is a
-    /// better remedy than to change one of these settings, if there is one.
+    /// remedy that is better than a change of one of these settings, if any.
     #[must_use]
     pub fn refuse(&self, error: &dyn SettingsError, fix: Option<String>) -> Failure {
         let (mut names, nearest) = match error.fault() {
@@ -103,8 +103,8 @@ impl Origins {
         self.usage(error.to_string(), fix, &names)
     }
 
-    /// The settings behind a value beyond its bounds, and the remedy if the value is a setting of
-    /// this command.
+    /// The settings behind a value that is out of its bounds, and the remedy if the value is a
+    /// setting of this command.
     fn nearest(&self, error: &OutOfRange) -> (Vec<&'static str>, Option<String>) {
         let Bounds { setting, beside, .. } = error.bounds;
         let nearest = error.nearest();
@@ -114,7 +114,7 @@ impl Origins {
         ([&[setting][..], beside].concat(), self.entry(setting).map(|_| fix))
     }
 
-    /// The failure for these settings, which cannot be used as they are.
+    /// The failure for these settings, which are unusable as given.
     #[must_use]
     pub fn usage(
         &self,
@@ -140,8 +140,8 @@ impl Origins {
         self.explain(Failure::new(exit, what, fix), names)
     }
 
-    /// The command line with all given settings but those of `without`; `always` is in it even as a
-    /// default.
+    /// The command line with all given settings except the settings in `without`. The setting
+    /// `always` is in the line even with its default.
     #[must_use]
     pub fn command(&self, command: &str, without: &[&str], always: &str) -> String {
         let is_set = |entry: &&Entry| {

@@ -21,7 +21,7 @@ use crate::near::nearest;
 pub struct Refusal {
     /// Broken rule.
     pub what: String,
-    /// Text to write instead.
+    /// The remedy, such as a text to write instead.
     pub fix: String,
     /// Whether the text may hold a secret, and must not be repeated.
     pub hides_text: bool,
@@ -66,7 +66,8 @@ pub fn drift(text: &str) -> Result<Drift, Refusal> {
 pub fn election(text: &str) -> Result<ElectionName, Refusal> {
     ElectionName::new(text).map_err(|error| {
         let mut refusal = refused(&error, ElectionName::MAX_BYTES);
-        // Candidates in other programs must use the new name as well.
+        // Another name would be another election: candidates in other programs must use the new
+        // name as well.
         if !matches!(error, NameError::Empty { .. }) {
             refusal.fix += &format!("; give all candidates the same election: {ANOTHER}");
         }
@@ -118,7 +119,7 @@ pub fn elections(text: &str) -> Result<Elections, Refusal> {
     })
 }
 
-/// The reason against another name for one candidate alone.
+/// The warning that a candidate with another name stands in another election.
 pub const ANOTHER: &str = "another name is another election";
 
 pub fn rights(text: &str) -> Result<Rights, Refusal> {
@@ -204,8 +205,8 @@ pub fn whole<T: FromStr + Display>(text: &str, max: T) -> Result<T, Refusal> {
     })
 }
 
-/// The name of a user. Other clients accept the password after a colon, where every user of the
-/// machine can read it.
+/// The name of a user. Refuses a colon: other clients accept the password after it, where every
+/// user of the machine could read the password.
 pub fn user(text: &str) -> Result<String, Refusal> {
     if text.is_empty() {
         return Err(Refusal::new("it is empty", "name a user"));

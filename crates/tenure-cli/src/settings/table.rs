@@ -1,4 +1,4 @@
-//! The settings of commands, and those that several protocols share.
+//! The settings of commands, and settings that several protocols share.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -65,8 +65,8 @@ crate::settings! {
         "The Unix socket on which a runner or a node accepts commands";
     SUPERVISE: PathBuf = "supervise" "SOCKET" Text, Everywhere, Nothing, NETWORK,
         parse::path, path,
-        "Watch the processes on this machine that ask for it at this Unix socket: if one ends \
-         without a word, its elections are free at once";
+        "Watch the processes on this machine that ask for a watch at this Unix socket: if one is \
+         killed, its elections are free at once";
     HTTP: Place = "http" "ADDR" Text, Everywhere, Nothing, NETWORK,
         parse::place, plain,
         "Answer over HTTP who leads, with events, metrics and a page, at this address or at the \
@@ -234,7 +234,7 @@ pub fn plain<T: Display>(value: &T) -> String {
 }
 
 pub fn span(value: &Duration) -> String {
-    // Other texts about such a span count seconds.
+    // Write a long span in seconds, as other texts do.
     if *value >= Duration::from_secs(86_400) {
         return format!("{value:?}");
     }
@@ -261,7 +261,7 @@ mod tests {
     fn defaults_are_read_and_shown() {
         let mut count = 0;
         for protocol in protocol::ALL {
-            // Two protocols may word a shared default differently.
+            // Check each protocol alone: two protocols may word a shared default differently.
             for spec in Registry(std::slice::from_ref(protocol)).settings() {
                 let Some(text) = protocol::default(protocol, spec) else { continue };
                 assert_eq!((spec.check)(text).as_deref(), Ok(text), "{}", spec.name);

@@ -33,7 +33,7 @@ impl<'a> Attempts<'a> {
         Self { links, under, newer_than: 0, logged_in_again: false }
     }
 
-    /// Waits for the link of the next attempt, see [`Links::get`].
+    /// Waits for the link of the next attempt: see [`Links::get`].
     pub(super) async fn link(&mut self) -> Result<Arc<Link>, Reply> {
         *self.under = None;
         let link = self.links.get(self.newer_than).await.map_err(Reply::Refused)?;

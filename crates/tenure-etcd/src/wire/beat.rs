@@ -26,12 +26,12 @@ struct Beats {
     answers: LeaseKeepAliveStream,
 }
 
-/// The maximum number of leases that are renewed side by side: the session's, the next one, and one
-/// that was handed in.
+/// The maximum number of leases that are renewed side by side. A node has the lease of its session,
+/// the next lease, and perhaps a lease that the application gave.
 const LEASES: usize = 4;
 
-/// Answers all requests; those of different leases run side by side. A new lease beyond the limit
-/// replaces the lease whose last renewal is the longest ago.
+/// Answers all requests. Requests of different leases run side by side. A new lease beyond the
+/// limit replaces the lease whose last renewal is the longest ago.
 pub(super) async fn run(
     links: Links,
     mut requests: mpsc::UnboundedReceiver<Request>,

@@ -13,9 +13,9 @@ use super::links::Links;
 use super::turns::TimedRequest;
 
 /// The maximum number of bytes of an answer about this process's keys. Another client may have
-/// written a value as large as the server takes; the driver must read that value to mend it, and
-/// the same answer confirms all other keys of the process. Only observers read values of other
-/// processes: they report a value that is too large.
+/// written a value as large as the server takes, and the driver must read that value to mend it.
+/// The answer with that value also confirms all other keys of the process. Only observers read
+/// values of other processes, and report a value that is too large.
 const OWN_MAX: usize = 64 << 20;
 
 /// Carries a request out within its time, which is measured from the hand-over to the wire, and
@@ -103,7 +103,7 @@ fn misfit(what: &str) -> Reply {
     Reply::Unknown { why: shorten(&format!("the answer does not fit the request: {what}")) }
 }
 
-/// Whether a repetition does no harm. A repeated grant would be answered as if the lease belonged
+/// Whether a repetition does no harm. etcd would answer a repeated grant as if the lease belonged
 /// to another process.
 fn is_repeatable(op: &Op) -> bool {
     let reads = |acts: &[Act]| acts.iter().all(|act| matches!(act, Act::Read(_)));

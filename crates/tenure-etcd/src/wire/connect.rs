@@ -195,7 +195,7 @@ pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -
             | ConnectError::Login { .. }
             | ConnectError::Refused { .. },
         ) => true,
-        // A certificate, good or bad, shows TLS, and so does an alert.
+        // A certificate, good or bad, shows that the server speaks TLS, and so does an alert.
         Err(
             ConnectError::NoTrust { .. }
             | ConnectError::NotTrusted { .. }
@@ -207,8 +207,8 @@ pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -
 }
 
 /// Finds the reason why a server that speaks TLS hangs up. The server sends an alert, but the alert
-/// is lost if this client writes into the closed connection: so the client connects again until an
-/// alert comes. If either side stands still for a moment, the client tries once more.
+/// is lost if this client writes into the closed connection. So the client connects again until an
+/// alert comes. An attempt may also run out of time, because one side stands still for a moment.
 pub(crate) async fn why_closed(options: &Options, endpoint: &Endpoint) -> Option<ConnectError> {
     let mut late = 0;
     for _ in 0..ALERTS {
@@ -242,7 +242,8 @@ async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, C
     if version < Version::OLDEST {
         return Err(ConnectError::TooOld { endpoint: endpoint.clone(), version });
     }
-    // The call to etcd itself comes before this one: its error explains a broken connection best.
+    // Ask for a proxy only after the call to etcd itself: the error of that call explains a broken
+    // connection best.
     let is_proxy = grpc_proxy::is_there(login.channel.clone()).await;
     if is_proxy.map_err(|error| explain(&error, endpoint))? {
         return Err(ConnectError::GrpcProxy { endpoint: endpoint.clone() });
@@ -305,7 +306,8 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
             if endpoint.is_secure() && SIGNS_OF_NO_TLS.iter().any(is) {
                 ConnectError::SpeaksNoTls { endpoint }
             } else if SIGNS_OF_AGE.iter().any(is) {
-                // The rest has the time in seconds since 1970, which people cannot read.
+                // The rest of the text has the time in seconds since 1970, which people cannot
+                // read.
                 let short = why.split_once(": verification time").map(|(why, _)| why.into());
                 ConnectError::Expired { endpoint, why: short.unwrap_or(why) }
             } else if why.contains(ALERT) && SIGNS_OF_NOT_TRUSTED.iter().any(is) {
@@ -326,12 +328,12 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
 /// The number of attempts to get an alert, and the pause between them.
 const ALERTS: u32 = 40;
 const ALERT_PAUSE: Duration = Duration::from_millis(10);
-/// The maximum number of attempts that may exceed the time of a connection.
+/// The maximum number of attempts that may run out of time.
 const LATE: u32 = 2;
 
 /// Bytes that are no record of TLS.
 const SIGNS_OF_NO_TLS: [&str; 2] = ["invalidcontenttype", "corrupt message"];
-/// Errors that remain of a late TLS alert, or of a server that expected TLS.
+/// Errors of a connection whose TLS alert came too late, or whose server expected TLS.
 const SIGNS_OF_CLOSING: [&str; 5] = [
     "handshake eof",
     "connection closed",

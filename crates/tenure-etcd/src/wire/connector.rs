@@ -1,10 +1,10 @@
 //! Makes a link when a task wants one, and keeps its login good.
 //!
 //! The connector replaces a login with a known end at a random point between half and three
-//! quarters of its time: clients that logged in together, after a member failed, do not log in
-//! together again. The earlier login stays in use until the new one succeeds. A login without a
-//! known end is replaced after the first request that fails; this request waits for the new login.
-//! The connection stays open in both cases.
+//! quarters of its time. So clients that logged in together, after a member failed, do not log in
+//! together again. The earlier login stays in use until the new login succeeds. The connector
+//! replaces a login without a known end after the first request that fails; this request waits for
+//! the new login. The connection stays open in both cases.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,8 +28,8 @@ const GOOD_AFTER: Duration = Duration::from_secs(5);
 /// The pause before another login: short, because renewals wait for it.
 const LOGIN: Backoff =
     Backoff { first: Duration::from_millis(20), longest: Duration::from_millis(200) };
-/// The connector does not renew a shorter login ahead of its end: it would log in all the time, and
-/// etcd makes logins slow on purpose.
+/// The connector does not renew a shorter login ahead of its end. Otherwise the connector would log
+/// in all the time, and etcd makes logins slow on purpose.
 const AHEAD_FROM: Duration = Duration::from_secs(2);
 /// The longest time until the connector renews a login.
 const AHEAD_MAX: Duration = Duration::from_hours(24);
@@ -84,8 +84,8 @@ pub(super) fn new(options: CheckedOptions, incoming: mpsc::Sender<Incoming>) -> 
     (links, connector)
 }
 
-/// Errors of the endpoints since the last one that worked. An endpoint that refuses the login may
-/// be of another cluster, so its refusal counts only when no other endpoint can be used.
+/// Errors of the endpoints since an endpoint last worked. An endpoint that refuses the login may be
+/// of another cluster, so its refusal counts only when no other endpoint can be used.
 #[derive(Default)]
 struct Round {
     tried: usize,
@@ -177,8 +177,8 @@ impl Connector {
         self.turn();
     }
 
-    /// Waits for a newer login on the connection of this link, and returns the end of that login if
-    /// it is known; or fails with the reason to give the connection up.
+    /// Waits for a newer login on the connection of this link, and returns the end of that login,
+    /// if known. Fails with the reason if the connection must be given up.
     async fn until_login(
         &mut self,
         link: &Link,
@@ -247,8 +247,7 @@ impl Connector {
         self.index = (self.index + 1) % self.options.endpoints.len();
     }
 
-    /// The pause before the next endpoint; `None` until all endpoints were tried, as any of them
-    /// may work.
+    /// The pause before the next endpoint. `None` until all endpoints were tried: each may work.
     fn pause(&mut self) -> Option<Duration> {
         let endpoints = u32::try_from(self.options.endpoints.len()).unwrap_or(u32::MAX);
         let rounds = self.failures / endpoints;
@@ -269,8 +268,8 @@ impl Connector {
     }
 }
 
-/// Waits until the login of this link is no longer valid, and returns etcd's text; or fails with
-/// the reason to give the connection up.
+/// Waits until the login of this link is no longer valid, and returns etcd's text. Fails with the
+/// reason if the connection must be given up.
 async fn stale_or_lost(
     broken: &mut watch::Receiver<BrokenLinks>,
     link: &Link,

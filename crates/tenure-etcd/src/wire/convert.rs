@@ -86,7 +86,7 @@ fn picked(pick: Pick, end: Vec<u8>) -> GetOptions {
     let options = GetOptions::new().with_range(end).with_limit(1);
     match pick {
         Pick::First => options.with_sort(SortTarget::Create, SortOrder::Ascend),
-        // Zero would mean "no bound" to etcd, and here means that no key fits.
+        // To etcd, zero would mean "no bound"; here zero means that no key fits.
         Pick::LastUpTo(0) => options.with_min_create_revision(i64::MAX),
         Pick::LastUpTo(revision) => options
             .with_sort(SortTarget::Create, SortOrder::Descend)
@@ -117,7 +117,7 @@ fn key_value(stored: PbKeyValue) -> KeyValue {
     }
 }
 
-/// The largest value in an event of a watch, in bytes: as large as that of a read.
+/// The largest value in an event of a watch, in bytes. A read has the same limit.
 const VALUE_MAX: usize = 4 << 20;
 
 pub(super) fn change(event: PbEvent) -> Option<(Revision, Change)> {

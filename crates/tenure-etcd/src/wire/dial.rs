@@ -1,9 +1,9 @@
 //! The channel to one endpoint, which connects when it is used.
 //!
-//! The client library reconnects whenever a call finds the connection closed, to the server that
-//! has the address at that moment. This may be a proxy in the place of the member that the driver
-//! has checked. So the driver seals a channel after the check; a sealed channel ends with its
-//! connection.
+//! When a call finds the connection closed, the client library reconnects to the server that has
+//! the address at that moment. This server may be a proxy in the place of the member that the
+//! driver has checked. So the driver seals a channel after the check; a sealed channel ends with
+//! its connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ const PING_AFTER: Duration = Duration::from_secs(6);
 /// The longest wait for the answer to a ping.
 const PING_WITHIN: Duration = Duration::from_secs(3);
 
-/// Whether a channel must not connect any more. Clones share it.
+/// Whether a channel must not connect any more. Clones share the flag.
 #[derive(Clone, Default)]
 pub(super) struct Seal(Arc<AtomicBool>);
 

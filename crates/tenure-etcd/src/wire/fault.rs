@@ -10,8 +10,8 @@ use tenure_core::etcd::{Refusal, Reply};
 /// The maximum number of bytes of a foreign text that are passed on.
 const SAID_MAX: usize = 512;
 
-/// The client library's text for an answer above its limit, with both sizes: a value of another
-/// client, where the server allows larger values than by default.
+/// The client library's text, with both sizes, for an answer above its limit. The answer has a
+/// value of another client, and the server allows larger values than by default.
 const TOO_LARGE: &str = "decoded message length too large";
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,7 +72,7 @@ impl Fault {
     }
 
     /// The meaning of errors after which etcd has certainly carried nothing out. The codes alone do
-    /// not show that: gRPC and proxies use the same codes, sometimes for requests that *were*
+    /// not show this. gRPC and proxies use the same codes, sometimes for requests that etcd *has*
     /// carried out.
     fn known(code: i32, message: &str) -> Option<Self> {
         let what = message.strip_prefix("etcdserver: ")?;

@@ -1,7 +1,7 @@
 //! Whether the server at an endpoint is an `etcd grpc-proxy`.
 //!
-//! Such a proxy renews a lease by itself, and answers a keep-alive with a renewal that the proxy
-//! may have asked for before the keep-alive was sent: our deadline would be too late (ruling 3).
+//! Such a proxy renews a lease by itself. The proxy answers a keep-alive with its own latest
+//! renewal, which may be older than the keep-alive: our deadline would be too late (ruling 3).
 //! Members of etcd from 3.4 on serve gRPC's health checks to all clients; the proxy up to 3.7.3
 //! never does.
 
@@ -19,8 +19,8 @@ const NOTHING: &str = "\0\0\0\0\0";
 /// own services uses another text.
 const NOT_THERE: &str = "unknown service grpc.health.v1.Health";
 
-/// Asks the server. Only the proxy's refusal is proof of a proxy; a missing answer is an error,
-/// because a proxy that hangs gives none, either.
+/// Asks the server. Only the proxy's refusal proves a proxy. A missing answer is an error, because
+/// a proxy that hangs does not answer, either.
 pub(super) async fn is_there(channel: Channel) -> Result<bool, Error> {
     let mut request = Request::new(Body::new(NOTHING.to_owned()));
     *request.method_mut() = Method::POST;

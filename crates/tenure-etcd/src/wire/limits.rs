@@ -1,15 +1,16 @@
-//! The maximum number of unary calls under way at once, by classes that do not wait for each other.
+//! The maximum number of unary calls that are under way at the same time. The limit is by classes,
+//! which do not wait for each other.
 
 use tenure_core::etcd::{Act, Keys, Op, Read, Txn};
 const CANDIDATES: usize = 64;
-/// The maximum number of observers' queries under way, those of gone callers included: other calls
-/// must not wait behind these.
+/// The maximum number of observers' queries under way, queries of gone callers included. Other
+/// calls must not wait behind observers' queries.
 const OBSERVERS: usize = 32;
 /// Calls of the lease: the core has one of each kind, and few leases to revoke.
 const LEASE: usize = 8;
 
 /// Classes of calls. All elections share one lease: calls of the lease never wait behind calls of
-/// elections, and calls of candidates never wait behind those of observers.
+/// elections. Calls of candidates never wait behind calls of observers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Lease,
@@ -82,7 +83,7 @@ mod tests {
         let there = Compare::Created { key: "e/1".into(), revision: 0 };
         let moved = Act::Move { key: "e/1".into(), lease: LeaseId(1) };
         assert_eq!(kind(&txn(vec![there.clone()], vec![moved])), Kind::Lease);
-        // A candidate that looks for its key, one that makes its key, and an observer.
+        // A candidate that looks for its key, a candidate that makes its key, and an observer.
         assert_eq!(kind(&txn(vec![there.clone()], vec![one()])), Kind::Candidate);
         let put = Act::Put { key: "e/1".into(), value: "".into(), lease: LeaseId(1) };
         assert_eq!(kind(&txn(vec![], vec![one(), put])), Kind::Candidate);

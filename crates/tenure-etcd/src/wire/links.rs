@@ -95,7 +95,7 @@ impl Drop for Waiter<'_> {
     }
 }
 
-/// The link in use, for every task that sends. Clones share it.
+/// The link in use, for every task that sends. Clones share the link.
 #[derive(Clone)]
 pub(super) struct Links {
     state: watch::Receiver<State>,
@@ -114,8 +114,8 @@ impl Links {
         Self { state, broken: Arc::new(broken), waiters, has_login }
     }
 
-    /// The link in use if its number is above `newer_than`, else the next one, however long it
-    /// takes; or etcd's refusal of the login.
+    /// Waits for a link whose number is above `newer_than`, however long this takes. Fails with
+    /// etcd's refusal of the login.
     pub(super) async fn get(&self, newer_than: u64) -> Result<Arc<Link>, Refusal> {
         let mut state = self.state.clone();
         let is_usable = |state: &State| match state {

@@ -1,9 +1,9 @@
 //! The login on a connection, which can be made anew without closing the connection.
 //!
-//! etcd checks the token of each call, of each renewal of a lease (from 3.4.42, 3.5.28, 3.6.9 and
-//! 3.7), and of a watch only when it is opened. So later requests carry the new token, and open
-//! watches go on. A simple token lasts for an unknown time since its last use; a signed token (JWT)
-//! names its end.
+//! etcd checks the token of each call, and from 3.4.42, 3.5.28, 3.6.9 and 3.7 of each renewal of a
+//! lease. etcd checks the token of a watch only when the watch is opened. So later requests carry
+//! the new token, and open watches go on. A simple token lasts for an unknown time since its last
+//! use; a signed token (JWT) names its end.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,7 +18,7 @@ use crate::options::Credentials;
 
 /// etcd's text for a login when authentication is off.
 const NO_LOGINS: &str = "authentication is not enabled";
-/// The one call that needs no token.
+/// The only call that needs no token.
 const AUTHENTICATE: &str = "/etcdserverpb.Auth/Authenticate";
 /// The header that etcd reads.
 const HEADER: &str = "token";
@@ -31,7 +31,7 @@ pub(crate) struct Login {
     token: Token,
 }
 
-/// The token of a connection. Clones share it.
+/// The token of a connection. Clones share the token.
 #[derive(Clone, Default)]
 struct Token(Arc<RwLock<Option<HeaderValue>>>);
 
@@ -57,8 +57,8 @@ impl Login {
         Ok(Self { client, channel, token })
     }
 
-    /// Logs in, and sends the new token with all later requests. Returns the time for which it is
-    /// good, if that is known. Without authentication there is no token.
+    /// Logs in, and sends the new token with all later requests. Returns the time for which the
+    /// token is good, if known. Without authentication there is no token.
     pub(super) async fn renew(&self, of: &Credentials) -> Result<Option<Duration>, Error> {
         let mut client = self.client.auth_client();
         let answer = match client.authenticate(of.user.clone(), of.password.clone()).await {
@@ -102,7 +102,7 @@ fn wall_time() -> SystemTime {
 }
 
 /// The time for which a signed token is good after `now`, by this machine's clock. `None` for other
-/// tokens, and when that time is over.
+/// tokens, and for a token whose time is over.
 fn left(token: &str, now: SystemTime) -> Option<Duration> {
     let mut parts = token.split('.');
     let claims = parts.nth(1)?;
@@ -110,7 +110,7 @@ fn left(token: &str, now: SystemTime) -> Option<Duration> {
     if signature.is_empty() || parts.next().is_some() {
         return None;
     }
-    // The pattern is no part of a JSON string: there, a backslash precedes each quote.
+    // A JSON string cannot hold this pattern, because a backslash precedes each quote in a string.
     let claims = String::from_utf8(decoded(claims)?).ok()?;
     let (_, said) = claims.split_once(r#""exp":"#)?;
     let said = said.trim_start();
@@ -156,7 +156,7 @@ mod tests {
     fn signed_token_names_its_end() {
         let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
         assert_eq!(left(SIGNED, at(1_789_999_700)), Some(Duration::from_secs(300)));
-        // The same by a clock that is far ahead of etcd's.
+        // The same token by a clock that is far ahead of etcd's clock.
         assert_eq!(left(SIGNED, at(1_790_000_000)), None);
         assert_eq!(left(SIGNED, at(1_790_000_001)), None);
         for other in ["", "FXvpVZaKTzGGfFsA.12", "a.b.c", "..", "a.!.c", "eyJh.eyJh.", "a.e30.c.d"]

@@ -1,24 +1,25 @@
 //! Carries the core's requests to etcd, and the answers back.
 //!
 //! [`Wire::send`] takes each [`Request`] and never waits; [`Wire::next`] gives the answers. Every
-//! request but a watch has exactly one answer, at the latest when its time is over; a watch has
-//! answers until it has ended, an `Unwatch` has none.
+//! request but a watch has exactly one answer, at the latest when its time is over. A watch has
+//! answers until it has ended, and an `Unwatch` has none.
 //!
 //! - *One endpoint at a time* (`links`). When a connection fails, or an answer does not come in
-//!   time, the wire asks all endpoints side by side (`race`), the next one a little ahead, and uses
-//!   the first whose store answers. Requests that can be repeated without harm (reads, renewals,
-//!   revocations, watches that are not open yet) go to the next endpoint while there is time left;
-//!   for all others a lost connection means [`Reply::Unknown`](tenure_core::etcd::Reply::Unknown).
+//!   time, the wire asks all endpoints side by side (`race`). The wire asks the next endpoint a
+//!   little ahead of the others, and uses the first whose store answers. Some requests can be
+//!   repeated without harm: reads, renewals, revocations, watches that are not open yet. These
+//!   requests go to the next endpoint while there is time left. For all other requests a lost
+//!   connection means [`Reply::Unknown`](tenure_core::etcd::Reply::Unknown).
 //! - *Refused* means that etcd itself has refused (`fault`), or that the request was not sent: then
 //!   nothing was carried out.
 //! - *A login that is no longer valid* is replaced on the same connection, and the request that
-//!   failed is sent once more; as often as its time allows while users or rights change again. A
-//!   login with a known end is replaced before that end (`connector`). Open watches go on, and new
-//!   watches are opened on another stream (`streams`).
+//!   failed is sent once more. While users or rights change again, the request is sent again as
+//!   often as its time allows. A login with a known end is replaced before that end (`connector`).
+//!   Open watches go on, and new watches are opened on another stream (`streams`).
 //! - *Bounds*: a bounded number of unary calls of each kind is under way at once (`limits`). The
 //!   others wait in order (`turns`), for half of their time at most, and are then refused unsent.
-//!   The calls of the lease (grants, renewals, confirmations, revocations) never wait behind those
-//!   of elections, nor do their answers. Messages are received only as fast as [`Wire::next`] is
+//!   The calls of the lease (grants, renewals, confirmations, revocations) and their answers never
+//!   wait behind calls of elections. Messages are received only as fast as [`Wire::next`] is
 //!   called.
 //!
 //! The core keeps deadlines; times here only end the wait for a request.

@@ -1,8 +1,8 @@
 //! Asks several endpoints side by side, when the endpoint in use has failed.
 //!
-//! Asking endpoints one by one costs a good part of the lease for each member that hangs, or that
-//! does not know yet that the leader hangs. The leadership is then lost although two of three
-//! members would serve.
+//! Some members may hang, or may not know yet that the leader hangs. If the driver asked the
+//! endpoints one by one, each such member would cost a good part of the lease. The leadership would
+//! then be lost although two of three members would serve.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -36,8 +36,8 @@ impl RaceResult {
     }
 }
 
-/// Connects to all endpoints: first to `first`, then to each next one a little later. Returns the
-/// first endpoint whose store answers; if no store answers in time, the first that could be
+/// Connects to all endpoints: first to `first`, then to each next endpoint a little later. Returns
+/// the first endpoint whose store answers; if no store answers in time, the first that could be
 /// reached.
 pub(super) async fn race(options: &CheckedOptions, first: usize) -> RaceResult {
     let all = options.endpoints.len();
@@ -82,8 +82,8 @@ async fn ask(
     Ok((connection, serves))
 }
 
-/// Resolves when a linearizable read is answered. A refused read is such an answer, too: etcd
-/// checks the user after it has found its leader.
+/// Resolves when a linearizable read is answered. A refusal is an answer, too: etcd checks the user
+/// after it has found its leader.
 async fn serves(mut client: Client) {
     let options = || Some(GetOptions::new().with_count_only());
     while let Err(error) = client.get("\0", options()).await {

@@ -1,8 +1,8 @@
 //! The streams of watches on one connection.
 //!
-//! etcd checks a stream's token only when a watch is opened on that stream. So watches are opened
-//! on the stream of the newest login, and watches on older streams go on there until they end. When
-//! there are too many streams, the watches of the oldest stream move to the newest.
+//! etcd checks a stream's token only when a watch is opened on that stream. So new watches are
+//! opened on the stream of the newest login. Watches on older streams go on there until they end.
+//! When there are too many streams, the watches of the oldest stream move to the newest.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::pin::{Pin, pin};
@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use super::convert::{self, WatchRange};
 use super::links::{Link, Links};
 
-/// The maximum number of streams besides that of new watches. A stream costs etcd some ten
+/// The maximum number of streams besides the stream of new watches. A stream costs etcd some ten
 /// kilobytes, and a signed token may last only for minutes.
 const OLDER: usize = 3;
 

@@ -1,4 +1,5 @@
-//! Unary calls take turns: a bounded number of a kind is under way, and the others wait in order.
+//! Unary calls take turns: a bounded number of calls of each kind is under way, and the others wait
+//! in order.
 
 use std::sync::Arc;
 
@@ -28,7 +29,8 @@ pub(super) async fn run(
         let turns = turns.clone();
         let incoming = incoming.clone();
         tokio::spawn(async move {
-            // Once a call has its turn, the other half of its time is left.
+            // A call waits for half of its time at most, so the other half is left for the call
+            // itself.
             let wait = (request.within / 2).saturating_sub(clock::now().since(handed));
             let turn = match timeout(wait, turns.acquire()).await {
                 Ok(Ok(turn)) => Some(turn),
@@ -48,8 +50,8 @@ pub(super) async fn run(
     turns.close();
 }
 
-/// Refuses a call without a turn before the core stops waiting for it: the call certainly did
-/// nothing, so the core need not look for its effects.
+/// Refuses a call that has waited too long for its turn. The refusal comes before the core gives
+/// the call up: the call certainly did nothing, and the core need not look for effects.
 fn refused(handed: Time, request: &Request, busy: usize) -> Answer {
     let waited = clock::now().since(handed).as_secs_f32();
     let reason =

@@ -21,12 +21,13 @@ use super::fault::{Fault, shorten, words};
 use super::links::{Link, Links};
 use super::streams::{Live, Stage, Step, Streams, id};
 
-/// The largest answer, in bytes: an event with a larger value of another program ends all watches.
+/// The largest answer, in bytes. An event with a larger value of another program ends all watches.
 /// etcd warns of servers that take values above 10 MB.
 const EVENT_MAX: usize = 64 << 20;
 
 /// The wire gives a watch up when this part of its time (1/8) is left. The core gives the watch up
-/// at the end of the time, with the same `Unwatch` as for a watch that is not wanted any more.
+/// only at the end of the time. Its `Unwatch` then looks like the `Unwatch` of a watch that is not
+/// wanted any more.
 const EARLIER: u32 = 8;
 
 /// The reason why a watch cannot resume.
@@ -71,7 +72,7 @@ struct Watches {
 struct Watch {
     watched: WatchRange,
     phase: Phase,
-    /// The link on whose stream the watch is or was asked for last.
+    /// The link on whose stream the watch was last asked for.
     stream: u64,
     /// Number of the connection on which the watch was open, and on which it resumes after its last
     /// event.
@@ -153,8 +154,8 @@ impl Watches {
                 self.ask_waiting().await;
             }
             Op::Unwatch { watch } => {
-                // This request may come because the watch's time is over: handle the end of that
-                // time first.
+                // The core may send this request because the time of the watch is over. Handle the
+                // end of that time first.
                 self.on_due().await;
                 self.forget(watch);
             }
@@ -245,8 +246,8 @@ impl Watches {
     }
 
     /// Gives up watches whose time is over. If the store does not answer on their connection, gives
-    /// up the connection, too, as for any other request. If only the stream is silent, does so
-    /// later, because the stream may just be slow.
+    /// up the connection, too, as for any other request. If only the stream is silent, gives up the
+    /// connection later, because the stream may just be slow.
     async fn on_due(&mut self) {
         let now = clock::now();
         while let Some((_, call)) = self.dues.first().copied().filter(|(due, _)| *due <= now) {
@@ -479,7 +480,7 @@ impl Watches {
         }
     }
 
-    /// The watches in this phase on the stream of that link.
+    /// The watches in this phase on the stream of this link.
     fn of(&self, link: &Link, phase: Phase) -> Vec<CallId> {
         let is_it = |watch: &Watch| watch.phase == phase && watch.stream == link.number;
         let watches = self.watches.iter().filter(|(_, watch)| is_it(watch));

@@ -1,4 +1,4 @@
-//! Prometheus' text, made at each scrape from the same states as the other answers.
+//! Prometheus' text. Each scrape makes the text from the states that all other answers show.
 
 mod counts;
 mod scrape;

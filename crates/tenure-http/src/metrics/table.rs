@@ -16,7 +16,7 @@ pub struct Metric {
     pub kind: Kind,
     pub labels: &'static [&'static str],
     pub help: &'static str,
-    /// The protocols that have it; empty for all.
+    /// The protocols that have this metric; empty for all.
     pub only: &'static str,
 }
 
@@ -43,8 +43,7 @@ metrics! {
     MASTER = "leader_election_master_status" Gauge ["name"] ""
         "Whether this process leads the election, as client-go reports it.";
     SLOWPATH = "leader_election_slowpath_total" Counter ["name"] ""
-        "Renewals that did not succeed in the ordinary way, as client-go counts them: overdue \
-         ones, and leases that ran out.";
+        "Renewals that were overdue, and leases that ran out, as client-go counts them.";
     LEADING = "tenure_leading" Gauge ["election"] ""
         "Whether this process leads the election at the moment of the scrape.";
     TERMS = "tenure_terms_total" Counter ["election"] ""
@@ -56,8 +55,8 @@ metrics! {
     RENEWALS = "tenure_renewals_total" Counter ["election"] ""
         "Renewals of leases of this process.";
     RENEWAL = "tenure_renewal_duration_seconds" Histogram ["election"] ""
-        "The time from one renewal of this process's lease to the next, the first from the \
-         election: what a slow network or disk makes longer.";
+        "The time from one renewal of this process's lease to the next, at first from the \
+         election. A slow network or disk makes the time longer.";
     WAITING = "tenure_waiting" Gauge ["election", "reason"] ""
         "Whether the candidate of this process waits for this reason.";
     KILLED = "tenure_children_killed_total" Counter ["election"] ""

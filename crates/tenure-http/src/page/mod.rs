@@ -5,7 +5,8 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_O
 use axum::response::IntoResponse;
 use axum::routing::get;
 
-/// The browser asks this process alone, runs no script of a text, and puts the page into no frame.
+/// The policy makes the browser ask this process alone, run no script inside a text, and put the
+/// page into no frame.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

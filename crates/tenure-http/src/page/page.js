@@ -1,6 +1,6 @@
-// The page shows answers to its own requests, and nothing else. A lease in an answer counts from
-// the moment before the request was sent, so that the page shows its end too early, never too
-// late. An event only says what to ask anew: an event can lie in a buffer for any time.
+// The page shows answers to its own requests, and nothing else. The page counts a lease from the
+// moment before the request: the page then shows the end of the lease too early, never too late. An
+// event only says what to ask anew, because an event can lie in a buffer for any time.
 
 const LIMIT = 1000; // Elections in an answer.
 const MOST = 10; // Answers of a list.
@@ -13,8 +13,8 @@ const FEW = 8; // So many changed elections are asked one by one.
 const REOPEN = 5000; // Time between two attempts to hear events that were refused.
 const STALE = 3500; // Age of an answer that says nothing any more, but for a lease that runs.
 
-// Time that also passes in suspend, where `performance.now()` stands still. A wall clock that is
-// set forward makes leases end early; a wall clock that is set back changes nothing.
+// Time that also passes in suspend, unlike `performance.now()`. A wall clock that is set forward
+// makes leases end early; a wall clock that is set back changes nothing.
 let skipped = 0;
 let apart = Date.now() - performance.now();
 function now() {
@@ -59,7 +59,7 @@ async function ask(path, mayMiss) {
   });
   if (response.status === 404 && mayMiss) return { sent, told: null };
   if (!response.ok) throw new Error(`${path}: status ${response.status}`);
-  // A number of JavaScript would round a large fence.
+  // As a number, JavaScript would round a large fence.
   const text = (await response.text()).replace(/"fence":(\d{16,})/g, '"fence":"$1"');
   return { sent, told: JSON.parse(text) };
 }
@@ -220,13 +220,13 @@ function take(told, sent, isFirst) {
   if (!isSame && !isFirst) announce(told);
 }
 
-// What is left of the lease by the local clock, or null where the protocol tells none.
+// The rest of the lease by the local clock; null if the answer has no rest.
 function leftOf({ told, sent }) {
   if (told.state !== "leader" || told.remaining_ms === undefined) return null;
   return told.remaining_ms - (now() - sent);
 }
 
-// The state that the page may show now, which is not always what the last answer said.
+// The state that the page may show now. The lease of the last answer may be over by now.
 function stateOf(one) {
   const { told, sent } = one;
   const passed = now() - sent;
@@ -443,7 +443,7 @@ function fill(tr, one, state) {
     if (told.election === open) tr.setAttribute("aria-current", "true");
     else tr.removeAttribute("aria-current");
   }
-  // A reason has the room of a fence as well.
+  // Without a leader the reason also takes the column of the fence.
   if (tr.dataset.led !== String(leads)) {
     tr.dataset.led = String(leads);
     tr.leader.parentNode.colSpan = leads ? 1 : 2;
@@ -486,7 +486,7 @@ function fillLease(at, one, state) {
   write(at.text, left === null ? `held ${span(held)}` : span(left));
 }
 
-// What a title says of facts that this page cannot know any more.
+// The end of a title that shows facts of the last answer after the connection was lost.
 const lastAnswer = () => (link === "lost" ? ", in the last answer" : "");
 
 // The detail of one election.
@@ -498,7 +498,7 @@ function renderDetail() {
   byId("all").inert = open !== null && matchMedia("(max-width: 820px)").matches;
   if (open === null) return;
   write(byId("detail-title"), open);
-  // In a narrow window the detail covers the line that says the same.
+  // In a narrow window the detail covers the line about the lost connection.
   byId("detail-lost").hidden = link !== "lost";
   write(byId("detail-lost"), `Connection lost ${wholeSeconds(now() - lostSince)} ago`);
   const one = elections.get(open);

@@ -86,7 +86,8 @@ pub(crate) async fn list(State(shown): OfMonitor, Query(page): Query<Page>) -> R
     Json(Elections { node, elections, after }).into_response()
 }
 
-/// A fact about each of these elections, by their names. The participants are asked at once.
+/// Asks the participants about all these elections side by side. Returns a fact about each
+/// election, in the order of their names.
 pub(crate) async fn facts(watched: Vec<Arc<Watched>>) -> Vec<(Arc<Watched>, Fact)> {
     let asks: JoinSet<_> = watched
         .into_iter()
@@ -150,7 +151,7 @@ pub(crate) async fn leader(
     Ok((status, Json(words)))
 }
 
-/// Whether this process leads: answered from the handle of its leader, at the moment of the
+/// Whether this process leads now. The handle of its leadership answers at the moment of the
 /// question.
 #[utoipa::path(
     get,
@@ -169,7 +170,7 @@ pub(crate) async fn leading(
     let watched = shown.monitor.shared.election(&name).ok_or_else(|| not_watched(&name))?;
     let progress = watched.progress.borrow().clone();
     let here = progress.words(clock::now());
-    // Ask last: nothing that follows waits.
+    // Ask the handle last: no wait comes between its answer and the response.
     let status = if progress.leads() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     Ok((status, Json(here)).into_response())
 }

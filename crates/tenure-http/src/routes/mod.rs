@@ -32,7 +32,8 @@ pub(crate) struct Shown {
 }
 
 impl Monitor {
-    /// The routes, for the router of a program, which decides who reaches them. Orders are refused.
+    /// The routes, for the router of a program. The program decides which clients reach the routes.
+    /// The routes refuse all orders.
     pub fn router<S>(&self) -> Router<S> {
         self.routes(None)
     }

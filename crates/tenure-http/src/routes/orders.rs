@@ -15,7 +15,8 @@ use super::{OfMonitor, Shown, not_watched};
 use crate::problem::Problem;
 use crate::watch::{Action, Order, Refusal};
 
-/// The longest wait for a leader that steps down. The order is carried out all the same.
+/// The longest wait for a leader that steps down. The leader carries out the order even after this
+/// wait.
 const WAITS: Duration = Duration::from_millis(4_500);
 
 #[derive(Deserialize, ToSchema)]

@@ -65,7 +65,8 @@ pub(crate) async fn events(
     let monitor = shown.monitor.clone();
     tokio::spawn(async move {
         let subscriber = Subscriber { monitor, only: filter.election, lines, slow: SLOW_MAX };
-        // A subscriber that reads nothing is left, and may come back with the id of its last event.
+        // The server closes the stream of a subscriber that reads nothing. The subscriber may come
+        // back with the id of its last event.
         let _ = subscriber.feed(last).await;
         drop(place);
     });
@@ -81,7 +82,7 @@ struct Subscriber {
     slow: Duration,
 }
 
-/// The subscriber has left, or reads nothing.
+/// The subscriber has closed the stream, or reads nothing.
 struct Gone;
 
 impl Subscriber {
@@ -112,7 +113,8 @@ impl Subscriber {
                     from = next;
                 }
             }
-            // The answers make events of members and elections that have changed.
+            // Ask only for the events: each answer makes an event of each member and election that
+            // has changed.
             let look = async {
                 tokio::time::sleep(LOOKS).await;
                 tokio::join!(self.monitor.shared.health(), self.monitor.shared.refresh());
@@ -125,7 +127,7 @@ impl Subscriber {
         }
     }
 
-    /// The states of all elections. They carry the id before the event that follows.
+    /// The states of all elections. Each state carries the id before that of the next event.
     async fn snapshot(&self, next: u64) -> Result<(), Gone> {
         self.monitor.shared.refresh().await;
         let mut after = None;
@@ -176,8 +178,8 @@ mod tests {
     use super::*;
     use crate::monitor::About;
 
-    /// A subscriber that reads nothing is left. When the subscriber comes back, an event says how
-    /// much it missed.
+    /// The server closes the stream of a subscriber that reads nothing. When the subscriber comes
+    /// back, an event gives the number of events that it missed.
     #[tokio::test]
     async fn slow_reader_is_left() {
         let monitor = Monitor::new(About::new("a", "p"), Handle::current());

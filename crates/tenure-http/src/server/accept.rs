@@ -42,7 +42,7 @@ impl Acceptor {
         let Self { bound, .. } = self;
         let listener = match bound.begin() {
             Ok(listener) => listener,
-            Err(error) => return tracing::error!("nobody is answered over HTTP: {error}"),
+            Err(error) => return tracing::error!("the HTTP server answers no requests: {error}"),
         };
         #[cfg(feature = "tls")]
         let mut tls = self.tls;

@@ -17,8 +17,8 @@ const ANSWER_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
 pub(super) struct Guard {
-    /// Whether only browsers on this machine reach the server, and nothing else tells them from
-    /// others: a name of another site may resolve to this address.
+    /// Whether to check the headers Host and Origin, on loopback without TLS. A page of another
+    /// site can reach this server there, by a name that resolves to the server's address.
     pub(super) checks_host: bool,
     pub(super) counts: Counts,
 }
@@ -46,8 +46,8 @@ async fn answer(State(guard): State<Guard>, request: Request, next: Next) -> Res
     }
 }
 
-/// Whether a browser sends this for a page of this server, or no browser sends it. A client without
-/// a browser may leave out the header Host (HTTP/1.0).
+/// Whether the request comes from a page of this server, or from a client that is no browser. Such
+/// a client may leave out the header Host (HTTP/1.0).
 fn is_of_this_site(headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let host = text(header::HOST);

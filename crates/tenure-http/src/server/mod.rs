@@ -40,7 +40,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Where a server listens.
+/// The place at which a server listens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
     Address(SocketAddr),
@@ -49,7 +49,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Whether only this machine reaches it.
+    /// Whether only this machine reaches the place.
     #[must_use]
     pub fn is_local(&self) -> bool {
         match self {
@@ -108,8 +108,8 @@ impl Options {
         self
     }
 
-    /// Allows addresses outside loopback without TLS. Everybody on the way reads and changes the
-    /// answers then, and may read the token.
+    /// Allows addresses outside loopback without TLS. Every machine on the way can then read and
+    /// change the answers, and may read the token.
     #[must_use]
     pub const fn insecure(mut self) -> Self {
         self.insecure = true;
@@ -129,7 +129,7 @@ impl Options {
 pub enum ServerError {
     #[error("the server of HTTP cannot listen at {place}: {source}")]
     Listen { place: Place, source: io::Error },
-    #[error("{place} is reached from other machines, and has neither TLS nor the word insecure")]
+    #[error("other machines reach {place}, and the options have neither TLS nor insecure")]
     Open { place: Place },
     #[error("the certificate of HTTP cannot be used: {0}")]
     Certificate(String),
@@ -166,7 +166,8 @@ impl Server {
             #[cfg(feature = "tls")]
             tls: options.tls.clone().map(tls::Certificate::read).transpose()?,
         };
-        // The runtime is made and dropped there: callers may be in a runtime of their own.
+        // The new thread makes and drops the runtime, because callers may be in a runtime of their
+        // own.
         let (ends, end) = oneshot::channel::<()>();
         let (tell, told) = mpsc::channel();
         let run = move || {
@@ -176,7 +177,7 @@ impl Server {
                 Err(error) => return drop(tell.send(Err(error))),
             };
             let _ = tell.send(Ok(runtime.handle().clone()));
-            // The sender is dropped with the server.
+            // This wait ends when the server drops the sender.
             let _ = runtime.block_on(end);
             runtime.shutdown_background();
         };
@@ -194,7 +195,8 @@ impl Server {
         })
     }
 
-    /// Where the server listens: with its own port if the options ask for any.
+    /// The place at which the server listens, with the chosen port if the options leave the port
+    /// open.
     #[must_use]
     pub const fn place(&self) -> &Place {
         &self.place

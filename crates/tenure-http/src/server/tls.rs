@@ -30,7 +30,8 @@ impl Certificate {
         Ok(Self { files, config, looked: clock::now(), written })
     }
 
-    /// The acceptor for the next connection. Files that cannot be used leave the earlier ones.
+    /// The acceptor for the next connection. If the present files cannot be used, the earlier
+    /// certificate stays in use.
     pub(super) fn acceptor(&mut self) -> TlsAcceptor {
         let now = clock::now();
         if now.since(self.looked) >= LOOKS {

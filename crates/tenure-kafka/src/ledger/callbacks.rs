@@ -1,5 +1,5 @@
 //! Callbacks of the client library to a reader: partitions that come and go, errors. The library
-//! calls them on the thread that polls, so no callback waits.
+//! runs callbacks on the thread that polls, so no callback waits.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -95,8 +95,8 @@ impl ConsumerContext for Context {
     }
 }
 
-/// Gives partitions back. Leaves out partitions that the library does not read: it refuses a call
-/// about these, and yet waits for such a call.
+/// Gives partitions back. The library refuses a call about partitions that it does not read, and
+/// still waits for a call: so the call leaves these partitions out.
 pub(super) fn give_back(
     consumer: &BaseConsumer<Context>,
     list: &TopicPartitionList,

@@ -1,6 +1,6 @@
 //! The eager way to change the partitions that a member reads, for the strategy `roundrobin`. The
 //! library then takes only whole assignments. So each change names all partitions of the member,
-//! each with the offset after the last record that was read: the other readings have no gap.
+//! each with the offset after its last read record. Then the other readings have no gap.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use tenure_core::nele::Partition;
 use super::callbacks::Context;
 
 /// The number of questions to the library's main thread after which earlier readings have ended.
-/// The thread has asked them to end before its first answer, and has their replies before the
-/// second.
+/// The thread has asked the readings to end before its first answer, and has their replies before
+/// its second answer.
 const QUESTIONS: usize = 3;
 
-/// Waits until the library has ended the readings of an earlier assignment. Another change before
-/// that would end a reading twice, and the library aborts the process (`rktp_started`).
+/// Waits until the library has ended the readings of an earlier assignment. An earlier change would
+/// end a reading twice, and the library would abort the process (`rktp_started`).
 fn finish(consumer: &BaseConsumer<Context>) -> KafkaResult<()> {
     (0..QUESTIONS).try_for_each(|_| consumer.assignment().map(drop))
 }

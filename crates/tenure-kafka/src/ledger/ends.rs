@@ -42,8 +42,8 @@ pub(super) struct EndQuery {
     pub(super) topic: String,
     /// The longest wait for the answer about an end or the topic.
     pub(super) within: Duration,
-    /// The queue for the topic's identity, which a claimant must know: the topic is queried before
-    /// each end is passed on. `None`: no claimant.
+    /// The queue for the topic's identity, which a claimant must know. The thread queries the topic
+    /// before it passes each end on. `None`: this process claims nothing.
     pub(super) tells_topic: Option<Queue>,
 }
 
@@ -118,8 +118,8 @@ impl EndQuery {
 
     fn ask(&self, all: &[(Partition, Reading)]) -> Answer {
         let found = match self.find(all) {
-            // Query the topic after the end: the end belongs to this topic, or to an earlier one
-            // that is gone.
+            // Query the topic after the end: the end then belongs to this topic, or to an earlier
+            // topic that is gone.
             Ok(found) => self.query_topic().map(|()| found),
             // The library treats a topic that was once refused as unknown, and gives no reason.
             Err(error) if error.rdkafka_error_code().is_some_and(is_unknown) => {
@@ -160,7 +160,7 @@ impl EndQuery {
 }
 
 impl NoEnd {
-    /// A failure that is no missing right.
+    /// A failure other than a missing right.
     pub(super) fn new(why: impl Into<Cause>) -> Self {
         Self { why: why.into(), denied: false }
     }
@@ -179,9 +179,9 @@ fn is_unknown(code: RDKafkaErrorCode) -> bool {
 /// The number of partitions in a row without an answer after which the thread skips the rest.
 const MISSES: usize = 3;
 
-/// Asks about each partition alone: one silent broker fails a question about all partitions.
-/// Partitions that failed earlier come last. A partition that is left out is asked about again
-/// soon.
+/// Asks about each partition alone, because one silent broker fails a question about all
+/// partitions. Partitions that failed earlier come last. The thread soon asks again about the
+/// partitions that it skips.
 fn one_by_one<R>(
     failed: &mut BTreeSet<Partition>,
     mut all: Vec<(Partition, R)>,
@@ -216,7 +216,7 @@ impl Answer {
             Offset::Offset(offset) => {
                 u64::try_from(offset).map_err(|_| NoEnd::new("the answer has a negative offset"))
             }
-            // The broker answers so when the end is missing.
+            // A broker sends this answer when the end is missing.
             other => Err(NoEnd::new(format!("the answer is {other:?}, and no offset"))),
         }
     }

@@ -257,7 +257,8 @@ impl MemberLoop {
             return;
         }
         tracing::warn!(target: LOG, "{why}");
-        // A member may stay in its group without its coordinator for the time of a session.
+        // Without an answer of its coordinator, a member may stay in its group for the time of a
+        // session.
         let stays = right == Right::Group && !self.is_dead() && !self.assigned.is_empty();
         let session = self.begin.protocol.session_timeout + REFUSED;
         let at = now.after(if stays { session } else { REFUSED });
@@ -275,8 +276,8 @@ impl MemberLoop {
         let due = |refused: &mut Denial| refused.at <= now;
         let Some(refused) = self.refused.take_if(due) else { return };
         let stays = !self.is_dead() && !self.assigned.is_empty();
-        // The classic client ends its own session in time: if it has not, its coordinator has
-        // answered.
+        // The classic client ends its session in time unless its coordinator answers: so the
+        // coordinator has answered.
         if stays && refused.right == Right::Group && self.begin.silence.is_none() {
             return self.begin.rights.has(Right::Group);
         }
@@ -294,7 +295,7 @@ impl MemberLoop {
         self.consumer.client().fatal_error().is_some()
     }
 
-    /// Joins again with another client: the earlier client may still be a member, or may never ask
+    /// Joins again with another client. The earlier client may still be a member, or may never ask
     /// again.
     fn begin_anew(&mut self) {
         let (consumer, ends) = match self.begin.client(&self.asks) {
@@ -371,7 +372,8 @@ impl MemberLoop {
             return;
         }
         match end {
-            // The library would count this pause of reading as the answer to the revocation.
+            // Begin the reading later: a pause of reading now would count as the answer to the
+            // revocation.
             Ok(end) if self.revoking.is_some() => {
                 self.deferred.push_back((partition, reading, end));
             }
@@ -405,7 +407,7 @@ impl MemberLoop {
     fn assign(&mut self, partition: Partition, end: u64) -> KafkaResult<()> {
         let topic = self.begin.topic.as_str();
         let number = partition.0.cast_signed();
-        // Brokers count offsets in this type.
+        // Brokers count offsets in `i64`.
         let end = i64::try_from(end).unwrap_or(i64::MAX);
         if let Some(eager) = &mut self.eager {
             return eager.begin(&self.consumer, topic, partition, end);
@@ -420,7 +422,7 @@ impl MemberLoop {
         self.consumer.incremental_assign(&list)
     }
 
-    /// Gives back the revoked partitions; with `by`, only those of that rebalance.
+    /// Gives back the revoked partitions; with `by`, only the partitions of that rebalance.
     fn give_back(&mut self, by: Option<RebalanceId>) {
         let is_it =
             |revoking: &mut Revocation| by.is_none_or(|rebalance| revoking.rebalance == rebalance);

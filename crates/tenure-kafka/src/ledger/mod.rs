@@ -13,7 +13,7 @@
 //! The member accepts an assignment without reading. When the protocol asks for a partition, the
 //! ledger queries the partition's end, and the library reads from exactly that offset. The member
 //! answers a revocation when the protocol says so, and always before `max.poll.interval.ms` is
-//! over; the member polls all the time, and so stays a member.
+//! over. The member polls all the time, and so stays a member.
 
 mod callbacks;
 mod eager;
@@ -90,8 +90,8 @@ impl From<KafkaError> for LedgerError {
 }
 
 impl Ledger {
-    /// Notes that this user may read the topic, as brokers have said: a later refusal withdraws the
-    /// right.
+    /// Notes that brokers have given this user the right to read the topic. A later refusal then
+    /// withdraws that right.
     pub fn may_read(&self) {
         self.rights.has(Right::Topic);
     }
@@ -105,7 +105,7 @@ impl Ledger {
         Self::with_notices(options, protocol, None)
     }
 
-    /// The same, with `notices` about the topic for an operator.
+    /// Does the same as [`new`](Self::new), with `notices` about the topic for an operator.
     pub(crate) fn with_notices(
         options: &CheckedOptions,
         protocol: Checked,

@@ -148,7 +148,7 @@ fn poll(consumer: &BaseConsumer<Context>, readings: &mut Readings, queue: &Queue
         Some(Err(error)) => {
             let why: Arc<str> = explain::error(&error, consumer.context().reason().as_ref()).into();
             tracing::debug!(target: LOG, "{why}");
-            // Any error interrupts the readings: records after it may be missing.
+            // Any error interrupts the readings: records after the error may be missing.
             readings.clear().into_iter().for_each(|ended| broken(ended, why.clone()));
         }
     }

@@ -1,4 +1,4 @@
-//! The pace at which new clients replace broken ones.
+//! The pace at which new clients replace broken clients.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ const FIRST: Duration = Duration::from_millis(500);
 
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// The pace of new clients: the first comes at once, later ones at growing intervals while none
-/// works. Each client costs a connection and some threads, and a missing right stays missing for a
-/// while.
+/// The pace of new clients: the first comes at once, later clients at growing intervals while no
+/// client works. Each client costs a connection and some threads, and a missing right stays missing
+/// for a while.
 #[derive(Default)]
 pub(super) struct Pace {
     pause: Duration,
@@ -30,7 +30,7 @@ impl Pace {
         may
     }
 
-    /// Notes that the last client has worked: the next one may be made at once.
+    /// Notes that the last client has worked: the next client may be made at once.
     pub(super) fn worked(&mut self) {
         *self = Self::default();
     }
@@ -40,7 +40,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// The number of clients in `seconds`, if one is asked for twice a second.
+    /// The number of clients in `seconds`, with two requests for a client each second.
     fn made(pace: &mut Pace, from: u64, seconds: u64) -> usize {
         let times = (0..seconds * 2).map(|half| Time::from_nanos((from * 2 + half) * 500_000_000));
         times.filter(|now| pace.may(*now)).count()

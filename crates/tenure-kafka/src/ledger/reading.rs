@@ -73,9 +73,8 @@ impl Readings {
     }
 }
 
-/// Whether a reader stops until it gets a new offset. Its offset is out of range or truncated,
-/// which the library reports once; or the library cannot unpack a batch, which it reports again and
-/// again.
+/// Whether the reader stops until it gets a new offset. The library reports once that the offset is
+/// out of range or truncated. The library reports again and again that it cannot unpack a batch.
 pub(super) fn is_broken(error: &KafkaError) -> bool {
     matches!(
         error.rdkafka_error_code(),

@@ -30,7 +30,7 @@ pub(super) fn of(code: Code) -> Option<Right> {
 /// Refusals further apart than this count anew: the right may have been granted in between.
 const APART: Duration = Duration::from_secs(30);
 
-/// The rights of a process, according to brokers. Clones share them.
+/// The rights of a process, according to brokers. Clones share the rights.
 #[derive(Clone)]
 pub(super) struct Rights {
     /// The longest absence of a right that the process has had.
@@ -41,7 +41,8 @@ pub(super) struct Rights {
 #[derive(Clone, Copy, Default)]
 struct RightState {
     had: bool,
-    /// Times of the first and the last refusal after the right was there, on `CLOCK_BOOTTIME`.
+    /// Times of the first and the last refusal since the process last had the right, on
+    /// `CLOCK_BOOTTIME`.
     refused: Option<(Time, Time)>,
 }
 

@@ -64,7 +64,7 @@ impl Watch {
             while wait(&client, &asked, every) {
                 let answer = query(&client, &gone.topic, now().after(ANSWER));
                 gone.on_answer(&answer);
-                // The library logs each reason only once in half a minute.
+                // Keep the last reason: the library logs each reason only once in half a minute.
                 reason =
                     Reason::last(client.context().reason(), reason.filter(|_| answer.is_err()));
                 let failed = answer.map(|(id, partitions)| {
@@ -164,7 +164,8 @@ impl MissingTopic {
 const OFFSETS: &str = "__consumer_offsets";
 
 /// The phase that keeps a member from its assignment. If the query of the topic met silent brokers
-/// (`failed`), they are not asked a second time: topics would be queried half as often.
+/// (`failed`), this function does not ask these brokers a second time. A second question would
+/// halve the rate of queries of the topic.
 fn phase(
     client: &BaseConsumer<ClientLog>,
     failed: Option<KafkaError>,
@@ -220,7 +221,7 @@ fn is_unknown(error: &KafkaError) -> bool {
 }
 
 /// Waits for the next regular query, or for a requested one. Returns `false` when the thread is to
-/// end. Logs the client's events in the meantime, so that they do not pile up.
+/// end. Logs the client's events in the meantime; otherwise the events would pile up.
 fn wait(client: &BaseConsumer<ClientLog>, asked: &Receiver<()>, every: Duration) -> bool {
     let begin = now();
     let mut wanted = false;
@@ -247,11 +248,12 @@ pub(super) fn query<C: ConsumerContext>(
     topic: &str,
     until: Time,
 ) -> KafkaResult<(TopicId, u32)> {
-    // A zero timeout would give up an answer that may still come.
+    // With a timeout of zero the library would give up an answer that may still come.
     let left = || until.since(now()).max(Duration::from_millis(1));
-    // A broker that does not know a topic yet answers like one whose topic is gone.
+    // A broker gives this answer for a topic that it does not know yet, and for a topic that is
+    // gone.
     let unknown = KafkaError::MetadataFetch(RDKafkaErrorCode::UnknownTopicOrPartition);
-    // Ask this first: the answer chooses the broker for the next question.
+    // Ask for the shape first: the answer chooses the broker for the next question.
     let (partitions, _) = shape(client, topic, left())?.ok_or(unknown)?;
     Ok((id(client.client(), topic, left)?, partitions))
 }
@@ -268,7 +270,7 @@ mod tests {
             config.create_with_context(ClientLog::default()).unwrap();
         let silence = KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut);
         let said = explain::error(&silence, None);
-        // If the port itself were silent, the error would differ.
+        // A question to this port would fail with another error.
         let phase = phase(&client, Some(silence), None);
         assert_eq!(phase, format!("brokers give no metadata: {said}"));
     }

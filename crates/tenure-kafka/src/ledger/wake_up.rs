@@ -1,6 +1,6 @@
 //! Heartbeats that are due more often than the library wakes up. In the classic protocol the
-//! library sends heartbeats when its main thread wakes up, which without other work is twice a
-//! second. Any question to that thread wakes it up.
+//! library sends heartbeats when its main thread wakes up. Without other work the thread wakes up
+//! twice a second. Any question to that thread wakes the thread up.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl WakeUp {
     pub(super) fn new(protocol: GroupProtocol, config: &Config) -> Self {
         let heartbeat = config.heartbeat_interval;
         let short = protocol == GroupProtocol::Classic && heartbeat < BY_ITSELF;
-        // A heartbeat is late by one interval of questions at most.
+        // With these questions a heartbeat is late by one interval at most.
         let interval = short.then_some((heartbeat / 4).max(INTERVAL_MIN));
         Self { interval, due: Time::ZERO }
     }

@@ -24,8 +24,8 @@ use crate::{client_end, explain, wire};
 /// A producer counts as stuck when a partition has failed for this number of delivery timeouts.
 const STUCK: u32 = 4;
 
-/// A producer counts as stuck no sooner than this: a new producer may need as long to find the
-/// brokers during their elections.
+/// A producer counts as stuck no sooner than after this time. A new producer may need as long to
+/// find the brokers during their elections.
 const STUCK_MIN: Duration = Duration::from_secs(5);
 
 /// A record on its way to the broker.
@@ -74,8 +74,8 @@ impl ProducerContext for Outcomes {
             Err((error, _)) => drop(self.over.fetch_or(is_over(error), Ordering::Relaxed)),
         }
         let outcome = match result {
-            // The library may have written a record twice: it then returns an earlier offset, or
-            // none. The reader learns the offset of a claim, and other records need none.
+            // The library may have written a record twice, and then returns an earlier offset, or
+            // no offset. The reader learns the offset of a claim, and other records need none.
             Ok(message) => match u64::try_from(message.offset()) {
                 Err(_) if sent.is_claim => return,
                 offset => Ok(offset.unwrap_or_default()),
@@ -107,7 +107,7 @@ impl Reports {
                 true
             }
         };
-        // The queue has its own lock: release this one first.
+        // The queue has its own lock: release the lock of `failing` first.
         drop(failing);
         if is_claim || news {
             self.queue.put(Report::Published { number, partition, outcome });
@@ -127,7 +127,7 @@ pub(super) struct Writer {
     partitions: u32,
     reports: Reports,
     producer: ThreadedProducer<Outcomes>,
-    /// The pace at which new producers replace refused ones.
+    /// The pace at which new producers replace refused producers.
     pace: Pace,
     stuck: StuckCheck,
 }
@@ -139,8 +139,8 @@ struct StuckCheck {
     patience: Duration,
     /// Start of the producer, on `CLOCK_BOOTTIME`.
     since: Time,
-    /// The pace of new producers, which slows down if these cannot write, either: the partition may
-    /// have no leader.
+    /// The pace of new producers. The pace slows down if new producers cannot write, either: the
+    /// partition may have no leader.
     pace: Pace,
 }
 
@@ -223,7 +223,7 @@ impl Writer {
     fn replace(&mut self) {
         if let Ok(producer) = producer(&self.config, &self.reports) {
             let before = std::mem::replace(&mut self.producer, producer);
-            // The drop waits for the producer's records: let no other thread wait.
+            // The drop waits for the producer's records, so another thread drops the producer.
             drop(client_end::end(|| drop(before)));
         }
     }

@@ -49,8 +49,8 @@ pub enum Wrong {
         /// The copies of the partition with the fewest copies.
         found: u32,
     },
-    /// `min.insync.replicas` exceeds the number of copies, or the number of copies that are left
-    /// when one broker is down.
+    /// `min.insync.replicas` exceeds the number of copies, or the number of copies without one
+    /// broker.
     InSync { found: u32, copies: u32, needed: u32 },
     Setting {
         name: &'static str,
@@ -108,7 +108,7 @@ impl Needs {
         }
     }
 
-    /// Whether enough copies can have a record.
+    /// The fault of `min.insync.replicas`, if it does not fit the number of copies.
     fn in_sync(&self, found: &Found) -> Option<Wrong> {
         let copies = found.replication;
         // A topic with too few copies has that error already.

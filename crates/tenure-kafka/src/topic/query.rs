@@ -68,7 +68,7 @@ pub async fn ensure(options: &CheckedOptions, protocol: &Config) -> Result<Made,
 /// Receives the reason of a silence at the start.
 pub(crate) type Tell = dyn Fn(&TopicError) + Send + Sync;
 
-/// Does the same as [`ensure`]; calls `tell` with the reason of a silence at the start, whenever
+/// Does the same as [`ensure`], and calls `tell` with the reason of a silence at the start whenever
 /// the reason changes.
 pub(crate) async fn ensure_aloud(
     options: &CheckedOptions,
@@ -92,8 +92,8 @@ pub(crate) async fn ensure_aloud(
     Ok(Made { id, anew, session, load: asks.load, may_read, record_max })
 }
 
-/// Repeats a question for a while: the topic may be new, and each question may go to another
-/// broker, which does not know it yet.
+/// Repeats a question for a while. The topic may be new, and each question may go to another broker
+/// that does not know the topic yet.
 async fn soon<T, F>(ask: impl Fn() -> F) -> Result<T, TopicError>
 where
     F: Future<Output = Result<T, TopicError>>,
@@ -224,7 +224,7 @@ impl<'a> TopicQuery<'a> {
         let mut reported = String::new();
         loop {
             let answer = tokio::time::timeout(SILENT, &mut shape).await;
-            // The library logs each reason only once in half a minute.
+            // Keep the last reason: the library logs each reason only once in half a minute.
             reason = Reason::last(self.reason(), reason);
             let silence = KafkaError::MetadataFetch(RDKafkaErrorCode::BrokerTransportFailure);
             let why = match answer {
@@ -252,8 +252,8 @@ impl<'a> TopicQuery<'a> {
         look.await.map_err(|error| self.unreachable(&error))
     }
 
-    /// Checks the rights now: otherwise a missing right shows only at the first write, when the
-    /// process is to lead.
+    /// Checks the rights now. Otherwise a missing right would show only at the first write, when
+    /// the process is to lead.
     fn allows(&self, rights: Option<Rights>) -> Result<(), TopicError> {
         let Some(Rights { read, write }) = rights.filter(|_| !self.options.only_asks) else {
             return Ok(());
@@ -311,7 +311,7 @@ impl<'a> TopicQuery<'a> {
         session_timeout::check(self.options.group_protocol, protocol, broker, group)
     }
 
-    /// Reads those settings of a resource whose values are numbers of milliseconds. Leaves out any
+    /// Reads the settings of a resource whose values are numbers of milliseconds. Leaves out any
     /// setting that cannot be read.
     async fn times(&self, of: ResourceSpecifier<'_>) -> Vec<(String, Duration)> {
         let found = self.admin.describe_configs([&of], &bounded()).await.unwrap_or_default();
@@ -420,8 +420,9 @@ async fn aside<T: Send + 'static>(
     answer.await.unwrap_or(Err(KafkaError::Canceled))
 }
 
-/// Owns `clients` on a thread of its own until all other owners are gone: the library ends a client
-/// only after its look-ups of names. The thread ends when the sender is dropped.
+/// Owns `clients` on a thread of its own until all other owners are gone. The library ends a client
+/// only after the client's look-ups of names, so no other thread waits for the end. The thread ends
+/// when the sender is dropped.
 fn keep<T: Send + 'static>(clients: T) -> KafkaResult<Sender<Infallible>> {
     let (keeper, gone) = channel();
     let run = move || {

@@ -22,11 +22,12 @@ use crate::server::Server;
 /// late.
 const UNSENT_MAX: usize = 1_024;
 
-/// The maximum number of messages that the client library keeps until our own queue takes them
-/// over, after each read.
+/// The maximum number of messages that the client library keeps. After each read our own queue
+/// takes these messages over.
 pub(super) const UNREAD_MAX: usize = 65_536;
 
-/// The maximum number of unread events. The end of a connection is noticed even without its event.
+/// The maximum number of unread events. The bus notices the end of a connection even without the
+/// event.
 const EVENTS_MAX: usize = 1_024;
 
 pub(super) struct Connection {
@@ -34,7 +35,7 @@ pub(super) struct Connection {
     pub(super) subscriber: Subscriber,
     /// Events, except for lost messages.
     pub(super) events: mpsc::Receiver<Event>,
-    /// Whether the library has lost messages since this was last set to false.
+    /// Whether the library has lost messages since the bus last set this flag to false.
     pub(super) has_lost: Arc<AtomicBool>,
     pub(super) info: ServerInfo,
 }
@@ -64,7 +65,7 @@ pub enum ConnectError {
 
 impl ConnectError {
     /// Whether the error may pass by itself. Login files that were good before may become good
-    /// again: another process may be writing them at the moment.
+    /// again, because another process may be writing them now.
     #[must_use]
     pub const fn passes(&self) -> bool {
         matches!(self, Self::Silent { .. } | Self::Login { .. } | Self::Failed { .. })
@@ -77,7 +78,8 @@ pub enum Asks {
     /// A user with a password, or a token; or a certificate that the server maps to a user. The
     /// server knows no keys.
     Word,
-    /// The server sent a nonce to sign: it knows keys, and maybe users with passwords as well.
+    /// The server sent a nonce to sign. The server knows keys, and maybe users with passwords as
+    /// well.
     Signature,
 }
 
@@ -115,7 +117,7 @@ pub(super) async fn connect(
             .max_reconnects(1)
             .event_callback(move |event| {
                 match event {
-                    // The library says so of each lost message.
+                    // The library sends this event for each lost message.
                     Event::SlowConsumer(_) => losing.store(true, Ordering::Release),
                     event => {
                         // The send fails without room, or when the node has left the connection;
@@ -136,7 +138,7 @@ pub(super) async fn connect(
         // Subscribe before the first message on this connection: a server handles messages in
         // order.
         let subscriber = subscribed.map_err(|error| failed(error.to_string()))?;
-        // The flush ends when the bytes are written; the library tells nobody of the server's PONG.
+        // The flush ends when the bytes are written. The library does not report the server's PONG.
         client.flush().await.map_err(|error| failed(error.to_string()))?;
         let info = client.server_info();
         let max_payload = info.max_payload;
@@ -149,8 +151,8 @@ pub(super) async fn connect(
     tokio::time::timeout(within, joining).await.unwrap_or(Err(ConnectError::Silent { within }))
 }
 
-/// Passes the login to the library, which asks for it at each connection. The second time, this
-/// function refuses: the library then gives up before it sends messages from the time without a
+/// Passes the login to the library, which asks for it at each connection. The second time, the
+/// login fails. The library then gives up before it sends messages from the time without a
 /// connection. `signs` notes whether the server sent a nonce to sign.
 fn with_login(
     login: Option<Login>,

@@ -1,8 +1,8 @@
 //! The connection to the bus: how it is made, used, and made anew.
 //!
-//! Each connection is a client of its own. `async-nats` would reconnect by itself and then send
-//! messages of the time in between; a client of ours does not reconnect, so that unsent messages
-//! are gone with their connection. The bus drops unread messages of an earlier connection as well.
+//! Each connection is a client of its own. `async-nats` would reconnect by itself, and then send
+//! messages of the time in between. Our clients do not reconnect, so unsent messages are gone with
+//! their connection. The bus drops unread messages of an earlier connection as well.
 
 mod connect;
 mod queue;
@@ -37,7 +37,7 @@ const BACKOFF: Backoff =
 /// The maximum number of unread changes of the connection. Notices beyond are dropped.
 const NEWS_MAX: usize = 256;
 
-/// Lost messages are reported again when none was lost for so long.
+/// The bus reports lost messages again if no message was lost for this time before.
 const QUIET: Duration = Duration::from_secs(10);
 
 /// Changes of the connection.
@@ -62,7 +62,7 @@ pub enum Published {
     Handed,
     /// No connection: the message is dropped.
     NotConnected,
-    /// The server reads nothing at the moment, and enough messages wait for it.
+    /// The server reads nothing at the moment, and the queue for the server is full.
     Stuck,
     /// The server refuses messages of this size.
     TooLarge,
@@ -158,8 +158,8 @@ impl Bus {
         if payload.len() > *max_payload {
             return Published::TooLarge;
         }
-        // A message that would wait for room is dropped. Without `unconstrained` the runtime would
-        // make the message wait because this task has done much already.
+        // Poll once, and drop a message that would wait for room. Without `unconstrained` the
+        // runtime could make the message wait because this task has done much already.
         let published = client.publish(subject.to_owned(), payload.into());
         let sent = pin!(tokio::task::unconstrained(published));
         match sent.poll(&mut Context::from_waker(Waker::noop())) {
@@ -247,7 +247,7 @@ impl Keeper {
         let _ = self.tell.try_send(News::Notice(notice));
     }
 
-    /// Whether to go on with the next server.
+    /// Reports why the server was left. Returns whether to go on with the next server.
     async fn say_left(&self, server: &Server, left: Reason) -> bool {
         let server = server.clone();
         let notice = match left {
@@ -261,7 +261,7 @@ impl Keeper {
         true
     }
 
-    /// Passes inputs on, until the connection is left.
+    /// Passes inputs on until there is a reason to leave the connection, and returns the reason.
     async fn keep(&self, server: &Server, connection: Connection, number: u64) -> Reason {
         let Connection { client, mut subscriber, mut events, has_lost, info } = connection;
         let name = info.server_name.as_str().into();
@@ -299,9 +299,10 @@ impl Keeper {
         }
     }
 
-    /// Keeps a message, and all messages that the library has received with it: if they stay there,
-    /// the library drops later messages of any kind. The loop ignores the runtime's budget, which a
-    /// flood would use up before most messages are taken. Returns whether all are kept.
+    /// Keeps a message, and all messages that the library has received with it. If those messages
+    /// stayed in the library, the library would drop later messages of any kind. The loop ignores
+    /// the runtime's budget, which a flood would use up before the loop has taken most messages.
+    /// Returns whether all messages are kept.
     fn take_over(&self, number: u64, first: &Message, subscriber: &mut Subscriber) -> bool {
         let mut all = self.queue.put(number, first);
         for _ in 1..UNREAD_MAX {
@@ -334,7 +335,7 @@ impl Keeper {
                     Notice::Complains { server, said: text }
                 });
             }
-            // Lost messages are noticed without these events.
+            // The bus notices lost messages without these events.
             Event::Connected
             | Event::LameDuckMode
             | Event::Draining
@@ -346,7 +347,7 @@ impl Keeper {
 }
 
 /// Whether a server refuses a login that it accepted before, for example after a change of its
-/// configuration. A refused right, such as that to a subject, does not count.
+/// configuration. A refused right, such as the right to a subject, does not count.
 fn is_about_the_login(said: &Said) -> bool {
     const SIGNS: [&str; 4] = [
         "authorization violation",
@@ -358,8 +359,8 @@ fn is_about_the_login(said: &Said) -> bool {
     *said == Said::AuthorizationViolation || SIGNS.iter().any(|sign| text.contains(sign))
 }
 
-/// Whether the server says that a login lacks a right, which lasts until an operator grants it. Any
-/// other error, such as a stale connection, passes.
+/// Whether the server says that a login lacks a right. This lasts until an operator grants the
+/// right. Any other error, such as a stale connection, passes.
 fn is_about_a_right(said: &Said) -> bool {
     said.to_string().to_lowercase().contains("permissions violation")
 }

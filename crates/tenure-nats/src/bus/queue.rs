@@ -82,8 +82,8 @@ fn is_question(subject: &str) -> bool {
 }
 
 impl Queue {
-    /// Keeps a message, or drops it if there is no room, as any bus does. Returns whether the
-    /// message is kept.
+    /// Keeps a message, or drops it without room, as any bus does. Returns whether the message is
+    /// kept.
     pub(super) fn put(&self, connection: u64, message: &Message) -> bool {
         // A message that is too long for a packet is cut just behind the limit.
         let length = message.payload.len().min(PACKET_BYTES_MAX + 1);
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(reader.lost(), (2 * MESSAGES_MAX - ASKS_MAX) as u64);
         assert_eq!(&*reader.take().unwrap().subject, CALL);
         assert_eq!(read(&mut reader), ASKS_MAX);
-        // The subject is included: a stranger may choose a long one.
+        // The limit counts the subject, because a stranger may choose a long subject.
         let long = format!("tenure.{}.ask", "x".repeat(64 * 1024));
         let kept = ASKS_BYTES_MAX / long.len();
         assert_eq!((put(&queue, ASKS_MAX, &long, 0), read(&mut reader)), (kept, kept));

@@ -34,9 +34,9 @@
 //! | `claim` | left out, or the leader's claim: `leader`, its `rank` and `tie`, `term`, `until` (E), its `value` | an entry |
 //! | `ended` | left out, or leaderships that are over: `leader`, `term`, the `until` of its claim, and `to` for the successor, if it named one | an entry, `resign` |
 //!
-//! In a `resign`, each object of `ended` has its `election` too. No field comes twice, none is
-//! unknown, and no list is longer than [`tenure_core::allcall`] allows; any other packet is
-//! [dropped](Unread) as a whole.
+//! In a `resign`, each object of `ended` has its `election` too. A reader [drops](Unread) the whole
+//! packet if a field comes twice or is unknown, or if a list is longer than
+//! [`tenure_core::allcall`] allows.
 //!
 //! [`PACKET_BYTES_MAX`]: tenure_core::allcall::PACKET_BYTES_MAX
 
@@ -54,8 +54,8 @@ use crate::subject::Kind;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Unread {
     TooLarge,
-    /// The message is on a foreign subject, or on that of another kind. A client with the right to
-    /// publish only questions must not be able to publish claims.
+    /// The message is on a foreign subject, or on the subject of another kind. A client with the
+    /// right to publish only questions must not be able to publish claims.
     Subject,
     /// The packet has another version, of newer participants.
     Version,
@@ -99,8 +99,8 @@ pub fn read(kind: Kind, payload: &[u8]) -> Result<Packet, Unread> {
     if Kind::of(&packet.body) == kind { Ok(packet) } else { Err(Unread::Subject) }
 }
 
-/// The reason why a message is no packet. Another version may have other fields, and must be told
-/// from garbage.
+/// The reason why a message is no packet. A packet of another version may have other fields, and is
+/// no garbage.
 fn why(payload: &[u8]) -> Unread {
     #[derive(serde::Deserialize)]
     struct Any {

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::process::Process;
 use crate::{place, port};
 
-/// Members of one version. A drop kills them by pid and removes their data.
+/// Members of one version. A drop kills the members by pid, and removes their data.
 #[derive(Debug)]
 pub struct Cluster {
     shared: Arc<Shared>,
@@ -64,8 +64,8 @@ impl Cluster {
                 format!("--advertise-client-urls={url}"),
                 format!("--listen-peer-urls={peer}"),
                 format!("--initial-cluster-token={}", token(folder.path())),
-                // A login hashes its password: with the default cost, that takes seconds on a busy
-                // machine.
+                // A login hashes its password. With the default cost the hash takes seconds on a
+                // busy machine.
                 "--bcrypt-cost=4".to_owned(),
             ];
             let tls = tls.as_ref().map(Tls::of_member).unwrap_or_default();

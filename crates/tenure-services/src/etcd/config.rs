@@ -21,8 +21,9 @@ pub struct ClusterConfig {
 pub struct Host {
     /// Address for clients and for the other members.
     pub address: Ipv4Addr,
-    /// Prefix of the member's command, such as `ip netns exec NAME`; the prefix must become the
-    /// command, not start it as a child. The client asks this member with the same prefix.
+    /// Prefix of the member's command, such as `ip netns exec NAME`. The prefix must execute the
+    /// command in its own process, not as a child. The client that asks this member has the same
+    /// prefix.
     pub wrapper: Vec<String>,
 }
 

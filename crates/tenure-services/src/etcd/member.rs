@@ -33,8 +33,8 @@ pub struct Member {
     pub(super) shared: Arc<Shared>,
     /// Prefix of the member's command, and of the command of its client.
     pub(super) wrapper: Vec<String>,
-    /// Arguments about the founding of the cluster: the same for a new member and for a restored
-    /// one.
+    /// Arguments about the founding of the cluster. New and restored members get the same
+    /// arguments.
     pub(super) founding: [String; 3],
     pub(super) data: PathBuf,
 }
@@ -95,7 +95,7 @@ impl Member {
         };
         status().ok_or_else(|| Error::Missing {
             what: format!("`etcdctl endpoint status` has no ids in its answer:\n{said}"),
-            remedy: "This etcdctl says it in another way: teach `Member::status`.".into(),
+            remedy: "This etcdctl has another form of answer: adapt `Member::status`.".into(),
         })
     }
 
@@ -105,8 +105,8 @@ impl Member {
     }
 
     pub(super) fn control(&self, endpoints: &str, arguments: &[&str]) -> Result<String, Error> {
-        // The tool's own timeouts of 5 s, and of 2 s for a login, are too short for a slow machine,
-        // and some commands have none. The tool uses the last of several timeouts.
+        // The tool's own timeouts are too short for a slow machine: 5 s, and 2 s for a login. Some
+        // commands have no timeout. The tool uses the last of several timeouts.
         let bounded = [&[COMMAND_TIMEOUT, LOGIN_TIMEOUT][..], arguments].concat();
         let mut command = Command::new("env");
         command.args(self.control_words(endpoints, &bounded));
@@ -119,7 +119,7 @@ impl Member {
     pub(super) fn control_words(&self, endpoints: &str, arguments: &[&str]) -> Vec<String> {
         let Shared { version, binaries, tls, user } = &*self.shared;
         let mut words = Vec::new();
-        // Newer versions use only this API, and complain about the variable.
+        // Newer versions use only version 3 of the API, and complain about the variable.
         if *version == Version::Oldest {
             words.push("ETCDCTL_API=3".to_owned());
         }

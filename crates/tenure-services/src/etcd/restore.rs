@@ -11,8 +11,8 @@ use crate::place::file_error;
 use crate::process::clean_environment;
 use crate::tool;
 
-/// How to restore a snapshot. The default is that of a hurried operator: the tool of the same
-/// version, and the same token.
+/// How to restore a snapshot. The default is the way of a hurried operator: the tool of the
+/// cluster's version, and the former token.
 #[derive(Clone, Default, Debug)]
 pub struct Restore {
     /// The version of the tool; `None`: the cluster's version.

@@ -17,7 +17,7 @@ use crate::place::{self, file_error};
 use crate::port;
 use crate::relay::Relay;
 
-/// Brokers of one version. A drop kills them by pid and removes their data.
+/// Brokers of one version. A drop kills the brokers by pid, and removes their data.
 #[derive(Debug)]
 pub struct Cluster {
     brokers: Vec<Broker>,
@@ -40,12 +40,12 @@ impl Way<'_> {
         list(self.relays.iter().map(Relay::address))
     }
 
-    /// Closes the way's connections, and new ones, until the way is opened.
+    /// Closes the way's connections, and new connections, until the way is opened.
     pub fn cut(self) {
         self.relays.iter().for_each(Relay::cut);
     }
 
-    /// Passes no bytes on, and keeps them, until the way is opened or cut.
+    /// Keeps all bytes back until the way is opened or cut.
     pub fn hold(self) {
         self.relays.iter().for_each(Relay::hold);
     }

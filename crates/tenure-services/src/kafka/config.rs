@@ -39,8 +39,8 @@ pub enum Security {
 
 impl ClusterConfig {
     /// Brokers of `version` on loopback, without TLS and without logins. Settings differ from the
-    /// defaults only where these cost time or memory: internal topics and the cleaner's buffer,
-    /// otherwise 128 MiB, are small, and the first members of a group do not wait.
+    /// defaults only where the defaults cost time or memory. Internal topics are small, and so is
+    /// the cleaner's buffer, by default 128 MiB. The first members of a group do not wait.
     pub fn new(version: Version, brokers: usize) -> Self {
         let settings = String::new();
         let security = Security::Plain;

@@ -27,17 +27,17 @@ use crate::{maven, place};
 const CLASSES: &str = "classes.jsa";
 
 const BROKER: &str = "org.apache.kafka:kafka_2.13";
-/// The smallest implementation of Kafka's logging interface that writes anything.
+/// The smallest implementation of Kafka's logging interface that writes log lines.
 const LOGGER: &str = "org.slf4j:slf4j-simple:1.7.36";
 
-/// Kafka: both from Maven Central.
+/// Kafka: both versions come from Maven Central.
 pub static SERVICE: Service = Service {
     name: "kafka",
     versions: &["4.1.2", "newest"],
     newest: "4.4.0",
     newest_variable: "TESTS_KAFKA_NEWEST",
     takes: "a minute",
-    // Kafka reads no variables, but every `java` reads this one.
+    // Kafka reads no variables, but every `java` reads the variables with this prefix.
     variables: "JDK_JAVA",
     install: |version| Ok(install(Version::ALL[version])?.folder),
     start: |version, brokers| start(Version::ALL[version], brokers),
@@ -82,8 +82,7 @@ impl Installation {
 /// a storage, and returns the place. Takes a minute, with Java and Maven. Two processes may call
 /// this at once. The error says what is missing, with the remedy.
 fn install(version: Version) -> Result<Installation, Error> {
-    // Checks Java here only: a process that shares a broker need not check, and each check starts
-    // one more Java.
+    // Check Java only without a shared broker: each check starts one more Java.
     if std::env::var_os(SHARED_VARIABLE).is_none() {
         maven::ensure_java()?;
     }

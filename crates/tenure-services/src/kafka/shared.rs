@@ -37,7 +37,7 @@ pub struct Shared {
 }
 
 /// The broker that [`SHARED_VARIABLE`] names. Without that variable, a broker for all tests of this
-/// process that run at the same time; the broker ends with the last of them.
+/// process that run at the same time. The broker ends with the last of these tests.
 pub fn shared() -> Result<Shared, Error> {
     static CLUSTER: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
     if let Ok(named) = std::env::var(SHARED_VARIABLE) {
@@ -68,8 +68,8 @@ pub fn share() -> Result<Sharing, Error> {
     Ok(Sharing { variable: SHARED_VARIABLE, address, _broker: broker })
 }
 
-/// A name for a topic, a group or a transactional id that no other test uses, nor the same test in
-/// another run: at most 17 bytes longer than `name`.
+/// A name for a topic, a group or a transactional id, at most 17 bytes longer than `name`. No other
+/// test uses this name, and no other run of this test.
 pub fn unique(name: &str) -> String {
     format!("{name}-{:x}-{:x}", std::process::id(), since_boot().as_millis())
 }

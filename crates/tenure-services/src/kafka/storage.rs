@@ -28,7 +28,7 @@ pub(super) fn random_id() -> Result<String, Error> {
 
 pub(super) fn format(installed: &Installation) -> Result<(), Error> {
     let settings = installed.folder.join("format.properties");
-    // The settings are those of a broker that never runs.
+    // Give the settings of a broker that never runs.
     let nowhere = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let place = Place {
         node: 0,

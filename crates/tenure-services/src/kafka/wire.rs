@@ -36,7 +36,8 @@ impl Shared {
     /// Sets a setting of one group, such as `consumer.session.timeout.ms` of the newer protocol:
     /// the request "incremental alter configs" in version 0.
     pub fn set_of_group(&self, group: &str, setting: &str, value: &str) -> io::Result<()> {
-        // The resource is a group, and the operation is "set".
+        // In this request 32 is the type of a group, and the 0 after the setting is the operation
+        // "set".
         let request = Request::new(44, 0).count(1).bytes(&[32]).text(group);
         let request = request.count(1).text(setting).bytes(&[0]).text(value);
         request.bytes(&[0]).accepted(self.open)
@@ -118,7 +119,7 @@ impl Request {
         self.short(i16::try_from(text.len()).unwrap_or(i16::MAX)).bytes(text.as_bytes())
     }
 
-    /// Sends the request and returns the answer. Only a request without any answer waits for the
+    /// Sends the request and returns the answer. Only a request without an answer waits for the
     /// whole timeout.
     fn ask(self, address: SocketAddr) -> io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect(address)?;
@@ -165,7 +166,7 @@ fn refused(mut answer: &[u8], has_name: bool) -> io::Result<()> {
     };
     match code().ok_or_else(cut_short)? {
         0 => Ok(()),
-        code => Err(io::Error::other(format!("the broker refuses it with error {code}"))),
+        code => Err(io::Error::other(format!("the broker refuses the request with error {code}"))),
     }
 }
 
@@ -230,7 +231,7 @@ mod tests {
             let answer = |code: u8| [&begin[..], name, &[0, code]].concat();
             refused(&answer(0), has_name).unwrap();
             let said = refused(&answer(36), has_name).unwrap_err().to_string();
-            assert_eq!(said, "the broker refuses it with error 36");
+            assert_eq!(said, "the broker refuses the request with error 36");
             assert!(refused(&answer(0)[..begin.len() + name.len() + 1], has_name).is_err());
         }
     }

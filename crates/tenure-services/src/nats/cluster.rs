@@ -15,10 +15,10 @@ use crate::place::{self, file_error};
 use crate::port;
 use crate::relay::Relay;
 
-/// Servers of one version. A drop kills them by pid and removes their files.
+/// Servers of one version. A drop kills the servers by pid, and removes their files.
 ///
-/// Two relays stand between any two servers, one for each direction in which a route may begin, so
-/// that a test can [`cut`](Self::cut) the routes of a pair.
+/// Two relays stand between any two servers, one for each direction in which a route may begin. So
+/// a test can [`cut`](Self::cut) the routes of a pair.
 #[derive(Debug)]
 pub struct Cluster {
     servers: Vec<Server>,

@@ -23,8 +23,8 @@ pub struct Tls {
     /// The servers' certificate, valid for their addresses.
     pub certificate: PathBuf,
     pub key: PathBuf,
-    /// The authority of the clients' certificates. If set, servers refuse clients without such a
-    /// certificate.
+    /// The authority of the clients' certificates. If set, servers refuse clients without a
+    /// certificate of this authority.
     pub clients: Option<PathBuf>,
     /// Whether TLS begins before the greeting: `handshake_first`, which only newer servers have.
     pub first: bool,
@@ -63,8 +63,8 @@ impl ClusterConfig {
         self.tls.as_ref().is_none_or(|tls| !tls.first)
     }
 
-    /// The configuration file of one server. `ports` are those for clients, for monitoring and for
-    /// routes; `others` are relays to the other servers.
+    /// The configuration file of one server. `ports` are the ports for clients, for monitoring and
+    /// for routes; `others` are relays to the other servers.
     pub(super) fn file(&self, name: &str, ports: &[SocketAddr], others: &[SocketAddr]) -> String {
         let client = ports[0];
         let monitor = ports[1];
@@ -83,8 +83,8 @@ impl ClusterConfig {
             text.push_str(if *first { "  handshake_first: true\n}\n" } else { "}\n" });
         }
         if !others.is_empty() {
-            // Name a port without a server: servers tell each other the addresses of third servers,
-            // and would bypass a relay that a test has cut.
+            // Name a port without a server. Servers tell each other the addresses of third servers,
+            // and would otherwise bypass a relay that a test has cut.
             let routes: Vec<_> =
                 others.iter().map(|other| format!("    \"nats-route://{other}\"\n")).collect();
             let _ = writeln!(

@@ -35,7 +35,7 @@ pub static SERVICE: Service = Service {
 };
 
 /// Gets the server of `version` into the user's cache of services, unless the cache has it, and
-/// returns its path: takes seconds for Debian's version, half a minute for the newest. Two
+/// returns its path. Takes seconds for Debian's version, half a minute for the newest. Two
 /// processes may call this at once. The error says what is missing, with the remedy.
 pub fn install(version: Version) -> Result<PathBuf, Error> {
     let number = SERVICE.number(version);

@@ -93,7 +93,7 @@ impl Server {
     }
 }
 
-/// Only a client without any answer waits for the whole timeout.
+/// Only a client without an answer waits for the whole timeout.
 fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     let stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;

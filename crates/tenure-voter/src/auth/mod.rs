@@ -6,9 +6,9 @@
 //! Authorization: TENURE-HMAC-SHA256 date=1790000000, nonce=0123…, mac=89ab…
 //! ```
 //!
-//! `date` is in seconds since 1970, `nonce` 32 hexadecimal digits that were never used before, and
-//! `mac` HMAC-SHA-256, in hexadecimal digits, of these lines, each ended by a line feed, and the
-//! body after them:
+//! `date` is in seconds since 1970. `nonce` is 32 hexadecimal digits that were never used before.
+//! `mac` is HMAC-SHA-256 in hexadecimal digits, over these lines, each ended by a line feed, and
+//! then the body:
 //!
 //! | request | answer |
 //! |---|---|
@@ -24,14 +24,14 @@
 //!
 //! A voter refuses a request whose date is further than [`WINDOW`] from the voter's clock, or
 //! earlier than the voter's start. A voter also refuses a request that it has carried out before:
-//! it remembers each nonce for twice the window. Only the voter in `Tenure-To` accepts a request
-//! that changes the voter's state; a request to a seed may name the seed's URL instead.
+//! the voter remembers each nonce for twice the window. Only the voter in `Tenure-To` accepts a
+//! request that changes the voter's state; a request to a seed may name the seed's URL instead.
 //!
 //! # What authentication does not do
 //!
-//! Bodies travel in the clear, unless TLS is used. A request that was captured in the second in
-//! which a voter starts can be replayed once to that voter. Each holder of the secret can take
-//! part.
+//! Bodies travel in the clear, unless TLS is used. An attacker that captures a request to a voter
+//! in the second of the voter's start can replay that request once. Each holder of the secret can
+//! take part.
 
 mod mac;
 mod replay;
@@ -150,7 +150,8 @@ impl Guard {
             );
             return Err(Problem::new(401, "clock", detail));
         }
-        // The start by the present wall clock, which may have been set since the start.
+        // The time of the start by the present wall clock, because the clock may have been set
+        // since the start.
         let started = self::seconds(wall.before(now.since(self.started)));
         if stamp.date < started {
             let detail = format!(
@@ -161,7 +162,8 @@ impl Guard {
             );
             return Err(Problem::new(401, "clock", detail));
         }
-        // The lock only guards whole changes, so a panic elsewhere leaves the set complete.
+        // No code panics in the middle of a change under this lock, so a panic elsewhere leaves the
+        // set complete.
         let mut replays = self.replays.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match replays.see(stamp.nonce, now) {
             NonceState::New => Ok(()),
@@ -219,8 +221,8 @@ impl Secrets {
         }
     }
 
-    /// Whether this is the answer to the request with this nonce, from a holder of one of the
-    /// secrets.
+    /// Whether the answer belongs to the request with this nonce, and comes from a holder of one of
+    /// the secrets.
     pub(crate) fn is_answer(
         &self,
         nonce: u128,

@@ -7,12 +7,12 @@ use tenure_core::Time;
 
 use super::WINDOW;
 
-/// The time for which a nonce is remembered. The first request may be dated a whole window ahead,
-/// and its repetition a whole window ago; both dates are cut to seconds.
+/// The time for which a nonce is remembered. The date of a request may be a whole window ahead when
+/// the request comes, and a whole window ago when its repetition comes. Dates are cut to seconds.
 pub(super) const REMEMBERED: Duration = Duration::from_secs(2 * WINDOW.as_secs() + 1);
 
-/// More requests than a voter sends to another in a heartbeat interval: the heartbeat, and the
-/// requests of a draw.
+/// The number of requests from one voter in a heartbeat interval. A voter sends fewer: the
+/// heartbeat, and the requests of a draw.
 const EACH: usize = 4;
 /// The smallest room, for operators.
 const ROOM_MIN: usize = 4_096;
@@ -25,8 +25,8 @@ pub(crate) fn room(voters: usize, heartbeat: Duration) -> usize {
     voters.saturating_mul(EACH).saturating_mul(beats).max(ROOM_MIN)
 }
 
-/// The nonces of twice the window. A forgotten nonce has a date outside of the window, unless this
-/// machine's wall clock was set back.
+/// The nonces of the last two windows. The date of a forgotten nonce is outside of the window,
+/// unless this machine's wall clock was set back.
 pub(super) struct Replays {
     pub(super) room: usize,
     order: VecDeque<(Time, u128)>,

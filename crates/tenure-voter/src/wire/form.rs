@@ -1,4 +1,4 @@
-//! Documents that the core has no type for.
+//! Documents for which the core has no type.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::voter::{Ballot, Change, VoterDto, known_voters};

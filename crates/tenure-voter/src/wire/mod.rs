@@ -18,9 +18,9 @@
 //! | `GET /openapi.json` | | 200 all of this, field by field |
 //!
 //! Paths are below the `voter-url`. The sender and its network are in [headers](Head). The answer
-//! to a refused request is [problem details](Problem). Spans are whole nanoseconds; identities,
-//! incarnations and fingerprints 32 hexadecimal digits; a vote is any whole number of 64 bits with
-//! a sign, as a number or a string. Unknown fields are ignored. A body has at most
+//! to a refused request is [problem details](Problem). Spans are whole nanoseconds. Identities,
+//! incarnations and fingerprints have 32 hexadecimal digits. A vote is any whole number of 64 bits
+//! with a sign, as a number or a string. Unknown fields are ignored. A body has at most
 //! [`BODY_BYTES_MAX`] bytes.
 
 mod form;

@@ -56,7 +56,7 @@ impl Problem {
     }
 
     pub(crate) fn body(&self) -> Vec<u8> {
-        // Writing to memory cannot fail, and no key is anything but text.
+        // Writing to memory cannot fail, and all keys are text.
         serde_json::to_vec(self).unwrap_or_default()
     }
 }

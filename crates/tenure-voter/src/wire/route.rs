@@ -203,7 +203,7 @@ pub(crate) fn read_answer(ask: &Ask, status: StatusCode, body: &[u8]) -> Result<
 }
 
 fn write(document: &impl Serialize) -> Vec<u8> {
-    // Writing to memory cannot fail, and no key is anything but text.
+    // Writing to memory cannot fail, and all keys are text.
     serde_json::to_vec(document).unwrap_or_default()
 }
 

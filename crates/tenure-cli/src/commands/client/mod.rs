@@ -65,7 +65,7 @@ pub(super) async fn status(
     named::check(None, &status, origins, realms).map(|()| status)
 }
 
-/// Reads the status before a request, and waits for it as long as for a request.
+/// Reads the status before a request, and waits for the status as long as for a request.
 async fn patient_status(
     path: &Path,
     settings: &TellSettings,
@@ -123,14 +123,14 @@ async fn exchange(
     })
 }
 
-/// The failure for a process that does not know the request: it may lead, and goes on.
+/// The failure for a process that does not know the request. The process goes on, and may lead.
 fn unknown(path: &Path, what: &str) -> Failure {
     let what = format!("the process at the control socket {} says: {what}", path.display());
     let fix = "start that process again: it runs an earlier version of tenure";
     Failure::new(Exit::Unreachable, what, fix)
 }
 
-/// The failure for a runner that was killed while it led: its socket has no listener, and the
+/// The failure for a runner that was killed while it led. Its socket has no listener, and the
 /// deadline of its CMD is still to come.
 fn killed(path: &Path, error: &io::Error) -> Option<Failure> {
     let is_refused = error.kind() == io::ErrorKind::ConnectionRefused;
@@ -187,8 +187,8 @@ pub(super) async fn held_up_by(path: &Path) -> String {
     }
 }
 
-/// Awaits `exchange`. After [`SILENT`], reports the reason of the delay and the longest remaining
-/// wait.
+/// Awaits `exchange`. After [`SILENT`], reports the reason of the delay, and the longest time that
+/// is left.
 async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output = T>) -> T {
     tokio::pin!(exchange);
     tokio::select! {
@@ -233,7 +233,7 @@ pub(super) async fn find_leader(
     }
 }
 
-/// Finds the leading runner that `is_meant` accepts: two clusters may share a name.
+/// Finds the leading runner that `is_meant` accepts. Two clusters may have elections of one name.
 async fn search(
     directory: &Path,
     prefix: &str,
@@ -296,7 +296,7 @@ async fn search(
 #[derive(Debug)]
 struct RunnerStatus {
     socket: PathBuf,
-    /// Id of the process; only with roles, whose sockets belong to one process.
+    /// Id of the process, if the election has roles: several sockets then belong to one process.
     id: Option<Value>,
     leads: bool,
 }
@@ -313,8 +313,8 @@ impl RunnerStatus {
     }
 }
 
-/// Chooses the leading runner. `--all` also accepts a single runner that leads nothing: it may hold
-/// a role that it does not lead yet.
+/// Chooses the leading runner. `--all` also accepts a single runner that leads nothing: the runner
+/// may hold a role that it does not lead yet.
 fn chosen(
     settings: &TellSettings,
     mut found: Vec<RunnerStatus>,
@@ -371,8 +371,8 @@ fn is_of(settings: &TellSettings, status: &Value) -> bool {
     status["election"] == election || (status["of"] == election && role)
 }
 
-/// The failure when several processes lead. With roles, each process of a group leads some of them.
-/// Without roles, a process has lost the leadership since it answered, or the processes belong to
+/// The failure when several processes lead. With roles, each process of a group leads some roles.
+/// Without roles, a process has lost the leadership since its answer, or the processes belong to
 /// two clusters.
 fn several(settings: &TellSettings, leading: usize, found: &[RunnerStatus]) -> Failure {
     let TellSettings { election, all, alone, .. } = settings;
@@ -439,7 +439,7 @@ const NAMED_MAX: usize = 4;
 /// The largest number of runners that are asked.
 const ASKED_MAX: usize = 64;
 
-/// Descriptions of this user's answering runners, those of the same election first.
+/// Descriptions of this user's answering runners, runners of the given election first.
 async fn running(directory: &Path, settings: &TellSettings) -> Vec<String> {
     let mut found = Vec::new();
     // A socket of a dead process has no listener, and fails at once.

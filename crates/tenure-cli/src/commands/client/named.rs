@@ -15,8 +15,8 @@ const NAMES: [(&str, &str); 3] =
     [("election", "election"), ("name", "node"), ("protocol", "protocol")];
 
 /// Refuses a `status` that differs from the settings in `origins`. A setting that the user left out
-/// matches any value; a members list matches a process that has none. `found` is the path of the
-/// socket if no setting names it.
+/// matches any value. A members list also matches a process without a list. `found` is the path of
+/// the socket if no setting names the socket.
 pub(super) fn check(
     found: Option<&Path>,
     status: &Value,
@@ -69,8 +69,8 @@ pub(super) fn check(
     Err(origins.usage(what, fix, &names))
 }
 
-/// Whether a list names the members of the epoch of the process. After a change of members, a
-/// corrected list differs from that with which the process began.
+/// Whether a list names the members of the process's present epoch. After a change of members, a
+/// corrected list differs from the list with which the process began.
 fn names_present(status: &Value, list: &str) -> bool {
     let name = |entry| str::split_once(entry, '=').map_or(entry, |(name, _)| name);
     let listed: BTreeSet<_> = parts(list).into_iter().map(name).collect();

@@ -1,8 +1,8 @@
-//! The clock of leases: its source, and how far the kernel corrects its rate.
+//! Checks the clock of leases: its source, and the correction of its rate by the kernel.
 //!
 //! The kernel applies the corrections of a time service to CLOCK_MONOTONIC and CLOCK_BOOTTIME, and
-//! none to CLOCK_MONOTONIC_RAW. Their difference is the service's estimate of the error of this
-//! machine's oscillator, and whatever the service adds to move the time of day.
+//! none to CLOCK_MONOTONIC_RAW. The difference of the rates is the service's estimate of the error
+//! of this machine's oscillator. While the service moves the time of day, the difference is larger.
 
 use std::time::Duration;
 

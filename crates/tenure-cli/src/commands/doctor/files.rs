@@ -1,5 +1,5 @@
-//! Files of keys, passwords and certificates: readable by this user, and by nobody else if they are
-//! secrets. The settings' own check reads their contents.
+//! Checks files of keys, passwords and certificates: this user can read them, and no other user can
+//! read secrets. The check of the settings reads the contents.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! The address of this member: free, or in use by the member itself.
+//! Checks the address of this member: free, or in use by the member itself.
 
 use std::io::ErrorKind;
 use std::net::{TcpListener, UdpSocket};

@@ -1,5 +1,5 @@
-//! `tenure doctor`: checks this machine and its settings, before and after the start, and says what
-//! to do. A check of its own in each file; `finding.rs` has their form.
+//! `tenure doctor`: checks this machine and its settings, before and after the start, and gives
+//! remedies. Each file has one check; `finding.rs` has the form of their results.
 
 mod clock;
 mod files;
@@ -43,7 +43,7 @@ fn lease(settings: &DoctorSettings) -> Option<std::time::Duration> {
     settings.backend.as_ref().ok()?.lease()
 }
 
-/// The settings themselves. A fault of a file that has a finding already is not repeated.
+/// Checks the settings themselves. Leaves out a fault of a file that already has a finding.
 fn of_settings(settings: &DoctorSettings, files: &[Finding], context: &Context) -> Vec<Finding> {
     let name = settings.protocol.shown();
     let mut findings = Vec::new();

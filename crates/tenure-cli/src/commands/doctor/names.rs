@@ -1,4 +1,4 @@
-//! Names of peers: each gives an address.
+//! Checks that each name of a peer resolves to an address.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::finding::Finding;
 /// The longest wait for name servers.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The port of a URL without one: only the name is looked up.
+/// The port for a URL without a port: only the name is looked up.
 const ANY_PORT: u16 = 1;
 
 /// Looks up all names of a list of peers, all at once.

@@ -1,4 +1,4 @@
-//! The members or the service: reachable, able to elect, and quick enough for the lease.
+//! Checks the members or the service: reachable, able to elect, and quick enough for the lease.
 
 use std::time::Duration;
 
@@ -12,10 +12,11 @@ use crate::invocation::doctor::DoctorSettings;
 use crate::protocol::{AskMode, Backend, Member, Members};
 use crate::settings::Origins;
 
-/// The time for the reason of an unknown leader: the task that finds the reason may run late.
+/// The time to wait for the reason why the leader is unknown: the task that finds the reason may
+/// run late.
 const REASON: Duration = Duration::from_millis(100);
 
-/// States of a member that no start and no wait mends.
+/// States of a member that neither a start nor a wait mends.
 const LASTING: [&str; 8] = [
     "differs",
     "failing",
@@ -70,7 +71,8 @@ pub(super) async fn ask(
     Asked { findings: vec![finding], answers_itself: false }
 }
 
-/// A line for each member, one for the quorum, and one for the time of their answers.
+/// A line for each member and a line for the quorum. If all members have answered, also a line for
+/// the time of their answers.
 fn of_members(
     members: &Members,
     own: Option<&str>,
@@ -94,7 +96,7 @@ fn of_members(
         None if members.all.is_empty() => {}
         None => findings.push(Finding::ok("quorum", "enough members answer for an election")),
     }
-    // A silent member is waited for, so the span says nothing of the network.
+    // The command waits for a silent member, so the span then says nothing about the network.
     if let Some(lease) = lease.filter(|_| silent == 0 && !members.all.is_empty()) {
         findings.push(of_lease(span, lease));
     }

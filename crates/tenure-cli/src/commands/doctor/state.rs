@@ -1,4 +1,5 @@
-//! The state directory: there or to be made, this user's own, with room, on a disk that flushes.
+//! Checks the state directory: the directory exists or can be made, belongs to this user, and has
+//! room, and its disk can flush.
 
 use std::fs::Metadata;
 use std::io::{self, ErrorKind, Write};
@@ -12,7 +13,8 @@ use tenure::clock;
 use super::finding::Finding;
 use crate::failure::shell_word;
 
-/// Room for the state of a member, and a bound below which a disk is soon full.
+/// Free room, in bytes: the room for the state of a member, and the room below which the disk
+/// counts as soon full.
 const ROOM_MIN: u64 = 1 << 20;
 const ROOM_LOW: u64 = 64 << 20;
 

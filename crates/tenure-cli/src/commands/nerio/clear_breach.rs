@@ -12,7 +12,7 @@ pub(in crate::commands) async fn run(
     settings: StatusSettings,
     context: Context,
 ) -> Result<Exit, Failure> {
-    // Another process may have the control socket.
+    // Check the process first: another process may have the control socket.
     client::status(&settings.control, &context.origins, &settings.realms).await?;
     let answer = client::ask(&settings.control, &Request::ClearBreach).await?;
     let text = match answer["text"].as_str() {

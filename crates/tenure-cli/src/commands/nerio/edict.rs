@@ -28,7 +28,7 @@ pub(in crate::commands) async fn create(
     Ok(Exit::Done)
 }
 
-/// Admits an edict at the gate, and prints that; a refusal is a failure.
+/// Admits an edict at the gate, and prints the result. A refusal is a failure.
 pub(in crate::commands) async fn check(
     settings: CheckSettings,
     context: Context,

@@ -50,7 +50,8 @@ pub(super) async fn admit(
     place.replace(edict).map_err(|error| not_written(&place, &error))
 }
 
-/// The file of a gate, in a directory without symbolic links: a gate has one lock.
+/// The file of a gate, by a path whose directory has no symbolic links: so each gate has only one
+/// lock.
 struct Place {
     directory: PathBuf,
     file: PathBuf,
@@ -75,8 +76,9 @@ impl Place {
         name.into()
     }
 
-    /// Waits for the lock of the gate. The file of the lock stays: a removed lock would let two
-    /// checks hold one each. Each check renews its times, as cleaners remove files that are old.
+    /// Waits for the lock of the gate. The file of the lock stays: after a removal, two checks
+    /// could hold a lock each. Each check renews the times of the file, because cleaners remove old
+    /// files.
     async fn lock(&self) -> Result<File, Failure> {
         let path = self.beside(".lock");
         let failed = |error: io::Error| {
@@ -86,7 +88,7 @@ impl Place {
         };
         let open = || {
             let mut options = File::options();
-            // Read and write together never wait for the other end of a pipe.
+            // To open a pipe for read and write never waits for its other end.
             options.read(true).write(true).create(true).truncate(false);
             options.open(&path).map_err(failed)
         };
@@ -98,7 +100,7 @@ impl Place {
                     futimens(&lock, &NOW).map_err(|error| failed(error.into()))?;
                     return Ok(lock);
                 }
-                // Another check may hold the file that is there now.
+                // This lock's file is gone, and another check may hold a lock on the present file.
                 Ok(()) if clock::now() < until => lock = open()?,
                 Err(Errno::WOULDBLOCK | Errno::INTR) if clock::now() < until => {
                     tokio::time::sleep(AGAIN).await;
@@ -144,12 +146,13 @@ impl Place {
         };
         let newest: EdictText = newest.parse().map_err(|why| self.broken(&format!("{why}")))?;
         let mut gate = EdictGate::new();
-        // An empty gate admits every edict.
+        // An empty gate admits every edict, so the stored edict becomes the newest of this gate.
         gate.admit(&newest.0).map_err(|why| refused(self, &why))?;
         Ok(gate)
     }
 
-    /// Replaces the file by one with `edict`, which is on the disk when this returns.
+    /// Replaces the file by a file with `edict`. The new file is on the disk when this function
+    /// returns.
     fn replace(&self, edict: &EdictTimestamp) -> io::Result<()> {
         let path = self.beside(".new");
         // A crash may have left this file, and no other check writes it now.
@@ -159,7 +162,8 @@ impl Place {
         }
         let mut new = File::create_new(&path)?;
         if let Ok(old) = self.file.metadata() {
-            // Fails for most users. The file of a service stays its own when root checks an edict.
+            // Keep the owner of the file if root checks an edict. This call fails for most other
+            // users.
             let _ = fchown(&new, Some(old.uid()), Some(old.gid()));
             new.set_permissions(old.permissions())?;
         }

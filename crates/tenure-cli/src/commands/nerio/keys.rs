@@ -64,7 +64,7 @@ fn give(
     Ok(Exit::Done)
 }
 
-/// Writes a new file that only this user can ever read. Never overwrites a file.
+/// Writes a new file, which only this user can read from its first moment. Never overwrites a file.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let file = File::options().write(true).create_new(true).mode(0o600).open(path);
     let written = file.and_then(|mut file| {
@@ -153,7 +153,7 @@ fn lines(answer: &Value) -> String {
     text
 }
 
-/// All users with one name and one key. Each call of a command has another address.
+/// All users with one name and one key, in one row: each call of a command has another address.
 struct UserRow {
     /// Key and name of the user, and the owner of the key.
     who: (String, String, String),

@@ -64,7 +64,7 @@ fn object<T>(mut told: Value, listing: &Listing<T>) -> String {
     format!("{told}\n")
 }
 
-/// Prints the list, and warns of missing entries.
+/// Prints the list, and warns of members whose entries are missing.
 fn end<T>(
     listing: Listing<T>,
     text: &str,
@@ -241,7 +241,7 @@ mod tests {
         Leads { who: who(0x1a), fence: Fence::new(7), until: at(2_560), leaving }
     }
 
-    /// The line holds at the time of the last answer, however late it is printed.
+    /// The times in the line are counted up to the last answer, however late the line is printed.
     #[test]
     fn line_holds_at_the_last_answer() {
         let vote = |member: &str, until| {

@@ -106,7 +106,7 @@ fn watch_processes(node: &Node, path: &Path) -> Result<Supervisor, Failure> {
     })
 }
 
-/// The kind of file at a path that is there and is no socket.
+/// The kind of a file in the way: a file at `path` that is no socket.
 fn in_the_way(path: &Path) -> Option<&'static str> {
     let kind = path.symlink_metadata().ok()?.file_type();
     match kind {

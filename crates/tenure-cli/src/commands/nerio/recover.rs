@@ -55,8 +55,8 @@ pub(in crate::commands) fn run(
     Ok(Exit::Done)
 }
 
-/// A warning about a floor below the first fences of some clusters; `now` is in milliseconds since
-/// 1970.
+/// A warning about a floor that is below the first fences of some clusters; `now` is in
+/// milliseconds since 1970.
 pub(super) fn low(floor: Fence, now: u64) -> Option<String> {
     const DAY: u64 = 86_400_000;
     (floor.number().saturating_add(DAY) < now).then(|| {
@@ -173,7 +173,7 @@ fn text<'a>(
 mod tests {
     use super::*;
 
-    /// The other members get the floor of the first member some minutes later.
+    /// The operator gives the other members the floor of the first member some minutes later.
     #[test]
     fn old_floor_is_warned_about() {
         let now = 2_000_000_000_000;

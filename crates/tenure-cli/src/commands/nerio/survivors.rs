@@ -1,4 +1,5 @@
-//! `tenure node recover` in an epoch above 0: the members that are left go on without the lost.
+//! `tenure node recover` in an epoch above 0: the members that are left go on without the lost
+//! members.
 
 use serde_json::json;
 use tenure::clock;

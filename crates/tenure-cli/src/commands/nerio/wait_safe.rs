@@ -20,8 +20,8 @@ const AGAIN: Duration = Duration::from_millis(250);
 /// With `--exit-on-mismatch`: the time for which members must differ before the command ends.
 const MISMATCH_MIN: Duration = Duration::from_secs(1);
 
-/// Waits until every grantor serves and has granted every leader its latest lease. Fails when a
-/// setting or a lost state directory makes that impossible. Ends with the result of the last survey
+/// Waits until every grantor serves and has granted every leader its latest lease. Fails if a
+/// setting or a lost state directory makes this impossible. Ends with the result of the last survey
 /// when `--wait` is over or the reader has left.
 pub(in crate::commands) async fn run(
     settings: WaitSafeSettings,
@@ -63,7 +63,8 @@ async fn watch(
 ) -> Result<Exit, Failure> {
     let mut before: Option<Survey> = None;
     let mut differ_since = None;
-    // The first survey reports soon what is missing.
+    // The first survey waits only briefly for name servers, so that missing members are reported
+    // soon.
     let mut name_servers = NameServers::Briefly;
     loop {
         let seen = ask_all(&settings.cluster, name_servers, &context.origins).await?;
@@ -105,7 +106,7 @@ async fn watch(
     Ok(Exit::Done)
 }
 
-/// The reason as a JSON object; `never` if no wait helps.
+/// Prints the reason as a JSON object. `never` is true if no wait helps.
 async fn say(why: &Unsafe, never: bool) -> Result<(), Failure> {
     let text = why.to_string();
     let line = json!({"safe": false, "never": never, "why": text, "fix": why.fix()});

@@ -1,4 +1,4 @@
-//! Tells the process that watches this runner when CMD begins and ends.
+//! Reports the begin and the end of CMD to the process that watches this runner.
 
 use tenure_supervise::{LastWord, Outcome, Plan, SuperviseError};
 
@@ -19,7 +19,7 @@ pub(super) fn begins<K: Class>(
     Ok(work)
 }
 
-/// Says that no process of CMD is left, unless a killed one hangs in the kernel.
+/// Reports that no process of CMD is left, unless a killed process hangs in the kernel.
 pub(super) fn ends(work: Option<AnnouncedWork>, outcome: &Result<Outcome, SuperviseError>) {
     let is_stuck = matches!(outcome, Err(SuperviseError::Stuck { .. }));
     if let Some(work) = work.filter(|_| !is_stuck) {

@@ -1,4 +1,5 @@
-//! The members of a protocol that lists them, asked now and then for answers over HTTP.
+//! For answers over HTTP, asks the members from time to time, if the protocol has a list of
+//! members.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,7 +12,7 @@ use crate::commands::http;
 use crate::invocation::run::RunSettings;
 use crate::settings::Origins;
 
-/// The pause between two questions to the members, while somebody asks for them.
+/// The pause between two questions to the members, while a client asks about them.
 const EVERY: Duration = Duration::from_secs(3);
 
 pub(super) struct AskedMembers {
@@ -25,7 +26,7 @@ struct Known {
     asked: Option<Time>,
     members: Vec<MemberState>,
     quorum: Option<bool>,
-    /// Why the members that do their part are no quorum.
+    /// The reason why too few members do their part for a quorum.
     why: Option<String>,
 }
 
@@ -35,7 +36,7 @@ impl AskedMembers {
         Self { settings, origins, known: Rc::default() }
     }
 
-    /// Adds the members, as the last answer shows them. Never waits for them.
+    /// Adds the members to `health`, as in their last answer. Never waits for the members.
     pub(super) fn add(&self, health: Health) -> Health {
         let now = clock::now();
         let is_due = self.known.borrow().asked.is_none_or(|asked| now.since(asked) >= EVERY);
@@ -43,7 +44,7 @@ impl AskedMembers {
             self.known.borrow_mut().asked = Some(now);
             let (settings, origins) = (self.settings.clone(), self.origins.clone());
             let known = self.known.clone();
-            // The task ends with the process: its questions have limits of time.
+            // Each question has a time limit, and the task ends with the process.
             tokio::task::spawn_local(async move {
                 if let Ok(members) = settings.backend.members(&origins).await {
                     let mut known = known.borrow_mut();

@@ -17,8 +17,8 @@ pub(super) struct Hand {
     pub(super) wait: Option<Time>,
 }
 
-/// A requested hand-over, while this runner asks whether the named candidate waits. Loops keep this
-/// value over their turns: a new question would drop the answer to the old one.
+/// A requested hand-over, while this runner asks whether the named candidate waits. A loop must
+/// keep this value over its turns: a new question would drop the answer to the old question.
 #[derive(Default)]
 pub(super) struct Probe<'a>(Option<PendingProbe<'a>>);
 
@@ -40,7 +40,7 @@ impl<'a> Probe<'a> {
         self.0 = Some((hand, reply, waits));
     }
 
-    /// Resolves with the answer and its client. Cancel safe.
+    /// Resolves with the answer to the question, and the client that waits. Cancel safe.
     pub(super) async fn over(&mut self) -> (Waits, Hand, oneshot::Sender<Answer>) {
         if let Some((_, _, waits)) = &mut self.0 {
             let waits = waits.await;
@@ -65,8 +65,8 @@ pub(super) enum Next {
 }
 
 /// Hands `leadership` over after the end of CMD, and answers with the result. A client that waits
-/// for the next leader gets its answer later. Meanwhile this runner campaigns again: the named
-/// candidate may be gone, and this runner the only candidate left.
+/// for the next leader gets its answer later. Meanwhile this runner campaigns again, because the
+/// named candidate may be gone, and this runner may be the only candidate.
 pub(super) async fn hand_over<K: Class>(
     runner: &mut Runner<K>,
     end: &mut End,

@@ -50,9 +50,9 @@ pub(super) enum StopCause {
 #[derive(Default)]
 pub(super) struct Course {
     pub(super) stopping: Option<StopCause>,
-    /// The runner must end; the signal may also come while CMD is being stopped.
+    /// The signal that ends the runner. The signal may also come while CMD is being stopped.
     pub(super) signal: Option<u8>,
-    /// CMD runs on until another process leads, or the lease is over.
+    /// Whether CMD runs on until another process leads, or the lease is over.
     leads_on: bool,
 }
 
@@ -83,7 +83,8 @@ impl Course {
         }
     }
 
-    /// Takes the answer whether the named candidate waits, and returns whether CMD must stop.
+    /// Handles the answer to the question whether the named candidate waits. Returns whether CMD
+    /// must stop.
     pub(super) fn hands_over(
         &mut self,
         waits: Result<(), TransferError>,
@@ -118,7 +119,7 @@ pub(super) async fn lead<K: Class>(
     runner: &mut Runner<K>,
     leadership: Leadership<K>,
 ) -> Result<LeadershipEnd, Failure> {
-    // The first lease is short: CMD starts with a full lease.
+    // The first lease is short, so wait for a full lease before CMD starts.
     let settled = tokio::select! {
         biased;
         order = runner.orders.stop() => {
@@ -146,7 +147,7 @@ pub(super) async fn lead<K: Class>(
                 }
             }
             outcome => {
-                // Leave out the time after the end of the lease: the machine may have stood still.
+                // Do not count time after the end of the lease: the machine may have stood still.
                 let waited = clock::now().min(until).since(began);
                 return after(runner, &leadership, course, outcome, waited).await;
             }
@@ -170,7 +171,7 @@ async fn once<K: Class>(
     let work = announced::begins(runner, &mut plan)?;
     let until = leadership.until();
     let started = Supervised::start(&plan, until);
-    // The plan holds CMD's ends of the pipes.
+    // Close CMD's ends of the pipes in this process.
     drop(plan);
     let came = match started {
         Ok(mut command) => watch(runner, leadership, &mut command, until).await,
@@ -236,8 +237,8 @@ async fn after<K: Class>(
     }
 }
 
-/// A start that fails within this time says nothing about the file system of CMD: the lease was
-/// short, or almost over.
+/// If a start fails within this time, the lease was short or almost over, and CMD's file system
+/// need not hang.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// The longest time for a guard to start CMD on a busy machine.
@@ -247,7 +248,7 @@ const GUARD_MAX: Duration = Duration::from_secs(5);
 fn is_late(error: &SuperviseError, waited: Duration) -> bool {
     match error {
         SuperviseError::TooLate { .. } => true,
-        // A guard that hangs is given up when the lease is nearly over.
+        // The runner gives up a guard that hangs when the lease is nearly over.
         SuperviseError::GuardLost => waited < GUARD_MAX,
         SuperviseError::Hung { .. } => waited < AT_ONCE,
         _ => false,
@@ -346,7 +347,7 @@ async fn watch<K: Class>(
                     command.stop();
                 }
             }
-            // The failure ends the next campaign, and is reported before that.
+            // Report the failure now, although it ends only the next campaign.
             permanent_failure = &mut runner.permanent_failure, if !warned => {
                 warned = true;
                 let what = &permanent_failure.what;
@@ -391,13 +392,13 @@ fn on_order<K: Class>(
 
 fn hand_on(command: &mut Supervised, until: Option<Time>) {
     match command.extend(until) {
-        // The end of CMD or of its guard is reported next.
+        // The runner reports the end of CMD or of its guard next.
         Ok(()) | Err(SuperviseError::GuardGone) => {}
         Err(error) => tracing::warn!(%error, "the guard keeps the old deadline"),
     }
 }
 
-/// Answers a request, or returns the step that it asks for.
+/// Answers a request, or returns the step that the request asks for.
 pub(super) fn on_request<K: Class>(
     runner: &Runner<K>,
     leadership: &Leadership<K>,
@@ -455,7 +456,7 @@ pub(super) fn on_request<K: Class>(
     None
 }
 
-/// Ends the leadership after the end of CMD; `why` is the reason for an end by the lease.
+/// Ends the leadership after the end of CMD; `why` is the reason if the lease ran out.
 async fn finish<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,
@@ -490,7 +491,7 @@ async fn finish<K: Class>(
     match outcome.why {
         Why::Itself => Ok(LeadershipEnd::Command(Exit::Command(outcome.exit_code()))),
         Why::Deadline | Why::GuardLost | Why::Stopped => {
-            // The reason was reported when CMD was stopped.
+            // The runner reported the reason when it stopped CMD.
             if outcome.why != Why::Stopped {
                 runner.reporter.warn(&format!("CMD was ended: {}{why}", outcome.why));
             }

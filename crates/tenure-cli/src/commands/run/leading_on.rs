@@ -15,8 +15,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const BEGINS: Duration = Duration::from_secs(2);
 
 impl<K: Class> Runner<K> {
-    /// Waits until a process begins to lead, and for [`BEGINS`] more. An earlier leader is not
-    /// enough, because it may be about to end, like this process. Also resolves when no other
+    /// Waits until another process begins to lead, and then for [`BEGINS`]. An earlier leader does
+    /// not count, because it may be about to end, like this process. Also resolves when no other
     /// process could lead.
     pub(super) fn follower(&self) -> Later<'static, ()> {
         let participant = Rc::clone(&self.participant);
@@ -35,7 +35,7 @@ impl<K: Class> Runner<K> {
             reporter.leads_on();
             while roles.others_that_lead(&name, since).await.is_subset(&before) {
                 tokio::time::sleep(LOOK).await;
-                // The likely successor may have been told to end, too.
+                // The likely successor may have got a signal to end, too.
                 if !roles.could_be_followed(&name).await {
                     return;
                 }

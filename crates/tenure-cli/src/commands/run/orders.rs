@@ -8,8 +8,8 @@ use tokio::sync::watch;
 pub(super) enum Order {
     /// Campaign, and run CMD while leading.
     Go,
-    /// Stop CMD, give up, and do not campaign until the next order. The number counts these orders,
-    /// so that a runner that misses the order between two of them still answers both.
+    /// Stop CMD, give up, and do not campaign until the next order. The number counts these orders:
+    /// a runner that sees two of them in a row, without the order in between, still answers both.
     StepDown(u64),
     /// Stop CMD, give up, and end; the other runners go on.
     Remove,
@@ -28,7 +28,7 @@ pub(super) struct ParkRequest {
 
 pub(super) struct Orders(watch::Receiver<Order>);
 
-/// The sender of orders to all runners of a process, each of which is known by its role.
+/// The sender of orders to all runners of a process. Each runner is known by its role.
 pub(super) struct Commander {
     now: Order,
     runners: BTreeMap<Option<u32>, watch::Sender<Order>>,

@@ -13,19 +13,19 @@ use tokio::sync::mpsc;
 /// The largest part of a line that is written in one piece.
 const LINE_MAX: u64 = 64 << 10;
 
-/// The time to write the last output once CMD is gone. Processes that ran as another user may keep
-/// the pipe open for longer.
+/// The time to write the last output once CMD is gone. A process of CMD that runs as another user
+/// may keep the pipe open for longer.
 const REST: Duration = Duration::from_secs(1);
 
-/// The output of a CMD. A thread copies each of its two streams, so that a slow reader stops only
-/// the printing of CMD.
+/// The output of a CMD. A thread copies each of the two streams, so that a slow reader blocks only
+/// the output of CMD.
 pub(super) struct Output {
-    /// Ends with both streams.
+    /// Closes when both streams have ended.
     ended: mpsc::Receiver<()>,
 }
 
 impl Output {
-    /// Begins to copy. Only CMD may keep the writing ends.
+    /// Begins to copy. Only CMD may keep the writing ends: the streams end when the last is closed.
     pub(super) fn begin(prefix: &str) -> io::Result<(Self, tenure_supervise::Output)> {
         let (running, ended) = mpsc::channel(1);
         let out = copy(prefix, io::stdout, &running)?;

@@ -1,5 +1,5 @@
-//! The parts of a process: signals, the participant, and a runner for each election. Decides when
-//! the other runners end.
+//! The parts of a process: signals, the participant, and a runner for each election. The process
+//! decides when the other runners end.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ use crate::settings::Context;
 /// The longest wait for a driver to take a message.
 const HEARS: Duration = Duration::from_secs(1);
 
-/// The signal that ends the other runners after the end of the first runner.
+/// The number of the signal for the other runners after the first runner has ended.
 const TERM: u8 = 15;
 
 /// Campaigns again and again, and runs CMD after each win, for each role.
@@ -45,7 +45,7 @@ pub(in crate::commands) async fn run(
         sockets.push(Server::bind(&role.control).await.map_err(explain)?);
         control::check_room(&role.control).map_err(explain)?;
     }
-    // Before this line a file system may hang, and a signal ends this process directly.
+    // Before this line a file system may hang, and a signal must end this process directly.
     let mut signals = Signals::new()?;
     let about = About::new(settings.id.as_str(), settings.protocol.name);
     let mut http = settings.http.as_ref().map(|http| Http::begin(http, about, None)).transpose()?;
@@ -66,7 +66,7 @@ pub(in crate::commands) async fn run(
         }
         begun => begun?,
     };
-    // This thread alone awaits signals, and the end of all runners.
+    // Only this thread waits for signals, and for the end of all runners.
     let local = LocalSet::new();
     local.run_until(serve(settings, begun, sockets, signals, http, context)).await
 }
@@ -142,7 +142,7 @@ async fn serve(
         never = manager.hear_that(async || participant.alive().await) => match never {},
         never = http::answer(http.as_mut(), health) => match never {},
     };
-    // The participant releases its claims, and waits for that within limits.
+    // The participant releases its claims, and waits for the release within limits.
     if let Some(participant) = Rc::into_inner(participant) {
         tokio::select! {
             () = participant.close() => {}
@@ -169,7 +169,7 @@ struct Process {
 }
 
 impl Process {
-    /// Ends after all runners, with the result of the first that ended.
+    /// Ends after all runners, with the result of the first runner that ended.
     async fn serve(mut self, participant: &dyn Participant) -> Result<Exit, Failure> {
         let mut first = None;
         let mut parked = Vec::new();
@@ -222,8 +222,8 @@ impl Process {
         }
     }
 
-    /// Handles a signal: after the first the process keeps leading where possible, the next ends
-    /// the process.
+    /// Handles a signal. After the first signal the process keeps leading where possible; the next
+    /// signal ends the process.
     async fn on_signal(&mut self, signal: u8, participant: &dyn Participant) {
         let first = self.orders.now().ends().is_none();
         let Workshop { settings, manager, .. } = &self.workshop;

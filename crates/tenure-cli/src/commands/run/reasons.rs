@@ -18,7 +18,7 @@ pub(super) fn of_delay<K: Class>(runner: &Runner<K>, overdue: &Overdue) -> Strin
 
 /// The reason for which a lease ran out, as the end of a line; empty while none is known.
 pub(super) fn of_loss<K: Class>(runner: &Runner<K>, leadership: &Leadership<K>) -> String {
-    // CMD may have used up its grace since then.
+    // Count from the time of SIGTERM: CMD may have used up its grace since.
     let end = clock::now().before(runner.settings.backend.grace());
     let why = leadership.why_lapsed(end).or_else(|| runner.participant.trouble());
     let overdue = leadership.overdue();
@@ -26,8 +26,8 @@ pub(super) fn of_loss<K: Class>(runner: &Runner<K>, leadership: &Leadership<K>) 
     why.map_or_else(String::new, |why| format!("; {why}{may_be}"))
 }
 
-/// The end of a line about a CMD that ignored SIGTERM. Only a stop shows that: at the end of a
-/// lease SIGKILL may have come without SIGTERM.
+/// The end of a line about a CMD that ignored SIGTERM; empty unless the runner stopped CMD. At the
+/// end of a lease SIGKILL may come without SIGTERM.
 pub(super) fn of_kill(outcome: &Outcome, grace: Duration) -> String {
     match outcome {
         Outcome { ended: Some(Ended::Signal(9)), why: Why::Stopped } => format!(

@@ -81,7 +81,7 @@ impl Reporter {
         self.manager.of_election(election, false, &text);
     }
 
-    /// Reports that the process stands for this role no more.
+    /// Reports that the process does not stand for this role any more.
     pub(super) fn removed(&self) {
         self.say(
             "removed",
@@ -91,7 +91,7 @@ impl Reporter {
         self.manager.forget(&self.election);
     }
 
-    /// Reports the reason `waiting` for which the runner waits, and another possible cause,
+    /// Reports the reason `waiting` for which the runner waits, with another possible cause,
     /// `may_be`.
     pub(super) fn waits(&self, waiting: &Waiting, may_be: Option<&str>) {
         let now = tenure::clock::now();
@@ -111,7 +111,7 @@ impl Reporter {
         self.manager.of_election(election, false, &text);
     }
 
-    /// Reports that the runner has led, and waits until others know of the end.
+    /// Reports that the runner leads no more, and waits until others know of the end.
     pub(super) fn gives_up(&self) {
         let text =
             format!("{} steps down from {}, and waits until others know", self.id, self.election);
@@ -245,7 +245,7 @@ impl Reporter {
             }
         }
         if let (Some(left), Answer::Done(object)) = (left, &mut answer) {
-            // Rounded up, so that the promise is over after this span.
+            // Round up, so that the promise is over after this span.
             object["held_ms"] = (millis(left) + 1).into();
         }
         answer
@@ -282,7 +282,7 @@ impl Reporter {
         }
     }
 
-    /// Refuses to give back one role of several: it would have no leader.
+    /// Refuses to give back one role of several: the role would have no leader.
     pub(super) fn part_of_all(&self) -> Answer {
         Answer::Refused {
             what: format!(

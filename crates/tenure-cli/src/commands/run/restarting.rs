@@ -35,7 +35,7 @@ pub(super) async fn pause<K: Class>(
     })
 }
 
-/// Leads for this span without a CMD. A loss, a request or a signal ends it.
+/// Leads for this span without a CMD. A loss, a request or a signal ends the span early.
 pub(super) async fn lead_for<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,

@@ -207,7 +207,7 @@ impl<K: Class> Runner<K> {
     }
 
     /// Answers requests for this span without a campaign. A signal or an order to step down ends
-    /// it.
+    /// the pause.
     async fn pause(&mut self, pause: Duration) -> Option<u8> {
         let over = tokio::time::sleep(pause);
         tokio::pin!(over);
@@ -303,9 +303,9 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// The longest pause after repeated leaderships without a run of CMD.
 const REST_MAX: Duration = Duration::from_secs(32);
 
-/// The pause after `late` leaderships in a row that were over before CMD ran. The first needs no
-/// pause, since any machine may be late once. After more, the lease is too short for this machine,
-/// and each such leadership keeps other candidates from leading.
+/// The pause after `late` leaderships in a row that were over before CMD ran. After the first there
+/// is no pause, because any machine may be late once. After more, the lease is too short for this
+/// machine, and each short leadership keeps other candidates from leading.
 pub(super) fn rest(late: u32) -> Option<Duration> {
     let doubled = late.checked_sub(2)?.min(8);
     Some((AGAIN * 2_u32.pow(doubled)).min(REST_MAX))
@@ -356,7 +356,7 @@ impl<K: Class> Runner<K> {
             let _ = reply.send(Answer::Refused { what, fix });
             return;
         }
-        // If the process ends, this drops `reply`, which the client sees.
+        // If the process ends, this call drops `reply`, and the client sees this.
         if let Err(TrySendError::Full(reply)) = self.give_back.try_send(reply) {
             let _ = reply.send(busy());
         }
@@ -369,7 +369,7 @@ impl<K: Class> Runner<K> {
             let _ = reply.send(self.reporter.no_roles());
             return;
         }
-        // If the process ends, this drops `reply`, which the client sees.
+        // If the process ends, this call drops `reply`, and the client sees this.
         let sent = self.role_calls.try_send(RoleCall { request, reply });
         if let Err(TrySendError::Full(RoleCall { reply, .. })) = sent {
             let _ = reply.send(busy());
@@ -395,7 +395,7 @@ impl<K: Class> Runner<K> {
         self.tell(self.reporter.status(Some(leading)), overdue, reply);
     }
 
-    /// Answers with this status, and with this warning and those of the participant.
+    /// Answers with this status, this warning, and the participant's warnings.
     fn tell(&self, status: Answer, warning: Option<String>, reply: oneshot::Sender<Answer>) {
         let others = self.participant.worth_a_look();
         let clocks = self.participant.clocks();

@@ -90,7 +90,7 @@ impl Workshop {
     }
 }
 
-/// The roles for which the process stands, and those that it is about to lose.
+/// The roles for which the process stands, and the roles that it is about to lose.
 pub(super) struct Standing {
     roles: BTreeSet<u32>,
     removal: Option<Removal>,
@@ -156,8 +156,8 @@ impl Standing {
         let _ = reply.send(answer);
     }
 
-    /// Makes all sockets before the first runner, so that a failure changes nothing. Returns the
-    /// roles for which the process did not stand before.
+    /// Adds roles. Makes all sockets before the first runner, so that a failure changes nothing.
+    /// Returns the roles for which the process did not stand before.
     async fn add(
         &mut self,
         asked: RangeInclusive<u32>,
@@ -198,7 +198,8 @@ impl Standing {
         Ok(added)
     }
 
-    /// Handles the end of a runner. Returns whether a request removed it, so that the others go on.
+    /// Handles the end of a runner. Returns whether a request has removed the runner: the other
+    /// runners then go on.
     pub(super) fn removes(&mut self, role: Option<u32>, workshop: &Workshop) -> bool {
         let Some(role) = role else { return false };
         let Some(removal) = self.removal.as_mut() else { return false };

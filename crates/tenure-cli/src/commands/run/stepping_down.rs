@@ -11,7 +11,7 @@ use crate::control::Answer;
 use crate::protocol::Class;
 
 /// Gives the leadership up, and waits until its driver has reported the end: the driver then knows
-/// why. Returns the signal that ends the runner, if any came meanwhile.
+/// the reason. Returns the signal that ends the runner, if a signal came meanwhile.
 pub(super) async fn give_up<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,
@@ -20,7 +20,7 @@ pub(super) async fn give_up<K: Class>(
         tokio::select! {
             biased;
             () = leadership.resign() => {}
-            // After a resignation this is the report of the driver.
+            // The driver reports the end by this loss.
             _ = leadership.lost() => {}
         }
     };
@@ -29,7 +29,7 @@ pub(super) async fn give_up<K: Class>(
     end.signal
 }
 
-/// Sends the answer, unless the client has left. A client without an answer sees that the runner
+/// Sends the answer, unless the client has left. Without an answer, the client sees that the runner
 /// ends.
 pub(super) fn tell(reply: oneshot::Sender<Answer>, answer: Option<Answer>) {
     if let Some(answer) = answer {
@@ -37,14 +37,14 @@ pub(super) fn tell(reply: oneshot::Sender<Answer>, answer: Option<Answer>) {
     }
 }
 
-/// The longest wait for others to confirm a release when the runner must end. With a silent service
-/// they confirm only after the whole lease.
+/// The longest wait for others to confirm a release when the runner must end. If the service is
+/// silent, others confirm only after the whole lease.
 const AFTER_A_SIGNAL: Duration = Duration::from_secs(2);
 
 /// The interval of checks for the reason of a slow release.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A release takes about a round trip; a longer wait is reported.
+/// A release takes about a round trip. The runner reports a wait that is longer than this.
 pub(super) const SOON: Duration = Duration::from_secs(1);
 
 /// The signal that ends the runner, if any.

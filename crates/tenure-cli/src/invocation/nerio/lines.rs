@@ -21,7 +21,7 @@ static NERIO: Registry = Registry(&[&PROTOCOL]);
 
 pub(in crate::invocation) fn node() -> Command {
     let own = [&NAME.spec, &CONTROL.spec, &SUPERVISE.spec];
-    // A node never ends because members differ.
+    // A node never ends because of another configuration of members, so leave out this setting.
     let of_nodes = CLUSTER_SETTINGS.iter().copied();
     let of_nodes: Vec<_> =
         of_nodes.filter(|spec| spec.name != EXIT_ON_MISMATCH.spec.name).collect();
@@ -203,7 +203,8 @@ pub(in crate::invocation) fn simulate_command() -> Command {
     )
 }
 
-/// The remedy for a flag `name` of another protocol, if the command at `path` is one of nodes.
+/// The remedy for a flag `name` of another protocol, if the command at `path` is a command for
+/// nodes.
 pub(in crate::invocation) fn foreign(path: &str, name: &str) -> Option<&'static str> {
     let all = Registry(ALL);
     let owners = all.setting(name).map(|spec| all.owners(spec)).unwrap_or_default();

@@ -61,7 +61,7 @@ impl HealthSettings {
 /// The process on this machine to ask for its status, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StatusSettings {
-    /// The control socket of the named node, or any given socket, also of a runner.
+    /// The control socket of the named node, or the given socket of a node or a runner.
     pub control: PathBuf,
     /// Settings that may identify the process, in addition to its name.
     pub realms: Realms,
@@ -99,7 +99,8 @@ impl WaitSafeSettings {
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let name = layers.optional(&table::NAME)?;
         let cluster = Cluster::read(layers, None)?;
-        // All members are asked. A named member, as in a node's own settings, must be in the list.
+        // The command asks all members. If the settings name a member, as a node's own settings do,
+        // the list must have this member.
         if let Some(name) = &name {
             cluster.member(name, &layers.origins)?;
         }

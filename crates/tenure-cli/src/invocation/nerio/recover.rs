@@ -22,14 +22,14 @@ pub struct RecoverSettings {
     pub floor: Option<Fence>,
     /// The epoch that the first member named; `None` for the first member.
     pub epoch: Option<SurvivorsEpoch>,
-    /// The declaration about an epoch above 0; `None` about epoch 0.
+    /// The operator's statements about an epoch above 0; `None` for epoch 0.
     pub later: Option<LaterEpoch>,
 }
 
-/// The operator's words that concern an epoch above 0 alone.
+/// The operator's statements that concern only an epoch above 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaterEpoch {
-    /// Quorum system of the members that are left; `None` for that of the epoch.
+    /// Quorum system of the members that are left; `None` for the quorum system of the epoch.
     pub quorums: Option<Text>,
 }
 
@@ -55,7 +55,8 @@ impl RecoverSettings {
         Ok(Self { cluster, name, state, lost, floor, epoch, later: None })
     }
 
-    /// Reads the settings for an epoch above 0, whose members the directory has.
+    /// Reads the settings for an epoch above 0. The state directory has the members of such an
+    /// epoch.
     fn of_later(
         layers: &mut Layers<'_>,
         name: NodeName,
@@ -73,7 +74,7 @@ impl RecoverSettings {
         Ok(Self { cluster, name, state, lost, floor, epoch, later })
     }
 
-    /// Checks the word that all leaders are stopped, and reads the floor.
+    /// Checks that the operator confirms the stop of all leaders, and reads the floor.
     fn stopped(layers: &mut Layers<'_>) -> Result<Option<Fence>, Failure> {
         if !layers.required(&table::ALL_LEADERS_STOPPED)? {
             return Err(unsaid(layers));
@@ -144,8 +145,8 @@ fn too_few(lost: MemberSet, cluster: &Cluster, layers: &Layers<'_>) -> Failure {
     layers.origins.usage(what, fix, &["lost", "members", "quorums"])
 }
 
-/// The failure when the operator has not confirmed that all leaders are stopped, which Tenure
-/// cannot find out.
+/// The failure if the operator has not confirmed that all leaders are stopped. Tenure cannot check
+/// this.
 fn unsaid(layers: &Layers<'_>) -> Failure {
     let mut failure = layers.missing(&table::ALL_LEADERS_STOPPED.spec);
     let what = "--all-leaders-stopped is required and not given: with it you confirm that every \

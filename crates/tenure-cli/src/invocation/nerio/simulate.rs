@@ -1,5 +1,5 @@
-//! `tenure simulate`: the timing of a cluster, read as by every command, and a made-up world, given
-//! by flags only.
+//! `tenure simulate`: reads the timing of a cluster as every command does, and reads a made-up
+//! world from flags only.
 
 use std::fs::File;
 use std::io::Read;
@@ -21,7 +21,7 @@ use crate::settings::table::{ONE_CALL, path, plain, span};
 use crate::settings::{Origin, Origins, parse};
 
 const WORLD: &str = "World (durations: 500ms, 10s, 30d, or never)";
-/// The number of nodes without a members list.
+/// The number of nodes if the settings have no members list.
 const NODES_ALONE: usize = 3;
 const RUN: &str = "Simulation";
 /// The number of simulated failures of each kind.
@@ -67,7 +67,7 @@ crate::settings! {
         "Also write an HTML page with plots, complete in one file";
 }
 
-/// Interval of an event; `None` is never.
+/// Interval of an event; `None` if the event never happens.
 pub type Every = Option<Duration>;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -289,7 +289,7 @@ fn percentiles(text: &str) -> Result<RoundTrips, Refusal> {
     RoundTrips::quantiles(&points).map_err(unfit)
 }
 
-/// Round trips from the file that `text` names after its `@`.
+/// Round trips from the file that `text` names after `@`.
 fn from_file(text: &str, origins: &Origins) -> Result<RoundTrips, Failure> {
     let path = Path::new(text.trim_start_matches('@'));
     let shown = quoted(&path.display().to_string());
@@ -312,7 +312,8 @@ fn from_file(text: &str, origins: &Origins) -> Result<RoundTrips, Failure> {
     RoundTrips::measured(&trips).map_err(|error| unusable(format!("is of no use: {error}"), fix))
 }
 
-/// Reads a duration from each line, or the `time=` of each line that has one, as ping prints it.
+/// Reads a duration from each line. If lines have a `time=`, as ping prints them, reads only these
+/// times.
 fn measured(text: &str) -> Result<Vec<Duration>, (usize, String)> {
     let time = |line: &str| Some(line.split_once("time=")?.1.trim().to_owned());
     let printed: Vec<String> = text.lines().filter_map(time).collect();

@@ -23,7 +23,7 @@ const UNNAMED: &str = "asker";
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Settings {
-    /// The core's settings, checked together; the candidate's name comes later.
+    /// The core's settings, checked together. The candidate's name is added later.
     pub(super) config: Config,
     /// Servers: at least one, all with TLS or all without.
     pub(super) servers: Vec<ServerUrl>,
@@ -36,7 +36,7 @@ pub(super) struct Settings {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Proof {
     User(Login),
-    /// A token, and its file, which may change later.
+    /// A token, and its file, whose content may change later.
     Token(Secret, Option<PathBuf>),
     Credentials(PathBuf),
     /// A file with the seed of a key.
@@ -112,7 +112,7 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     let fix = match error {
         ConfigError::LeaseTooShort { lease, heartbeat, max_clock_skew, needed } => {
-            // Name only the settings that alone need the whole lease.
+            // Name only the settings whose times alone use up the whole lease.
             let long_skew = max_clock_skew.saturating_mul(4) >= *lease;
             let long_heartbeat = heartbeat.saturating_mul(6) >= *lease;
             let instead = match (long_skew, long_heartbeat) {

@@ -20,10 +20,10 @@ use crate::protocol::{
 };
 use crate::settings::Origins;
 
-/// The extra time for a question: a connection, and a slow server.
+/// The extra time for a question, for the connection and a slow server.
 const CONNECTING: Duration = Duration::from_secs(5);
 
-/// The longest listening of an asker without `--wait`.
+/// The longest time for which an asker listens without `--wait`.
 const LISTENING_MAX: Duration = Duration::from_secs(60);
 
 impl Backend for Settings {
@@ -39,8 +39,8 @@ impl Backend for Settings {
         Some(self.config.lease)
     }
 
-    /// An asker that hears of no leader for lease + max-clock-skew knows that nobody leads. Users
-    /// who want to listen for longer than a minute must ask for it.
+    /// An asker that hears of no leader for lease + max-clock-skew knows that nobody leads. To
+    /// listen for longer than a minute, a user must give `--wait`.
     fn patience(&self) -> Duration {
         let listens = self.listens().min(LISTENING_MAX);
         CONNECTING + self.config.heartbeat.saturating_mul(3) + listens
@@ -136,11 +136,11 @@ impl Client {
             return None;
         }
         let counters = node.counters().await?;
-        // An asker hears no such messages from itself.
+        // An asker sends no calls and no replies, so it hears only those of other nodes.
         Some(["call", "reply"].iter().any(|kind| counters.heard.contains_key(kind)))
     }
 
-    /// Describes the time in which no server has answered, and none has failed.
+    /// Describes the time in which no server has answered, and no attempt has failed.
     fn unanswered(&self) -> Option<String> {
         let waits = !self.known.borrow().connected && self.troubles.outage().is_none();
         waits.then(|| format!("no answer yet from {}", urls::shown(&self.settings.servers)))
@@ -307,7 +307,7 @@ impl Watcher {
         for_each(notices, |notice| self.on(notice)).await;
     }
 
-    /// Warns even if the text has not changed.
+    /// Warns, even if the text has not changed.
     fn warn_again(&mut self, about: &'static str, text: &str) {
         self.watch.forget(|known| *known == about);
         self.watch.warn(about, text);
@@ -332,7 +332,8 @@ impl Watcher {
                 if !error.passes() && !self.was_connected {
                     self.failing.insert(server.to_string(), failure.clone());
                 }
-                // A server that does not answer yet may accept this client.
+                // Fail only if every server fails for good: a server that does not answer yet may
+                // accept this client.
                 if self.failing.len() == self.servers {
                     self.watch.give_up(failure.clone());
                 }
@@ -369,7 +370,7 @@ impl Watcher {
             }
             OwnEvent::ClockSetBack { .. } => self.watch.warn("clock set back", text),
             OwnEvent::PayloadTooSmall { .. } => self.watch.warn("payload", text),
-            // This event comes before the campaign ends, and before observers stop hearing.
+            // This event comes before the end of the campaign, and before the end of observers.
             OwnEvent::OtherTimes { who, theirs, ours, refuses: true } => {
                 self.watch.give_up(self.explain.other_times(&who.id, *theirs, *ours, self.asks));
             }
@@ -381,7 +382,7 @@ impl Watcher {
             OwnEvent::Started { rank, .. } => {
                 self.known.send_modify(|known| known.rank = Some(rank.number));
             }
-            // This process stands in one election, so these warnings leave its name out.
+            // This process stands in one election, so these warnings leave out the election's name.
             OwnEvent::Beaten { .. } => {
                 self.warn_again("beaten", &event.sentence(None).to_string());
             }

@@ -74,7 +74,7 @@ impl Explain {
         self.origins.failure(exit, what, fix, names)
     }
 
-    /// Describes how to log in at a server that asks for this.
+    /// Describes how to log in at a server that asks for a login of this kind.
     fn login(&self, asks: Asks) -> String {
         let word = "--user NAME and its password, or --token-file FILE";
         let ways = match asks {

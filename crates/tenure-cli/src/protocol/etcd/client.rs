@@ -20,7 +20,7 @@ use crate::protocol::{
 };
 use crate::settings::Origins;
 
-/// The names of refusals that waiting does not end.
+/// The names of refusals that no wait ends.
 const LASTING: [&str; 2] = ["denied", "unauthenticated"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Backend for Store {
         Some(self.config.lease)
     }
 
-    /// The time limit of an `etcdctl` command.
+    /// The patience is the time limit of an `etcdctl` command.
     fn patience(&self) -> Duration {
         Duration::from_secs(5)
     }
@@ -171,7 +171,7 @@ impl Participant for Client {
         self.troubles.permanent()
     }
 
-    /// Reports the wait only when all failures are known to be passing: each failing endpoint has a
+    /// Reports the wait only when all failures are known to be passing. Each failing endpoint has a
     /// warning of its own, and a lasting refusal ends the process with another message.
     fn worth_reporting(&self, waiting: &Waiting) -> Later<'static, ()> {
         match waiting {
@@ -208,7 +208,7 @@ impl Participant for Client {
     }
 
     /// Checks etcd again, because `why` does not name the wrong setting. If etcd is too busy for
-    /// that, explains its latest refusal.
+    /// the check, explains etcd's latest refusal.
     fn refused(&self, why: String) -> Later<'static, Failure> {
         let options = self.options.clone();
         let config = self.config.clone();
@@ -232,8 +232,8 @@ impl Participant for Client {
     }
 }
 
-/// When etcd refuses to answer, ends a process that only asks. Does not wait for the check, so that
-/// the refusal is known before the leader is reported as unknown.
+/// Ends a process that only asks, when etcd refuses to answer. Does not wait for the check, so that
+/// the process knows the refusal before it reports the leader as unknown.
 async fn give_up_when_refused(
     explain: Explain,
     mut notices: Receiver<Notice>,
@@ -263,8 +263,8 @@ fn options(store: &Store) -> Options {
     options
 }
 
-/// Time after a permanent failure in which no other trouble is reported: the failure ends the
-/// process unless it leads.
+/// Time after a permanent failure in which the process reports no other trouble. The failure ends
+/// the process unless the process leads.
 const ENDING: Duration = Duration::from_secs(10);
 
 struct Watcher {
@@ -289,7 +289,8 @@ enum About {
 }
 
 impl About {
-    /// Whether a new lease of the node ends this subject, so that a later warning about it is news.
+    /// Whether a new lease of the node ends this subject, so that a later warning about the subject
+    /// is news.
     fn is_over_with_a_lease(&self) -> bool {
         matches!(self, Self::Etcd | Self::Cluster | Self::History | Self::LateKey | Self::Doing(_))
     }

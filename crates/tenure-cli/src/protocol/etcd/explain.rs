@@ -26,7 +26,7 @@ impl Explain {
         Self { store: store.clone(), prefix, origins: origins.clone() }
     }
 
-    /// Explains why no election can be held. Returns also whether that may pass by itself.
+    /// Explains why no election is possible. Also returns whether the error may pass by itself.
     pub(super) fn check(&self, error: &CheckError) -> (Failure, bool) {
         match error {
             CheckError::NoEndpoint { errors } => {
@@ -34,8 +34,8 @@ impl Explain {
                 let Some(error) = errors.iter().find(lasts).or(errors.first()) else {
                     return (Failure::new(Exit::Bug, error.to_string(), "report it"), false);
                 };
-                // An endpoint that does not answer yet may accept this client, but a login would
-                // fail there as well.
+                // An endpoint that does not answer yet may accept this client. A refused login,
+                // however, would fail there as well.
                 let permanent = errors.iter().all(|error| !error.passes())
                     || errors.iter().any(|error| matches!(error, ConnectError::Login { .. }));
                 let mut failure = self.of_connect(error);
@@ -71,7 +71,7 @@ impl Explain {
         self.origins.failure(Exit::Unknown, why, NO_ANSWER, &["endpoints"])
     }
 
-    /// Explains that another cluster than at the start has answered for this long.
+    /// Explains that another cluster than at the start has answered for this time.
     pub(super) fn other_cluster(&self, lasting: Duration) -> Failure {
         let what = format!("for {lasting:.0?}, only another etcd cluster has answered");
         let fix = "start this process again if etcd was restored with a new token; else correct \

@@ -12,7 +12,7 @@ use crate::protocol::{Layers, pem};
 use crate::settings::parse::ANOTHER;
 use crate::settings::{Origins, table, timing};
 
-/// An etcd, and its access.
+/// A cluster of etcd, and the access to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Store {
     pub config: Checked,

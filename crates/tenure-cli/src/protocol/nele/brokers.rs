@@ -8,7 +8,7 @@ const RULE: &str = "write HOST:PORT for each, such as kafka-1:9092,kafka-2:9092"
 
 /// Reads `kafka-1:9092,[fd00::7]:9092`.
 pub(super) fn list(text: &str) -> Result<Vec<String>, Refusal> {
-    // Check this first: other refusals repeat the text, with the password in it.
+    // Check for `@` first: other refusals repeat the text, with the password in it.
     if text.contains('@') {
         let what = "a broker must not hold a user or a password; --user is for that";
         return Err(Refusal::of_secret(what, RULE));

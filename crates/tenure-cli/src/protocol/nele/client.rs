@@ -28,10 +28,10 @@ use crate::protocol::{
 };
 use crate::settings::Origins;
 
-/// The extra time for a question: a connection, and the end of a partition.
+/// The extra time for a question, for the connection and the end of a partition.
 const CONNECTING: Duration = Duration::from_secs(5);
 
-/// The longest listening of an asker without `--wait`.
+/// The longest time for which an asker listens without `--wait`.
 const LISTENING_MAX: Duration = Duration::from_secs(60);
 
 impl Backend for Settings {
@@ -43,14 +43,14 @@ impl Backend for Settings {
         self.config.kill_margin
     }
 
-    /// Leaderships may last for `takeover` after the process has left.
+    /// Leaderships may last for `takeover` after the process has left the group.
     fn ends_within(&self) -> Duration {
         let on = if self.leads_on { self.config.takeover } else { Duration::ZERO };
         self.config.grace + self.config.max_poll_interval + on + OTHERS_KNOW
     }
 
-    /// An asker that hears of no leader for as long as a leadership can last reports that nobody
-    /// leads. Users must ask for a listening of more than a minute.
+    /// An asker that hears of no leader for the longest time of a leadership reports that nobody
+    /// leads. To listen for longer than a minute, a user must give `--wait`.
     fn patience(&self) -> Duration {
         CONNECTING + self.config.silence() + self.config.heard_leads().min(LISTENING_MAX)
     }
@@ -130,8 +130,8 @@ struct Of<C: Class> {
 /// A function by which a node leaves and keeps leading.
 type Leave<C> = fn(&Node<C>) -> Later<'_, ()>;
 
-/// Checks the topic: a silent broker is a failure, because nothing can be promised about an unknown
-/// topic. A candidate prints warnings.
+/// Checks the topic, and starts the node. Silent brokers are a failure, because an unknown topic
+/// may break the promise. A candidate prints warnings.
 async fn start<C: Class>(
     settings: &Settings,
     id: NodeName,
@@ -163,7 +163,7 @@ async fn start<C: Class>(
     Ok(Box::new(Client { settings, own, node, class, troubles, following, views, began }))
 }
 
-/// The machine's name, or the unique id if that name is not allowed.
+/// The machine's name, or the unique id if the machine's name is not allowed.
 fn host(id: &NodeName) -> NodeName {
     let name = rustix::system::uname();
     NodeName::new(&name.nodename().to_string_lossy()).unwrap_or_else(|_| id.clone())
@@ -297,7 +297,7 @@ impl<C: Class> RoleHolder for Client<C> {
         self.own.replace(roles);
     }
 
-    /// A static member does not announce that it leaves, and gets its old partitions when it is
+    /// A static member leaves its group without a message, and gets its old partitions when it is
     /// back.
     fn keeps_all(&self) -> Option<Failure> {
         let id = self.settings.options.static_id()?;

@@ -148,7 +148,7 @@ fn in_two(text: &str) -> (String, String) {
         what = format!("{what} {}", wrong.join("; "));
     }
     let mut fix = fix.join(" ");
-    // The remedy began a line, with a capital letter.
+    // In the text the remedy begins a line, with a capital letter.
     if let Some(first) = fix.get_mut(..1) {
         first.make_ascii_lowercase();
     }

@@ -34,13 +34,13 @@ const FETCH_MAX: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
-    /// The core's settings, checked together; the candidate's name comes later.
+    /// The core's settings, checked together. The candidate's name is added later.
     pub(super) config: Config,
     pub(super) options: Options,
     /// Properties as the user gave them.
     pub(super) given: Properties,
     pub(super) roles: RoleRange,
-    /// Brokers of the second cluster that an asker shows.
+    /// Brokers of the second cluster, if an asker shows two clusters.
     pub(super) other_brokers: Vec<Broker>,
     /// The machine of a candidate, if the user named it.
     pub(super) host: Option<NodeName>,
@@ -90,7 +90,8 @@ impl Settings {
             options.roles = Some(roles.count());
         } else {
             options.only_asks = true;
-            // The default group may be one that never had a member.
+            // Show all groups if the user names no group: the default group may never have had a
+            // member.
             config.all_groups = layers.origins.given(&["group"]).is_empty();
             other_brokers = parsed(&layers.optional(&OTHER_BROKERS)?.unwrap_or_default())?;
         }
@@ -123,7 +124,7 @@ fn parsed(brokers: &[String]) -> Result<Vec<Broker>, Failure> {
     brokers.iter().map(broker).collect()
 }
 
-/// Refuses a strategy that the protocol of the group does not have.
+/// Refuses an assignment strategy that the protocol of the group does not have.
 fn check_assignor(options: &Options, origins: &Origins) -> Result<(), Failure> {
     let Options { assignor, group_protocol, .. } = options;
     if *group_protocol == GroupProtocol::Classic || *assignor == Assignor::default() {
@@ -151,7 +152,7 @@ fn roles(layers: &mut Layers<'_>, role: Option<u32>) -> Result<RoleRange, Failur
     }
 }
 
-/// Whether a process that must end keeps leading meanwhile.
+/// Whether a process that must end keeps leading until another process leads.
 fn on_stop(layers: &mut Layers<'_>, mode: Mode) -> Result<bool, Failure> {
     let follows = if mode == Mode::AtLeastOne { LEAD_ON } else { AT_ONCE };
     let leads_on = layers.or_follows(&ON_STOP, || Ok(follows.to_owned()))? == LEAD_ON;
@@ -192,7 +193,7 @@ fn config(layers: &mut Layers<'_>, election: &ElectionName) -> Result<Config, Fa
         session_timeout,
         heartbeat_interval: layers.or_follows(&HEARTBEAT_INTERVAL, || Ok(session_timeout / 4))?,
         max_poll_interval: layers.or_follows(&MAX_POLL_INTERVAL, || Ok(session_timeout))?,
-        // Parts of `takeover`, no longer than needed.
+        // These times are parts of `takeover`, so none is longer than needed.
         delivery_timeout: DELIVERY_MAX.min(takeover / 4),
         seek: DELIVERY_MAX.min(takeover / 4),
         fetch_wait: FETCH_MAX.min(takeover / 40),
@@ -248,8 +249,8 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
             Some(format!("give --takeover {needed:?} or more"))
         }
         ConfigError::Grace { takeover, usable, grace, kill_margin } => {
-            // Parts of `takeover` grow with it: each further second adds at least 725 ms of usable
-            // time.
+            // Some times are parts of `takeover`, and grow with it: each further second of
+            // `takeover` adds at least 725 ms of usable time.
             let missing = grace.saturating_add(*kill_margin).saturating_sub(*usable);
             let enough = takeover.saturating_add(missing * 7 / 5).as_millis() / 100 + 1;
             let enough = Duration::from_millis(u64::try_from(enough * 100).unwrap_or(u64::MAX));

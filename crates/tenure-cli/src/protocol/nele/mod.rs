@@ -138,7 +138,7 @@ fn one_of(text: &str, kind: &str, known: &[&str]) -> Result<String, Refusal> {
 /// The value of [`ON_EXIT`] that restarts CMD.
 const RESTART: &str = "restart";
 
-/// The values of [`ON_STOP`].
+/// A value of [`ON_STOP`]: a process that must end keeps leading until another process leads.
 const LEAD_ON: &str = "lead-on";
 const AT_ONCE: &str = "at-once";
 

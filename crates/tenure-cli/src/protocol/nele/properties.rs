@@ -74,8 +74,8 @@ fn is_name(text: &str) -> bool {
             && text.contains('.'))
 }
 
-/// Reads `client.rack=b,debug=cgrp,topic`: a part that does not begin with a name and `=` belongs
-/// to the value before it.
+/// Reads `client.rack=b,debug=cgrp,topic`. A part without a name and `=` at its begin belongs to
+/// the value before it.
 pub(super) fn parse(text: &str) -> Result<Properties, Refusal> {
     let mut given: Vec<(String, String)> = Vec::new();
     for part in text.split(',') {
@@ -84,7 +84,7 @@ pub(super) fn parse(text: &str) -> Result<Properties, Refusal> {
             (Some((name, value)), _) => {
                 given.push((name.trim().to_owned(), value.trim().to_owned()));
             }
-            // A text that is no name may be a misspelt one, and its value a secret.
+            // The text before `=` may be a misspelt name, and the text after `=` a secret.
             (None, Some((name, _))) if part.contains('=') && is_harmless(name) => {
                 let fix = "write NAME=VALUE, with commas between several; names are in lower case";
                 return Err(Refusal::of_secret("a part of it is no name and value", fix));
@@ -105,8 +105,8 @@ pub(super) fn parse(text: &str) -> Result<Properties, Refusal> {
 
 const NOT_SHOWN: &str = "(not shown)";
 
-/// Writes the properties without possible secrets: hides every value of a name that is not known to
-/// be harmless, and all that follows, because a secret may have commas.
+/// Writes the properties without possible secrets. Hides the value of the first property that is
+/// not known to be harmless, and all further text, because a secret may have commas.
 pub(super) fn shown(given: &Properties) -> String {
     let mut shown = Vec::new();
     for (name, value) in &given.0 {
@@ -123,7 +123,8 @@ pub(super) fn shown(given: &Properties) -> String {
 }
 
 impl Properties {
-    /// The preceding property that may be a secret, so that this text may be part of it.
+    /// The name of an earlier property whose value may be a secret: the text at `nth` may be a part
+    /// of that secret.
     #[cfg(any(feature = "kafka", test))]
     pub(super) fn may_belong_to(&self, nth: usize) -> Option<&str> {
         let mut before = self.0.iter().take(nth).map(|(name, _)| name.as_str());

@@ -8,8 +8,8 @@ use tenure_kafka::{Class, Misfit, Node};
 use super::client::OwnRoles;
 use crate::failure::warn;
 
-/// The interval of comparisons. A misfit must last from one to the next: processes come one after
-/// the other, and a restarted process is missing for a moment.
+/// The interval of comparisons. A misfit must last from one comparison to the next: processes start
+/// one after the other, and a restarted process is missing for a moment.
 const LOOK: Duration = Duration::from_secs(30);
 
 const ADVICE: &str = "choose about as many partitions as processes, and no more than roles; change \
@@ -18,7 +18,7 @@ const ADVICE: &str = "choose about as many partitions as processes, and no more 
 /// Compares the numbers again and again, until the node is closed.
 pub(super) async fn watch<C: Class>(node: Node<C>, own: OwnRoles) {
     let mut lasting = Lasting::default();
-    // Partitions and roles are settings, so their misfit need not last.
+    // Partitions and roles are settings, so a misfit of these is reported at once.
     let given = node.config().misfits(own.count(), None);
     lasting.before.extend(given);
     loop {
@@ -41,7 +41,8 @@ struct Lasting {
 }
 
 impl Lasting {
-    /// Returns misfits that lasted since the last look, and were not reported with these numbers.
+    /// Returns the misfits that have lasted since the last look, and that were not reported with
+    /// these numbers.
     fn look(&mut self, misfits: Vec<Misfit>) -> Vec<Misfit> {
         let now: BTreeSet<_> = misfits.into_iter().collect();
         let lasts: Vec<_> = now.intersection(&self.before).copied().collect();

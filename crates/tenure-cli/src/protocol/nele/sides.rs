@@ -1,5 +1,5 @@
 //! Two clusters that elect leaders of the same roles, in one table. Either cluster may be silent:
-//! the second one is there for exactly that case.
+//! users have a second cluster for exactly this case.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -73,7 +73,7 @@ struct Sides {
 
 /// A cluster, with its asker.
 struct Side {
-    /// The addresses of its brokers, which name it.
+    /// The addresses of the cluster's brokers, which serve as its name.
     name: String,
     settings: Settings,
     origins: Origins,
@@ -95,7 +95,7 @@ impl Side {
         Self { name, settings, origins, state, warned: RefCell::default() }
     }
 
-    /// Starts the asker, or again if it failed a while ago.
+    /// Starts the asker, and starts it again some time after it failed.
     async fn advance(&self, state: &mut State) {
         let failed = match state {
             State::Starting(starts) => match tokio::time::timeout(MOMENT, starts.as_mut()).await {
@@ -123,7 +123,8 @@ impl Side {
         *state = State::Failed { failure: failed, again: clock::now().after(AGAIN) };
     }
 
-    /// The rows of this cluster. Without an answer each requested role is unknown.
+    /// The rows of this cluster, and whether the cluster has answered. Without an answer each
+    /// requested role is unknown.
     async fn rows(&self) -> (Vec<Row>, bool) {
         let mut state = self.state.lock().await;
         self.advance(&mut state).await;
@@ -187,7 +188,7 @@ impl Participant for Sides {
         self.first.alive()
     }
 
-    /// An asker that fails is started again, so no failure is permanent.
+    /// This process starts a failed asker again, so no failure is permanent.
     fn permanent_failure(&self) -> Later<'static, Failure> {
         Box::pin(std::future::pending())
     }

@@ -13,8 +13,8 @@ use super::client::OwnRoles;
 use super::explain::Explain;
 use crate::protocol::troubles::Watch;
 
-/// Time for which a role of an owned partition may lack a leader before the process warns: a
-/// leaving process stops its CMDs in turn first.
+/// Time for which a role of an owned partition may lack a leader before the process warns. A
+/// process that leaves first stops its CMDs, one after the other.
 const STOPS: Duration = Duration::from_secs(5);
 
 /// The shortest interval of warnings about a recurring trouble.
@@ -84,7 +84,8 @@ impl Watcher {
         self.warn_of_what_is_due();
     }
 
-    /// Collects partitions: a broker that stands still blocks all partitions that it leads.
+    /// Collects the partitions for one warning: a broker that stands still blocks all partitions
+    /// that it leads.
     fn on_unwritten(&mut self, why: &str) {
         let Some(first) = self.unwritten.first() else { return };
         let others = match self.unwritten.len() - 1 {
@@ -98,9 +99,9 @@ impl Watcher {
         self.later.insert(RECORDS.to_owned(), (due, format!("{first}{others}: {why}")));
     }
 
-    /// Warns of unfilled roles, of which `ends` are the first and the last. Roles of this process
-    /// are left out, because the process is leaving. If its roles are consecutive and any other
-    /// role is unfilled, one of the `ends` is such a role.
+    /// Warns of unfilled roles, of which `ends` are the first and the last. Leaves out roles of
+    /// this process, because the process is leaving. If these roles are consecutive and another
+    /// role is unfilled, one of the `ends` is a role of another process.
     fn on_unfilled(&mut self, ends: [Option<Role>; 2], text: &str) {
         let is_own = |role: &Role| self.own.has(role.0);
         let Some(role) = ends.into_iter().flatten().find(|role| !is_own(role)) else {
@@ -148,7 +149,7 @@ impl Watcher {
 
     fn on_event(&mut self, event: &OwnEvent, text: &str) {
         match event {
-            // This event comes before the campaign ends.
+            // This event comes before the end of the campaign.
             OwnEvent::Halted { why } => self.watch.give_up(self.explain.halted(why)),
             OwnEvent::NoFence { .. } => {
                 let advice = ": no process leads by it; use brokers that report leader epochs, a \
@@ -167,7 +168,7 @@ impl Watcher {
                     self.later.remove(RECORDS);
                 }
             }
-            // The driver's remedy names no role.
+            // Use the text of the event: the driver's remedy names no role.
             OwnEvent::Unfilled { first, last, .. } => {
                 self.on_unfilled([*first, *last], &event.to_string());
             }
@@ -188,7 +189,8 @@ mod tests {
         Watcher::new(Explain::of_nothing(), watch, OwnRoles::new(0..4))
     }
 
-    /// A leaving process stops its CMDs in turn, and owns its partitions until all have ended.
+    /// A leaving process stops its CMDs one after the other, and owns its partitions until all CMDs
+    /// have ended.
     #[test]
     fn own_roles_are_no_warning() {
         let mut watcher = watcher();

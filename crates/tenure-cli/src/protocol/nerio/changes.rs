@@ -1,4 +1,4 @@
-//! Changes of members: a member carries a change out, and reports its state.
+//! Changes of members. A member carries out a change, and reports the state of the change.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -97,7 +97,8 @@ fn wanted(change: &MemberChange) -> SeatChange {
 }
 
 /// A warning if the members list here gives the replaced member another address than the change
-/// does. A process looks for a member where its own list says, whatever the members agreed on.
+/// does. A process looks for a member at the address in the process's own list, whatever the
+/// members agreed on.
 fn listed_elsewhere(list: &[Member], change: &MemberChange) -> Option<String> {
     let MemberChange::Replace(NewMember { name, hosts }) = change else { return None };
     let Member { address, .. } = list.iter().find(|member| member.name == *name)?;
@@ -158,7 +159,7 @@ fn failed(failure: &ChangeFailure) -> Failure {
     Failure::new(Exit::Refused, what, fix)
 }
 
-/// The refusal of a member, and the remedy.
+/// The text of a member's refusal, and the remedy.
 fn denied(by: &NodeName, why: &ChangeError) -> (String, String) {
     let text = why.to_string();
     let fix = match why {
@@ -198,7 +199,7 @@ fn denied(by: &NodeName, why: &ChangeError) -> (String, String) {
         }
         ChangeError::Begun => "wait until the change is decided; then undo it by another change",
         _ => {
-            // These texts name the remedy behind a colon.
+            // The texts of all other errors have the remedy behind a colon.
             let (what, fix) = text.split_once(": ").unwrap_or((&*text, "run tenure members"));
             return (what.replace('`', ""), fix.replace('`', ""));
         }
@@ -248,7 +249,7 @@ fn unknown(cluster: &Cluster, known: &Unfinished, limit: Duration) -> Failure {
     Failure::new(Exit::Unknown, what, fix)
 }
 
-/// The state of a change that a member still carries out.
+/// The state of a change that a member still carries out, and the remedy.
 fn carried_out(worker: &Worker, limit: Duration) -> (String, String) {
     let Worker { name, phase, waits_for } = worker;
     let step = match phase {
@@ -314,7 +315,7 @@ mod tests {
         }
     }
 
-    /// The cause and the remedy of a refusal by member a.
+    /// The text and the remedy of a refusal by member a.
     fn told(why: &ChangeError) -> String {
         let (what, fix) = denied(&name("a"), why);
         format!("{what}|{fix}")
@@ -407,7 +408,7 @@ mod tests {
         );
     }
 
-    /// The texts of these errors in the core have no remedy, or speak of the node that answers.
+    /// The core's texts of these errors have no remedy, or a remedy for the node that answers.
     #[test]
     fn remedies_are_added() {
         for (why, expected) in [

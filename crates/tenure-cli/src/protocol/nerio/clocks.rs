@@ -1,4 +1,4 @@
-//! The clocks of members beside that of this process, for its status.
+//! The clocks of members compared with the clock of this process, for the status.
 
 use serde_json::{Value, json};
 use tenure_core::nerio::{Apart, MemberClock, Rate};
@@ -12,8 +12,8 @@ pub(super) async fn of(node: &Node) -> Option<Value> {
     shown(&node.clocks().await?, node.config().drift)
 }
 
-/// A node that takes its own clock to be wrong says so without a comparison as well: after a change
-/// it may have none with the present members.
+/// A node that takes its own clock to be wrong reports this even without comparisons. After a
+/// change of members, the node may have no comparison with the present members.
 fn shown(clocks: &Clocks, drift: tenure_core::Drift) -> Option<Value> {
     (clocks.is_wrong || !clocks.members.is_empty()).then(|| object(clocks, drift))
 }

@@ -41,7 +41,7 @@ impl Cluster {
         Self::with(config, layers, node)
     }
 
-    /// Reads the cluster for other members, and their quorum system, if the command line has the
+    /// Reads the cluster, and the quorum system of its new members, if the command line has the
     /// flag for quorums. The address of a node is as in [`read`](Self::read).
     pub fn with_new_quorums(
         layers: &mut Layers<'_>,
@@ -67,7 +67,7 @@ impl Cluster {
         let own = node.map(|name| member(name, &config.members, &layers.origins)).transpose()?;
         let listen =
             layers.or_follows(&table::LISTEN, || Ok(address_to_bind(&config.members, own)))?;
-        // Other configurations never end a member, unless it is also a candidate.
+        // Members with another configuration never end a node that only grants leases.
         let exit_on_mismatch = node.is_none() && layers.required(&EXIT_ON_MISMATCH)?;
         let any_address = layers.required(&table::INSECURE_ANY_ADDRESS)?;
         let keys = keys::read(layers)?;
@@ -88,7 +88,8 @@ impl Cluster {
     /// The cluster of a candidate whose lease follows the network, or does not.
     pub(super) fn with_lease_auto(mut self, lease_auto: bool) -> Self {
         let config = Config { lease_auto, ..Config::clone(&self.config) };
-        // Cannot fail: the rest is checked, and no rule depends on this.
+        // The check cannot fail: all other settings are checked, and no rule depends on this
+        // setting.
         if let Ok(checked) = config.check() {
             self.config = checked;
         }
@@ -152,7 +153,8 @@ fn member<'a>(
     Err(origins.explain(failure, &["name", "members"]))
 }
 
-/// Checks address families: a socket speaks one family, except on `[::]`. Names are resolved later.
+/// Checks that this process can reach the address families of all members. A socket has one family,
+/// except on `[::]`. Names are resolved later, so they pass.
 fn check_families(
     members: &[Member],
     listen: SocketAddr,
@@ -217,8 +219,8 @@ impl Open {
     }
 }
 
-/// Refuses addresses outside loopback where unsealed datagrams are read: a stranger's datagram
-/// could end a leadership.
+/// Refuses addresses outside loopback if the process reads unsealed datagrams: a stranger's
+/// datagram could end a leadership.
 fn check_loopback(
     members: &[Member],
     listen: SocketAddr,

@@ -6,14 +6,14 @@ use crate::failure::{Failure, quoted};
 use crate::settings::{Origins, timing};
 
 pub(crate) fn check(config: Config, quorums: &str, origins: &Origins) -> Result<Checked, Failure> {
-    // Check the members first: quorums over a faulty list would get a misleading error.
+    // Check the members first: with a faulty list, the error about quorums would mislead.
     let mut config = (*config.check().map_err(|error| refused(&error, origins))?).clone();
     config.quorums = Quorums::parse(quorums, &config.names())
         .map_err(|error| refused_quorums(quorums, &error, origins))?;
     config.check().map_err(|error| refused(&error, origins))
 }
 
-/// Checks settings that were checked before, with others added.
+/// Checks settings again, after the caller has added some to settings that were checked.
 pub(super) fn again(config: Config, origins: &Origins) -> Result<Checked, Failure> {
     config.check().map_err(|error| refused(&error, origins))
 }
@@ -89,7 +89,7 @@ mod tests {
         Some(RingConfig { silence, ..RingConfig::new(Detector::Ping) })
     }
 
-    /// Every refusal of the core that a setting can cause names a setting to change.
+    /// If a setting can cause a refusal of the core, the failure names a setting to change.
     #[test]
     fn every_refusal_names_a_setting() {
         let second = Duration::from_secs(1);

@@ -1,5 +1,5 @@
-//! The state of each member, asked over the network: what `tenure node status` prints on its
-//! machine, as far as members tell others.
+//! The state of each member, asked over the network. This is the part of `tenure node status` that
+//! members report to other machines.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -23,22 +23,22 @@ pub struct MemberHealth {
     pub member: Member,
     /// The longest lease that the member grants, or is going to grant.
     pub longest: Option<Duration>,
-    /// The longest lease at present, and the time until longer ones are granted, after the member
+    /// The longest lease at present, and the time until the member grants longer leases, after it
     /// has raised its lease-max.
     pub raising: Option<Raising>,
-    /// Number of elections with a granted lease, among those that the key may ask about.
+    /// Number of elections with a granted lease, among the elections about which the key may ask.
     pub granted: Option<usize>,
     /// Remedy for a member that cannot write, or whose state directory is new.
     pub fix: Option<String>,
 }
 
-/// All members, or the requested one.
+/// All members, or the requested member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Health {
     /// Members in the order of their list, then others by name, then nodes of the list that are no
     /// members.
     pub members: Vec<MemberHealth>,
-    /// Time of the first question: no answer is older.
+    /// Time of the first question; each answer came later.
     pub asked: Time,
     /// Time of the last answer.
     pub at: Time,
@@ -83,8 +83,8 @@ pub(crate) async fn ask(cluster: &Cluster, origins: &Origins) -> Result<Health, 
     Ok(Health { members, asked, at: clock::now(), quorum: seen.quorum, failure })
 }
 
-/// The answer of a member, as far as its `state` shows it: a member of an older version reports its
-/// state, and has no lists.
+/// The answer of a member, or else its `state`. A member of an older version reports its state, and
+/// does not answer questions for lists.
 fn with_state(heard: Heard, state: Option<&State>) -> Heard {
     match (heard, state) {
         (Heard::ElseOnly | Heard::TooMany, Some(state)) => Heard::Said(state.service),
@@ -102,7 +102,8 @@ fn health(member: Member, state: Option<&State>, granted: Option<usize>) -> Memb
     }
 }
 
-/// An election that the key may ask about: members report their state for any election.
+/// An election about which the key may ask. Members report their state in an answer about any
+/// election.
 fn any_election(cluster: &Cluster) -> Result<ElectionName, Failure> {
     let grant = cluster.key().and_then(|keys| keys.application());
     let first = grant.and_then(|grant| grant.elections.as_str().split(',').next());

@@ -1,4 +1,4 @@
-//! The users of keys, as a member heard them.
+//! The users of keys that a member has heard.
 
 use std::time::Duration;
 
@@ -14,10 +14,11 @@ use crate::output::millis;
 /// A sender that was heard within this span still uses its key.
 const LATELY: Duration = Duration::from_secs(60);
 
-/// Time to wait for the members' answers to the question that makes them show their keys.
+/// Time to wait for the members' answers to a question; with an answer a member shows its key.
 const ANSWERED: Duration = Duration::from_millis(300);
 
-/// Number of questions: the first may be sealed for a process that has restarted.
+/// Number of waits for answers. The first question may be sealed for a process that has restarted
+/// since.
 const ROUNDS: usize = 3;
 
 /// The largest number of listed peers, the latest first: an answer has room for a megabyte.
@@ -90,8 +91,8 @@ pub(super) async fn of(node: &Node) -> Answer {
     }))
 }
 
-/// Asks the other members, and returns the keys that the node has heard once they have answered, or
-/// have had time to.
+/// Asks the other members. Returns the keys that the node has heard, once the members have
+/// answered, or have had time to answer.
 async fn ask(node: &Node, asked: Time) -> Option<Keyring> {
     let mut heard = node.keyring().await?;
     for _ in 0..ROUNDS {
@@ -104,7 +105,7 @@ async fn ask(node: &Node, asked: Time) -> Option<Keyring> {
     Some(heard)
 }
 
-/// The advice about unsealed senders, and the line that accepts them.
+/// The advice about unsealed senders, and about the line of the key file that accepts them.
 fn about_unsealed(
     node: &Node,
     heard: &Keyring,
@@ -127,8 +128,8 @@ fn about_unsealed(
     }
 }
 
-/// The span without unsealed datagrams after which the next step is safe: within it every leader
-/// renews its lease, or loses it.
+/// The span without unsealed datagrams after which the next step is safe. Within this span every
+/// leader renews its lease, or loses its lease.
 fn window(node: &Node) -> Duration {
     LATELY.max(node.config().delta_max)
 }
@@ -140,8 +141,8 @@ fn lately_unsealed(now: Time, all: &[Unsealed], node: &Node) -> Vec<Unsealed> {
     all
 }
 
-/// The other members that have shown no key since the question, among them members that restarted
-/// without a key.
+/// The other members that have shown no key since the question. A member that restarted without a
+/// key is among them.
 fn silent(node: &Node, heard: &Keyring, asked: Time) -> Vec<NodeName> {
     let shown = |name: &NodeName| {
         let named = |peer: &Peer| peer.name.as_ref() == Some(name) && peer.heard >= asked;
@@ -151,8 +152,8 @@ fn silent(node: &Node, heard: &Keyring, asked: Time) -> Vec<NodeName> {
     names.filter(|name| !shown(name)).collect()
 }
 
-/// The advice about the line that accepts unsealed datagrams, after listening for `listened` of the
-/// needed `window`.
+/// The advice about the line that accepts unsealed datagrams. The node has listened for `listened`
+/// of the needed `window`.
 fn when_to_seal(
     unsealed: usize,
     silent: &[NodeName],
@@ -183,8 +184,8 @@ fn when_to_seal(
     }
 }
 
-/// The advice about the second key. No record says whether it is newer or older than the first key:
-/// each key is the second at some time of an exchange.
+/// The advice about the second key. No record says whether the second key is newer or older than
+/// the first: during an exchange each key is the second at some time.
 fn advice(first: KeyId, applications: usize, second: KeyId, users: usize) -> String {
     match users {
         0 => format!(

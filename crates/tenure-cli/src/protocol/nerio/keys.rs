@@ -87,8 +87,8 @@ pub fn check(
     Ok(())
 }
 
-/// Refuses a question that no member would answer, for lack of this right in `election`, or in all
-/// elections.
+/// Refuses a question that no member would answer, because the key lacks this right in `election`.
+/// Without an `election`, the key needs the right in all elections.
 pub fn check_rights(
     given: Option<&KeySetting>,
     right: Right,
@@ -111,7 +111,8 @@ pub fn check_rights(
             let wanted = format!("the election {}", quoted(election.as_str()));
             (elections.cover(election), wanted, fix)
         }
-        // An application's own key with more elections would let it lead in all of them.
+        // Advise another key: the application's own key with more elections would let the
+        // application lead in all of these.
         None => {
             let fix = "use the key of the cluster, or make a key from it that may only ask: \
                        tenure keys issue --app watcher --elections '*' --rights ask";
@@ -137,7 +138,7 @@ pub fn check_members(given: Option<&KeySetting>, origins: &Origins) -> Result<()
     }
 }
 
-/// Checks that a key for the right elections has the right too.
+/// Checks that a key has the right.
 fn check_right(grant: &Grant, right: Right) -> Result<(), Failure> {
     let Grant { application, elections, rights } = grant;
     if rights.allow(right) {
@@ -200,8 +201,8 @@ impl KeyFile {
         self.state().last.is_some()
     }
 
-    /// Warns of a fault that two checks have found and that was not reported: at the first, another
-    /// process may be writing the file.
+    /// Warns of a fault that two checks have found, unless the fault was reported before. At the
+    /// first check another process may be writing the file.
     fn is(&self, trouble: Option<String>) {
         let mut state = self.state();
         if trouble == state.last && trouble != state.reported {
@@ -214,8 +215,8 @@ impl KeyFile {
     }
 }
 
-/// Passes changed keys of the file to `node` for as long as the node runs. Warns of unusable keys,
-/// and keeps the old ones.
+/// Passes changed keys of the file to `node` as long as the node runs. Warns of unusable keys, and
+/// keeps the old keys.
 pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
     let file = KeyFile::default();
     cluster.keys.iter().for_each(|given| file.uses(&given.keys));
@@ -229,7 +230,8 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
         loop {
             tokio::time::sleep(LOOK).await;
             let now = modified(&path);
-            // Another file mode mends a fault without a change of the file.
+            // Read the file again after a fault: another file mode may mend the fault without a
+            // change of the file.
             if now == known && !key_file.was_wrong() {
                 continue;
             }
@@ -278,7 +280,7 @@ pub fn warn_if_open(keys: &Keys) {
     }
 }
 
-/// The mark of the file's version, with its mode, which users may have to mend.
+/// The mark of the file's version, with the file's mode, which users may have to mend.
 fn modified(path: &Path) -> Option<(SystemTime, u64, u32)> {
     let about = path.metadata().ok()?;
     Some((about.modified().ok()?, about.len(), about.mode()))

@@ -24,8 +24,8 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// Reads the place of member `name`, and its cluster. Its control socket is where `tenure node
-    /// status --name` looks.
+    /// Reads the place of member `name`, and its cluster. The control socket is at the path at
+    /// which `tenure node status --name` looks.
     pub(crate) fn read(
         layers: &mut Layers<'_>,
         name: NodeName,
@@ -48,7 +48,7 @@ impl Seat {
     ) -> Result<Option<(Cluster, Self)>, Failure> {
         if let Some(name) = layers.optional(&table::NAME)? {
             let (mut cluster, mut seat) = Self::read(layers, name)?;
-            // A member that is a candidate may be told to end.
+            // A member that is also a candidate may end because of another configuration.
             cluster.exit_on_mismatch = layers.required(&EXIT_ON_MISMATCH)?;
             // The runner's socket is at `--control`.
             if let Some(control) = layers.optional(&table::CONTROL)? {
@@ -75,7 +75,7 @@ impl Seat {
 pub enum Storage {
     Directory {
         path: PathBuf,
-        /// Whether the user confirms the very first start, so that an empty directory was not lost.
+        /// Whether the user confirms the very first start: an empty directory then means no loss.
         new: bool,
     },
     /// The memory of the process: nothing is durable.
@@ -96,8 +96,8 @@ impl Storage {
         }
     }
 
-    /// A warning about the losses without a directory, or about a directory that other users could
-    /// replace.
+    /// A warning that a member without a directory loses its state, or that other users could
+    /// replace the directory.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         match self {

@@ -251,8 +251,8 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
     Ok(Grantors { cluster, seat, new_quorums, supervisor })
 }
 
-/// A warning about a member that never grants its own request. The other members may still form a
-/// quorum.
+/// A warning if the candidate asks for longer leases than its own member grants. The other members
+/// may still form a quorum.
 fn too_long(cluster: &Cluster) -> Option<String> {
     let lease = cluster.config.lease;
     let longest = cluster.config.delta_max;
@@ -265,7 +265,7 @@ fn too_long(cluster: &Cluster) -> Option<String> {
     })
 }
 
-/// Refuses a lease that would follow the network from above its upper bound.
+/// Refuses a lease above the upper bound, if the lease follows the network.
 fn check_lease_auto(cluster: &Cluster, origins: &Origins) -> Result<(), Failure> {
     let (least, longest) = (cluster.config.lease, cluster.config.delta_max);
     if least <= longest {
@@ -280,7 +280,8 @@ fn check_lease_auto(cluster: &Cluster, origins: &Origins) -> Result<(), Failure>
     Err(origins.usage(what, fix, &["lease-auto", "lease", "lease-max"]))
 }
 
-/// Refuses a supervisor that the grantors would not believe: only members report ends of processes.
+/// Refuses a supervisor that the grantors would not believe, because it is no member: only members
+/// report ends of processes.
 fn check_supervisor(
     supervisor: &SupervisorAt,
     cluster: &Cluster,

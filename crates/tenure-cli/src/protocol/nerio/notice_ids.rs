@@ -8,7 +8,7 @@ use crate::explain::{
 };
 use crate::failure;
 
-/// The id of the section about this notice.
+/// The id of the section about this notice, if the page has such a section.
 const fn id(notice: &Notice) -> Option<&'static str> {
     Some(match notice {
         Notice::Mismatch { .. } | Notice::NoQuorumAgrees { .. } => OTHER_CONFIGURATION,

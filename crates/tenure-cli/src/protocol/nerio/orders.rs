@@ -1,4 +1,4 @@
-//! Ends a leadership over the network: the members pass an order on to the leader, and answer
+//! Ends a leadership over the network. The members pass an order on to the leader, and answer
 //! questions until the leadership with the named fence is over.
 
 use std::net::SocketAddr;
@@ -27,8 +27,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 const LOOKS: u32 = 5;
 /// Default wait for the next leader.
 const SOON: Duration = Duration::from_secs(1);
-/// The time for which a check may run on after the limit, because its result says more than a
-/// timeout. Only a check that waits for a name server takes longer.
+/// The time for which the last check may run on after the limit, because its result says more than
+/// a timeout. Only a check that waits for a name server takes longer.
 const LATE: Duration = Duration::from_millis(800);
 
 /// A leadership to end, and the next leader.
@@ -115,7 +115,8 @@ impl Ending<'_> {
         }
     }
 
-    /// The failure of a look-up that hangs: members answer within half a second, or are silent.
+    /// The failure of a look-up of a name that hangs: members answer within half a second, or are
+    /// silent.
     fn hangs(&self) -> Failure {
         let limit = self.limit();
         let election = &self.wish.election;
@@ -201,7 +202,8 @@ impl Ending<'_> {
         Failure::new(exit, what, "try again when tenure leader names a leader")
     }
 
-    /// Refuses a next leader that does not wait: after the resignation any candidate could win.
+    /// Refuses a named candidate that does not wait: after the resignation any other candidate
+    /// could win.
     fn must_wait(&self, to: &NodeName, seen: &AllCandidates) -> Result<(), Failure> {
         let waits = |one: &&lists::CandidateSeen| one.who.name == *to && !one.waits_at.is_empty();
         if seen.candidates.iter().any(|one| waits(&one)) {
@@ -234,8 +236,8 @@ impl Ending<'_> {
                 self.given.store(true, Ordering::Relaxed);
                 let said = orders::give(&cluster.config, cluster.key(), self.from(), &order).await;
                 let mut said = said.map_err(|error| self.not_given(error))?;
-                // A leader may obey an order that was passed on once, whatever that member answers
-                // now.
+                // Keep the answer of a member that has passed the order on once: the leader may
+                // still obey, whatever the member answers now.
                 for (member, answer) in &mut said {
                     let before = given.iter().find(|(other, _)| other.name == member.name);
                     if before.is_some_and(|(_, before)| is_on(before)) {
@@ -289,8 +291,8 @@ impl Ending<'_> {
         Failure::new(self.late(), what, fix)
     }
 
-    /// The next leader, if the wish waits for it, or the rest of a promise that keeps others from
-    /// leading; and the time of the question.
+    /// The next leader, if the wish waits for one, or else the rest of a promise that keeps others
+    /// from leading. Also returns the time of the question.
     async fn next(
         &self,
         before: &Leads,
@@ -358,15 +360,17 @@ fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
     }
 }
 
-/// Whether a leadership is over by the answers of a quorum: another candidate leads with a higher
-/// fence, the leader has announced its resignation, or no member of this quorum has granted the
-/// leader a lease that still runs. (Any two quorums meet, so one of them would have.)
+/// Whether a leadership is over by the answers of a quorum. The leadership is over if another
+/// candidate leads with a higher fence, or if the leader has announced its resignation. The
+/// leadership is also over if no member of this quorum has granted the leader a lease that still
+/// runs. Any two quorums meet, so the quorum would show a running lease.
 fn has_ended(before: &Leads, seen: &AllCandidates) -> bool {
     match &seen.leader {
         Some(leads) if leads.fence == before.fence => leads.leaving.is_some(),
         Some(leads) if leads.fence > before.fence => true,
         _ => {
-            // A lease that had ended at the last answer may have been renewed since.
+            // Count leases that had ended at the last answer, too: the leader may have renewed them
+            // since.
             let holds = |one: &lists::CandidateSeen| {
                 one.who == before.who && !(one.granted.is_empty() && one.ended.is_empty())
             };
@@ -389,8 +393,8 @@ fn names(names: &[NodeName]) -> String {
     names.iter().map(NodeName::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// Passes orders for `election` to the runner as if they had come by the control socket, while the
-/// future is polled. The sender of an order watches the leader and gets no answer, so this function
+/// Passes orders for `election` to the runner, as requests of its control socket, while the future
+/// is polled. The sender of an order gets no answer and only watches the leader, so this function
 /// warns of an order that is not obeyed.
 pub(super) async fn hand_in(
     mut notices: broadcast::Receiver<Notice>,
@@ -419,7 +423,7 @@ pub(super) async fn hand_in(
         };
         let (reply, answer) = oneshot::channel();
         let only = Some(fence.number());
-        // The answer takes as long as the end of CMD.
+        // Wait in a task, because the answer comes only after the end of CMD.
         tokio::task::spawn_local(async move {
             let warning = not_obeyed(&notice, answer.await.ok());
             warning.iter().for_each(|warning| failure::warn(warning));
@@ -430,12 +434,12 @@ pub(super) async fn hand_in(
     }
 }
 
-/// The warning about an order that was not obeyed, with the reason; `None` if it was.
+/// The warning about an order that was not obeyed, with the reason; `None` if the order was obeyed.
 fn not_obeyed(order: &Notice, answer: Option<Answer>) -> Option<String> {
     let why = match answer {
         Some(Answer::Done(_)) => return None,
         Some(Answer::Refused { what, fix }) => format!("{what}: {fix}"),
-        None => "this process is ending, or its CMD was already".to_owned(),
+        None => "this process ends, or its CMD was ending already".to_owned(),
     };
     Some(format!("not obeyed: {order}: {why}. The sender may repeat the order"))
 }
@@ -496,7 +500,8 @@ mod tests {
         assert!(not_obeyed(&order, None).unwrap().contains(": this process is ending, "));
     }
 
-    /// A quorum that names no leader proves nothing: a silent member may be in the leader's quorum.
+    /// Answers of a quorum without a leader prove no end: a silent member may be in the leader's
+    /// quorum.
     #[test]
     fn leadership_ends_without_grants_of_quorum() {
         let before = leads(1, 7, false);
@@ -509,8 +514,8 @@ mod tests {
         assert!(ended(Some(leads(1, 8, false)), &[(who("web", 1), "a")]), "it leads anew");
         assert!(!ended(Some(leads(1, 6, false)), &[(who("web", 1), "a")]), "an older word");
     }
-    /// A member that knows no orders, or may not believe them, never passes them on; a silent
-    /// member may.
+    /// A member that knows no orders, or cannot believe them, never passes orders on. A silent
+    /// member may pass an order on.
     #[test]
     fn refused_order_is_reported_at_once() {
         let all = |answers: [Answered; 3]| {

@@ -90,8 +90,8 @@ impl Backend for Grantors {
             })?;
             let builder = builder.grantor(seat.storage.of_library());
             let mut asker = Asker::meet(builder, cluster, asks, origins)?;
-            // Subscribe before any other task: only the first subscriber hears the notices of the
-            // start.
+            // Subscribe before any other task does: only the first subscriber hears the notices of
+            // the start.
             let notices = asker.node.notices();
             let service = Service::new(asker.key_file.clone(), too_long(cluster));
             asker.member.spawn(serve(service, asker.node.clone(), notices, control));
@@ -201,7 +201,8 @@ pub(super) fn in_words(member: &NodeName, service: nerio::Service) -> String {
     behind(member, &Unsafe::NotServing { member: member.clone(), service })
 }
 
-/// The remedy for an answering member that neither time nor its peers mend.
+/// The remedy for the state of an answering member, if neither time nor other members mend the
+/// state.
 pub(super) fn cure(member: &NodeName, service: nerio::Service) -> Option<String> {
     let lasts = matches!(
         service,
@@ -218,7 +219,7 @@ pub(super) fn behind(member: &NodeName, what: &Unsafe) -> String {
     text.strip_prefix(&format!("{member} ")).unwrap_or(&text).to_owned()
 }
 
-/// The failure if fewer members serve than an election needs.
+/// The failure if too few members serve for an election.
 fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
     if let Some(failure) = troubles::ends_for(cluster, seen, origins) {
         return failure;
@@ -310,7 +311,7 @@ impl Asker {
         Box::new(self)
     }
 
-    /// The reason for which no member names a leader.
+    /// The reason why no member names a leader.
     fn nobody(&self, election: &ElectionName) -> Later<'static, Option<Nobody>> {
         let cluster = self.cluster.clone();
         let origins = self.origins.clone();
@@ -357,7 +358,7 @@ impl Participant for Asker {
         })
     }
 
-    /// Leaves out the troubles that strangers cause, which do not concern a leader.
+    /// Leaves out troubles that strangers cause, because these do not concern a leader.
     fn worth_a_look(&self) -> Later<'static, Option<String>> {
         let node = self.node.clone();
         let key_file = self.key_file.clone();
@@ -371,7 +372,8 @@ impl Participant for Asker {
 
     fn may_be(&self, waiting: &Waiting) -> Option<&'static str> {
         let Waiting::NoQuorum { missing } = waiting else { return None };
-        // A member that was heard accepts processes without a key.
+        // If this process has no key, and has heard a member, that member accepts processes without
+        // a key.
         let possible =
             self.cluster.keys.is_some() || missing.len() == self.cluster.config.members.len();
         possible.then(|| troubles::of_keys(&self.cluster))
@@ -431,7 +433,8 @@ impl Asker {
             let what = format!("the grantors name {} as the leader, without an address", leader.id);
             return Err(Failure::new(Exit::Bug, what, "report it"));
         };
-        // The leader has shown its key at this place, and may be named at another of its addresses.
+        // Prefer the address at which the leader has shown its key: the grantors may name another
+        // address of the leader.
         let place = match NodeName::new(&leader.id) {
             Ok(member) => self.node.place(member).await,
             Err(_) => None,
@@ -453,7 +456,8 @@ impl Asker {
     }
 }
 
-/// Names the key of a question that `leader` did not answer: it stays silent if it has another key.
+/// The end of a remedy, with the key of a question that `leader` did not answer. A leader is silent
+/// if it does not accept the key.
 fn whose(keys: &Keys, leader: &str) -> String {
     let used = keys.ids().first().map(ToString::to_string).unwrap_or_default();
     match keys.application() {

@@ -34,10 +34,10 @@ pub(crate) enum Reaction {
 /// The state of a node, by its latest notice.
 pub(crate) struct Service {
     stage: &'static str,
-    /// The members that a recovery waits for, or the losses behind a quarantine.
+    /// The members for which a recovery waits, or the losses that caused a quarantine.
     waits: Option<String>,
-    /// End of the wait for a raised lease-max, and the notice about it, which prints the rest of
-    /// the wait.
+    /// End of the wait for a raised lease-max, and the notice about that wait, which prints its
+    /// rest.
     raise: Option<(Time, Notice)>,
     /// Whether the node cannot write its state directory, in any stage.
     failing: bool,
@@ -287,8 +287,8 @@ fn epoch(membership: &nerio::Membership) -> Value {
     json!({"number": number, "members": names, "text": text})
 }
 
-/// The faults that an operator must mend now: those of settings and keys, and those `shown` by the
-/// node.
+/// The faults that an operator must mend now: faults of settings and keys, and the node's troubles
+/// that `shown` lets pass.
 pub(super) async fn worth_a_look(
     node: &Node,
     of_settings: Option<String>,
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(flood(&mut service, at(160)), 999);
     }
 
-    /// The notice came once, and the status is requested later.
+    /// The status is requested some time after the notice.
     #[test]
     fn wait_after_a_raise_runs_down() {
         let mut service = service("serving");
@@ -387,7 +387,7 @@ mod tests {
         assert_eq!(service.waits(Some(nerio::Service::Serving)), (None, None));
     }
 
-    /// A node with its memory waits for its disk: its memory is complete.
+    /// A node that has its memory and waits for its disk does not recover: its memory is complete.
     #[test]
     fn node_with_memory_does_not_recover() {
         let mut service = service("starting");

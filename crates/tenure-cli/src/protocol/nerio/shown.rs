@@ -1,4 +1,4 @@
-//! A node's answers over HTTP: how it is, and the elections that members list.
+//! A node's answers over HTTP: its health, and the elections that members list.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use super::lists::describe_all;
 use super::participant::in_words;
 use crate::protocol::Member;
 
-/// How a node is. A grantor is ready while it serves.
+/// The health of a node. A grantor is ready while it serves.
 pub(crate) async fn health(node: &Node) -> Health {
     let Some(counters) = node.counters().await else { return Health::default() };
     let service = node.service().await;

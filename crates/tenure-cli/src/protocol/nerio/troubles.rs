@@ -19,8 +19,8 @@ use crate::settings::Origins;
 
 pub(super) type DifferingMembers = Arc<Mutex<BTreeSet<NodeName>>>;
 
-/// Warns of passing troubles. Resolves when no quorum of members has this configuration and the
-/// settings make that fatal. After missed notices `disagreement` supplies the present state.
+/// Warns of passing troubles. Resolves when no quorum of members has this configuration, if the
+/// settings make this fatal. After missed notices `disagreement` gives the present state.
 pub(super) async fn watch(
     mut notices: broadcast::Receiver<Notice>,
     disagreement: impl AsyncFn() -> Option<Notice>,
@@ -30,7 +30,8 @@ pub(super) async fn watch(
     hears: NoticeReporter,
 ) -> Failure {
     let mut agrees = true;
-    // Other commands end with a failure that gives the same values.
+    // Name the process's own values once. Other commands end with a failure that gives these
+    // values.
     let goes_on = asks == AskMode::On && !cluster.exit_on_mismatch;
     let mut own = goes_on.then(|| format!(". Here: {}", origins.in_one_line(&DIGEST_SETTINGS)));
     loop {
@@ -52,7 +53,7 @@ pub(super) async fn watch(
             Notice::NoQuorumAgrees { .. } if cluster.exit_on_mismatch => {
                 return mismatch(notice.to_string(), Exit::Usage, &origins);
             }
-            // The answer at the end reports this.
+            // The command's final answer reports these notices.
             Notice::NoQuorumAgrees { .. } | Notice::QuorumMayAgree if asks == AskMode::Once => {}
             Notice::Mismatch { is_member: true, .. } => {
                 hears.tell(&notice, &own.take().unwrap_or_default());
@@ -112,9 +113,9 @@ impl NoticeReporter {
 /// Whether a candidate or an asker reports the notice.
 pub(super) const fn is_told(notice: &Notice) -> bool {
     match notice {
-        // Strangers can send this; from a member's address it deserves a warning.
+        // Strangers can cause these notices. From a member's address they deserve a warning.
         Notice::Mismatch { is_member, .. } | Notice::Key { is_member, .. } => *is_member,
-        // A leader should know these too.
+        // A leader should know these notices, too.
         Notice::Protocol {
             event:
                 OwnEvent::Obstacle { .. }
@@ -176,14 +177,14 @@ pub(super) fn mismatch(what: String, exit: Exit, origins: &Origins) -> Failure {
 
 /// The reason for an unknown leader.
 pub(super) struct Nobody {
-    /// Answers of the members that stand in the way.
+    /// Answers of the members that prevent a leader.
     pub(super) why: String,
     /// The failure of the command if no quorum could be asked.
     failure: Option<Failure>,
 }
 
-/// Asks each member why no leader of `election` is known; `None` if the members cannot be asked, or
-/// nothing hinders a candidate.
+/// Asks each member why no leader of `election` is known. `None` if the command cannot ask the
+/// members, or if nothing hinders a candidate.
 pub(super) async fn nobody(
     cluster: Cluster,
     origins: Origins,
@@ -256,7 +257,7 @@ pub(super) async fn nobody(
     (!why.is_empty()).then_some(Nobody { why, failure })
 }
 
-/// A possible reason for the silence of a running member.
+/// A possible reason for the silence of a running member, for the end of a warning.
 pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
     match cluster.keys {
         Some(_) => {
@@ -270,12 +271,12 @@ pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Forgetful {
     all: MemberSet,
-    /// Members that say that the cluster is not new: they lost their memory.
+    /// Members that have lost their memory, because they report that the cluster is not new.
     lost: MemberSet,
 }
 
 impl Forgetful {
-    /// Adds members, which are `known` to have lost their memory.
+    /// Adds members. `known` says whether they are known to have lost their memory.
     pub(super) fn add(&mut self, members: MemberSet, known: bool) {
         self.all = self.all.or(members);
         if known {
@@ -356,7 +357,7 @@ mod tests {
 
     use super::*;
 
-    /// A slow listener misses the notice, and still learns the state.
+    /// A slow listener that misses the notice still learns the state.
     #[tokio::test]
     async fn missed_notices_are_queried() {
         let address = ([127, 0, 0, 1], 7_101).into();

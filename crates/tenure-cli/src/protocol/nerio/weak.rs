@@ -47,7 +47,8 @@ struct Weak {
     leaders: WeakLeaders,
 }
 
-/// Starts such a node. The silence of its settings decides only which member the node asks.
+/// Starts a node that only observes. The silence in its settings decides only which member the node
+/// asks.
 pub(super) async fn observe(
     grantors: &Grantors,
     origins: &Origins,

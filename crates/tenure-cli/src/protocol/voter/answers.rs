@@ -36,8 +36,8 @@ impl Answers {
         certain.max_by_key(|leader| &leader.leadership.ballot)
     }
 
-    /// The number of members that have stored the changed electorate, if it is the highest one, and
-    /// the number that makes a quorum.
+    /// The number of members that have stored the changed electorate, and the number that makes a
+    /// quorum. The changed electorate counts only if it is the highest.
     pub(super) fn stored(&self, change: &Change) -> (usize, usize) {
         let Some(electorate) = self.electorate() else { return (0, 1) };
         let changed = match change {
@@ -54,8 +54,8 @@ impl Answers {
         (stored.count(), electorate.quorum())
     }
 
-    /// The report of this id. If several processes have the id, the report of the process with the
-    /// vote is used, if there is one.
+    /// The report of this id. If several processes have the id, this is the report of the process
+    /// with the vote, if any has the vote.
     pub(super) fn of_id(&self, id: &NodeName) -> Option<&Answer> {
         let has_vote = |header: &Header| self.electorate().is_some_and(|it| it.has(&header.sender));
         let of_id = self.0.iter().filter(|(_, header, _)| header.sender.id == *id);
@@ -121,7 +121,7 @@ mod tests {
         said.hear(url, header, status);
     }
 
-    /// If two processes have one id, the report of the process with the vote is used, in either
+    /// If two processes have one id, the report of the process with the vote counts, in either
     /// order.
     #[test]
     fn second_process_of_id_hides_none() {

@@ -19,7 +19,7 @@ use crate::protocol::{
 };
 use crate::settings::Origins;
 
-/// The extra time for a question: a look-up, a connection.
+/// The extra time for a question, for a look-up and a connection.
 const CONNECTING: Duration = Duration::from_secs(2);
 
 impl Backend for Settings {
@@ -178,7 +178,7 @@ impl<C: Class> Side<C> for AskerSide<C> {
         self.0.election_named(name)
     }
 
-    /// An asker has no driver: the command itself asks each question.
+    /// Always true: only a process that campaigns reports whether it is alive.
     fn alive(&self) -> Later<'_, bool> {
         at_once(true)
     }

@@ -64,7 +64,7 @@ pub(super) fn silent(why: &str, origins: &Origins) -> Failure {
     origins.failure(Exit::Unknown, why, fix, &["voter-list", "seed-host"])
 }
 
-/// Explains two sides that do not believe each other, for this reason.
+/// Explains that this process and a voter do not believe each other, for the reason `why`.
 pub(super) fn unauthenticated(why: &str, origins: &Origins) -> Failure {
     let fix = "give --secret-file or set TENURE_SECRET, with the secret of the voters, and check \
                that the clocks agree";

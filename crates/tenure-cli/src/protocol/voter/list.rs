@@ -7,11 +7,11 @@ use tenure_core::voter::{Listed, VoterUrl};
 
 use crate::settings::{Refusal, parse};
 
-/// The voter's own URL, or the part that others cannot find by themselves.
+/// The voter's own URL, or only the path of that URL.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CallAddress {
     Url(VoterUrl),
-    /// The path; the address is known otherwise.
+    /// The path; the address is that of `--listen`.
     Path(String),
 }
 
@@ -42,7 +42,7 @@ pub(super) fn called(text: &str) -> Result<CallAddress, Refusal> {
 fn url(text: &str) -> Result<VoterUrl, Refusal> {
     let fix = "write http:// or https:// with a host and, where needed, a port and a path, such \
                as http://10.0.0.1:7001";
-    // Check this first: other refusals repeat the text, with the password in it.
+    // Check for `@` first: other refusals repeat the text, with the password in it.
     if text.contains('@') {
         let fix = "remove the user and the password; --secret-file is for secrets";
         return Err(Refusal::of_secret("a voter's URL must not hold a user or a password", fix));
@@ -53,7 +53,7 @@ fn url(text: &str) -> Result<VoterUrl, Refusal> {
     }
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    // A list with another separator would become one long URL.
+    // Refuse other separators: with these, a list would be one long URL.
     if let Some(c) = rest.chars().find(|c| "=,;|&<>\"\\".contains(*c)) {
         let fix = "write a comma between two voters, and nothing else";
         return Err(Refusal::new(format!("a voter's URL holds no {c:?}"), fix));
@@ -70,7 +70,7 @@ fn url(text: &str) -> Result<VoterUrl, Refusal> {
 
 /// Whether `text` is a host by name or address, with or without a port.
 fn is_authority(text: &str) -> bool {
-    // Any port will do for a host without one.
+    // For a host without a port, check with any port.
     host_and_port(text).is_some() || host_and_port(&format!("{text}:1")).is_some()
 }
 
@@ -123,7 +123,7 @@ fn json(text: &str) -> Result<Vec<Listed>, Refusal> {
     Ok(list)
 }
 
-/// Never reached: the protocol is refused before.
+/// This line is never reached: a build without the protocol has refused it before.
 #[cfg(not(feature = "voter"))]
 fn json(_: &str) -> Result<Vec<Listed>, Refusal> {
     Err(Refusal::new("this tenure was built without voter", "write ID=URL,ID=URL"))

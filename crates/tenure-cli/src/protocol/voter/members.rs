@@ -21,10 +21,10 @@ use crate::failure::{self, Failure};
 use crate::protocol::{MadeChange, Member, MemberChange, Members, NewMember};
 use crate::settings::{Origin, Origins};
 
-/// Default time for which the command repeats a change that must wait for an earlier change.
+/// Default time for which the command repeats a change that the leader cannot make yet.
 const PATIENCE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(200);
-/// Shortest limit for a single question: the command waits for nothing else meanwhile.
+/// Shortest limit for a single question, because the command has nothing else to do meanwhile.
 const WITHIN_MIN: Duration = Duration::from_secs(2);
 
 /// The reports of all voters that the command reaches.
@@ -180,7 +180,8 @@ impl Survey {
         })
     }
 
-    /// The failure if no voter has a vote yet but votes are needed, with the cause.
+    /// The failure, with the cause, if the network needs votes and is not founded: no voter has a
+    /// vote yet.
     pub(super) fn not_founded(&self) -> Option<Failure> {
         let majority = self.answers.0.iter().filter(|(_, header, _)| header.mode == Mode::Majority);
         let first = majority.filter_map(|(_, header, status)| {
@@ -213,7 +214,7 @@ impl Survey {
     }
 }
 
-/// The remedy when no majority has its directories.
+/// The remedy if no majority of voters has its state directories.
 const LOST_FOR_GOOD: &str = "put state directories back; or end all voters, remove the state \
                              directories of all, and begin anew under another --election, \
                              because fences begin anew, too";
@@ -254,7 +255,8 @@ fn state(
     }
 }
 
-/// The same change for voters; an error if voters have no such change.
+/// Translates a change of members into a change of voters. Fails if voters have no change of that
+/// kind.
 pub(super) fn of_voters(change: &MemberChange, origins: &Origins) -> Result<Change, Failure> {
     match change {
         MemberChange::Add(NewMember { name, hosts }) if hosts.is_empty() => {
@@ -326,12 +328,13 @@ pub(super) async fn change(
             } if !over && leader.url != at => {
                 at = leader.url.clone();
             }
-            // The leader or its previous change is not acknowledged yet, or one of its voters has
-            // missed a heartbeat.
+            // The leader or its previous change is not acknowledged yet, or a voter has missed a
+            // heartbeat.
             OperatorError::Refused { refusal, .. } if !over && passes(refusal) => {
                 tokio::time::sleep(AGAIN).await
             }
-            // The voter answers, and its leader has not asked it since the voter was removed.
+            // The voter to add answers this command, but the leader does not know the voter yet: it
+            // has not asked the voter since its removal.
             OperatorError::Refused { refusal: Refusal::UnknownVoter, .. }
                 if !over
                     && matches!(&change, Change::Add(id) if asked.answers.of_id(id).is_some()) =>
@@ -352,8 +355,8 @@ const fn passes(refusal: &Refusal) -> bool {
     )
 }
 
-/// Waits until a quorum of the new members has stored the change: before that it may be lost with
-/// the leader.
+/// Waits until a quorum of the new members has stored the change. Before that, the change may be
+/// lost with the leader.
 async fn confirm(
     settings: &Settings,
     change: &Change,

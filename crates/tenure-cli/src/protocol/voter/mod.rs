@@ -112,7 +112,7 @@ pub static PROTOCOL: Protocol = Protocol {
     },
     settings: &[
         &VOTER_LIST.spec,
-        // Seeds share its path.
+        // Askers read this URL, too: by default the seeds have its path.
         &VOTER_URL.spec,
         &SEED_HOST.spec,
         &SEED_PATH.spec,
@@ -157,7 +157,7 @@ pub static PROTOCOL: Protocol = Protocol {
         },
     ],
     whereabouts: &VOTER_LIST.spec,
-    // The election names the network. Voters of the two modes form two networks.
+    // The election names the network, and voters of the two modes form two networks.
     realm: &MODE.spec,
     roster: None,
     instead: &[

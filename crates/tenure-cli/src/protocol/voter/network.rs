@@ -1,4 +1,4 @@
-//! A network of voters, and its asking and voting nodes.
+//! The settings of a network of voters, for nodes that vote and nodes that only ask.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -93,7 +93,7 @@ impl Settings {
     }
 }
 
-/// Refuses plain URLs if only certificates authenticate.
+/// Refuses URLs without TLS if only certificates identify voters.
 fn refuse_plain(layers: &Layers<'_>, list: &[Listed], options: &Options) -> Result<(), Failure> {
     let alone = options.tls.is_some() && options.secrets.is_none();
     let plain = list.iter().find(|listed| listed.url.as_str().starts_with("http://"));
@@ -115,7 +115,7 @@ impl Times {
             heartbeat,
             tolerance,
             request_timeout,
-            // A draw from a slow region takes one request there and one back.
+            // A draw from a slow region takes a request in each direction.
             cast_timeout: request_timeout.saturating_mul(2),
             result_timeout: request_timeout.saturating_mul(2),
             spread: SPREAD_MAX.min(heartbeat / 2),
@@ -146,7 +146,7 @@ fn times(layers: &mut Layers<'_>) -> Result<Times, Failure> {
 /// Adds derived values to `--show-settings`.
 fn note_what_follows(config: &Config, origins: &mut Origins) {
     let mut note = |name, value: Duration, words| {
-        // Rounded to milliseconds for readers.
+        // Round to milliseconds, for people.
         let value = Duration::from_millis(u64::try_from(value.as_millis()).unwrap_or(u64::MAX));
         origins.note(name, Some(table::span(&value)), Origin::Follows(words));
     };
@@ -158,8 +158,8 @@ fn note_what_follows(config: &Config, origins: &mut Origins) {
     note("(failover)", config.failover(), "the bound after a heal, without loss and ties");
 }
 
-/// Reads a setting. Its fallback is a variable that the source names: the variable has no `TENURE_`
-/// in its name, and ranks below the settings file.
+/// Reads a setting. Its fallback is a variable with a name from the source, without `TENURE_`. The
+/// variable ranks below the settings file.
 fn as_in_the_text<T>(
     layers: &mut Layers<'_>,
     setting: &Setting<T>,
@@ -196,7 +196,7 @@ fn seeds(layers: &mut Layers<'_>, called: Option<&CallAddress>) -> Result<Option
     Ok(Some(seeds))
 }
 
-/// The address to bind, and the URL for the calls of others.
+/// The address to bind, and the URL that other voters call.
 struct Whereabouts {
     listen: SocketAddr,
     url: VoterUrl,

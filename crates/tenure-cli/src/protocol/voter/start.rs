@@ -13,9 +13,10 @@ use crate::failure::Failure;
 use crate::protocol::AskedElection;
 use crate::settings::Origins;
 
-/// Asks the leader for an election, or without a leader any voter with a vote.
+/// Asks the leader for an election. Without a leader, asks any voter with a vote.
 ///
-/// Each request goes to the voter's own URL: with a secret, another address of it is refused.
+/// Each request goes to the voter's own URL: with a secret, a voter refuses a request to another
+/// address.
 pub(super) async fn start(
     settings: &Settings,
     origins: &Origins,
@@ -46,7 +47,7 @@ pub(super) async fn start(
             let other = (other.leadership.leader.id.clone(), other.url.clone());
             next.push_front(other.clone());
             leader = Some(other);
-            // An answer of the leader itself says more.
+            // This refusal only names the leader: the refusal of another voter says more.
             wrong.get_or_insert_with(|| refused(&error, origins));
         } else {
             wrong = Some(refused(&error, origins));
@@ -74,12 +75,12 @@ fn voters(answers: &Answers) -> Vec<(NodeName, VoterUrl)> {
     all
 }
 
-/// The election after the lease of the leader that has obeyed.
+/// The election that follows the lease of a leader that has obeyed.
 async fn after(asked: &Survey, leader: NodeName, url: &VoterUrl) -> AskedElection {
     let status = asked.operator.status(url).await.ok().map(|(_, status)| status);
     let named = status.and_then(|status| status.leader);
     let own = named.filter(|named| named.leadership.leader.id == leader);
-    // Without a rest the lease is over already, or it has no end.
+    // Without a rest, the lease is over already or has no end.
     match own.and_then(|own| own.remaining) {
         Some(remaining) => AskedElection::After { leader, remaining },
         None => now(leader),

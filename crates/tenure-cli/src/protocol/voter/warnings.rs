@@ -81,7 +81,7 @@ impl Watcher {
     }
 }
 
-/// The subject of a breach, and its remedy.
+/// The subject of a breach, and the remedy for the breach.
 fn advice(breach: &Breach) -> (&'static str, &'static str) {
     match breach {
         Breach::OtherFounding { .. } => (

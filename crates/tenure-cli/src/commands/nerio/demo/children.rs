@@ -7,14 +7,15 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Pid, WaitOptions, WaitStatus, getpid, set_child_subreaper, wait};
 
 pub(super) struct Children {
-    /// Children that the process had before the demo: a shell that becomes the demo by exec leaves
-    /// its own children to it, as in `tenure demo > >(cat)`. The demo does not wait for them.
+    /// Children that the process had before the demo. A shell that becomes the demo by exec leaves
+    /// its own children to the demo, as in `tenure demo > >(cat)`. The demo does not wait for these
+    /// children.
     strangers: Vec<Pid>,
 }
 
 impl Children {
-    /// Makes this process inherit orphans from now on, so that it sees their end. Call it before
-    /// the first child is spawned.
+    /// Makes this process inherit orphans from now on, so that it sees their end. Call this
+    /// function before the first child is spawned.
     pub(super) fn adopt() -> io::Result<Self> {
         set_child_subreaper(Some(getpid()))?;
         Ok(Self { strangers: children()? })
@@ -25,7 +26,8 @@ impl Children {
         loop {
             let (pid, status) = retry_on_intr(|| wait(WaitOptions::NOHANG)).ok()??;
             match self.strangers.iter().position(|stranger| *stranger == pid) {
-                // The system may use the number again.
+                // Forget the number of a stranger that has ended: the system may use the number
+                // again.
                 Some(nth) => drop(self.strangers.swap_remove(nth)),
                 None => return Some((pid, status)),
             }

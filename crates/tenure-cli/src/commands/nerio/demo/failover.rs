@@ -9,15 +9,15 @@ use super::judge::Leadership;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Failover {
-    /// The fault of the previous leader; `None` if it lost its lease by itself.
+    /// The fault of the previous leader; `None` if that leader lost its lease by itself.
     pub(super) fault: Option<Fault>,
     pub(super) from: Leadership,
     pub(super) to: String,
     pub(super) fence: u64,
     /// Span from the fault to the next leader's first line; `None` without a fault.
     pub(super) took: Option<Duration>,
-    /// Span from the last line of a leader to the first line of the next: longer than `took` by up
-    /// to the time between two lines.
+    /// Span from the last line of a leader to the first line of the next leader. `idle` is longer
+    /// than `took` by up to the time between two lines.
     pub(super) idle: Duration,
     /// Rest of the lease at the fault.
     pub(super) left: Option<Duration>,
@@ -25,7 +25,7 @@ pub(super) struct Failover {
 
 impl Failover {
     /// Measures the failover to `to`, whose first line has just come. `until` is the end of the
-    /// lease of `from`, as far as an observer could know.
+    /// lease of `from`, as far as an observer knew.
     pub(super) fn new(
         struck: Option<(Fault, Time)>,
         from: Leadership,

@@ -5,9 +5,9 @@ use super::workdir::CANDIDATES;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fault {
     Resign,
-    /// SIGKILL for its `tenure run`.
+    /// SIGKILL for the leader's `tenure run`.
     Kill,
-    /// SIGSTOP for its `tenure run` until its lease is over, and SIGCONT later.
+    /// SIGSTOP for the leader's `tenure run` until the lease is over, and SIGCONT later.
     Stop,
 }
 

@@ -10,7 +10,7 @@ use crate::failure::quoted;
 /// The number of flaws that are kept in full; further flaws are counted.
 const KEPT: usize = 8;
 
-/// The lines with one fence.
+/// A leadership: the lines with one fence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Leadership {
     pub(super) fence: u64,
@@ -41,7 +41,7 @@ impl Judge {
         self.lines += 1;
         let Some(line) = Line::parse(bytes) else {
             let text = quoted(&String::from_utf8_lossy(bytes));
-            self.flaw(format!("line {} is not a line: {text}", self.lines));
+            self.flaw(format!("line {} is not of a worker: {text}", self.lines));
             return None;
         };
         let fence = line.fence;
@@ -185,8 +185,8 @@ mod tests {
             flaws("20 1 ann 7 90\n10 1 ann 7 90\nnonsense\u{1b}[2J\n30 1 ann 7 90\n30 1 an"),
             [
                 "line 2: the lines of ann with the fence 1 are not in the order of their times",
-                r#"line 3 is not a line: "nonsense\u{1b}[2J""#,
-                "line 5 is not a line: \"30 1 an\"",
+                r#"line 3 is not of a worker: "nonsense\u{1b}[2J""#,
+                "line 5 is not of a worker: \"30 1 an\"",
             ]
         );
     }

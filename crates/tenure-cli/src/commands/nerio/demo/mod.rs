@@ -11,8 +11,8 @@
 //!                 └──► processes             done by signals and by `tenure resign`
 //! ```
 //!
-//! The judge reads only that file; all processes share one clock. An observer reports the remaining
-//! lease, as it would to any process.
+//! The judge reads only the file; all processes share one clock. An observer of the demo reports
+//! the remaining lease.
 
 mod children;
 mod failover;
@@ -48,7 +48,7 @@ pub(in crate::commands) async fn run(
     let text = if context.json { format!("{}\n", summary.object()) } else { summary.text() };
     let read = output::reaches(&text)?;
     match summary.exit() {
-        // The reader left before it could read the failure.
+        // The reader left before it could read the summary: print the failure on standard error.
         Exit::Wrong if !read => Err(summary.failure()),
         exit => Ok(exit),
     }

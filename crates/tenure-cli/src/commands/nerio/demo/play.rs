@@ -30,7 +30,7 @@ const STATUS: Duration = Duration::from_secs(4);
 const LEASES: usize = 4;
 /// Extra time for each step: processes start slowly on a busy machine.
 const SLACK: Duration = Duration::from_secs(10);
-/// A leader with a younger last line is at work.
+/// A leader works if its last line is younger than this.
 const FRESH: Duration = Duration::from_millis(500);
 /// Time for which a killed or stopped candidate stays down after the takeover.
 const VICTIM_DOWN: Duration = Duration::from_millis(700);
@@ -50,7 +50,7 @@ pub(super) struct Demo {
     /// Latest end of the lease of recent leaderships at the grantors, by fence.
     leases: BTreeMap<u64, Time>,
     step: Step,
-    /// The fault after which nobody leads yet, and its time.
+    /// The latest fault and its time, until the next leader writes.
     struck: Option<(Fault, Time)>,
     /// End of the demo; `None` runs until it is interrupted.
     end: Option<Time>,
@@ -62,7 +62,7 @@ pub(super) struct Demo {
 enum Step {
     /// No candidate has led yet.
     Opening,
-    /// The leader works; the next fault comes at `until`.
+    /// The leader works, and the next fault comes at `until`.
     Pause { until: Time, next: Fault },
     /// The other candidate must lead soon.
     Struck(Strike),
@@ -153,8 +153,8 @@ impl Demo {
         Ok(())
     }
 
-    /// Lets the leader renew its lease for a while, and returns it. Another leader begins another
-    /// pause.
+    /// Lets the leader renew its lease for a while, and returns the leadership. A new leader begins
+    /// a new pause.
     async fn pause(&mut self, next: Fault) -> Result<Leadership, Stop> {
         let lease = self.settings.lease;
         let span = (lease * 3 / 4).clamp(Duration::from_secs(1), Duration::from_secs(4));
@@ -169,7 +169,7 @@ impl Demo {
                 let works = leader.is_some_and(|leader| now.since(leader.last) <= FRESH);
                 demo.judge.leaderships != leaderships || (now >= until && works && !closes)
             };
-            // A leader that lost its lease by itself writes no more: another one takes over.
+            // If the leader lost its lease by itself, wait until another leader takes over.
             self.turns(until, lease + SLACK, is_done).await?;
             if self.judge.leaderships == leaderships
                 && let Some(leader) = &self.judge.current
@@ -179,8 +179,8 @@ impl Demo {
         }
     }
 
-    /// Repeats [`turn`](Self::turn) until `is_done`, which must come within `patience` after
-    /// `since`.
+    /// Repeats [`turn`](Self::turn) until `is_done` is true. Fails if this takes longer than
+    /// `patience` after `since`.
     async fn turns(
         &mut self,
         since: Time,
@@ -236,7 +236,7 @@ impl Demo {
         self.processes.restart(&self.workdir, now)?;
         self.look();
         self.read()?;
-        // A failover is waited for.
+        // Do not end the demo during a failover.
         let is_over = self.struck.is_none() && self.end.is_some_and(|end| now >= end);
         if is_over || !self.wrong.is_empty() || self.judge.flaw_count > 0 {
             return Err(Stop::Over);

@@ -17,8 +17,8 @@ use crate::failure::{Failure, clipped};
 
 /// The pause before a process that ended by itself is started again.
 const RESTART: Duration = Duration::from_secs(1);
-/// The longest wait for all processes to end: after a request, beyond a candidate's grace, and
-/// after SIGKILL.
+/// The longest wait for all processes to end. The wait begins after the request to end and a
+/// candidate's grace, and again after SIGKILL.
 const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(5);
 
@@ -32,7 +32,7 @@ struct Process {
     name: &'static str,
     role: Role,
     pid: Option<Pid>,
-    /// Whether the script has killed the process, and starts it again.
+    /// Whether the script has killed the process. The script then starts the process again.
     killed: bool,
     /// Time of the next start, after the process ended by itself.
     restart_at: Option<Time>,
@@ -44,7 +44,7 @@ pub(super) struct Departure {
     pub(super) name: &'static str,
     /// Description of the end.
     pub(super) how: String,
-    /// Whether the process is started again: not after an error.
+    /// Whether the demo starts the process again; not after an error.
     pub(super) returns: bool,
 }
 
@@ -111,7 +111,7 @@ impl Processes {
         due.into_iter().try_for_each(|name| self.mend(workdir, name))
     }
 
-    /// Reaps ended processes, and returns those that ended by themselves.
+    /// Reaps ended processes, and returns the processes that ended by themselves.
     pub(super) fn reap(&mut self, workdir: &WorkDir) -> Vec<Departure> {
         let mut departed = Vec::new();
         while let Some((pid, status)) = self.children.reap() {
@@ -124,7 +124,8 @@ impl Processes {
                 continue;
             }
             let all = &mut self.all;
-            // A candidate left this process behind, and its guard has ended it.
+            // The ended process is a part of CMD that a candidate left behind, and that the guard
+            // has ended.
             let Some(process) = all.iter_mut().find(|p| p.pid == Some(pid)) else { continue };
             process.pid = None;
             if process.killed {
@@ -166,7 +167,8 @@ impl Processes {
         unwilling
     }
 
-    /// Reaps processes until `holds` is true, and returns whether that came in time.
+    /// Reaps processes until `holds` is true, or `patience` is over. Returns whether `holds` is
+    /// true.
     async fn wait(&mut self, patience: Duration, holds: impl Fn(&Self) -> bool) -> bool {
         let limit = clock::now().after(patience);
         loop {
@@ -194,7 +196,7 @@ impl Processes {
         }
     }
 
-    /// Whether no process of the demo, and no orphan of one, is left.
+    /// Whether all processes of the demo, and all their orphans, have ended.
     fn is_alone(&self) -> bool {
         self.children.left().is_ok_and(|left| left.is_empty())
     }
@@ -246,7 +248,7 @@ fn spawn(workdir: &WorkDir, name: &str, args: Vec<OsString>) -> Result<Pid, Fail
     child.map(|child| Pid::from_child(&child)).map_err(|error| system("starting a process", error))
 }
 
-/// Sends a signal only to processes that are not reaped yet, so that the number is still theirs.
+/// Sends a signal. The caller has not reaped the process yet, so no other process has the number.
 fn signal(pid: Option<Pid>, signal: Signal) {
     // The process may have ended already.
     let _ = pid.map(|pid| kill_process(pid, signal));

@@ -19,14 +19,14 @@ use super::work::Line;
 const PROCESS: &str = "__demo-process";
 /// The hidden subcommand that works while its candidate leads.
 pub(super) const WORKER: &str = "__demo-worker";
-/// This very binary, even after its file was replaced or removed.
+/// The path of this binary, which works even after the file was replaced or removed.
 pub(super) const MYSELF: &str = "/proc/self/exe";
 
 /// Interval between two lines of a worker.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Runs a hidden subcommand if this process was started for one, and returns the exit code for
-/// `main`. Call it before the process starts threads.
+/// Runs a hidden subcommand if this process was started for such a subcommand, and returns the exit
+/// code for `main`. Call this function before the process starts threads.
 #[must_use]
 pub fn reenter() -> Option<ExitCode> {
     let mut args = env::args_os().skip(1);
@@ -77,7 +77,8 @@ fn work(mut args: impl Iterator<Item = OsString>) -> io::Result<Infallible> {
     let pid = getpid().as_raw_pid().unsigned_abs();
     let until_file = PathBuf::from(variable("TENURE_UNTIL_FILE")?);
     loop {
-        // Read the clock before the lease: an earlier `until` may be too early.
+        // Read the clock before the lease: a lease that was read first may be over at the later
+        // time.
         let at = clock::now();
         let until = until(&until_file)?;
         let line = Line { at, fence, id: id.clone(), pid, until };

@@ -17,7 +17,7 @@ pub(super) struct Summary {
     pub(super) elapsed: Duration,
     pub(super) judge: Judge,
     pub(super) failovers: Vec<Failover>,
-    /// Faults that the file does not show.
+    /// Errors that the file does not show, such as a process that did not end.
     pub(super) wrong: Vec<String>,
     /// The directory, if the user keeps it.
     pub(super) kept: Option<PathBuf>,
@@ -53,7 +53,7 @@ impl Summary {
         Spread::of(self.after(fault).filter_map(Failover::beyond))
     }
 
-    /// Number of leases that leaders lost without a fault.
+    /// Number of leaderships that ended without a fault of the demo.
     fn unprovoked(&self) -> u64 {
         self.failovers.iter().filter(|failover| failover.fault.is_none()).count() as u64
     }

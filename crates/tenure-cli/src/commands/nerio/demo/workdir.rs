@@ -121,14 +121,14 @@ fn config(settings: &DemoSettings) -> Result<Checked, Failure> {
     config.check().map_err(|error| bug(error.to_string()))
 }
 
-/// The loopback address of the demo with this process number, which has at most 22 bits. Other
-/// candidates and demos do not use it.
+/// The loopback address of the demo with this process number. The number has at most 22 bits, so no
+/// other demo uses this address.
 fn own_address(pid: Pid) -> Ipv4Addr {
     let [_, high, middle, low] = pid.as_raw_pid().to_be_bytes();
     Ipv4Addr::new(127, 64 | (high & 63), middle, low)
 }
 
-/// Addresses on which no process receives, not even by a socket on all addresses.
+/// Addresses at which no process receives datagrams, even through a socket on all addresses.
 fn free_addresses(own: Ipv4Addr) -> Result<Vec<SocketAddr>, Failure> {
     let mut found = Vec::new();
     let mut refused = None;

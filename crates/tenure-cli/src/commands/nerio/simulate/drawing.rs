@@ -1,10 +1,10 @@
-//! A drawing for the page. Every shape has a class, and the page's style sheet colours the classes,
-//! so that colours follow the reader's choice of light and dark.
+//! A drawing for the page. Every shape has a class, and the page's style sheet colours the classes.
+//! So the colours follow the reader's choice of light or dark.
 
 use svg::Node;
 use svg::node::element::{Circle, Element, Line, Polyline, Rectangle, Text, Title};
 
-/// An unfinished drawing. Its size is in its own coordinates; the page scales it.
+/// An unfinished drawing. The drawing has coordinates of its own, and the page scales it.
 pub(super) struct Drawing(Element);
 
 /// The part of a text that stands at its point.

@@ -1,5 +1,5 @@
-//! `tenure simulate`: what these settings will give, answered by the real state machines in a
-//! made-up world.
+//! `tenure simulate`: forecasts the effects of settings, with the real state machines in a made-up
+//! world.
 //!
 //! ```text
 //! settings ──► Question ──► tenure_sim::forecast ──► Answer ──┬─► text     a screen for people
@@ -41,7 +41,7 @@ pub(in crate::commands) fn run(
     let SimulateSettings { question, html } = settings;
     let Context { json, origins } = context;
     if let Some(path) = html {
-        // A path that cannot be written fails before the simulation.
+        // Write the file once before the simulation, so that a wrong path fails early.
         write(origins, path, "")?;
     }
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);

@@ -28,7 +28,7 @@ pub(super) fn digits(number: f64) -> String {
     }
 }
 
-/// A share as a percentage, with two digits of the difference from 100 %: `99.99984 %`.
+/// A share as a percentage, so precise that its difference from 100 % has two digits: `99.99984 %`.
 pub(super) fn percent(share: f64) -> String {
     let missing = (1.0 - share).clamp(0.0, 1.0);
     if missing == 0.0 {
