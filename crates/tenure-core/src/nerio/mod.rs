@@ -1,8 +1,9 @@
 //! Nerio: quorum leases with ordered edicts.
 //!
-//! Grantors, a few processes with clocks, give leases; a candidate that holds the leases of a
-//! quorum of them leads until its own clock says that the first of them might have ended. Edicts of
-//! leaders have an order that every recipient can compute, however late they arrive.
+//! Grantors, a few processes with clocks, give leases. A candidate that holds the leases of a
+//! quorum leads until the first of these leases might have ended, by the candidate's own clock.
+//! Edicts of leaders have an order that every recipient can compute, however late the edicts
+//! arrive.
 //!
 //! Source: van Renesse, Schneider, Gehrke, *Nerio: Leader Election and Edict Ordering* (arXiv
 //! 1109.5111), below "the paper". Built here: sections 1 to 10, step by step in
