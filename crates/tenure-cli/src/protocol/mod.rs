@@ -6,7 +6,7 @@
 //! rows, and a test compares `docs/start/choose.md` with them. [`crate::main`] takes the list, so
 //! that a program of another crate can add a protocol.
 //!
-//! To write one, as `examples/beacon` does:
+//! To write a protocol, as `examples/beacon` does:
 //!
 //! 1. Declare the settings that no other protocol has with [`settings!`](crate::settings!), and
 //!    list them with the shared ones (`lease`, `grace`, `cacert` … of

@@ -186,7 +186,8 @@
 //!
 //! # The sentences of the text
 //!
-//! Each has a test, `tests/allcall/source.rs`, that begins with its number.
+//! Each sentence has a test in `tests/allcall/source.rs`, whose name begins with the sentence's
+//! number.
 //!
 //! | | the text says | here |
 //! |---|---|---|

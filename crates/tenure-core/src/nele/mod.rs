@@ -226,7 +226,8 @@
 //!
 //! # The sentences of the text
 //!
-//! Each has a test, `tests/nele/source.rs`, that begins with its number.
+//! Each sentence has a test in `tests/nele/source.rs`, whose name begins with the sentence's
+//! number.
 //!
 //! | | the text says | here |
 //! |---|---|---|
