@@ -31,7 +31,8 @@ pub(crate) struct FoundMembers {
     pub(crate) seats: Vec<(Member, Asker)>,
     /// Whether a member of the list has answered.
     pub(crate) is_heard: bool,
-    /// Set if the membership is that of the list, and all members that answer are elsewhere.
+    /// Set if the membership comes from the list, but all members that answer are in other
+    /// clusters.
     pub(crate) old_list: Option<OldList>,
 }
 

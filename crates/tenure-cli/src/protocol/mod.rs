@@ -182,7 +182,8 @@ impl Protocol {
 pub enum Purpose<'a> {
     Campaign(&'a ElectionName),
     Ask(&'a ElectionName),
-    /// Ask the members for their state. The members are those of this election, if it has its own.
+    /// Ask the members for their state. Where each election has its own members, ask the members of
+    /// this election.
     Members(Option<&'a ElectionName>),
     /// Change the members of the cluster, or the members of this election if each election has its
     /// own members.

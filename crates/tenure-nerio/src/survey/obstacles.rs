@@ -75,7 +75,7 @@ pub enum Unsafe {
     )]
     Lost { lost: Vec<NodeName> },
     #[error(
-        "{} {} to be let in, and only a quorum of epoch {epoch} can do that, but its other \
+        "{} {} to be let in, and only a quorum of epoch {epoch} lets nodes in, but its other \
          members are no quorum: these nodes never grant again",
         list(blank), if blank.len() == 1 { "waits" } else { "wait" }
     )]

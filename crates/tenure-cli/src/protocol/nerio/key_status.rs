@@ -163,9 +163,9 @@ fn when_to_seal(
     let names: Vec<_> = silent.iter().map(|name| name.as_str()).collect();
     match (unsealed, &names[..]) {
         (0, []) if listened >= window => format!(
-            "unsealed datagrams are accepted, and none has come for {window:?}: when that is so at \
-             every node, and processes that ask less often have keys, too, take accept-unsealed \
-             out of all key files"
+            "unsealed datagrams are accepted, and none has come for {window:?}. Wait until every \
+             node reports this, and processes that ask less often have keys, too; then take \
+             accept-unsealed out of all key files"
         ),
         (0, []) => format!(
             "unsealed datagrams are accepted, and none has come for {listened:.0?}: keep \

@@ -319,7 +319,7 @@ fn canonical_text_ignores_order_of_names() {
     assert_eq!(canonical("a b", "grid:2x1"), "grid:a,b");
 }
 
-/// Documents count members in the order of names, settings in that of the list.
+/// Documents number members in the order of names, settings in the order of the list.
 #[test]
 fn document_has_the_quorums_of_settings() {
     let list = letters("d b e a c f");
