@@ -37,8 +37,8 @@
 //!   owner as long as its heartbeats reach its coordinator. Its application hears of the obstacle.
 //! - **A role for which its owner does not stand.** A partition cannot be given back alone. The
 //!   owner reports [which roles are unfilled](OwnEvent::Unfilled).
-//! - **Two groups on one topic** share the fate of each partition: without a leader of its broker
-//!   its roles have no leader in either group.
+//! - **Two groups on one topic** share the fate of each partition: while no broker leads a
+//!   partition, its roles have no leader in either group.
 //!
 //! # Guarantees
 //!

@@ -263,7 +263,7 @@ impl Grantor {
         self.config.refresh.saturating_mul(HEARD_FOR)
     }
 
-    /// The span after its last question for which a blank is awaited. Members that the blank does
+    /// The span for which a blank is awaited after its last question. Members that the blank does
     /// not reach hear of it at each round of another member, so the span is longer than the time
     /// between two rounds.
     fn awaited_for(&self, silence: Duration) -> Duration {
