@@ -253,8 +253,9 @@
 //!   section 4. A claim ends on the earlier of two clocks and a grant on the later, so that either
 //!   bound suffices.
 //! - *Clock breach*: oks prove that two clocks are not both within ρ. Oks of a member with a faster
-//!   clock do not count. A node takes its own clock to be wrong if the members beside which it is
-//!   right are no quorum: it leads nothing and grants nothing, until an operator clears the breach.
+//!   clock do not count. A node takes its own clock to be wrong if the members whose oks count are
+//!   no quorum. Then the node leads nothing and grants nothing, until an operator clears the
+//!   breach.
 //! - *A lease that follows* (10.1), opt-in: δ grows and shrinks with the measured d, between the
 //!   lease of the settings and δ_max, and counts from the next Start.
 //! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.

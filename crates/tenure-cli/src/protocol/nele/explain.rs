@@ -37,7 +37,7 @@ impl Explain {
             OptionsError::Property { nth, unknown, .. } => {
                 return self.property(*nth, *unknown, &error.to_string());
             }
-            OptionsError::Topic { .. } => (&["topic"], "give --topic NAME, the same for all processes"),
+            OptionsError::Topic { .. } => (&["topic"], "give all processes the same --topic NAME"),
             // Settings cannot cause these errors.
             OptionsError::Login(_)
             | OptionsError::NoBroker

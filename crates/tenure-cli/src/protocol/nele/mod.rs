@@ -77,7 +77,7 @@ crate::settings! {
     GROUP_PROTOCOL: String = "group-protocol" "PROTOCOL" Text, Everywhere, Text("classic"), KAFKA,
         |text| one_of(text, "a group protocol", &["classic", "consumer"]), plain,
         "The protocol by which members join their group, the same for the whole group: classic; \
-         or consumer, which needs brokers of 4.0 or newer, and these set the session timeout";
+         or consumer, which needs brokers of 4.0 or newer; then brokers set the session timeout";
     ASSIGNOR: String = "assignor" "NAME" Text, Everywhere, Text("cooperative-sticky"), KAFKA,
         |text| one_of(text, "an assignor", &["cooperative-sticky", "roundrobin"]), plain,
         "How the group assigns partitions, the same for the whole group: cooperative-sticky, which \
