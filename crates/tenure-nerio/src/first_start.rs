@@ -12,7 +12,7 @@ use tenure_core::{ElectionName, NodeName, Time};
 
 use crate::notice::Notice;
 
-/// Maximum number of candidates that are kept. Beyond that the member takes no more requests.
+/// Maximum number of candidates that are kept. The member takes no requests of further candidates.
 const CANDIDATES_MAX: usize = 1_000;
 
 #[derive(Debug)]

@@ -131,9 +131,9 @@ pub enum RecoveryError {
     Unknown { path: PathBuf, epoch: u64, names: String },
     #[error(
         "state directory {path} of node {node} has another epoch for the members left of epoch \
-         {of}: the epoch with the members {members}; give --lost and --quorums as the first run printed them; if \
-         the directory was recovered otherwise before, move it away, start {node} with an \
-         empty one, and run tenure members replace {node}"
+         {of}: the epoch with the members {members}; give --lost and --quorums as the first run \
+         printed them; if the directory was recovered otherwise before, move it away, start \
+         {node} with an empty one, and run tenure members replace {node}"
     )]
     Differs { path: PathBuf, node: NodeName, of: u64, members: String },
     #[error(

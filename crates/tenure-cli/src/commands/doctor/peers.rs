@@ -109,7 +109,7 @@ fn of_member(member: &Member, is_own: bool) -> Finding {
     match *state {
         SILENT if is_own => Finding::ok("member", format!("{text}, as before a start")),
         SILENT => {
-            let fix = "start it, or look at the network, the firewall and the keys between";
+            let fix = "start it, or check its network, its firewall and its keys";
             Finding::warning("member", text, fix)
         }
         state if LASTING.contains(&state) => {

@@ -47,12 +47,12 @@ crate::settings! {
          it at the start";
     HEARTBEAT: Duration = "heartbeat" "DURATION" Text, Everywhere, Text("1s"), table::TIMING,
         parse::duration, span,
-        "How often candidates call each other; the same for all processes. Messages must arrive within half \
-         of it";
+        "How often candidates call each other; the same for all processes. Messages must arrive \
+         within half of it";
     MAX_CLOCK_SKEW: Duration = "max-clock-skew" "DURATION" Text, Everywhere, Text("1s"),
         table::TIMING, parse::duration, span,
-        "The bound on the error of every machine's wall clock; the same for all processes. If it is too \
-         small, two candidates can lead when the leader changes";
+        "The bound on the error of every machine's wall clock; the same for all processes. If it \
+         is too small, two candidates can lead when the leader changes";
     ON_CONFLICT: OnConflict = "on-conflict" "HOW" Text, Everywhere, Text("yield"), NATS,
         on_conflict, plain,
         "The reaction of a leader to another leader whose lease ends later, or at the same time \

@@ -36,15 +36,16 @@ crate::settings! {
         "Some of the brokers; the client learns the others from them: kafka-1:9092,kafka-2:9092";
     TOPIC: String = "topic" "NAME" Text, Everywhere, Follows("the election's name"), KAFKA,
         parse::text, plain,
-        "The topic whose partitions decide who leads; use it for nothing else. The same for all processes";
+        "The topic whose partitions decide who leads; use it for nothing else. The same for all \
+         processes";
     GROUP: ClusterName = "group" "NAME" Text, Everywhere, Follows("the election's name"), KAFKA,
         parse::cluster, plain,
         "The consumer group that shares the partitions: 1 to 32 bytes. Two groups give each role \
          two leaders, so a role keeps a leader while you change one group";
     PARTITIONS: u32 = "partitions" "M" Number, Everywhere, Nothing, KAFKA,
         |text| parse::whole(text, u32::MAX), plain,
-        "The number of the topic's partitions, which never changes; the same for all processes. Partition j \
-         mod M decides role j";
+        "The number of the topic's partitions, which never changes; the same for all processes. \
+         Partition j mod M decides role j";
     ROLE: u32 = "role" "J" Number, Everywhere, Follows("0"), GENERAL,
         |text| parse::whole(text, u32::MAX), plain,
         "The role in the election; outputs name it NAME/J";

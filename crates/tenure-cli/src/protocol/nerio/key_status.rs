@@ -191,8 +191,8 @@ fn advice(first: KeyId, applications: usize, second: KeyId, users: usize) -> Str
         0 => format!(
             "{second} is accepted, and no process that was heard in the last minute uses it. If it \
              is the new key, keep it: when every node accepts both, give each application a key \
-             made from it. If it is the old key, take it out of the key files once no node has it as \
-             the first key, and no process uses it"
+             made from it. If it is the old key, take it out of the key files once no node has \
+             it as the first key, and no process uses it"
         ),
         users => {
             let verb = if users == 1 { "uses" } else { "use" };
