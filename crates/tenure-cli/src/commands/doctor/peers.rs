@@ -87,7 +87,7 @@ fn of_members(
         .map(|member| of_member(member, own == Some(member.name.as_str())))
         .collect();
     match &members.failure {
-        // No member has been started yet, so nothing is wrong with this machine.
+        // All members are silent: before their first start nothing is wrong with this machine.
         Some(_) if silent == members.all.len() => {
             let fix = "start the members, or look at the network and at the keys";
             findings.push(Finding::warning("quorum", "no member answers", fix));
