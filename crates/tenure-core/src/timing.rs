@@ -123,7 +123,7 @@ impl SettingsError for TimingError {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 #[error(
     "lease {lease:?} is too short: when its first renewal is due, after a third, {usable:?} \
-     are left (drift {drift}); that must exceed grace {grace:?} + kill margin \
+     are left (drift {drift}); this rest must exceed grace {grace:?} + kill margin \
      {kill_margin:?}{beside} = {needed:?}; {}", Advice(*enough)
 )]
 pub struct TooShort {

@@ -33,7 +33,7 @@ pub fn header<'m>(message: &'m BorrowedMessage<'_>, name: &CStr) -> Option<&'m [
     }
     let mut value = ptr::null();
     let mut length = 0;
-    // SAFETY: the headers are those of the message, the name ends in zero.
+    // SAFETY: the headers belong to the message, the name ends in zero.
     let error = unsafe {
         c::rd_kafka_header_get_last(headers, name.as_ptr(), &raw mut value, &raw mut length)
     };

@@ -12,7 +12,8 @@ use tenure_core::{ElectionName, NodeName, Time};
 
 use crate::notice::Notice;
 
-/// Maximum number of candidates that are kept. Beyond that the member takes no more requests.
+/// Maximum number of candidates that are kept. With this number the member ignores further
+/// requests.
 const CANDIDATES_MAX: usize = 1_000;
 
 #[derive(Debug)]

@@ -31,7 +31,8 @@ pub(crate) struct FoundMembers {
     pub(crate) seats: Vec<(Member, Asker)>,
     /// Whether a member of the list has answered.
     pub(crate) is_heard: bool,
-    /// Set if the membership is that of the list, and all members that answer are elsewhere.
+    /// Set if the membership comes from the list, but all members that answer are in other
+    /// clusters.
     pub(crate) old_list: Option<OldList>,
 }
 
@@ -235,8 +236,8 @@ fn is_list_of(own: &Membership, of: &Membership, named: &[(usize, Whereabouts)])
     is_one_cluster && is_same
 }
 
-/// The cluster that is meant, by the digest of its epoch 0: that of the list, unless a quorum of
-/// the list's members names the same other cluster.
+/// The cluster of the questions, by the digest of its epoch 0: the cluster of the list, unless a
+/// quorum of the list's members names one other cluster.
 fn founding(own: &Membership, named: &[(usize, Whereabouts)]) -> u64 {
     let foundings: Vec<_> = named.iter().map(|(member, at)| (*member, at.founding)).collect();
     own.quorums().agreed(&foundings).unwrap_or(own.founding())

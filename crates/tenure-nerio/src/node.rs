@@ -237,8 +237,8 @@ impl Node {
     /// process frees its elections at once. The watch lasts until the returned value is dropped.
     /// Call this on a member, as grantors believe no other node. A process asks by
     /// [`Builder::supervised_by`]. Users that may open the socket (mode 660) can free the elections
-    /// of *every* process that names this node: after a start of this node, such a user gives the
-    /// incarnation of that process, before the process itself comes back.
+    /// of *every* process that names this node: after a start of this node, such a user can claim
+    /// the incarnation of a process before the process connects again.
     pub fn supervise(&self, path: &Path) -> io::Result<Supervisor> {
         let Shared { config, who, driver, .. } = &*self.shared;
         let driver = Arc::downgrade(driver);

@@ -86,10 +86,10 @@ pub enum Notice {
     /// The key of a peer does not fit. Any process can send such datagrams in the name of any
     /// address.
     Key {
-        /// Member with that address, or the name that the peer gives itself; `None` for others.
+        /// The member at `address`, or the name that the peer gives itself; `None` for other peers.
         peer: Option<NodeName>,
         address: SocketAddr,
-        /// Whether a member may have that address.
+        /// Whether a member may have the address `address`.
         is_member: bool,
         why: KeyTrouble,
     },

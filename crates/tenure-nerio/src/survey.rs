@@ -617,7 +617,7 @@ mod tests {
         let why = wait("b");
         assert_eq!(
             why.to_string(),
-            "a, b wait to be let in, and only a quorum of epoch 0 can do that, but its other \
+            "a, b wait to be let in, and only a quorum of epoch 0 lets nodes in, but its other \
              members are no quorum: these nodes never grant again"
         );
         assert!(why.is_for_ever() && why.fix().contains("tenure node recover"), "{}", why.fix());
@@ -763,7 +763,7 @@ mod tests {
         let why = seen.obstacle(None).unwrap();
         assert_eq!(
             why.to_string(),
-            "b waits to be let in, and only a quorum of epoch 1 can do that, but its other \
+            "b waits to be let in, and only a quorum of epoch 1 lets nodes in, but its other \
              members are no quorum: these nodes never grant again"
         );
         assert_eq!((seen.membership.id().number, seen.members[&name("b")]), (1, None));

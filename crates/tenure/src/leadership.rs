@@ -18,9 +18,10 @@ const TIMER_SLACK: Duration = Duration::from_millis(2);
 /// A won election: a [`Leader`], which says whether this node still leads, and the right to give
 /// the leadership up.
 ///
-/// Dropping it resigns: [`is_current`](Leader::is_current) is false from that instant, here and in
-/// every `Leader` that came from it, and others learn of the end in the background. Do all work
-/// under a leadership through [`run`](Self::run), or end it before the drop.
+/// Dropping a leadership resigns. From that instant [`is_current`](Leader::is_current) is false,
+/// here and in every `Leader` that came from this leadership. Other nodes learn of the end in the
+/// background. Do all work under a leadership through [`run`](Self::run), or end the work before
+/// the drop.
 pub struct Leadership<S: SafetyClass> {
     leader: Leader<S>,
     pub(crate) resignation: Resignation<S>,

@@ -90,7 +90,7 @@ pub(super) async fn transfer(
 /// The extra time for a runner to answer after the requested wait.
 const LATER: Duration = Duration::from_secs(1);
 
-/// The failure of a hand-over that has not ended, or of which others do not know yet.
+/// The failure while the hand-over goes on, or while other nodes do not know its end.
 async fn not_yet(socket: &Path, to: &NodeName, election: &ElectionName, wait: Duration) -> Failure {
     let why = client::held_up_by(socket).await;
     let what = format!("{to} cannot lead {election} yet after {wait:?}: {why}");

@@ -128,7 +128,7 @@ impl RunSettings {
         };
         let mut roles: Vec<_> = parts.into_iter().map(|part| place.role(part)).collect();
         if let [only] = &mut roles[..] {
-            // A single role has the path itself.
+            // A single role uses the path `control` as it is.
             only.control = control;
         }
         Ok(Self {

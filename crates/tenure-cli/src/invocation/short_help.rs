@@ -88,7 +88,7 @@ fn text(path: &str, command: &Command, registry: Registry, name: Option<&str>) -
     if has_choice(command) {
         let others: Vec<_> = registry.names();
         let name = chosen.map_or("", Protocol::shown);
-        let text = format!("These are of {name}; of another: --protocol {} -h", others.join("|"));
+        let text = format!("Flags for {name}; for others: --protocol {} -h", others.join("|"));
         end.splice(1..1, wrapped(&text, ""));
     }
     if !settings.is_empty() {

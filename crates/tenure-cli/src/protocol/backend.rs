@@ -68,7 +68,7 @@ pub trait Backend: Debug {
         None
     }
 
-    /// The reason for which a start has no answer of its service yet, if the start needs such an
+    /// The reason why the service has not answered the start yet; `None` if the start needs no
     /// answer.
     fn silence(&self) -> watch::Receiver<Option<Failure>> {
         watch::channel(None).1

@@ -6,7 +6,7 @@
 //! rows, and a test compares `docs/start/choose.md` with them. [`crate::main`] takes the list, so
 //! that a program of another crate can add a protocol.
 //!
-//! To write one, as `examples/beacon` does:
+//! To write a protocol, as `examples/beacon` does:
 //!
 //! 1. Declare the settings that no other protocol has with [`settings!`](crate::settings!), and
 //!    list them with the shared ones (`lease`, `grace`, `cacert` … of
@@ -182,7 +182,8 @@ impl Protocol {
 pub enum Purpose<'a> {
     Campaign(&'a ElectionName),
     Ask(&'a ElectionName),
-    /// Ask the members for their state. The members are those of this election, if it has its own.
+    /// Ask the members for their state. Where each election has its own members, ask the members of
+    /// this election.
     Members(Option<&'a ElectionName>),
     /// Change the members of the cluster, or the members of this election if each election has its
     /// own members.

@@ -69,8 +69,8 @@ crate::settings! {
          killed, its elections are free at once";
     HTTP: Place = "http" "ADDR" Text, Everywhere, Nothing, NETWORK,
         parse::place, plain,
-        "Answer over HTTP who leads, with events, metrics and a page, at this address or at the \
-         Unix socket of this path";
+        "Serve the leaders, events, metrics and a page over HTTP, at this address or at the Unix \
+         socket of this path";
     HTTP_CERT: PathBuf = "http-cert" "FILE" Text, Everywhere, Nothing, NETWORK,
         parse::path, path,
         "With --http: the certificate to present (PEM)";

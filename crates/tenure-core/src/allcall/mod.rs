@@ -186,7 +186,8 @@
 //!
 //! # The sentences of the text
 //!
-//! Each has a test, `tests/allcall/source.rs`, that begins with its number.
+//! Each sentence has a test in `tests/allcall/source.rs`, whose name begins with the sentence's
+//! number.
 //!
 //! | | the text says | here |
 //! |---|---|---|
@@ -247,8 +248,8 @@
 //!
 //! # Invariants
 //!
-//! - **A1** A handle's claim is raised only for an E whose call its sender has heard within H/2,
-//!   and only until E − K − H.
+//! - **A1** A leader raises a handle's claim for an E only after it has heard, within H/2, its own
+//!   call with this E. The claim ends at E − K − H.
 //! - **A2** The end of a handle's claim moves only later, until the claim is over; no wall clock
 //!   moves it.
 //! - **A3** A process publishes the tombstone of a lost grant before its next grant.

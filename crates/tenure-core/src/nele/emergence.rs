@@ -335,8 +335,9 @@ impl Slot {
         self.claim.bid = Bid::UnderWay { number, reading, until, kept: false };
     }
 
-    /// Returns the reading by which this process would read a claim back, if it should claim: the
-    /// partition is assigned, is read from a known end, and has a role that is not won (N5).
+    /// Returns the reading through which this process would read its claim back, if the process
+    /// should claim now: the partition is assigned, is read from a known end, and has a role that
+    /// is not won (N5).
     fn wants(&self, context: &Context<'_>) -> Option<Reading> {
         self.assigned?;
         let reads = self.reads.as_ref().filter(|reads| reads.is_open())?;
@@ -372,9 +373,9 @@ impl Slot {
         }
     }
 
-    /// Handles a record of this process that was read back. If this incarnation sent the record, it
-    /// proves that no other process has claimed meanwhile, and the time T of this proof begins at
-    /// the send (ruling 1).
+    /// Handles a record of this process that was read back. A record that this incarnation sent
+    /// proves that no other process has claimed meanwhile. The time T of this proof begins at the
+    /// send of the record (ruling 1).
     fn weigh_own(
         &mut self,
         record: &Record,

@@ -37,8 +37,8 @@
 //!   owner as long as its heartbeats reach its coordinator. Its application hears of the obstacle.
 //! - **A role for which its owner does not stand.** A partition cannot be given back alone. The
 //!   owner reports [which roles are unfilled](OwnEvent::Unfilled).
-//! - **Two groups on one topic** share the fate of each partition: without a leader of its broker
-//!   its roles have no leader in either group.
+//! - **Two groups on one topic** share the fate of each partition: while no broker leads a
+//!   partition, its roles have no leader in either group.
 //!
 //! # Guarantees
 //!
@@ -226,7 +226,8 @@
 //!
 //! # The sentences of the text
 //!
-//! Each has a test, `tests/nele/source.rs`, that begins with its number.
+//! Each sentence has a test in `tests/nele/source.rs`, whose name begins with the sentence's
+//! number.
 //!
 //! | | the text says | here |
 //! |---|---|---|

@@ -44,7 +44,7 @@ impl ClockBound {
         arrival.after(self.drift.stretch(delta))
     }
 
-    /// The end, in time since boot, of a claim until the wall clock shows `wall`.
+    /// The end of a claim in time since boot, if the claim holds until the wall clock shows `wall`.
     pub(super) fn claim_ends_at(self, wall: WallTime, now: &BothClocks) -> Time {
         now.earliest(wall).before(ALLOWANCE)
     }

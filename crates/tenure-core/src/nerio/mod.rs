@@ -1,8 +1,9 @@
 //! Nerio: quorum leases with ordered edicts.
 //!
-//! Grantors, a few processes with clocks, give leases; a candidate that holds the leases of a
-//! quorum of them leads until its own clock says that the first of them might have ended. Edicts of
-//! leaders have an order that every recipient can compute, however late they arrive.
+//! Grantors, a few processes with clocks, give leases. A candidate that holds the leases of a
+//! quorum leads until the first of these leases might have ended, by the candidate's own clock.
+//! Edicts of leaders have an order that every recipient can compute, however late the edicts
+//! arrive.
 //!
 //! Source: van Renesse, Schneider, Gehrke, *Nerio: Leader Election and Edict Ordering* (arXiv
 //! 1109.5111), below "the paper". Built here: sections 1 to 10, step by step in
@@ -252,8 +253,9 @@
 //!   section 4. A claim ends on the earlier of two clocks and a grant on the later, so that either
 //!   bound suffices.
 //! - *Clock breach*: oks prove that two clocks are not both within ρ. Oks of a member with a faster
-//!   clock do not count. A node takes its own clock to be wrong if the members beside which it is
-//!   right are no quorum: it leads nothing and grants nothing, until an operator clears the breach.
+//!   clock do not count. A node takes its own clock to be wrong if the members whose oks count are
+//!   no quorum. Then the node leads nothing and grants nothing, until an operator clears the
+//!   breach.
 //! - *A lease that follows* (10.1), opt-in: δ grows and shrinks with the measured d, between the
 //!   lease of the settings and δ_max, and counts from the next Start.
 //! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.

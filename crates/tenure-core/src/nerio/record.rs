@@ -126,7 +126,7 @@ impl From<GrantRecord> for Record {
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // The members that a start enters are those of the settings.
+            // The line leaves out `enters`: a start enters only the members of its settings.
             Self::Identity { instance, boot, delta_max, .. } => {
                 write!(f, "identity {instance} {boot:?} delta_max {delta_max:?}")
             }

@@ -46,7 +46,7 @@ pub const VERSION: u8 = 8;
 pub const DATAGRAM_MAX: usize = 1_200;
 
 /// Bytes of a datagram for each question, with its filler. The answer is at most four times as
-/// long; so are, together, the answer to an order and the message to the holder.
+/// long. For an order this bound holds for the answer and the message to the holder together.
 pub const QUESTION_BYTES: usize = 280;
 
 /// Bytes of a datagram for each request, which bound its refusal or ok.

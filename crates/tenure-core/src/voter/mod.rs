@@ -164,7 +164,8 @@
 //!
 //! # The sentences of the text
 //!
-//! Each has a test, `tests/voter/source.rs`, that begins with its number.
+//! Each sentence has a test in `tests/voter/source.rs`, whose name begins with the sentence's
+//! number.
 //!
 //! | | the text says | here |
 //! |---|---|---|

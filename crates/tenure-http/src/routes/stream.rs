@@ -127,7 +127,7 @@ impl Subscriber {
         }
     }
 
-    /// The states of all elections. Each state carries the id before that of the next event.
+    /// Sends the states of all elections, each with the id of the event before `next`.
     async fn snapshot(&self, next: u64) -> Result<(), Gone> {
         self.monitor.shared.refresh().await;
         let mut after = None;

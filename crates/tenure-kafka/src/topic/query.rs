@@ -205,7 +205,8 @@ impl<'a> TopicQuery<'a> {
         Ok(Self { options, needs, load, admin, client, _keeper: keeper })
     }
 
-    /// The number of partitions and their fewest copies; `None` without such a topic.
+    /// The number of partitions, and the copies of the partition with the fewest; `None` without
+    /// such a topic.
     async fn shape(&self) -> Result<Option<(u32, u32)>, TopicError> {
         self.query_shape().await.map_err(|error| self.unreachable(&error))
     }
@@ -439,7 +440,8 @@ fn bounded() -> AdminOptions {
     AdminOptions::new().request_timeout(Some(ANSWER)).operation_timeout(Some(ANSWER))
 }
 
-/// The number of partitions and their fewest copies; `None` without such a topic.
+/// The number of partitions, and the copies of the partition with the fewest; `None` without such a
+/// topic.
 pub(crate) fn shape<C: ConsumerContext>(
     client: &BaseConsumer<C>,
     topic: &str,

@@ -147,8 +147,8 @@ impl<T: Transport> Wire<T> {
     }
 
     /// Reports a member of another cluster. Until a quorum has confirmed this node's membership,
-    /// members may move the node to a cluster that fits: then only a member that stays there is
-    /// reported.
+    /// members may still move this node to another cluster that fits. Until then only a member that
+    /// stays in its other cluster is reported.
     pub(super) fn on_other_document(
         &mut self,
         by: NodeName,

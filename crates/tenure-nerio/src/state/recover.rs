@@ -117,10 +117,10 @@ pub enum RecoveryError {
     Begun { path: PathBuf, node: NodeName, found: u64 },
     /// The vote does not say whether that epoch is decided.
     #[error(
-        "state directory {path} of node {node} has voted for epoch {next}, which leaves it out or \
-         gives its place to another memory; leave it alone, and run the command on a member of \
-         epoch {next}; if no directory of one is left, found the cluster anew, as \
-         docs/howto/lost-quorum.md says"
+        "state directory {path} of node {node} has voted for epoch {next}, which leaves {node} \
+         out or gives its place to another memory; leave this directory alone, and run the command \
+         on a member of epoch {next}; if no such member has its directory left, found the cluster \
+         anew, as docs/howto/lost-quorum.md says"
     )]
     LeftOut { path: PathBuf, node: NodeName, next: u64 },
     #[error(
@@ -130,10 +130,10 @@ pub enum RecoveryError {
     )]
     Unknown { path: PathBuf, epoch: u64, names: String },
     #[error(
-        "the members left of epoch {of} have another epoch in state directory {path} of node \
-         {node}, that of {members}; give --lost and --quorums as the first run printed them; if \
-         the directory was recovered otherwise before, move it away, start {node} with an empty \
-         one, and run tenure members replace {node}"
+        "state directory {path} of node {node} has another epoch for the members left of epoch \
+         {of}: the epoch with the members {members}; give --lost and --quorums as the first run \
+         printed them; if the directory was recovered otherwise before, move it away, start \
+         {node} with an empty one, and run tenure members replace {node}"
     )]
     Differs { path: PathBuf, node: NodeName, of: u64, members: String },
     #[error(

@@ -128,8 +128,8 @@ pub(super) fn receive_with<T: DeserializeOwned>(
     Ok(decode(&bytes, received.bytes)?.map(|frame| (frame, attached)))
 }
 
-/// Receives a frame, and the process that sent it, by the kernel's word. Needs
-/// [`name_senders`] before the frame was sent.
+/// Receives a frame, and the id of the process that sent the frame. The kernel gives the id only if
+/// [`name_senders`] was called before the frame was sent.
 pub(super) fn receive_from<T: DeserializeOwned>(
     line: &OwnedFd,
 ) -> io::Result<Option<(T, Option<Pid>)>> {

@@ -431,8 +431,8 @@ impl Client {
                 self.ask(who, page)?;
             }
             (Stage::Asked { nonce, subject }, Said::Nonce(said)) => {
-                // The number of the sender is that of the pidfd's process, which lives: they are
-                // one process, and the number was not used again meanwhile.
+                // The sender has the number of the pidfd's process, which lives. So both are one
+                // process: no other process got the number meanwhile.
                 let same = sender == Some(subject.pid) && said == *nonce;
                 if !same || line::has_ended(&subject.process)? {
                     return refuse("another process answers than the one that connected");

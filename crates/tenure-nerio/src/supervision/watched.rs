@@ -27,7 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Pause before the next attempt.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// A member on this machine that watches this process, and the socket on which it does.
+/// A member on this machine that watches this process, and the socket through which the member
+/// watches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SupervisorAt {
     pub name: NodeName,
@@ -304,8 +305,8 @@ pub struct Work {
 }
 
 impl Work {
-    /// The socket and the packet by which another process, the guard of the work, says that
-    /// nothing of it is left, if this process has ended meanwhile.
+    /// The socket and the packet for the guard of the work. If this process ends first, the guard
+    /// sends the packet to the socket, to report that no process of the work is left.
     pub fn last_word(&self) -> io::Result<(PathBuf, Vec<u8>)> {
         let packet = line::encode(&Said::Over(self.number))?;
         Ok((self.watched.at.socket.clone(), packet))

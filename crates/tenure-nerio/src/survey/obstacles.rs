@@ -75,7 +75,7 @@ pub enum Unsafe {
     )]
     Lost { lost: Vec<NodeName> },
     #[error(
-        "{} {} to be let in, and only a quorum of epoch {epoch} can do that, but its other \
+        "{} {} to be let in, and only a quorum of epoch {epoch} lets nodes in, but its other \
          members are no quorum: these nodes never grant again",
         list(blank), if blank.len() == 1 { "waits" } else { "wait" }
     )]
@@ -83,8 +83,8 @@ pub enum Unsafe {
 }
 
 impl Unsafe {
-    /// The members of `blank`, which wait to be let in, if without them no quorum of `membership`
-    /// is left to decide on that.
+    /// Returns the obstacle if the members of `blank` wait to be let in, and the other members of
+    /// `membership` are no quorum that could decide on their admission.
     #[must_use]
     pub fn let_in_by_none(membership: &Membership, blank: &BTreeSet<NodeName>) -> Option<Self> {
         let waits: Vec<_> =

@@ -120,8 +120,9 @@ impl Udp {
         open().map_err(refused)
     }
 
-    /// Makes a socket on all addresses of the machine answer each peer from the address that the
-    /// peer has asked, and speak to others from `ip`, if this machine has that address.
+    /// Lets a socket on all addresses of the machine answer each peer from the address that the
+    /// peer has asked. To other nodes the socket speaks from `ip`, if this machine has that
+    /// address.
     #[must_use]
     pub(crate) fn speaking_from(mut self, ip: Option<IpAddr>) -> Self {
         let here = |ip: &IpAddr| UdpSocket::bind((*ip, 0)).is_ok();

@@ -61,7 +61,8 @@ impl ClusterConfig {
         Self { security, ..self }
     }
 
-    /// Adds ways to the brokers, each of which can be cut: [`Cluster::way`].
+    /// Adds `ways` ways to the brokers. Each way leads to all brokers, and a test can cut it:
+    /// [`Cluster::way`].
     #[must_use]
     pub fn ways(self, ways: usize) -> Self {
         Self { ways, ..self }

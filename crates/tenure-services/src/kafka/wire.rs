@@ -65,7 +65,7 @@ impl Shared {
             Resource::Topic(name) => (2, name),
             Resource::Group(name) => (3, name),
         };
-        // The name is literal, and the permission is "allow".
+        // The first 3 marks a literal name, the last 3 the permission "allow".
         let request = Request::new(if allowed { 30 } else { 31 }, 1).count(1);
         let request = request.bytes(&[kind]).text(name).bytes(&[3]).text("User:ann");
         request.text("*").bytes(&[operation as u8, 3]).accepted(self.open)

@@ -74,7 +74,7 @@ pub struct OurProcess {
     /// Elections in which the process does not campaign after the storm.
     pub abstains: u64,
     pub observes: bool,
-    /// A lease from outside, for each life of the process.
+    /// The lease that an outside program hands in to each life of the process.
     pub lease: Option<LeaseId>,
 }
 

@@ -53,7 +53,8 @@ const RINGS: u64 = 0x7269_6e67;
 const DOUBLES: u64 = 0x6475_6f73;
 /// Salt of the draw that makes worlds in which a document founds the cluster.
 const DOCUMENTS: u64 = 0x646f_6373;
-/// Stream of draws for other events of two memories of one member.
+/// Stream of draws for encounters of a member's old process with members that lose their
+/// directories.
 const ENCOUNTERS: u64 = 4;
 /// Stream of draws for members with missing directories.
 const ABSENCES: u64 = 6;

@@ -65,9 +65,9 @@ pub type CommandOf<S> =
 
 /// A protocol in a made-up world.
 ///
-/// The value of the type is state that the checks of this protocol need in addition to the common
-/// [`History`]. Most methods have a default, which suits a protocol without state directories,
-/// transfers and services of its own.
+/// A type that implements this trait holds state for the checks of its protocol, in addition to the
+/// common [`History`]. Most methods have a default, which suits a protocol without state
+/// directories, transfers and services of its own.
 pub trait Scenario: Sized + Debug + 'static {
     /// Types of the messages, commands and events of a node.
     type Words: contract::Words<Command: From<Command<Self::Extra>>>;

@@ -41,7 +41,7 @@ impl Clock {
         self.pieces.push(Piece { since, shown, rate });
     }
 
-    /// Has this rate from the true time `since` on, whatever rates were to follow.
+    /// Fixes the rate from the true time `since` on, and drops all later changes of rate.
     pub fn settle(&mut self, since: u64, rate: u64) {
         let shown = self.shows(since).as_nanos();
         self.pieces.retain(|piece| piece.since < since);

@@ -40,8 +40,8 @@ pub enum Fault {
     NodesStopped,
     /// Nothing passes to or from a node.
     NodeCutOff,
-    /// Nothing passes between all others and a node with the leader's runner, until two leaders
-    /// lead.
+    /// The leader's runner and a node stay connected, and all others are cut off from both, until
+    /// two leaders lead.
     RoutesCut,
     /// The leader's connection to each node breaks in turn, so that the leader must use another
     /// node.

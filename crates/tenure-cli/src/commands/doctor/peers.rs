@@ -87,7 +87,7 @@ fn of_members(
         .map(|member| of_member(member, own == Some(member.name.as_str())))
         .collect();
     match &members.failure {
-        // Before the first start of all, nothing is wrong with this machine.
+        // All members are silent: before their first start nothing is wrong with this machine.
         Some(_) if silent == members.all.len() => {
             let fix = "start the members, or look at the network and at the keys";
             findings.push(Finding::warning("quorum", "no member answers", fix));
@@ -109,7 +109,7 @@ fn of_member(member: &Member, is_own: bool) -> Finding {
     match *state {
         SILENT if is_own => Finding::ok("member", format!("{text}, as before a start")),
         SILENT => {
-            let fix = "start it, or look at the network, the firewall and the keys between";
+            let fix = "start it, or check its network, its firewall and its keys";
             Finding::warning("member", text, fix)
         }
         state if LASTING.contains(&state) => {

@@ -49,7 +49,7 @@ crate::settings! {
     REBOOT_EVERY: Every = "reboot-every" "DURATION" Text, ONE_CALL, Text("90d"), WORLD, every,
         show_every, "Mean time between two restarts of one machine, a minute each";
     RESTART_EVERY: Every = "restart-every" "DURATION" Text, ONE_CALL, Text("7d"), WORLD, every,
-        show_every, "Mean time between two restarts of one process on purpose; a leader resigns";
+        show_every, "Mean time between two planned restarts of one process; a leader resigns first";
     PAUSE_EVERY: Every = "pause-every" "DURATION" Text, ONE_CALL, Text("never"), WORLD, every,
         show_every,
         "Mean time between two pauses of one process, in which it stands still";

@@ -39,7 +39,7 @@ crate::settings! {
          nats://10.0.0.1:4222,nats://10.0.0.2:4222";
     SUBJECT_PREFIX: String = "subject-prefix" "PREFIX" Text, Everywhere, Text("tenure"), NATS,
         prefix, plain,
-        "The prefix of all subjects, before the cluster's name; the same for all";
+        "The prefix of all subjects, before the cluster's name; the same for all processes";
     RANK: u64 = "rank" "N" Number, Everywhere, Follows("drawn"), NATS,
         rank, plain,
         "The rank of this candidate, different for each: 0 to 4294967295. The candidate with the \
@@ -47,12 +47,12 @@ crate::settings! {
          it at the start";
     HEARTBEAT: Duration = "heartbeat" "DURATION" Text, Everywhere, Text("1s"), table::TIMING,
         parse::duration, span,
-        "How often candidates call each other; the same for all. Messages must arrive within half \
-         of it";
+        "How often candidates call each other; the same for all processes. Messages must arrive \
+         within half of it";
     MAX_CLOCK_SKEW: Duration = "max-clock-skew" "DURATION" Text, Everywhere, Text("1s"),
         table::TIMING, parse::duration, span,
-        "The bound on the error of every machine's wall clock; the same for all. If it is too \
-         small, two candidates can lead when the leader changes";
+        "The bound on the error of every machine's wall clock; the same for all processes. If it \
+         is too small, two candidates can lead when the leader changes";
     ON_CONFLICT: OnConflict = "on-conflict" "HOW" Text, Everywhere, Text("yield"), NATS,
         on_conflict, plain,
         "The reaction of a leader to another leader whose lease ends later, or at the same time \
@@ -149,7 +149,7 @@ pub static PROTOCOL: Protocol = Protocol {
     says: &[About {
         setting: "lease",
         default: Some("10s"),
-        note: "2·(3·heartbeat + 2·max-clock-skew) or more, the same for all",
+        note: "2·(3·heartbeat + 2·max-clock-skew) or more, the same for all processes",
     }],
     whereabouts: &SERVERS.spec,
     realm: &table::CLUSTER.spec,

@@ -121,7 +121,7 @@ pub(super) async fn begin(
     }
 }
 
-/// The safety class of elections, as the command takes it.
+/// The functions of safety class `C` that the command needs.
 struct Of<C: Class> {
     election: fn(Election<C>) -> AnyElection,
     leave: Option<Leave<C>>,

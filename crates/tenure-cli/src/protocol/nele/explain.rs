@@ -37,7 +37,7 @@ impl Explain {
             OptionsError::Property { nth, unknown, .. } => {
                 return self.property(*nth, *unknown, &error.to_string());
             }
-            OptionsError::Topic { .. } => (&["topic"], "give --topic NAME, the same for all"),
+            OptionsError::Topic { .. } => (&["topic"], "give all processes the same --topic NAME"),
             // Settings cannot cause these errors.
             OptionsError::Login(_)
             | OptionsError::NoBroker
@@ -56,8 +56,8 @@ impl Explain {
         if let Some(secret) = self.given.may_belong_to(nth) {
             let what = format!("the client library refuses the text after {secret}");
             let fix = format!(
-                "correct the property after {secret}, and put {secret} last: in the value of \
-                 {secret} a comma, a name and = begin another property"
+                "correct the property after {secret}, and put {secret} last: a comma and NAME= \
+                 begin another property, even in the value of {secret}"
             );
             return self.origins.failure(Exit::Usage, what, fix, &names);
         }

@@ -180,7 +180,8 @@ fn config(layers: &mut Layers<'_>, election: &ElectionName) -> Result<Config, Fa
     let group = layers.or_follows(&GROUP, || {
         parse::cluster(election.as_str()).map_err(|refusal| {
             let what = format!("the election's name is no name of a group: {}", refusal.what);
-            Failure::usage(what, "give --group NAME, the same for all").origin("default of --group")
+            Failure::usage(what, "give all processes the same --group NAME")
+                .origin("default of --group")
         })
     })?;
     let partitions = layers.required(&PARTITIONS)?;

@@ -36,15 +36,16 @@ crate::settings! {
         "Some of the brokers; the client learns the others from them: kafka-1:9092,kafka-2:9092";
     TOPIC: String = "topic" "NAME" Text, Everywhere, Follows("the election's name"), KAFKA,
         parse::text, plain,
-        "The topic whose partitions decide who leads; use it for nothing else. The same for all";
+        "The topic whose partitions decide who leads; use it for nothing else. The same for all \
+         processes";
     GROUP: ClusterName = "group" "NAME" Text, Everywhere, Follows("the election's name"), KAFKA,
         parse::cluster, plain,
         "The consumer group that shares the partitions: 1 to 32 bytes. Two groups give each role \
          two leaders, so a role keeps a leader while you change one group";
     PARTITIONS: u32 = "partitions" "M" Number, Everywhere, Nothing, KAFKA,
         |text| parse::whole(text, u32::MAX), plain,
-        "The number of the topic's partitions, which never changes; the same for all. Partition j \
-         mod M decides role j";
+        "The number of the topic's partitions, which never changes; the same for all processes. \
+         Partition j mod M decides role j";
     ROLE: u32 = "role" "J" Number, Everywhere, Follows("0"), GENERAL,
         |text| parse::whole(text, u32::MAX), plain,
         "The role in the election; outputs name it NAME/J";
@@ -77,7 +78,7 @@ crate::settings! {
     GROUP_PROTOCOL: String = "group-protocol" "PROTOCOL" Text, Everywhere, Text("classic"), KAFKA,
         |text| one_of(text, "a group protocol", &["classic", "consumer"]), plain,
         "The protocol by which members join their group, the same for the whole group: classic; \
-         or consumer, which needs brokers of 4.0 or newer, and these set the session timeout";
+         or consumer, which needs brokers of 4.0 or newer; then brokers set the session timeout";
     ASSIGNOR: String = "assignor" "NAME" Text, Everywhere, Text("cooperative-sticky"), KAFKA,
         |text| one_of(text, "an assignor", &["cooperative-sticky", "roundrobin"]), plain,
         "How the group assigns partitions, the same for the whole group: cooperative-sticky, which \

@@ -87,7 +87,7 @@ pub(super) fn parse(text: &str) -> Result<Properties, Refusal> {
             // The text before `=` may be a misspelt name, and the text after `=` a secret.
             (None, Some((name, _))) if part.contains('=') && is_harmless(name) => {
                 let fix = "write NAME=VALUE, with commas between several; names are in lower case";
-                return Err(Refusal::of_secret("a part of it is no name and value", fix));
+                return Err(Refusal::of_secret("a part of it is not NAME=VALUE", fix));
             }
             (None, Some((_, value))) => {
                 value.push(',');
@@ -96,7 +96,7 @@ pub(super) fn parse(text: &str) -> Result<Properties, Refusal> {
             // The whole text may be a secret with a wrong name.
             (None, None) => {
                 let fix = "write NAME=VALUE, with commas between several: client.rack=b";
-                return Err(Refusal::of_secret("it is no name and value", fix));
+                return Err(Refusal::of_secret("it is not NAME=VALUE", fix));
             }
         }
     }

@@ -141,8 +141,8 @@ fn lately_unsealed(now: Time, all: &[Unsealed], node: &Node) -> Vec<Unsealed> {
     all
 }
 
-/// The other members that have shown no key since the question. A member that restarted without a
-/// key is among them.
+/// The other members that have shown no key since the question, also members that restarted without
+/// a key.
 fn silent(node: &Node, heard: &Keyring, asked: Time) -> Vec<NodeName> {
     let shown = |name: &NodeName| {
         let named = |peer: &Peer| peer.name.as_ref() == Some(name) && peer.heard >= asked;
@@ -163,9 +163,9 @@ fn when_to_seal(
     let names: Vec<_> = silent.iter().map(|name| name.as_str()).collect();
     match (unsealed, &names[..]) {
         (0, []) if listened >= window => format!(
-            "unsealed datagrams are accepted, and none has come for {window:?}: when that is so at \
-             every node, and processes that ask less often have keys, too, take accept-unsealed \
-             out of all key files"
+            "unsealed datagrams are accepted, and none has come for {window:?}. Wait until every \
+             node reports this, and processes that ask less often have keys, too; then take \
+             accept-unsealed out of all key files"
         ),
         (0, []) => format!(
             "unsealed datagrams are accepted, and none has come for {listened:.0?}: keep \
@@ -191,8 +191,8 @@ fn advice(first: KeyId, applications: usize, second: KeyId, users: usize) -> Str
         0 => format!(
             "{second} is accepted, and no process that was heard in the last minute uses it. If it \
              is the new key, keep it: when every node accepts both, give each application a key \
-             made from it. If it is the old key, take it out of the key files once it is the first \
-             key of no node, and no process uses it at any node"
+             made from it. If it is the old key, take it out of the key files once no node has \
+             it as the first key, and no process uses it"
         ),
         users => {
             let verb = if users == 1 { "uses" } else { "use" };

@@ -112,9 +112,9 @@ impl Storage {
                 tagged(&text, PERMISSIONS)
             }),
             Self::Memory { .. } => Some(tagged(
-                "this node keeps nothing (--memory): each restart waits out the longest lease \
-                 before it grants, then must learn the fences from a quorum of the others; two \
-                 such restarts at once stop all elections until an operator steps in. Give \
+                "this node keeps nothing (--memory). After a restart it waits out the longest \
+                 lease and learns the fences from a quorum of the others before it grants leases. \
+                 Two such restarts at once stop all elections until an operator steps in. Give \
                  --state DIR for anything that matters",
                 NO_MEMORY,
             )),

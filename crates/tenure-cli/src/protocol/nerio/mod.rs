@@ -87,7 +87,7 @@ crate::settings! {
          follows the network)";
     RING_SILENCE: Duration = "ring-silence" "DURATION" Text, Everywhere, Text("1s"), TIMING,
         parse::duration, span,
-        "With --ring: how long a neighbour on the ring gives no answer until it counts as failed. \
+        "With --ring: a neighbour on the ring without an answer for this long counts as failed. \
          Each member asks its two neighbours every quarter of this time";
     ONLY_WEAK_LEADER: bool = "only-weak-leader" "" Switch, Everywhere, Text("false"), GENERAL,
         parse::switch, plain,

@@ -103,7 +103,7 @@ impl Backend for Settings {
     }
 }
 
-/// The safety class of elections, as the command takes it.
+/// Wraps an election of safety class `C` as [`AnyElection`], which the command takes.
 type Of<C> = fn(Election<C>) -> AnyElection;
 
 fn vote<C: Class>(

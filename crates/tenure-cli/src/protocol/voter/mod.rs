@@ -58,7 +58,8 @@ crate::settings! {
         "The URL path of the voters behind --seed-host";
     EXPECTED_VOTERS: u16 = "expected-voters" "N" Number, Everywhere, Nothing, VOTERS,
         |text| parse::whole(text, u16::MAX), plain,
-        "The initial number of voters, this one included, if no list names them; the same for all";
+        "The initial number of voters, this one included, if no list names them; the same for all \
+         voters";
     MODE: Mode = "mode" "MODE" Text, Everywhere, ByProtocol, table::GENERAL,
         mode, plain,
         "The promise about leaders";

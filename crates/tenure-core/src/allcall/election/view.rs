@@ -91,7 +91,7 @@ impl Election {
     fn tell_waiting(&mut self, context: &mut Context<'_>) {
         let Some(waits) = self.waits(context) else { return };
         let Some(campaign) = &mut self.campaign else { return };
-        // The end moves with each void round: count a small move as no change.
+        // The end of the wait moves with each void round: count a small move as no change.
         let slack = context.config.lease / 2;
         if campaign.waits.as_ref().is_none_or(|known| !known.is_as(&waits, slack)) {
             campaign.waits = Some(waits.clone());

@@ -182,9 +182,9 @@ impl Candidate {
 
 impl Campaign {
     /// Handles a grant to a request that waited at `member`: the rival there has left, and soon
-    /// leaves other grantors. Older refusals that name this rival are no reason to yield any more,
-    /// and the candidate asks again at once for the grants that it yielded to the rival. Each
-    /// departure counts once, so this ends.
+    /// leaves other grantors. Older refusals that name this rival are no reason to yield any more.
+    /// The candidate asks again at once for the grants that it yielded to the rival. Each departure
+    /// counts once, so the candidate does not ask for ever.
     pub(in crate::nerio) fn on_left(&mut self, now: Time, member: usize) {
         let Some(gone) = self.answers.refusals.remove(member) else { return };
         self.answers.refusals.retain(|rival| rival.who != gone.who);

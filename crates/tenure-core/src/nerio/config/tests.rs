@@ -208,7 +208,7 @@ fn refusal_states_the_shortest_lease() {
     assert_eq!(
         refused(|c| c.lease = ms(1_700)),
         "lease 1.7s is too short: when its first renewal is due, after a third, 1.131633334s are \
-         left (drift 0.001); that must exceed grace 1s + kill margin 100ms + 4 round trips of \
+         left (drift 0.001); this rest must exceed grace 1s + kill margin 100ms + 4 round trips of \
          10ms = 1.14s; set the lease to 1.713s or more, or shorten the grace"
     );
     assert!(config().with_lease(ms(1_714)).check().is_ok());

@@ -61,8 +61,8 @@ pub enum Hindrance {
     Former,
     /// Two blanks have this name.
     Two { addresses: [SocketAddr; 2] },
-    /// The blank's address is neither an address of the member nor that of the host that the blank
-    /// names, or the address proves nothing.
+    /// The blank sends from no address of the member or of the host that the blank names, or its
+    /// name is not proved.
     Elsewhere { address: SocketAddr },
     /// The cluster has no keys, and other machines could forge the question.
     Unsealed,

@@ -245,7 +245,7 @@ impl Document {
         if !follows || number > Self::NUMBER_MAX {
             return Err(DocumentError::Number { number, before: before.number });
         }
-        // In epoch 0 both are 0.
+        // `founding` and `before.digest` are 0 in epoch 0.
         if before.number == 0 && founding != before.digest {
             return Err(DocumentError::Founding);
         }

@@ -40,8 +40,8 @@
 //! A founding is a change from no epoch to epoch 0, with the list of the settings as the members of
 //! the epoch that is to end:
 //!
-//! - 3.1: *A founding needs the promises of all members.* a and b accept D, the directory of b is
-//!   lost, and the new memory of b and c found D'. Only a knows of D.
+//! - 3.1: *A founding needs the promises of all members.* a and b accept D, and the directory of b
+//!   is lost. Then c and the new memory of b found D'. Only a knows of D.
 
 use alloc::sync::Arc;
 

@@ -164,7 +164,7 @@ impl Awaited {
         (self.turn, self.round, self.rounds) = (None, None, 0);
     }
 
-    /// Moves the beginning of the watch to that of another member's watch, if that is later.
+    /// Begins this watch at the beginning of another member's watch, if that beginning is later.
     fn object(&mut self, now: Time, why: &Hindrance) {
         let (span, was_heard) = match *why {
             Hindrance::Heard { ago, .. } => (ago, true),
@@ -263,7 +263,7 @@ impl Grantor {
         self.config.refresh.saturating_mul(HEARD_FOR)
     }
 
-    /// The span after its last question for which a blank is awaited. Members that the blank does
+    /// The span for which a blank is awaited after its last question. Members that the blank does
     /// not reach hear of it at each round of another member, so the span is longer than the time
     /// between two rounds.
     fn awaited_for(&self, silence: Duration) -> Duration {
@@ -590,7 +590,7 @@ impl Grantor {
         self.admissions.awaited.clear();
     }
 
-    /// Forgets what is awaited in the epoch that this grantor leaves.
+    /// Drops the watches and answers of the epoch that this grantor leaves.
     pub(super) fn forget_admissions(&mut self) {
         let Admissions { awaited, outside, answers, told, .. } = &mut self.admissions;
         awaited.clear();

@@ -1,5 +1,5 @@
-//! Changes of members, for which operators ask a grantor, or which it begins by itself
-//! (`admissions.rs`).
+//! Changes of members. An operator asks a grantor for a change, or the grantor begins the change by
+//! itself (`admissions.rs`).
 //!
 //! ```text
 //!             memories of the new            a document of the

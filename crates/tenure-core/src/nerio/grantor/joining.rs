@@ -74,8 +74,8 @@ impl Joining {
         self.stage == Stage::Asking
     }
 
-    /// Whether the grantor asks for answers about the end of `own`, and still needs some: the
-    /// answers so far show no quorum of acceptances that count.
+    /// Whether the grantor asks about the end of `own`, and the answers so far show no quorum of
+    /// acceptances that count.
     pub(super) fn lacks_acceptances(&self, own: EpochId) -> bool {
         let Heritage { into, inheritance, .. } = &self.heritage;
         self.is_asking() && !inheritance.is_enough() && into.document().before == own

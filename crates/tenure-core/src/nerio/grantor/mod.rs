@@ -358,7 +358,7 @@ impl Grantor {
             Service::Starting => return Some(Refusal::Disk),
             Service::Recovering { known } => return Some(Refusal::Recovering { known }),
             Service::Replaced => return Some(Refusal::Replaced),
-            // No phase reports the last three.
+            // A phase never reports `Wedged`, `Removed` or `WrongClock`.
             Service::Failing | Service::Wedged | Service::Removed | Service::WrongClock => {
                 return Some(Refusal::Disk);
             }

@@ -1,5 +1,5 @@
-//! Supervised release: the end of a candidate's process, as the member that watches it reports it,
-//! ends the grants of that incarnation at once.
+//! Supervised release. A member watches the process of a candidate, and reports the end of that
+//! process. The report ends all grants of that incarnation at once.
 //!
 //! A report is no release. The process is over, so the highest Start granted does not matter, and
 //! no later message of that incarnation means anything. Nothing here is written down: a grantor

@@ -126,7 +126,8 @@ fn grid_quorum_covers_every_row() {
         let made = Quorums::grid(rows, columns);
         agrees_with_brute_force(rows * columns, made.clone(), is_quorum).unwrap();
 
-        // The older rule's quorums, every full row with a full column, are among them.
+        // The quorums of the grid include the quorums of the older rule: every full row with a full
+        // column.
         let made = made.unwrap();
         for (row, column) in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
             let cross = (0..columns).map(|c| place(row, c));
@@ -319,7 +320,7 @@ fn canonical_text_ignores_order_of_names() {
     assert_eq!(canonical("a b", "grid:2x1"), "grid:a,b");
 }
 
-/// Documents count members in the order of names, settings in that of the list.
+/// Documents number members in the order of names, settings in the order of the list.
 #[test]
 fn document_has_the_quorums_of_settings() {
     let list = letters("d b e a c f");

@@ -51,10 +51,10 @@ impl Weighted {
 
     /// Two disjoint quorums, if there are any.
     ///
-    /// Such quorums exist exactly when some set weighs at least the threshold and at most the sum
-    /// less the threshold: of two disjoint quorums either is such a set, and the complement of such
-    /// a set reaches the threshold too. The possible weights of sets are the subset sum problem;
-    /// with bounded weights it takes at most 31 x 15,500 steps.
+    /// Disjoint quorums exist exactly when the weight of some set is at least the threshold and at
+    /// most the sum less the threshold. Each of two disjoint quorums is such a set, and the
+    /// complement of such a set reaches the threshold, too. The weights of sets are a subset sum
+    /// problem: with bounded weights it takes at most 31 x 15,500 steps.
     fn disjoint(&self, sum: u32) -> Option<(MemberSet, MemberSet)> {
         let most = sum.checked_sub(self.threshold).filter(|most| *most >= self.threshold)?;
         let last = self.last_members(most as usize);

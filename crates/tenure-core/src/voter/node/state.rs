@@ -218,13 +218,14 @@ impl Voter {
         }
     }
 
-    // When this voter starts a ballot.
+    // The time at which this voter starts a ballot.
 
     pub(super) fn random(&mut self, bound: Duration) -> Duration {
         self.draws.wait(bound, &self.config.election)
     }
 
-    /// Moves the start later by a random span, so that voters do not start together.
+    /// Moves the start of the next ballot later by a random span, so that voters do not start
+    /// together.
     pub(super) fn wait_a_little(&mut self) {
         let random = self.random(self.config.spread);
         self.starter.wait(self.now, random);

@@ -213,7 +213,7 @@ fn claim_on_two_epochs_is_noticed() {
         facts.push((3, grants(grantor, &one)));
     }
     if count % 2 == 1 {
-        // Otherwise the grants of epoch 0 are a quorum.
+        // Without this removal the grants of epoch 0 would be a quorum.
         facts.retain(|(_, fact)| !matches!(fact, Fact::Own(Own::Granted { grantor: 0, .. })));
     }
     run.own.who[0] = who(&run, 0);

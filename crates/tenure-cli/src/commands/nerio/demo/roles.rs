@@ -60,7 +60,7 @@ fn perform(mut args: impl Iterator<Item = OsString>) -> io::Result<Infallible> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // The parent may have ended before the signal was armed.
     if getppid().is_none_or(|pid| *pid.to_string() != *parent) {
-        return Err(io::Error::other("it is started by tenure demo alone"));
+        return Err(io::Error::other("only tenure demo starts this subcommand"));
     }
     Err(Command::new(MYSELF).arg0("tenure").args(args).exec())
 }
