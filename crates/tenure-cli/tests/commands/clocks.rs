@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 use tenure_testkit::processes::{ClockRate, Cluster, eventually};
 
-const SETTINGS: &str = "election = \"e\"\nlease = \"3s\"";
+const SETTINGS: &str = "election = \"e\"\nlease = \"6s\"";
 /// Two per cent, twenty times the drift.
 const OFF: i32 = 20_000;
 /// A CMD that says when it begins and when it is told to end.
