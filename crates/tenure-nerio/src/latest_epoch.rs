@@ -41,14 +41,15 @@ pub(crate) struct FoundMembers {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "the members list here is old, or of another cluster: {} {} in epoch {} with the members {}, \
-     and no other member of the list answers",
-    names(.by), if .by.len() == 1 { "is" } else { "are" }, .members.id().number,
-    names(.members.names())
+     and {}",
+    names(.by), is_or_are(.by), .members.id().number, names(.members.names()), rest(.others)
 )]
 pub struct OldList {
     /// Members of the list that name the epoch of `members`.
     pub by: Vec<NodeName>,
     pub members: Arc<Membership>,
+    /// Members of the list that name another epoch.
+    pub others: Vec<NodeName>,
 }
 
 impl OldList {
@@ -60,14 +61,30 @@ impl OldList {
             Some(host) => format!("{}={host}", seat.name),
             None => seat.name.to_string(),
         };
+        let list = seats.map(entry).collect::<Vec<_>>().join(",");
+        let by = names(&self.by);
+        let runs = if self.by.len() == 1 { "runs" } else { "run" };
+        let otherwise = if self.others.is_empty() {
+            format!("start the members of the list, and see why {by} {runs} elsewhere")
+        } else {
+            format!("take {by} out of the list, and see why {by} {runs} elsewhere")
+        };
         format!(
-            "if that is the cluster, write its members into the list here: {}; if not, start the \
-             members of the list, and see why {} {} elsewhere",
-            seats.map(entry).collect::<Vec<_>>().join(","),
-            names(&self.by),
-            if self.by.len() == 1 { "runs" } else { "run" }
+            "if that is the cluster, write its members into the list here: {list}; if not, \
+             {otherwise}"
         )
     }
+}
+
+fn is_or_are(names: &[NodeName]) -> &'static str {
+    if names.len() == 1 { "is" } else { "are" }
+}
+
+fn rest(others: &[NodeName]) -> String {
+    if others.is_empty() {
+        return "no other member of the list answers".to_owned();
+    }
+    format!("{} {} in another epoch", names(others), is_or_are(others))
 }
 
 fn names(names: &[NodeName]) -> String {
@@ -169,10 +186,12 @@ async fn ask_listed(
     Ok(all)
 }
 
-/// The answers, each with the position of its member in the list of the settings.
+/// The answers, by the positions of their members in the list of the settings.
 fn answers(own: &Membership, all: &[Listed]) -> Vec<(usize, Whereabouts)> {
     let answer = |listed: &Listed| Some((own.position(&listed.member.name)?, listed.at?));
-    all.iter().filter_map(answer).collect()
+    let mut answers: Vec<_> = all.iter().filter_map(answer).collect();
+    answers.sort_unstable_by_key(|(member, _)| *member);
+    answers
 }
 
 /// Whether a quorum of the list has entered one epoch. Blanks name the epoch of their settings, and
@@ -223,9 +242,11 @@ async fn elsewhere(
 ) -> Option<OldList> {
     let epoch = named.iter().map(|(_, at)| at.epoch).max()?;
     let members = read(config, epoch, listed).await?;
-    let by = named.iter().filter(|(_, at)| at.epoch == epoch);
-    let by = by.map(|(member, _)| own.name(*member).clone()).collect();
-    Some(OldList { by, members })
+    let (by, others): (Vec<_>, Vec<_>) = named.iter().partition(|(_, at)| at.epoch == epoch);
+    let names = |of: Vec<(usize, Whereabouts)>| {
+        of.into_iter().map(|(member, _)| own.name(member).clone()).collect()
+    };
+    Some(OldList { by: names(by), members, others: names(others) })
 }
 
 /// Whether the list `own` has just the members and the quorums of an epoch, and all members that

@@ -291,6 +291,29 @@ async fn old_list_names_members() {
     assert!(old_list.fix().contains(&list), "{}", old_list.fix());
 }
 
+/// The list has a and b; a is in epoch 1 of another founding, and b in an epoch 0 of its own.
+#[tokio::test]
+async fn mixed_list_names_both_clusters() {
+    let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
+    let [a, b] = [0, 1].map(|nth| sockets[nth].local_addr().unwrap());
+    let here = config(vec![member("a", a), member("b", b)], "0.001");
+    let document = changed(&config(vec![far("x")], "0.001"), vec![member("a", a), far("c")]);
+    let there = Membership::read(Arc::new(document), &here).unwrap();
+    let alone = Arc::clone(config(vec![member("b", b)], "0.001").membership());
+    let [at_a, at_b] = sockets;
+    let found = tokio::select! {
+        found = find(&here, None, FROM) => found.unwrap(),
+        () = answer(at_a, &there) => unreachable!("it answers for ever"),
+        () = answer_as("b", at_b, &alone, alone.document()) => unreachable!("it answers for ever"),
+    };
+    let old_list = found.old_list.unwrap();
+    let told = "the members list here is old, or of another cluster: a is in epoch 1 with the \
+                members a, c, and b is in another epoch";
+    assert_eq!(old_list.to_string(), told);
+    let out = "if not, take a out of the list, and see why a runs elsewhere";
+    assert!(old_list.fix().ends_with(out), "{}", old_list.fix());
+}
+
 /// The list has a and b, whose cluster was founded with others. The change that removes b leaves no
 /// quorum of the list. A process that has found epoch 1 before goes by its members.
 #[tokio::test]

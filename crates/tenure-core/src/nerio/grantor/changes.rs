@@ -25,7 +25,7 @@ use super::super::epoch::{
     EpochId, Membership, Missing, Origin, Phase, Seat, SeatChange, Where,
 };
 use super::super::event::OwnEvent;
-use super::super::identity::Instance;
+use super::super::identity::{Inc, Instance};
 use super::super::message::Sender;
 use super::super::quorum::Quorums;
 use super::super::words::{Out, To, emit, send};
@@ -74,12 +74,29 @@ struct Finding {
     /// Memories of present members that have entered the epoch. An upgraded epoch does not name
     /// them.
     members: BTreeMap<NodeName, Instance>,
-    /// Memories and addresses of blanks with the name of the changed seat.
-    blanks: Vec<(Instance, SocketAddr)>,
+    /// Blanks with the name of the changed seat.
+    blanks: Vec<Blank>,
     /// Whether the memory that leaves the members has answered.
     is_gone_heard: bool,
     /// Time at which the questions are repeated.
     again: Time,
+}
+
+/// A process, its memory, and an address of it.
+type Blank = (Inc, Instance, SocketAddr);
+
+impl Finding {
+    /// Notes the answer of a blank. Two processes may have copies of one directory, while one
+    /// process may answer from IPv4 and from IPv6: of its addresses one of these `hosts` counts.
+    fn note(&mut self, blank: Blank, hosts: &[HostPort]) {
+        let (inc, memory, at) = blank;
+        let is_same = |known: &&mut Blank| known.1 == memory && (known.0 == inc || known.2 == at);
+        if let Some(known) = self.blanks.iter_mut().find(is_same) {
+            known.2 = if may_be_at(hosts, at) { at } else { known.2 };
+        } else if self.blanks.len() < 2 {
+            self.blanks.push(blank);
+        }
+    }
 }
 
 impl Changes {
@@ -174,17 +191,13 @@ impl Grantor {
     }
 
     fn cancel_change(&mut self, number: u64, out: &mut Out) -> ChangeState {
-        let state = self.cancelled(out);
-        self.changes.end(number, state.clone());
-        state
-    }
-
-    fn cancelled(&mut self, out: &mut Out) -> ChangeState {
-        match self.changes.is_running() {
+        let state = match self.changes.is_running() {
             false => ChangeState::Refused(ChangeError::NothingRuns),
             true if self.take_back(out) => ChangeState::Cancelled,
             true => ChangeState::Refused(ChangeError::Begun),
-        }
+        };
+        self.changes.end(number, state.clone());
+        state
     }
 
     /// Withdraws the running proposal; false if a member may have accepted it.
@@ -324,12 +337,11 @@ impl Grantor {
         let Some(Running { change, finding: Some(finding), .. }) = &mut self.changes.running else {
             return;
         };
-        let memory = (current.instance, from.address);
         // A second blank counts as well, if its name is proved.
         let counts = from.proved || change.what.takes(current.instance);
-        let is_blank = !current.entered && change.what.blank() == Some(name);
-        if is_blank && counts && finding.blanks.len() < 2 && !finding.blanks.contains(&memory) {
-            finding.blanks.push(memory);
+        if !current.entered && change.what.blank() == Some(name) && counts {
+            let hosts = self.membership.seat(name).map_or(&[][..], |seat| &seat.hosts);
+            finding.note((from.who.inc, current.instance, from.address), hosts);
         }
         // An old process of a member may run beside the process with the member's later memory.
         let is_seat = current.epoch == own && current.service != Service::Replaced;
@@ -356,7 +368,7 @@ impl Grantor {
         let runs = by.is_some() && finding.is_gone_heard && !finding.blanks.is_empty();
         let found = match (&blank, &finding.blanks[..]) {
             _ if waited < refresh.saturating_mul(COUNT_AFTER) => None,
-            (Some(name), [(_, one), (_, other), ..]) => {
+            (Some(name), [(_, _, one), (_, _, other), ..]) => {
                 let addresses = [*one, *other];
                 let error = ChangeError::TwoBlanks { name: name.clone(), addresses };
                 return self.end_change(ChangeState::Refused(error), out);
@@ -365,11 +377,11 @@ impl Grantor {
                 let error = ChangeError::Runs { name: name.clone() };
                 return self.end_change(ChangeState::Refused(error), out);
             }
-            (_, blanks) => blanks.iter().find(|(one, _)| change.what.takes(*one)).copied(),
+            (_, blanks) => blanks.iter().find(|(_, one, _)| change.what.takes(*one)).copied(),
         };
         let unknown = self.unknown_seats();
         if unknown.is_empty() && found.is_some() == blank.is_some() {
-            return self.propose_change(now, found, out);
+            return self.propose_change(now, found.map(|(_, memory, at)| (memory, at)), out);
         }
         if waited >= refresh.saturating_mul(PATIENCE) {
             let error = match blank.filter(|_| found.is_none()) {

@@ -162,6 +162,24 @@ fn unheard_grants_are_given_back() {
     assert_eq!(s.leader(), Some("q"));
 }
 
+/// Candidates p and r have taken the grant of c in turns for long, and hear nothing of c. Neither
+/// asks there again before the other has left, or c would never be free for q.
+#[test]
+fn given_back_grant_is_left_free() {
+    for apart in 0..10 {
+        let mut s = Story::new();
+        s.actors.remove("b");
+        let cut = |from: &str, to: &str| from == "c" && ["p", "r"].contains(&to);
+        urgent(&mut s, "p", 2);
+        s.run_cut(ms(apart * 10), cut);
+        urgent(&mut s, "r", 1);
+        s.run_cut(ms(2_000), cut);
+        s.campaign("q");
+        s.run_cut(ms(4_000), cut);
+        assert_eq!(s.leader(), Some("q"), "{} ms apart", apart * 10);
+    }
+}
+
 /// Letters of `slow` nodes take `delay` each way.
 fn run_slow(s: &mut Story, span: Duration, slow: &[&str], delay: Duration) {
     let mut road: Vec<(Duration, Letter)> = Vec::new();

@@ -103,6 +103,33 @@ fn new_member_must_be_there() {
     assert_eq!(addresses, expected);
 }
 
+/// The blank c answers at its own address, and at that of z too: one process with IPv4 and IPv6.
+#[test]
+fn two_addresses_are_one_blank() {
+    let mut s = Story::new();
+    s.actors.remove("c");
+    s.start_empty("c");
+    s.run(ms(300));
+    ask(&mut s, "a", 1, replace("c"));
+    let memory = s.instance("c");
+    let from = Sender { address: address("z"), ..sender_in(&s, "c", zero(&s)) };
+    let answer = Current { instance: memory, ..blank_memory(&s, "a") };
+    s.tell_as(&from, "a", answer.into());
+    s.run(ms(1_000));
+    let done = state(&mut s, "a", 1, replace("c"));
+    assert!(matches!(done, ChangeState::Done { .. }), "{done}");
+    // Another process with a copy of the directory is another blank.
+    s.lose_disk("c");
+    s.run(ms(300));
+    ask(&mut s, "a", 2, replace("c"));
+    let copy = Current { instance: s.instance("c"), ..blank_memory(&s, "a") };
+    let who = Who { inc: Inc(99), ..from.who.clone() };
+    s.tell_as(&Sender { who, ..from }, "a", copy.into());
+    s.run(ms(300));
+    let done = state(&mut s, "a", 2, replace("c"));
+    assert!(matches!(done, ChangeState::Refused(ChangeError::TwoBlanks { .. })), "{done}");
+}
+
 /// A blank of this name at the address of z tells a its memory.
 fn answer_at_z(s: &mut Story, who: &str) {
     let from = Sender { address: address("z"), ..sender_in(s, who, zero(s)) };
