@@ -21,9 +21,10 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tenure::serving::{Room, WriteTimeout};
+use tenure::{Time, clock};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::sleep;
 
 use super::listen::Bound;
 use crate::metrics::Counts;
@@ -66,7 +67,7 @@ impl Acceptor {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::debug!(%error, "no connection was accepted");
-                    tokio::time::sleep(ACCEPT_AGAIN).await;
+                    sleep(ACCEPT_AGAIN).await;
                     continue;
                 }
             };
@@ -113,10 +114,10 @@ async fn serve(
     most: Duration,
 ) {
     // The time of the last request; `None` while its answer is a stream of events.
-    let (asked, news) = watch::channel(Some(Instant::now()));
+    let (asked, news) = watch::channel(Some(clock::now()));
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |request: Request<Incoming>| {
-        asked.send_replace(Some(Instant::now()));
+        asked.send_replace(Some(clock::now()));
         let (answer, asked) = (router.call(request), asked.clone());
         async move {
             let answer = answer.await;
@@ -156,12 +157,12 @@ fn is_stream(answer: &Response) -> bool {
 
 /// Ends when no other request has come for `most`. The bound is above that of an idle connection,
 /// so an answer is still being written then.
-async fn lasts(mut asked: watch::Receiver<Option<Instant>>, most: Duration) {
+async fn lasts(mut asked: watch::Receiver<Option<Time>>, most: Duration) {
     loop {
         let last = *asked.borrow_and_update();
         let over = async {
             match last {
-                Some(last) => sleep_until(last + most).await,
+                Some(last) => sleep(last.after(most).since(clock::now())).await,
                 None => pending().await,
             }
         };

@@ -1,6 +1,7 @@
 //! Events, and what a subscriber that was away has missed.
 
 use std::io::Write;
+use std::time::Duration;
 
 use tenure::View;
 use tenure_http::{About, Monitor, Server};
@@ -40,7 +41,7 @@ fn missed_changes_are_marked() {
     server.serve(&monitor);
     let web = web(&server);
     let kinds = || {
-        slow.block_on(tokio::time::sleep(std::time::Duration::from_millis(20)));
+        slow.block_on(async { tokio::time::sleep(Duration::from_millis(20)).await });
         let rows = web.get(PATH).json()["history"].as_array().unwrap().clone();
         rows.iter().map(|row| row["kind"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
@@ -109,14 +110,14 @@ async fn subscribers_are_bounded() {
         write!(stream, "GET /v1/events HTTP/1.1\r\nHost: {}\r\n\r\n", stage.web.0).unwrap();
         all.push(stream);
     }
-    let full = tenure_testkit::processes::eventually("the bound", || {
+    let full = eventually("the bound", || {
         let metrics = stage.web.get("/metrics").body;
         metrics.contains("\ntenure_http_subscribers 64\n").then_some(metrics)
     });
     assert!(full.contains("tenure_http_refused_total{cause=\"subscribers\"} 0"), "{full}");
     assert_eq!(stage.web.get("/v1/events").status, 503);
     drop(all);
-    tenure_testkit::processes::eventually("room again", || {
+    eventually("room again", || {
         stage.web.get("/metrics").body.contains("\ntenure_http_subscribers 0\n").then_some(())
     });
 }
