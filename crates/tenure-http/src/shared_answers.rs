@@ -89,7 +89,7 @@ impl SharedAnswers {
     }
 }
 
-/// A body that hands out its next part only when the connection has room. It has its place until
+/// A body that hands out its next part only when the connection has room, and has its place until
 /// the last part is taken.
 struct InParts {
     left: Bytes,

@@ -30,7 +30,7 @@ fn voters_answer_in_each_state() {
     promtool_accepts(webs[first]);
     let transfer = webs[first].ask("POST", &format!("{PATH}/transfer"), "", "{\"to\": \"b\"}");
     assert_eq!(transfer.status, 403, "{transfer:?}");
-    // Nobody leads until the next draw is over.
+    // The election is vacant until the next draw is over.
     let (resigned, vacant) = eventually("a look before the next draw", || {
         let resigns = leader();
         let done = network.machine.ask(&["resign"]).code == Some(0);

@@ -38,7 +38,7 @@ impl Room {
     }
 
     /// Uses a quarter of the descriptors of this process, and at most `most`, for answers beside
-    /// its work. One address has an eighth.
+    /// its work. An address has an eighth.
     #[must_use]
     pub fn beside_work(most: u64) -> Self {
         Self::new(descriptors(4, most), 8)
