@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
 use tenure_testkit::processes::{Machine, Members, Web, addresses, eventually};
 
 const PATH: &str = "/v1/elections/billing";
@@ -30,9 +31,18 @@ fn figures(web: Web, pid: i32) -> (f64, f64, u64) {
     (of("tenure_renewals_total"), of("tenure_terms_total"), memory)
 }
 
+/// A connection from another address of this machine, which has a share of its own.
+fn connect_from(nth: u8, place: SocketAddr) -> io::Result<TcpStream> {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    bind(&socket, &SocketAddr::from(([127, 0, 0, 2 + nth % 4], 0)))?;
+    connect(&socket, &place)?;
+    Ok(socket.into())
+}
+
 /// A subscriber that reads nothing. Beyond its bounds the server closes connections.
-fn subscribe(place: SocketAddr) -> io::Result<TcpStream> {
-    let mut stream = TcpStream::connect(place)?;
+fn subscribe(nth: u8, place: SocketAddr) -> io::Result<TcpStream> {
+    let mut stream = connect_from(nth, place)?;
     write!(stream, "GET /v1/events HTTP/1.1\r\nHost: {place}\r\n\r\n")?;
     Ok(stream)
 }
@@ -86,8 +96,9 @@ fn flood_takes_no_renewal() {
             })
         })
         .collect();
-    let slow: Vec<_> = (0..200).filter_map(|_| subscribe(place).ok()).collect();
-    let idle: Vec<_> = (0..1_000).map(|_| TcpStream::connect(place)).collect();
+    let slow: Vec<_> = (0..200).filter_map(|nth| subscribe(nth, place).ok()).collect();
+    let idle: Vec<_> =
+        (0..1_000).map(|nth: u16| connect_from(nth.to_le_bytes()[0], place)).collect();
     let answers: Vec<_> = clients.into_iter().map(|client| client.join().unwrap()).collect();
     let after = figures(web, pid);
     println!(

@@ -24,6 +24,9 @@ const STATE: &str = "document.querySelector('#rows .state').textContent";
 const LEADER: &str = "document.querySelector('#rows td:nth-child(3) .outside').textContent";
 /// The rest of the lease in the row, in seconds; null while no lease is shown.
 const LEFT: &str = "parseFloat(document.querySelector('#rows td:nth-child(5)').textContent)";
+/// The share of the lease that is left, as the bar shows it; below zero after its end.
+const SHARE: &str =
+    "parseFloat(document.querySelector('#rows .bar i')?.style.transform.slice('scaleX('.length))";
 const LOST: &str = "document.body.classList.contains('lost')";
 const SAID: &str = "document.getElementById('said').textContent";
 
@@ -97,6 +100,7 @@ fn page_follows_leaders_to_their_ends() {
     // A page that has lost its process knows a lease, and then nothing.
     stage.cluster.kill(NAMES[watching]);
     browser.until("the page says that it is cut off", LOST);
+    follows_the_end(&mut browser, NAMES[second]);
     browser.until("the page knows nothing any more", &format!("{STATE} === 'unknown'"));
     assert_eq!(browser.value(LEADER), "");
     stage.spawn(watching, &[]);
@@ -142,13 +146,13 @@ fn opens_by_keyboard(browser: &mut Browser, leader: &str) {
 /// Looks at each state that the page shows until the leader is gone: the rest of its lease is above
 /// zero as long as it is there.
 fn follows_the_end(browser: &mut Browser, leader: &str) {
-    let look = format!("[{STATE}, {LEADER}, {LEFT}]");
+    let look = format!("[{STATE}, {LEADER}, {SHARE}]");
     eventually("the leader is gone from the page", || {
         let Value::Array(row) = browser.value(&look) else { return None };
         if row[0] != "leader" || row[1] != leader {
             return Some(());
         }
-        assert!(row[2].as_f64().is_some_and(|left| left >= 0.0), "{row:?}");
+        assert!(row[2].as_f64().is_some_and(|share| share >= 0.0), "{row:?}");
         None
     });
 }

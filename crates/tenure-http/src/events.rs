@@ -12,12 +12,15 @@ use crate::watch::lock;
 
 /// The events that are kept for subscribers that come back.
 const RING_MAX: usize = 1_024;
+/// The most bytes of their data.
+const RING_BYTES: usize = 4 * 1_024 * 1_024;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     View,
     Here,
     Member,
+    Gap,
 }
 
 impl Kind {
@@ -26,6 +29,7 @@ impl Kind {
             Self::View => "view",
             Self::Here => "here",
             Self::Member => "member",
+            Self::Gap => "gap",
         }
     }
 }
@@ -39,9 +43,15 @@ pub(crate) struct Event {
     pub(crate) data: Arc<str>,
 }
 
+#[derive(Debug, Default)]
+struct Ring {
+    events: VecDeque<Event>,
+    bytes: usize,
+}
+
 #[derive(Debug)]
 pub(crate) struct Events {
-    ring: Mutex<VecDeque<Event>>,
+    ring: Mutex<Ring>,
     /// The id of the first event of this process.
     first: u64,
     /// The id of the next event.
@@ -77,11 +87,14 @@ impl Events {
     fn push(&self, kind: Kind, election: Option<ElectionName>, data: &impl Serialize) {
         let Ok(data) = serde_json::to_string(data) else { return };
         let mut ring = lock(&self.ring);
-        if ring.len() == RING_MAX {
-            ring.pop_front();
-        }
         let id = *self.next.borrow();
-        ring.push_back(Event { id, kind, election, data: data.into() });
+        ring.bytes += data.len();
+        ring.events.push_back(Event { id, kind, election, data: data.into() });
+        // An event that is too long alone is gone at once, as a gap for every subscriber.
+        while ring.events.len() > RING_MAX || ring.bytes > RING_BYTES {
+            let Some(gone) = ring.events.pop_front() else { break };
+            ring.bytes -= gone.data.len();
+        }
         self.next.send_replace(id + 1);
     }
 
@@ -94,7 +107,7 @@ impl Events {
     pub(crate) fn since(&self, from: u64) -> Since {
         let ring = lock(&self.ring);
         let next = *self.next.borrow();
-        let oldest = ring.front().map_or(next, |event| event.id);
+        let oldest = ring.events.front().map_or(next, |event| event.id);
         if from < self.first || from > next {
             return Since::Missed(None);
         }
@@ -102,7 +115,7 @@ impl Events {
             return Since::Missed(Some(oldest - from));
         }
         let skipped = usize::try_from(from - oldest).unwrap_or(usize::MAX);
-        Since::Events(ring.iter().skip(skipped).cloned().collect())
+        Since::Events(ring.events.iter().skip(skipped).cloned().collect())
     }
 }
 
@@ -127,5 +140,21 @@ mod tests {
         assert_eq!(told(first + 3 + RING_MAX as u64), Ok(0));
         assert_eq!(told(first - 1), Err(None), "an id of an earlier process");
         assert_eq!(told(u64::MAX), Err(None), "an id of nobody");
+    }
+
+    #[test]
+    fn ring_is_bounded_by_bytes() {
+        let events = Events::default();
+        let name: ElectionName = "e".parse().unwrap();
+        let kept = || lock(&events.ring).events.len();
+        let long = "x".repeat(RING_BYTES / 4);
+        (0..8).for_each(|_| events.put(Kind::View, &name, &long));
+        assert_eq!(kept(), 3, "each is longer than a fourth of the bytes");
+        events.put(Kind::View, &name, &"x".repeat(RING_BYTES));
+        assert_eq!((kept(), lock(&events.ring).bytes), (0, 0));
+        let next = events.first + 8;
+        assert!(matches!(events.since(next), Since::Missed(Some(1))));
+        events.put(Kind::View, &name, &"x");
+        assert!(matches!(events.since(next + 1), Since::Events(events) if events.len() == 1));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::metrics::histogram::Histogram;
-use tenure::{Fence, Leader, SafetyClass, Time, Waiting};
+use tenure::{Fence, Leader, SafetyClass, Time, Waiting, clock};
 
 use crate::words::{Here, HereState, Waits, millis};
 
@@ -93,7 +93,9 @@ impl Progress {
         }
     }
 
+    /// The words at `now`, which may be ahead of the clock: they hold until then.
     pub(crate) fn words(&self, now: Time) -> Here {
+        let ahead = now.since(clock::now());
         let state = self.state();
         let leader = self.leader.as_ref().filter(|_| state == HereState::Leading);
         let waits = self.waits.as_ref().filter(|_| state == HereState::Campaigning);
@@ -107,7 +109,9 @@ impl Progress {
             state,
             id: leader.map(|leader| leader.id().to_owned()),
             fence: leader.and_then(|leader| leader.fence()).map(Fence::number),
-            remaining_ms: leader.and_then(|leader| leader.remaining()).map(millis),
+            remaining_ms: leader
+                .and_then(|leader| leader.remaining())
+                .map(|rest| millis(rest.saturating_sub(ahead))),
             terms: self.terms,
             renewals: self.renewals,
             waits,

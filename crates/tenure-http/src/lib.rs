@@ -33,6 +33,7 @@ mod page;
 mod problem;
 mod routes;
 mod server;
+mod shared_answers;
 mod watch;
 mod words;
 

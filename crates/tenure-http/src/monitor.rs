@@ -11,10 +11,13 @@ use std::time::Duration;
 use serde::Serialize;
 use tenure::{Election, ElectionName, SafetyClass, Time, View, clock};
 use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use utoipa::ToSchema;
 
 use crate::events::Events;
 use crate::metrics::Counts;
+use crate::shared_answers::SharedAnswers;
 use crate::watch::{FRESH, Watch, Watched, lock};
 
 /// Names that the answers carry.
@@ -74,9 +77,9 @@ pub struct Sources {
     /// Asks for the health of the process. Without this question, a process that answers counts as
     /// alive and ready.
     pub health: Option<Ask<Health>>,
-    /// Asks the participants for further elections, which the process does not
-    /// [watch](Monitor::watch).
-    pub list: Option<Ask<Vec<Listed>>>,
+    /// Elections beside those that the process [watches](Monitor::watch), which participants list.
+    /// After a question that failed, with `None`, the last list stays and grows old.
+    pub list: Option<Ask<Option<Vec<Listed>>>>,
 }
 
 /// An election that participants list.
@@ -92,6 +95,10 @@ pub struct Listed {
 
 /// The most elections of a list that are shown.
 const LISTED_MAX: usize = 1_000;
+/// The pause between two questions for a list.
+const LISTS: Duration = Duration::from_secs(1);
+/// The longest wait of a caller for a list. Later callers find it.
+const LIST_WAIT: Duration = Duration::from_secs(2);
 
 /// The elections of one process, and the answers about them. Clones are the same monitor.
 #[derive(Clone)]
@@ -104,10 +111,13 @@ pub(crate) struct Shared {
     pub(crate) runtime: Handle,
     pub(crate) events: Arc<Events>,
     pub(crate) counts: Counts,
+    pub(crate) answers: SharedAnswers,
     sources: Sources,
     health: tokio::sync::Mutex<Option<(Time, Health)>>,
-    /// The time of the last list, and its elections.
-    listed: tokio::sync::Mutex<(Time, BTreeSet<ElectionName>)>,
+    /// The time at which the last question for a list ended.
+    listed: watch::Sender<Option<Time>>,
+    /// The question for a list that runs now.
+    lists: Mutex<Option<JoinHandle<()>>>,
     elections: Mutex<BTreeMap<ElectionName, Arc<Watched>>>,
 }
 
@@ -126,9 +136,11 @@ impl Monitor {
             runtime,
             events: Arc::default(),
             counts: Counts::default(),
+            answers: SharedAnswers::default(),
             sources,
             health: tokio::sync::Mutex::default(),
-            listed: tokio::sync::Mutex::new((Time::ZERO, BTreeSet::new())),
+            listed: watch::Sender::new(None),
+            lists: Mutex::default(),
             elections: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
@@ -191,15 +203,38 @@ impl Shared {
         health
     }
 
-    /// Asks for the list of elections, if the last one is not fresh. Many callers at once cause one
-    /// question. Forgets elections that the list no longer has.
-    pub(crate) async fn refresh(&self) {
-        let Some(ask) = &self.sources.list else { return };
-        let mut listed = self.listed.lock().await;
-        if listed.0 > Time::ZERO && clock::now().since(listed.0) <= 4 * FRESH {
+    /// Asks for the list of elections, unless the last question is recent, and waits a while for the
+    /// answer. The question is a task of its own: callers that leave do not end it, and many callers
+    /// at once cause one.
+    pub(crate) async fn refresh(self: &Arc<Self>) {
+        if self.sources.list.is_none() {
             return;
         }
-        let mut all = ask().await;
+        let mut listed = self.listed.subscribe();
+        let last = *listed.borrow_and_update();
+        if last.is_some_and(|last| clock::now().since(last) <= LISTS) {
+            return;
+        }
+        {
+            let mut lists = lock(&self.lists);
+            if lists.as_ref().is_none_or(JoinHandle::is_finished) {
+                *lists = Some(self.runtime.spawn(self.clone().list()));
+            }
+        }
+        let _ = tokio::time::timeout(LIST_WAIT, listed.changed()).await;
+    }
+
+    async fn list(self: Arc<Self>) {
+        let Some(ask) = &self.sources.list else { return };
+        if let Some(all) = ask().await {
+            self.take(all);
+        }
+        self.listed.send_replace(Some(clock::now()));
+    }
+
+    /// Shows the elections of a list, and no more those that it leaves out. An election with a
+    /// watch has better answers, whatever a list says of it.
+    fn take(&self, mut all: Vec<Listed>) {
         all.truncate(LISTED_MAX);
         let names: BTreeSet<_> = all.iter().map(|one| one.election.clone()).collect();
         for Listed { election, view, asked, lease } in all {
@@ -207,14 +242,16 @@ impl Shared {
                 .entry(election.clone())
                 .or_insert_with(|| Arc::new(Watched::listed(election, lease, self)))
                 .clone();
-            watched.report(view, asked);
+            if watched.is_listed() {
+                watched.report(view, asked);
+            }
         }
-        for gone in listed.1.difference(&names) {
-            let removed = lock(&self.elections).remove(gone);
-            let since = clock::now();
-            removed.iter().for_each(|watched| watched.report(View::Unknown { since }, since));
-        }
-        *listed = (clock::now(), names);
+        let is_gone = |name: &ElectionName, watched: &mut Arc<Watched>| {
+            watched.is_listed() && !names.contains(name)
+        };
+        let gone: Vec<_> = lock(&self.elections).extract_if(.., is_gone).collect();
+        let since = clock::now();
+        gone.iter().for_each(|(_, watched)| watched.report(View::Unknown { since }, since));
     }
 
     /// The number of watched elections.

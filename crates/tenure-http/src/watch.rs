@@ -21,7 +21,10 @@ use crate::words::{self, Election, History, State, ViewWords, millis};
 
 /// The changes that are kept of an election.
 const HISTORY_MAX: usize = 100;
-/// The time for which an answer counts before the process asks the participants anew.
+/// The most bytes of the text of a change, and of all texts.
+const TEXT_MAX: usize = 512;
+const TEXTS_MAX: usize = 16 * 1_024;
+/// How long an answer counts before the participants are asked anew.
 pub(crate) const FRESH: Duration = Duration::from_millis(250);
 /// The longest wait for an answer of the participants.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -115,6 +118,11 @@ impl Watched {
         }
     }
 
+    /// Whether the process only lists the election.
+    pub(crate) const fn is_listed(&self) -> bool {
+        self.asked.is_none()
+    }
+
     /// The state that this process knows, without a question.
     pub(crate) fn known(&self, now: Time) -> Fact {
         let view = match &self.asked {
@@ -162,7 +170,7 @@ impl Watched {
         let age = now.since(heard.unwrap_or(fact.at));
         let over = fact.view.leader().and_then(|leader| leader.until).is_some_and(|end| end <= now);
         let lease = self.asked.as_ref().map_or(self.lease, |asked| asked.lease());
-        let mut view = ViewWords::of(&fact.view, now);
+        let mut view = ViewWords::brief(&fact.view, now);
         if view.state != State::Unknown && (over || age > lease) {
             let why = if over {
                 "the lease of the last known leader is over, and no later state is known".to_owned()
@@ -202,13 +210,22 @@ impl Watched {
         rows.collect()
     }
 
-    fn note(&self, kind: &'static str, text: String) {
+    /// Adds a change to the history. The reasons for which a candidate waits change with each
+    /// attempt: the last one stands for all, so that an outage leaves the leaders before it.
+    fn note(&self, kind: &'static str, text: &str) {
         let mut seen = lock(&self.seen);
-        if seen.history.len() == HISTORY_MAX {
-            seen.history.pop_front();
+        let history = &mut seen.history;
+        if matches!(kind, "waits" | "overdue") {
+            history.pop_back_if(|last| last.kind == kind);
         }
-        let wall = wall();
-        seen.history.push_back(Change { wall, at: clock::now(), kind, text });
+        let text = words::beginning(text, TEXT_MAX).to_owned();
+        history.push_back(Change { wall: wall(), at: clock::now(), kind, text });
+        let bytes = |history: &VecDeque<Change>| -> usize {
+            history.iter().map(|change| change.text.len()).sum()
+        };
+        while history.len() > HISTORY_MAX || bytes(history) > TEXTS_MAX {
+            history.pop_front();
+        }
     }
 
     /// Takes the view of a list whose questions began at `asked`.
@@ -224,7 +241,7 @@ impl Watched {
     fn see(&self, view: &View, at: Time) {
         let now = clock::now();
         let state = State::of(view);
-        self.note(state.word(), words::change(view));
+        self.note(state.word(), &words::change(view));
         {
             let mut seen = lock(&self.seen);
             if seen.state != Some(state) || state == State::Leader {
@@ -237,7 +254,7 @@ impl Watched {
     }
 
     /// Changes the progress of the candidate, and tells subscribers.
-    fn step(&self, kind: &'static str, text: String, change: impl FnOnce(&mut Progress)) {
+    fn step(&self, kind: &'static str, text: &str, change: impl FnOnce(&mut Progress)) {
         self.progress.send_modify(change);
         self.note(kind, text);
         self.tell_here();
@@ -256,12 +273,20 @@ impl Watched {
             {
                 let _ = self.latest.set(reader);
             }
-            if let Some(view) = change.view() {
-                self.see(view, clock::now());
+            match change.view() {
+                Some(view) => self.see(view, clock::now()),
+                None => self.miss(),
             }
         }
         let since = clock::now();
         self.see(&View::Unknown { since }, since);
+    }
+
+    /// Marks that changes were missed; the latest follows.
+    fn miss(&self) {
+        self.note("gap", "changes were missed");
+        let told = serde_json::json!({"election": self.name.as_str(), "missed": null});
+        self.events.put(Kind::Gap, &self.name, &told);
     }
 
     async fn follow_waits(self: Arc<Self>, mut waits: Waits) {
@@ -271,7 +296,7 @@ impl Watched {
             let since = known.filter(|(known, _)| known.label() == waiting.label());
             let since = since.map_or(now, |(_, since)| since);
             let text = waiting.told(now).to_string();
-            self.step("waits", text, |progress| progress.waits = Some((waiting, since)));
+            self.step("waits", &text, |progress| progress.waits = Some((waiting, since)));
         }
     }
 
@@ -301,7 +326,7 @@ impl Watched {
                 late = leader.falls_overdue(overdue.as_ref()) => {
                     let text = late.told(clock::now()).to_string();
                     let first = overdue.is_none();
-                    self.step("overdue", text.clone(), |progress| {
+                    self.step("overdue", &text.clone(), |progress| {
                         progress.slow += u64::from(first);
                         progress.overdue = Some(text);
                     });
@@ -316,7 +341,7 @@ impl Watched {
         let gave = gave && late.is_none();
         let kind = if gave { "resigned" } else { "lost" };
         let why = late.as_ref().map_or_else(|| loss.to_string(), |late| format!("{loss}: {late}"));
-        self.step(kind, why.clone(), |progress| {
+        self.step(kind, &why.clone(), |progress| {
             progress.slow += u64::from(loss == Loss::Expired && late.is_none());
             progress.ended = Some((why, gave));
             progress.overdue = None;
@@ -398,7 +423,7 @@ impl Watch {
         let fence = leader.told_fence().map(|fence| format!(", fence {fence}")).unwrap_or_default();
         let text = format!("this process leads as {}{fence}", leader.id());
         let (watched, leader) = (self.watched.clone(), leader.clone());
-        watched.step("elected", text, |progress| {
+        watched.step("elected", &text, |progress| {
             progress.leader = Some(Arc::new(leader.clone()));
             (progress.campaigns, progress.waits, progress.ended) = (false, None, None);
             progress.terms += 1;
@@ -437,5 +462,42 @@ impl Drop for Watch {
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Watch({})", self.watched.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::Handle;
+
+    use super::*;
+    use crate::monitor::{About, Monitor};
+
+    fn watched() -> Watched {
+        let monitor = Monitor::new(About::new("a", "p"), Handle::current());
+        Watched::listed("e".parse().unwrap(), Duration::from_secs(1), &monitor.shared)
+    }
+
+    #[tokio::test]
+    async fn outage_keeps_the_history() {
+        let watched = watched();
+        watched.note("leader", "leader b");
+        for nth in 0..2 * HISTORY_MAX {
+            watched.note("waits", &format!("attempt {nth}"));
+        }
+        watched.note("leader", "leader c");
+        let rows = watched.history(clock::now());
+        let texts: Vec<_> = rows.iter().map(|row| row.text.as_str()).collect();
+        assert_eq!(texts, ["leader c", "attempt 199", "leader b"]);
+    }
+
+    #[tokio::test]
+    async fn history_is_bounded_by_bytes() {
+        let watched = watched();
+        for _ in 0..HISTORY_MAX {
+            watched.note("leader", &"ü".repeat(TEXT_MAX));
+        }
+        let rows = watched.history(clock::now());
+        assert!(rows.iter().all(|row| row.text.len() == TEXT_MAX));
+        assert_eq!(rows.len(), TEXTS_MAX / TEXT_MAX);
     }
 }

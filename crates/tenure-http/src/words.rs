@@ -13,7 +13,15 @@ pub fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The state of an election, as far as this process knows the state.
+/// The most bytes of a value in an answer. A store accepts values of any length.
+const VALUE_MAX: usize = 256;
+
+/// The whole characters in the first bytes of a text.
+pub(crate) fn beginning(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
+}
+
+/// The state of an election, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -50,6 +58,9 @@ pub struct Leader {
     pub id: String,
     /// The text that the leader shows, such as its address.
     pub value: String,
+    /// The length of the whole value in bytes, where `value` is only its beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value_bytes: Option<usize>,
     /// The number that grows with every leadership; null where leaders have none.
     pub fence: Option<u64>,
     /// The rest of the lease, unless the leader renews it.
@@ -65,10 +76,14 @@ pub struct Leader {
 }
 
 impl Leader {
-    fn of(leader: &LeaderView, now: Time) -> Self {
+    /// The words for a leader, with at most `most` bytes of its value.
+    fn of(leader: &LeaderView, now: Time, most: usize) -> Self {
+        let whole = leader.value.text();
+        let value = beginning(&whole, most);
         Self {
             id: leader.id.to_string(),
-            value: leader.value.text().into(),
+            value: value.to_owned(),
+            value_bytes: (value != whole).then_some(leader.value.as_bytes().len()),
             fence: leader.fence.map(Fence::number),
             remaining_ms: leader.until.map(|until| millis(until.since(now))),
             address: leader.address.map(|address| address.to_string()),
@@ -102,6 +117,15 @@ impl ViewWords {
     /// The words for a view at `now`.
     #[must_use]
     pub fn of(view: &View, now: Time) -> Self {
+        Self::within(view, now, usize::MAX)
+    }
+
+    /// The words for a view at `now`, with the beginnings of long values.
+    pub(crate) fn brief(view: &View, now: Time) -> Self {
+        Self::within(view, now, VALUE_MAX)
+    }
+
+    fn within(view: &View, now: Time, most: usize) -> Self {
         let (leader, others) = (None, Vec::new());
         let words =
             Self { state: State::of(view), leader, others, held_ms: None, for_ms: None, why: None };
@@ -113,8 +137,9 @@ impl ViewWords {
                 Self { why: Some(why), held_ms: Some(millis(leaving.since(now))), ..words }
             }
             View::Leader(leader) | View::Leaders { followed: leader, .. } => {
-                let others = view.others().iter().map(|other| Leader::of(other, now)).collect();
-                Self { leader: Some(Leader::of(leader, now)), others, ..words }
+                let others = view.others().iter().map(|other| Leader::of(other, now, most));
+                let others = others.collect();
+                Self { leader: Some(Leader::of(leader, now, most)), others, ..words }
             }
             View::Vacant => words,
             View::Unknown { since } => Self { for_ms: Some(millis(now.since(*since))), ..words },
@@ -200,7 +225,7 @@ pub(crate) fn change(view: &View) -> String {
     let one = |leader: &LeaderView| {
         let mut text = format!("leader {}", leader.id);
         if !leader.value.as_bytes().is_empty() && leader.value.as_bytes() != leader.id.as_bytes() {
-            text += &format!(" ({})", leader.value);
+            text += &format!(" ({})", beginning(&leader.value.to_string(), VALUE_MAX));
         }
         if let Some(fence) = leader.fence {
             text += &format!(", fence {fence}");

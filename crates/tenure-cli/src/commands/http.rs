@@ -36,7 +36,7 @@ impl Http {
     pub(in crate::commands) fn begin(
         settings: &HttpSettings,
         about: About,
-        list: Option<Ask<Vec<Listed>>>,
+        list: Option<Ask<Option<Vec<Listed>>>>,
     ) -> Result<Self, Failure> {
         let mut options = Options::new(settings.place.clone());
         // The check of the settings has already refused addresses that the user does not permit.
@@ -49,6 +49,11 @@ impl Http {
             options = options.token(&token(file)?);
         }
         let server = Server::bind(options).map_err(|error| {
+            if let (ServerError::Token { .. }, Some(file)) = (&error, &settings.token_file) {
+                let what = format!("{error} (from {})", file.display());
+                let fix = "write a random token into the file: openssl rand -hex 16";
+                return Failure::usage(what, fix).origin("http-token-file");
+            }
             let fix = match &settings.place {
                 _ if matches!(error, ServerError::Certificate(_)) => {
                     "give --http-cert and --http-key the files of one certificate"
@@ -77,7 +82,7 @@ impl Http {
     }
 }
 
-/// The token in a file that no other user can read.
+/// The token in a file that its user and its group alone can read.
 fn token(file: &Path) -> Result<String, Failure> {
     let refuse = |what: String, fix: &str| {
         let what = format!("the token file {} {what}", file.display());

@@ -3,7 +3,7 @@
 use tenure_services::etcd;
 use tenure_testkit::processes::{Machine, eventually};
 
-use crate::answers::{here, leads, leads_and_resigns, start, state};
+use crate::answers::{has_resigned, here, leads, leads_and_resigns, resign, start, state};
 
 #[test]
 fn etcd_answers() {
@@ -15,6 +15,14 @@ fn etcd_answers() {
     let (_runner, web) = start(&machine, &[]);
     let path = "/v1/elections/billing";
     leads_and_resigns(&machine, web, path, &["resign"]);
+    // The candidate waits behind a key that has no lease, and nobody leads.
+    cluster.etcdctl(&["put", "billing/note", "hello"]).unwrap();
+    resign(web, path);
+    let vacant = state(web, path, 404);
+    assert_eq!((&vacant["state"], vacant.get("id")), (&"vacant".into(), None), "{vacant}");
+    assert!(vacant["age_ms"].is_u64() && has_resigned(web, path), "{vacant}");
+    cluster.etcdctl(&["del", "billing/note"]).unwrap();
+    eventually("it leads after the key", || leads(web, path).then_some(()));
     cluster.member(0).kill().unwrap();
     state(web, path, 503);
     let lost = here(web, path, "campaigning");

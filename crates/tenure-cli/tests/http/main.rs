@@ -5,6 +5,7 @@
 #[path = "../shared/answers.rs"]
 mod answers;
 mod balancer;
+mod inherited;
 mod members;
 mod node;
 mod runner;

@@ -4,8 +4,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::processes::{Web, eventually};
 
-use crate::answers::{PATH, has_line, here, leads, promtool_accepts, state};
-use crate::runner::{Runners, TOKEN};
+use crate::answers::{PATH, TOKEN, has_line, has_resigned, here, leads, promtool_accepts, state};
+use crate::runner::Runners;
 
 /// The only living process that leads now.
 fn leader(runners: &Runners) -> usize {
@@ -36,9 +36,9 @@ fn members_answer_in_each_state() {
         let waits = here(other, PATH, "campaigning")["here"]["waits"]["reason"].clone();
         (waits == "behind").then_some(())
     });
-    for path in ["/healthz", "/readyz"] {
-        assert_eq!(web.get(path).status, 200, "{path}");
-    }
+    assert_eq!(web.get("/healthz").status, 200);
+    // The first question only makes the process ask its members.
+    eventually("it is ready", || (web.get("/readyz").status == 200).then_some(()));
     eventually("the members are known", || {
         let all = web.get("/v1/elections").json();
         let members = all["node"]["members"].as_array()?.clone();
@@ -70,6 +70,7 @@ fn members_answer_in_each_state() {
     let (status, body) = post(other, "resign", "");
     assert!([200, 503].contains(&status), "{status} {body}");
     events.find("the end", |event| event.data["here"]["lost"] == "the leader resigned");
+    eventually("it has resigned", || has_resigned(other, PATH).then_some(()));
     let third = leader(&runners);
     // Without a quorum the last leader loses its lease, and nobody knows who leads.
     for nth in (0..3).filter(|nth| *nth != third) {

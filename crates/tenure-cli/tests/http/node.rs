@@ -1,9 +1,11 @@
 //! `tenure node --http`: a member that only grants.
 
+use std::thread;
+
 use rustix::process::Signal;
 use tenure_testkit::processes::{Machine, Members, Web, addresses, eventually};
 
-use crate::answers::{PATH, has_line, promtool_accepts, state, text};
+use crate::answers::{PATH, TOKEN, has_line, leads, promtool_accepts, state, text, token_file};
 
 #[test]
 fn node_shows_what_it_grants() {
@@ -21,7 +23,23 @@ fn node_shows_what_it_grants() {
     let none = web.get("/v1/elections").json();
     assert_eq!(none["elections"].as_array().unwrap().len(), 0, "{none}");
     let mut events = web.events("/v1/events", "");
-    let own = ["run", "--id", "p", "--election", "billing", "--grace", "300ms", "--http", &other];
+    assert_eq!(state(web, PATH, 503)["state"], "unknown", "no list proves a vacancy");
+    let token = token_file(&machine);
+    let own = [
+        "run",
+        "--id",
+        "p",
+        "--election",
+        "billing",
+        "--grace",
+        "300ms",
+        "--verify-max",
+        "20s",
+        "--http",
+        &other,
+        "--http-token-file",
+        &token,
+    ];
     let cmd = ["--", "sleep", "600"];
     let runner = machine.start("runner", &[&own, &base[..], &cmd].concat());
     let led = state(web, PATH, 200);
@@ -34,9 +52,28 @@ fn node_shows_what_it_grants() {
     let metrics = promtool_accepts(web);
     has_line(&metrics, "tenure_peer_up{peer=\"a\"} 1");
     has_line(&metrics, "tenure_election_state{election=\"billing\",state=\"leader\"} 1");
+    is_vacant_after_a_promise(&machine, &base, [Web(of_runner), web]);
     runner.signal(Signal::TERM);
     assert_eq!(runner.ended(), Some(143));
     eventually("the grant is gone", || (web.get(PATH).status == 404).then_some(()));
+    assert_eq!(state(web, PATH, 503)["state"], "unknown", "an election that left the list");
     node.signal(Signal::TERM);
     assert_eq!(node.ended(), Some(143));
+}
+
+/// A leader resigns after a promise: nobody leads until the promise ends, and that is sure.
+fn is_vacant_after_a_promise(machine: &Machine, base: &[&str], webs: [Web; 2]) {
+    let words = [&["verify", "--election", "billing"], base].concat();
+    let verified = machine.ask(&words);
+    assert_eq!(verified.code, Some(0), "{}{}", verified.out, verified.err);
+    let [of_leader, _] = webs;
+    let resign = format!("{PATH}/resign");
+    let posts = thread::spawn(move || of_leader.ask("POST", &resign, TOKEN, "").status);
+    for web in webs {
+        let vacant = state(web, PATH, 404);
+        assert_eq!((&vacant["state"], vacant.get("id")), (&"vacant".into(), None), "{vacant}");
+        assert!(vacant["held_ms"].is_u64() && !leads(web, PATH), "{vacant}");
+    }
+    let status = posts.join().unwrap();
+    assert!([200, 503].contains(&status), "{status}");
 }

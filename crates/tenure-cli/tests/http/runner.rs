@@ -1,14 +1,10 @@
 //! Three members that contend, in one process each.
 
-use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
 
 use tenure_testkit::processes::{Machine, Members, RunningCommand, Web, addresses};
 
-use crate::answers::text;
-
-pub(crate) const TOKEN: &str = "Authorization: Bearer a-secret\r\n";
+use crate::answers::{text, token_file};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
@@ -25,10 +21,7 @@ impl Runners {
         let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
         let members = Members::new(NAMES).to_string();
         let places = addresses::<3>();
-        let token = machine.path("token");
-        fs::write(&token, "a-secret\n").unwrap();
-        fs::set_permissions(&token, fs::Permissions::from_mode(0o600)).unwrap();
-        let token = token.display().to_string();
+        let token = token_file(&machine);
         let start = |(name, place): (&str, &SocketAddr)| {
             let state = machine.path(&format!("state-{name}")).display().to_string();
             let http = text(*place);

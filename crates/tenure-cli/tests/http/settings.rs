@@ -1,6 +1,7 @@
 //! The settings of answers over HTTP, and a process without them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use tenure_testkit::processes::{Machine, Members};
 
@@ -9,6 +10,8 @@ fn wrong_settings_are_refused() {
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
     let members = Members::new(["a"]).to_string();
     fs::write(machine.path("open"), "secret\n").unwrap();
+    fs::write(machine.path("short"), "guess-it\n").unwrap();
+    fs::set_permissions(machine.path("short"), fs::Permissions::from_mode(0o640)).unwrap();
     let ask = |more: &[&str]| {
         let own = ["run", "--members", &members, "--election", "e"];
         machine.ask(&[&own, more, &["--", "true"]].concat())
@@ -19,6 +22,7 @@ fn wrong_settings_are_refused() {
         (&["--http-token-file", "open"], "there is no --http"),
         (&["--http", "127.0.0.1:0", "--http-key", "k"], "--http-key has no certificate"),
         (&["--http", "./socket", "--http-token-file", "open"], "can be read or changed by others"),
+        (&["--http", "./socket", "--http-token-file", "short"], "has 8 characters"),
     ] {
         let refused = ask(more);
         assert_eq!(refused.code, Some(2), "{more:?}: {}", refused.err);

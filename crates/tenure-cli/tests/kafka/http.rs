@@ -2,9 +2,9 @@
 
 use rustix::process::Signal;
 use tenure_services::kafka;
-use tenure_testkit::processes::{Machine, eventually};
+use tenure_testkit::processes::{Machine, Web, addresses, eventually};
 
-use crate::answers::{leads, promtool_accepts, start, state};
+use crate::answers::{has_resigned, leads, promtool_accepts, start, state, text};
 
 #[test]
 fn kafka_answers() {
@@ -27,6 +27,26 @@ fn kafka_answers() {
     let all = web.get("/v1/elections").json();
     assert_eq!(all["elections"].as_array().unwrap().len(), 2, "every role is an election: {all}");
     promtool_accepts(web);
+    // The process gives back all its partitions, and the next leader waits for the takeover.
+    let path = format!("/v1/elections/{election}%2F0");
+    assert_eq!(machine.ask(&["resign", "--all"]).code, Some(0));
+    eventually("it resigned", || has_resigned(web, &path).then_some(()));
+    let vacant = state(web, &path, 404);
+    assert_eq!((&vacant["state"], vacant.get("id")), (&"vacant".into(), None), "{vacant}");
+    eventually("it leads again", || leads(web, &path).then_some(()));
     runner.signal(Signal::TERM);
     assert_eq!(runner.ended(), Some(143));
+}
+
+/// Before the first answer of a broker nothing is known: no balancer may take that for a vacancy.
+#[test]
+fn starting_process_knows_nothing() {
+    let [place, silent] = addresses::<2>();
+    let (http, silent) = (text(place), text(silent));
+    let machine = Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_PROTOCOL", "nele");
+    let own = ["run", "--id", "p", "--brokers", &silent, "--election", "e", "--roles", "0"];
+    let _runner = machine.start("p", &[&own[..], &["--http", &http, "--", "true"]].concat());
+    let unknown = state(Web(place), "/v1/elections/e%2F0", 503);
+    assert_eq!(unknown["state"], "unknown", "{unknown}");
+    assert_eq!(Web(place).get("/v1/elections/e%2F0/leading").status, 503);
 }

@@ -3,7 +3,7 @@
 use tenure_services::nats;
 use tenure_testkit::processes::{Machine, eventually};
 
-use crate::answers::{leads_and_resigns, start};
+use crate::answers::{has_resigned, leads, leads_and_resigns, resign, start};
 
 #[test]
 fn nats_answers() {
@@ -15,6 +15,15 @@ fn nats_answers() {
     let times = ["--heartbeat", "500ms", "--lease", "10s", "--max-clock-skew", "100ms"];
     let (runner, web) = start(&machine, &times);
     leads_and_resigns(&machine, web, "/v1/elections/billing", &["resign"]);
+    // The next leader is elected a heartbeat or two later.
+    let path = "/v1/elections/billing";
+    let vacant = eventually("a look between leaderships", || {
+        eventually("it leads", || leads(web, path).then_some(()));
+        resign(web, path);
+        let answer = web.get(&format!("{path}/leader"));
+        (has_resigned(web, path) && answer.status != 200).then_some(answer)
+    });
+    assert_eq!((vacant.status, &vacant.json()["state"]), (404, &"vacant".into()), "{vacant:?}");
     cluster.server(0).kill().unwrap();
     eventually("it is not ready", || (web.get("/readyz").status == 503).then_some(()));
     assert_eq!(web.get("/healthz").status, 200);

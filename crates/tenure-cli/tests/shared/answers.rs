@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each program of tests uses a part")]
 
+use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use tenure_services::monitoring;
@@ -55,11 +57,37 @@ pub(crate) fn text(address: SocketAddr) -> String {
     address.to_string()
 }
 
+/// The head of orders, with the token in the file of [`token_file`].
+pub(crate) const TOKEN: &str = "Authorization: Bearer a-secret-of-operators\r\n";
+
+/// The path of a file with the token.
+pub(crate) fn token_file(machine: &Machine) -> String {
+    let path = machine.path("token");
+    fs::write(&path, "a-secret-of-operators\n").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    path.display().to_string()
+}
+
+/// Orders the leader at this address to resign. Only an answer that comes late leaves open whether
+/// the order is carried out.
+pub(crate) fn resign(web: Web, path: &str) {
+    let answer = web.ask("POST", &format!("{path}/resign"), TOKEN, "");
+    assert!([200, 503].contains(&answer.status), "{answer:?}");
+}
+
+/// Whether the process says over HTTP that it does not lead, with the reason of its last end.
+pub(crate) fn has_resigned(web: Web, path: &str) -> bool {
+    let leading = web.get(&format!("{path}/leading"));
+    let one = web.get(path).json();
+    leading.status == 503 && one["here"]["lost"] == "the leader resigned"
+}
+
 /// A runner with answers over HTTP, and where they are.
 pub(crate) fn start(machine: &Machine, more: &[&str]) -> (RunningCommand, Web) {
     let [place] = addresses::<1>();
-    let http = text(place);
-    let own = ["run", "--id", "p", "--grace", "300ms", "--http", &http];
+    let (http, token) = (text(place), token_file(machine));
+    let own =
+        ["run", "--id", "p", "--grace", "300ms", "--http", &http, "--http-token-file", &token];
     let words = [&own, more, &["--", "sh", "-c", "exec sleep 600"]].concat();
     (machine.start("p", &words), Web(place))
 }
@@ -71,7 +99,7 @@ pub(crate) fn leads_and_resigns(machine: &Machine, web: Web, path: &str, resign:
     assert_eq!(led["here"]["id"], here(web, path, "leading")["here"]["id"], "{led}");
     let metrics = promtool_accepts(web);
     assert!(metrics.contains("leader_election_master_status{"), "{metrics}");
-    assert_eq!(web.get("/readyz").status, 200);
+    eventually("it is ready", || (web.get("/readyz").status == 200).then_some(()));
     let terms = led["here"]["terms"].as_u64().unwrap();
     assert_eq!(machine.ask(resign).code, Some(0));
     eventually("it leads again", || {

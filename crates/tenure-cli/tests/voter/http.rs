@@ -4,7 +4,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::processes::{Web, addresses, eventually};
 
-use crate::answers::{PATH, here, leads, promtool_accepts, state, text};
+use crate::answers::{PATH, has_resigned, here, leads, promtool_accepts, state, text};
 use crate::network::{IDS, Network, SHORT};
 
 #[test]
@@ -30,8 +30,15 @@ fn voters_answer_in_each_state() {
     promtool_accepts(webs[first]);
     let transfer = webs[first].ask("POST", &format!("{PATH}/transfer"), "", "{\"to\": \"b\"}");
     assert_eq!(transfer.status, 403, "{transfer:?}");
-    eventually("it resigns", || (network.machine.ask(&["resign"]).code == Some(0)).then_some(()));
-    here(webs[first], PATH, "campaigning");
+    // The election is vacant until the next draw is over.
+    let (resigned, vacant) = eventually("a look before the next draw", || {
+        let resigns = leader();
+        let done = network.machine.ask(&["resign"]).code == Some(0);
+        let answer = webs[resigns].get(&format!("{PATH}/leader"));
+        (done && answer.status == 404).then(|| (resigns, answer.json()))
+    });
+    assert_eq!((&vacant["state"], vacant.get("id")), (&"vacant".into(), None), "{vacant}");
+    eventually("it says so", || has_resigned(webs[resigned], PATH).then_some(()));
     let next = leader();
     for (nth, voter) in voters.iter().enumerate() {
         if nth != next {

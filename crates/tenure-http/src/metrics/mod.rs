@@ -5,8 +5,7 @@ mod scrape;
 mod table;
 
 use axum::extract::State;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use prometheus_client::encoding::prometheus_text;
 use prometheus_client::registry::Registry;
 
@@ -14,6 +13,8 @@ pub(crate) use self::counts::Counts;
 use self::scrape::Scrape;
 pub use self::table::{Kind, Metric, TABLE};
 use crate::routes::OfMonitor;
+use crate::shared_answers::Made;
+use crate::watch::FRESH;
 
 /// The table as a page of documents.
 #[must_use]
@@ -36,13 +37,17 @@ pub fn table_page() -> String {
     responses((status = 200, body = String, content_type = "text/plain")),
 )]
 pub(crate) async fn scrape(State(shown): OfMonitor) -> Response {
-    let mut registry = Registry::default();
-    registry.register_collector(Box::new(Scrape::take(&shown.monitor.shared).await));
-    let mut text = String::new();
-    match prometheus_text::encode(&mut text, &registry) {
-        Ok(()) => ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
+    let shared = &shown.monitor.shared;
+    let make = async {
+        let mut registry = Registry::default();
+        let (states, until) = Scrape::take(shared, FRESH).await;
+        registry.register_collector(Box::new(states));
+        let mut text = String::new();
+        prometheus_text::encode(&mut text, &registry).ok()?;
+        Some(Made { until, bytes: text.into() })
+    };
+    let answers = &shared.answers;
+    answers.answer(&answers.metrics, (), "text/plain; version=0.0.4", make).await
 }
 
 #[cfg(test)]

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
-use tenure::clock;
+use tenure::{Time, clock};
 
 use super::table::*;
 use super::{Kind, Metric};
@@ -61,13 +63,15 @@ impl fmt::Debug for Row {
 }
 
 impl Scrape {
-    pub(super) async fn take(shared: &Shared) -> Self {
-        let health = shared.health().await;
+    /// The states until `holds` from now, and when that is.
+    pub(super) async fn take(shared: &Arc<Shared>, holds: Duration) -> (Self, Time) {
+        // The list may bring the members.
         shared.refresh().await;
+        let health = shared.health().await;
         let (page, _) = shared.page(None, LISTED_MAX);
         let unlisted = shared.count().saturating_sub(page.len());
         let told = facts(page).await;
-        let now = clock::now();
+        let now = clock::now().after(holds);
         let rows = told.into_iter().map(|(watched, fact)| {
             let words = watched.words(&fact, now);
             let leader = words.view.leader.as_ref();
@@ -79,7 +83,7 @@ impl Scrape {
                 name: words.election,
             }
         });
-        Self {
+        let states = Self {
             rows: rows.collect(),
             unlisted,
             about: shared.about.clone(),
@@ -87,7 +91,8 @@ impl Scrape {
             connections: shared.counts.connections(),
             subscribers: shared.counts.subscribed(),
             refused: shared.counts.refused(),
-        }
+        };
+        (states, now)
     }
 
     fn candidates(&self, text: &mut Text<'_>) -> fmt::Result {

@@ -45,7 +45,7 @@ metrics! {
     SLOWPATH = "leader_election_slowpath_total" Counter ["name"] ""
         "Renewals that were overdue, and leases that ran out, as client-go counts them.";
     LEADING = "tenure_leading" Gauge ["election"] ""
-        "Whether this process leads the election at the moment of the scrape.";
+        "Whether this process leads the election, at most 250 ms before the scrape.";
     TERMS = "tenure_terms_total" Counter ["election"] ""
         "Leaderships that this process has won.";
     FENCE = "tenure_fence" Gauge ["election"] "those with fences"
@@ -78,7 +78,7 @@ metrics! {
     DROPPED = "tenure_datagrams_dropped_total" Counter ["cause"] "those with grantors"
         "Datagrams or messages that were dropped unread.";
     CONNECTIONS = "tenure_http_connections" Gauge [] ""
-        "Open connections of this server, of at most 256.";
+        "Open connections of this server.";
     SUBSCRIBERS = "tenure_http_subscribers" Gauge [] ""
         "Subscribers of events, of at most 64.";
     REFUSED = "tenure_http_refused_total" Counter ["cause"] ""

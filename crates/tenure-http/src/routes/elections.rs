@@ -9,15 +9,16 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use tenure::{ElectionName, clock};
+use tenure::{ElectionName, Time, View, clock};
 use tokio::task::JoinSet;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{OfMonitor, Shown, not_watched};
-use crate::monitor::MemberState;
+use crate::monitor::{MemberState, Shared};
 use crate::problem::Problem;
+use crate::shared_answers::Made;
 use crate::watch::{FRESH, Fact, Watched};
-use crate::words::{self, Election, Here};
+use crate::words::{self, Election, Here, ViewWords};
 
 /// The most elections in one answer.
 const PAGE_MAX: usize = 1_000;
@@ -68,8 +69,19 @@ pub(crate) async fn list(State(shown): OfMonitor, Query(page): Query<Page>) -> R
             return Problem::new(StatusCode::BAD_REQUEST, "no name", detail).into_response();
         }
     };
+    let make = elections(shared, after.as_ref(), limit);
+    let asked = (after.clone(), limit);
+    let answers = &shared.answers;
+    answers.answer(&answers.list, asked, "application/json", make).await
+}
+
+async fn elections(
+    shared: &Arc<Shared>,
+    after: Option<&ElectionName>,
+    limit: usize,
+) -> Option<Made> {
     shared.refresh().await;
-    let (watched, more) = shared.page(after.as_ref(), limit);
+    let (watched, more) = shared.page(after, limit);
     let after = watched.last().filter(|_| more).map(|last| last.name.to_string());
     let health = shared.health().await;
     let node = NodeWords {
@@ -81,9 +93,11 @@ pub(crate) async fn list(State(shown): OfMonitor, Query(page): Query<Page>) -> R
         members: health.members,
     };
     let told = facts(watched).await;
-    let now = clock::now();
-    let elections = told.iter().map(|(watched, fact)| watched.words(fact, now)).collect();
-    Json(Elections { node, elections, after }).into_response()
+    // The words hold until then: a lease that ends before is over.
+    let until = clock::now().after(FRESH);
+    let elections = told.iter().map(|(watched, fact)| watched.words(fact, until)).collect();
+    let bytes = serde_json::to_vec(&Elections { node, elections, after }).ok()?.into();
+    Some(Made { until, bytes })
 }
 
 /// Asks the participants about all these elections side by side. Returns a fact about each
@@ -101,9 +115,32 @@ pub(crate) async fn facts(watched: Vec<Arc<Watched>>) -> Vec<(Arc<Watched>, Fact
     told
 }
 
-async fn named(shown: &Shown, name: &str) -> Result<Arc<Watched>, Problem> {
+async fn named(shown: &Shown, name: &str) -> Option<Arc<Watched>> {
     shown.monitor.shared.refresh().await;
-    shown.monitor.shared.election(name).ok_or_else(|| not_watched(name))
+    shown.monitor.shared.election(name)
+}
+
+/// Why nothing is known of an election that the process does not have. The process may learn of it
+/// later, or has given it up just now: its absence proves no vacancy.
+fn not_here(name: &str) -> String {
+    format!(
+        "this process does not have the election {name:?} now; GET /v1/elections lists those that \
+         it has"
+    )
+}
+
+fn unknown(shown: &Shown, name: String) -> Election {
+    let why = Some(not_here(&name));
+    let view = ViewWords::of(&View::Unknown { since: clock::now() }, Time::ZERO);
+    Election {
+        protocol: shown.monitor.shared.about.protocol.clone(),
+        view: ViewWords { why, for_ms: None, ..view },
+        age_ms: None,
+        since_ms: 0,
+        here: None,
+        history: None,
+        election: name,
+    }
 }
 
 /// An election, with its latest changes.
@@ -117,7 +154,7 @@ pub(crate) async fn one(
     State(shown): OfMonitor,
     Path(name): Path<String>,
 ) -> Result<Json<Election>, Problem> {
-    let watched = named(&shown, &name).await?;
+    let watched = named(&shown, &name).await.ok_or_else(|| not_watched(&name))?;
     let fact = watched.fact(FRESH).await;
     let now = clock::now();
     let mut words = watched.words(&fact, now);
@@ -132,23 +169,31 @@ pub(crate) async fn one(
     params(("name" = String, Path, description = "The election, with / as %2F")),
     responses(
         (status = 200, description = "a leader", body = Election),
-        (status = 404, description = "vacant, or not watched", body = Election),
-        (status = 503, description = "unknown", body = Election),
+        (status = 404, description = "vacant", body = Election),
+        (
+            status = 503,
+            description = "unknown; also where this process does not have the election",
+            body = Election,
+        ),
     ),
 )]
 pub(crate) async fn leader(
     State(shown): OfMonitor,
     Path(name): Path<String>,
-) -> Result<(StatusCode, Json<Election>), Problem> {
-    let watched = named(&shown, &name).await?;
-    let fact = watched.fact(FRESH).await;
-    let words = watched.words(&fact, clock::now());
+) -> (StatusCode, Json<Election>) {
+    let words = match named(&shown, &name).await {
+        Some(watched) => {
+            let fact = watched.fact(FRESH).await;
+            watched.words(&fact, clock::now())
+        }
+        None => unknown(&shown, name),
+    };
     let status = match words.view.state {
         words::State::Leader => StatusCode::OK,
         words::State::Vacant => StatusCode::NOT_FOUND,
         words::State::Unknown => StatusCode::SERVICE_UNAVAILABLE,
     };
-    Ok((status, Json(words)))
+    (status, Json(words))
 }
 
 /// Whether this process leads now. The handle of its leadership answers at the moment of the
@@ -159,15 +204,20 @@ pub(crate) async fn leader(
     params(("name" = String, Path, description = "The election, with / as %2F")),
     responses(
         (status = 200, description = "this process leads", body = Here),
-        (status = 503, description = "it does not", body = Here),
-        (status = 404, body = Problem),
+        (
+            status = 503,
+            description = "it does not, or does not have the election (a problem)",
+            body = Here,
+        ),
     ),
 )]
 pub(crate) async fn leading(
     State(shown): OfMonitor,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
-    let watched = shown.monitor.shared.election(&name).ok_or_else(|| not_watched(&name))?;
+    let watched = shown.monitor.shared.election(&name).ok_or_else(|| {
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unknown election", not_here(&name))
+    })?;
     let progress = watched.progress.borrow().clone();
     let here = progress.words(clock::now());
     // Ask the handle last: no wait comes between its answer and the response.

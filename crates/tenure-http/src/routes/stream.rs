@@ -3,6 +3,7 @@
 #![expect(unused_qualifications, reason = "the macro of paths qualifies names")]
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Query, State};
@@ -108,7 +109,8 @@ impl Subscriber {
                 }
                 Since::Missed(missed) => {
                     let data = serde_json::json!({"missed": missed});
-                    self.send(Line::default().event("gap").data(data.to_string())).await?;
+                    self.send(Line::default().event(Kind::Gap.word()).data(data.to_string()))
+                        .await?;
                     self.snapshot(next).await?;
                     from = next;
                 }
@@ -127,29 +129,38 @@ impl Subscriber {
         }
     }
 
-    /// Sends the states of all elections, each with the id of the event before `next`.
+    /// The states of all elections. The last carries the id before the event that follows: a
+    /// subscriber that has missed a part gets all of them again.
     async fn snapshot(&self, next: u64) -> Result<(), Gone> {
         self.monitor.shared.refresh().await;
         let mut after = None;
+        let mut held: Option<Arc<Watched>> = None;
         loop {
             let (page, more) = self.monitor.shared.page(after.as_ref(), 64);
             after = page.last().map(|last| last.name.clone());
-            for watched in page {
-                if self.wants(watched.name.as_str()) {
-                    self.send_view(&watched, next - 1).await?;
+            for watched in page.into_iter().filter(|one| self.wants(one.name.as_str())) {
+                if let Some(earlier) = held.replace(watched) {
+                    self.send_view(&earlier, None).await?;
                 }
             }
             if !more {
-                return Ok(());
+                break;
             }
+        }
+        match held {
+            Some(last) => self.send_view(&last, Some(next - 1)).await,
+            None => Ok(()),
         }
     }
 
-    async fn send_view(&self, watched: &Watched, id: u64) -> Result<(), Gone> {
+    async fn send_view(&self, watched: &Watched, id: Option<u64>) -> Result<(), Gone> {
         let fact = watched.fact(4 * FRESH).await;
         let words = watched.words(&fact, clock::now());
         let data = serde_json::to_string(&words).map_err(|_| Gone)?;
-        let line = Line::default().event(Kind::View.word()).id(id.to_string()).data(data);
+        let mut line = Line::default().event(Kind::View.word()).data(data);
+        if let Some(id) = id {
+            line = line.id(id.to_string());
+        }
         self.send(line).await
     }
 

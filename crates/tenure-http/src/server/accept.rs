@@ -2,31 +2,45 @@
 //!
 //! | bound | | what happens |
 //! |---|---|---|
-//! | connections | [`CONNECTIONS_MAX`] | further ones wait; one address has half of the room |
+//! | connections | [`CONNECTIONS_MAX`] | further ones wait; one address has an eighth of the room |
+//! | a connection | [`LIFE_MAX`] | ends with its present answer |
 //! | a TLS handshake | [`SLOW_MAX`] | the connection ends |
 //! | the head of a request, the pause before | [`HEAD_MAX`], [`IDLE_MAX`] | the connection ends |
 //! | an answer that is not taken | [`SLOW_MAX`] | the connection ends |
+//! | a whole answer, but for events | [`ANSWER_MAX`] | the connection ends |
 
+use std::future::pending;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::{Request, header};
+use axum::response::Response;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tenure::serving::{Room, WriteTimeout};
+use tenure::{Time, clock};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tokio::time::sleep;
 
 use super::listen::Bound;
 use crate::metrics::Counts;
 
 /// The most connections at a time.
-const CONNECTIONS_MAX: usize = 256;
+const CONNECTIONS_MAX: u64 = 256;
 /// The largest head of a request, in bytes.
 const HEAD_MAX: usize = 16 * 1_024;
 /// The longest time for which a connection stays open without a whole head of a request.
 const IDLE_MAX: Duration = Duration::from_secs(10);
 /// The longest time for a handshake, or without progress while an answer is written.
 const SLOW_MAX: Duration = Duration::from_secs(5);
+/// The longest time from a request to the end of its answer.
+const ANSWER_MAX: Duration = Duration::from_secs(20);
+/// The time after which a connection ends with its present answer: others wait for its place.
+const LIFE_MAX: Duration = Duration::from_secs(60);
 /// The pause when no connection can be accepted, for example without free descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
@@ -46,14 +60,14 @@ impl Acceptor {
         };
         #[cfg(feature = "tls")]
         let mut tls = self.tls;
-        let room = Room::new(CONNECTIONS_MAX);
+        let room = Room::beside_work(CONNECTIONS_MAX);
         loop {
             let Some(permit) = room.one().await else { return };
             let (stream, from) = match listener.accept().await {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::debug!(%error, "no connection was accepted");
-                    tokio::time::sleep(ACCEPT_AGAIN).await;
+                    sleep(ACCEPT_AGAIN).await;
                     continue;
                 }
             };
@@ -70,7 +84,7 @@ impl Acceptor {
                 #[cfg(feature = "tls")]
                 shake_hands(acceptor, stream, router).await;
                 #[cfg(not(feature = "tls"))]
-                serve(stream, router).await;
+                serve(stream, router, LIFE_MAX, ANSWER_MAX).await;
                 drop((place, connected));
             });
         }
@@ -83,19 +97,156 @@ async fn shake_hands(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin,
     router: Router,
 ) {
-    let Some(acceptor) = acceptor else { return serve(stream, router).await };
+    let Some(acceptor) = acceptor else {
+        return serve(stream, router, LIFE_MAX, ANSWER_MAX).await;
+    };
     if let Ok(Ok(stream)) = tokio::time::timeout(SLOW_MAX, acceptor.accept(stream)).await {
-        serve(stream, router).await;
+        serve(stream, router, LIFE_MAX, ANSWER_MAX).await;
     }
 }
 
-async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, router: Router) {
-    let served = http1::Builder::new()
+/// Serves a connection. After `life` it ends with its present answer, and at once when a whole
+/// answer lasts longer than `most`. A stream of events goes on.
+async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    router: Router,
+    life: Duration,
+    most: Duration,
+) {
+    // The time of the last request; `None` while its answer is a stream of events.
+    let (asked, news) = watch::channel(Some(clock::now()));
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |request: Request<Incoming>| {
+        asked.send_replace(Some(clock::now()));
+        let (answer, asked) = (router.call(request), asked.clone());
+        async move {
+            let answer = answer.await;
+            if answer.as_ref().is_ok_and(is_stream) {
+                asked.send_replace(None);
+            }
+            answer
+        }
+    });
+    let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(IDLE_MAX)
         .max_buf_size(HEAD_MAX)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    if let Err(error) = served.await {
-        tracing::debug!(%error, "a connection ended");
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    let served = async {
+        tokio::select! {
+            served = connection.as_mut() => return served,
+            () = sleep(life) => connection.as_mut().graceful_shutdown(),
+        }
+        connection.await
+    };
+    tokio::select! {
+        served = served => {
+            if let Err(error) = served {
+                tracing::debug!(%error, "a connection ended");
+            }
+        }
+        () = lasts(news, most) => tracing::debug!("a client has not read its answer in {most:?}"),
+    }
+}
+
+fn is_stream(answer: &Response) -> bool {
+    let kind = answer.headers().get(header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// Ends when no other request has come for `most`. The bound is above that of an idle connection,
+/// so an answer is still being written then.
+async fn lasts(mut asked: watch::Receiver<Option<Time>>, most: Duration) {
+    loop {
+        let last = *asked.borrow_and_update();
+        let over = async {
+            match last {
+                Some(last) => sleep(last.after(most).since(clock::now())).await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            () = over => return,
+            changed = asked.changed() => if changed.is_err() {
+                return pending().await;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use axum::body::{Body, Bytes};
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+    use tokio::sync::mpsc;
+    use tokio_stream::wrappers::ReceiverStream;
+
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(50);
+    const LONG: Duration = Duration::from_secs(3_600);
+
+    async fn read_to(stream: &mut (impl AsyncRead + Unpin), what: &str) -> String {
+        let mut read = Vec::new();
+        while !String::from_utf8_lossy(&read).contains(what) {
+            let mut some = [0; 1_024];
+            let length = stream.read(&mut some).await.unwrap();
+            assert!(length > 0, "no {what}: {}", String::from_utf8_lossy(&read));
+            read.extend_from_slice(&some[..length]);
+        }
+        String::from_utf8(read).unwrap()
+    }
+
+    /// An idle connection ends with its time, an answer is written to its end, and a stream of
+    /// events goes on.
+    #[tokio::test]
+    async fn connections_end_in_time() {
+        let (events, sent) = mpsc::channel(1);
+        let sent = ReceiverStream::new(sent);
+        let kind = [(header::CONTENT_TYPE, "text/event-stream")];
+        let sent = Arc::new(Mutex::new(Some(sent)));
+        let stream = move || {
+            let sent = sent.lock().unwrap().take().unwrap();
+            async move { (kind, Body::from_stream(sent)) }
+        };
+        let router =
+            Router::new().route("/events", get(stream)).route("/", get(|| async { "all" }));
+        for (life, most) in [(SHORT, LONG), (LONG, SHORT)] {
+            let (mut far, near) = duplex(4_096);
+            far.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+            let serves = tokio::spawn(serve(near, router.clone(), life, most));
+            read_to(&mut far, "all").await;
+            serves.await.unwrap();
+            assert_eq!(far.read(&mut [0]).await.unwrap(), 0);
+        }
+        let (mut far, near) = duplex(4_096);
+        far.write_all(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        let serves = tokio::spawn(serve(near, router, SHORT, SHORT));
+        read_to(&mut far, "\r\n\r\n").await;
+        sleep(4 * SHORT).await;
+        events.send(Ok::<_, std::convert::Infallible>(Bytes::from_static(b"news"))).await.unwrap();
+        read_to(&mut far, "news").await;
+        drop(events);
+        serves.await.unwrap();
+    }
+
+    /// A client that reads a little at a time is cut off.
+    #[tokio::test]
+    async fn long_answer_is_cut_off() {
+        let router = Router::new().route("/", get(|| async { "x".repeat(100_000) }));
+        let (mut far, near) = duplex(64);
+        let serves = tokio::spawn(serve(near, router, LONG, SHORT));
+        far.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        let mut read = 0;
+        while let Ok(1) = far.read(&mut [0]).await {
+            read += 1;
+            sleep(Duration::from_millis(1)).await;
+        }
+        assert!(read < 100_000, "{read}");
+        serves.await.unwrap();
     }
 }

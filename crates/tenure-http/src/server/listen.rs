@@ -3,11 +3,15 @@
 use std::fs::{self, Permissions};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::os::unix::net::{UnixListener as StdUnixListener, UnixStream as StdUnixStream};
+use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::{Path, PathBuf};
 
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
+};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 
@@ -51,15 +55,13 @@ impl Bound {
             }
             Place::Unix(path) => {
                 remove_abandoned(path)?;
-                let listener = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+                let listener = socket()?;
                 bind(&listener, &SocketAddrUnix::new(path.as_path())?)?;
                 let file = SocketFile(path.clone());
                 // No client connects before `listen`.
                 fs::set_permissions(path, Permissions::from_mode(0o600))?;
                 listen(&listener, BACKLOG)?;
-                let listener = StdUnixListener::from(listener);
-                listener.set_nonblocking(true)?;
-                Ok(Self::Unix(listener, file))
+                Ok(Self::Unix(listener.into(), file))
             }
         }
     }
@@ -106,9 +108,15 @@ impl Listener {
 /// listens, stays.
 fn remove_abandoned(path: &Path) -> io::Result<()> {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
-    let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-    if is_socket && StdUnixStream::connect(path).is_err_and(refused) {
+    // The other process may accept nothing now, and must not be waited for.
+    if is_socket && connect(&socket()?, &SocketAddrUnix::new(path)?) == Err(Errno::CONNREFUSED) {
         fs::remove_file(path)?;
     }
     Ok(())
+}
+
+/// A socket that never blocks, and that no process of CMD inherits.
+fn socket() -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?)
 }

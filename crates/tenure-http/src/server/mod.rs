@@ -23,6 +23,9 @@ use self::listen::Bound;
 use crate::monitor::Monitor;
 use crate::watch::lock;
 
+/// The fewest characters of a token: nothing slows callers that guess.
+const TOKEN_MIN: usize = 16;
+
 /// A secret that callers show.
 #[derive(Clone)]
 pub(crate) struct Token(Arc<str>);
@@ -92,7 +95,7 @@ impl Options {
         }
     }
 
-    /// Takes orders from callers that show this token.
+    /// Takes orders from callers that show this token, of at least 16 characters.
     #[must_use]
     pub fn token(mut self, token: &str) -> Self {
         self.token = Some(Token(token.into()));
@@ -133,6 +136,11 @@ pub enum ServerError {
     Open { place: Place },
     #[error("the certificate of HTTP cannot be used: {0}")]
     Certificate(String),
+    #[error(
+        "the token of HTTP has {characters} characters, and callers could guess it: it needs at \
+         least {TOKEN_MIN}"
+    )]
+    Token { characters: usize },
     #[error("the thread of HTTP cannot be started: {0}")]
     Thread(io::Error),
 }
@@ -152,11 +160,15 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Errors of the system, files that hold no certificate or key, and an address outside loopback
-    /// without TLS.
+    /// Errors of the system, files that hold no certificate or key, a short token, and an address
+    /// outside loopback without TLS.
     pub fn bind(options: Options) -> Result<Self, ServerError> {
         if !options.place.is_local() && !options.is_encrypted() && !options.insecure {
             return Err(ServerError::Open { place: options.place });
+        }
+        let characters = options.token.as_ref().map(|token| token.0.chars().count());
+        if let Some(characters) = characters.filter(|characters| *characters < TOKEN_MIN) {
+            return Err(ServerError::Token { characters });
         }
         let listen = |source| ServerError::Listen { place: options.place.clone(), source };
         let bound = Bound::bind(&options.place).map_err(listen)?;

@@ -1,24 +1,33 @@
 //! The certificate of the server, read again when its files change.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use rustls::ServerConfig;
 use tenure::{Time, clock};
 use tenure_tls::{Identity, Pem};
+use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
 use super::ServerError;
+use crate::watch::lock;
 
 /// The pause between two looks at the files.
 const LOOKS: Duration = Duration::from_secs(10);
 
 pub(super) struct Certificate {
     files: (PathBuf, PathBuf),
-    config: Arc<ServerConfig>,
-    /// The last look, and the times of the files then.
+    read: Arc<Mutex<Read>>,
+    /// The last look.
     looked: Time,
+    /// The look that goes on.
+    looks: Option<JoinHandle<()>>,
+}
+
+struct Read {
+    config: Arc<ServerConfig>,
+    /// The times of the files before they were read.
     written: [Option<SystemTime>; 2],
 }
 
@@ -27,25 +36,35 @@ impl Certificate {
         // A change after this is noticed by the next look.
         let written = written(&files);
         let config = config(&files).map_err(ServerError::Certificate)?;
-        Ok(Self { files, config, looked: clock::now(), written })
+        let read = Arc::new(Mutex::new(Read { config, written }));
+        Ok(Self { files, read, looked: clock::now(), looks: None })
     }
 
-    /// The acceptor for the next connection. If the present files cannot be used, the earlier
-    /// certificate stays in use.
+    /// The acceptor for the next connection, which never waits for files: these are looked at
+    /// beside, as their file system may hang. Files that cannot be used leave the earlier ones.
     pub(super) fn acceptor(&mut self) -> TlsAcceptor {
         let now = clock::now();
-        if now.since(self.looked) >= LOOKS {
+        let is_idle = self.looks.as_ref().is_none_or(JoinHandle::is_finished);
+        if is_idle && now.since(self.looked) >= LOOKS {
             self.looked = now;
-            let written = written(&self.files);
-            if written != self.written {
-                self.written = written;
-                match config(&self.files) {
-                    Ok(config) => self.config = config,
-                    Err(error) => tracing::warn!("the certificate of HTTP stays as it is: {error}"),
-                }
-            }
+            let (files, read) = (self.files.clone(), self.read.clone());
+            self.looks = Some(tokio::task::spawn_blocking(move || look(&files, &read)));
         }
-        self.config.clone().into()
+        lock(&self.read).config.clone().into()
+    }
+}
+
+fn look(files: &(PathBuf, PathBuf), read: &Mutex<Read>) {
+    let written = written(files);
+    if written == lock(read).written {
+        return;
+    }
+    let config = config(files);
+    let mut read = lock(read);
+    read.written = written;
+    match config {
+        Ok(config) => read.config = config,
+        Err(error) => tracing::warn!("the certificate of HTTP stays as it is: {error}"),
     }
 }
 

@@ -1,6 +1,73 @@
 //! Events, and what a subscriber that was away has missed.
 
-use crate::{PATH, Stage};
+use std::io::Write;
+use std::time::Duration;
+
+use tenure::View;
+use tenure_http::{About, Monitor, Server};
+use tenure_testkit::processes::eventually;
+
+use crate::{ELECTION, PATH, Stage, anywhere, connect_from, web};
+
+/// Only the last of the present states has an id: a subscriber that is cut off before gets all of
+/// them again.
+#[tokio::test]
+async fn last_state_has_the_id() {
+    let stage = Stage::new();
+    let more = ["k", "l"].map(|name| stage.nodes[0].election(name).unwrap());
+    let _more = more.map(|election| stage.monitor.watch(&election));
+    for head in ["", "Last-Event-ID: 7\r\n"] {
+        let mut events = stage.web.events("/v1/events", head);
+        if !head.is_empty() {
+            assert_eq!(events.event().unwrap().kind, "gap");
+        }
+        for (name, has_id) in [("jobs/3", false), ("k", false), ("l", true)] {
+            let view = events.event().unwrap();
+            assert_eq!((view.data["election"].as_str(), view.id.is_some()), (Some(name), has_id));
+        }
+    }
+}
+
+/// A monitor whose thread stood still knows that it has missed changes.
+#[test]
+fn missed_changes_are_marked() {
+    let stage = Stage::new();
+    let [runtime, slow] = [(); 2]
+        .map(|()| tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap());
+    let server = Server::bind(anywhere()).unwrap();
+    let monitor = Monitor::new(About::new("a", "nerio"), slow.handle().clone());
+    let election = stage.nodes[0].election(ELECTION).unwrap();
+    let _watch = monitor.watch(&election);
+    server.serve(&monitor);
+    let web = web(&server);
+    let kinds = || {
+        slow.block_on(async { tokio::time::sleep(Duration::from_millis(20)).await });
+        let rows = web.get(PATH).json()["history"].as_array().unwrap().clone();
+        rows.iter().map(|row| row["kind"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    eventually("the vacancy", || kinds().contains(&"vacant".to_owned()).then_some(()));
+    let mut seen = election.observe();
+    runtime.block_on(async {
+        for _ in 0..2 {
+            let leadership = stage.lead().await;
+            while seen.latest().is_none_or(|view| view.leader().is_none()) {
+                seen.next().await.unwrap();
+            }
+            leadership.resign().await;
+            while seen.latest() != Some(View::Vacant) {
+                seen.next().await.unwrap();
+            }
+        }
+    });
+    let kinds = eventually("the gap", || {
+        let kinds = kinds();
+        kinds.contains(&"gap".to_owned()).then_some(kinds)
+    });
+    let gap = kinds.iter().position(|kind| kind == "gap").unwrap();
+    assert!(gap > 0, "the present state follows: {kinds:?}");
+    let mut events = web.events("/v1/events", "Last-Event-ID: 7\r\n");
+    assert_eq!(events.event().unwrap().kind, "gap");
+}
 
 #[tokio::test]
 async fn subscriber_resumes_where_it_left() {
@@ -37,15 +104,20 @@ async fn subscriber_resumes_where_it_left() {
 #[tokio::test]
 async fn subscribers_are_bounded() {
     let stage = Stage::new();
-    let all: Vec<_> = (0..64).map(|_| stage.web.events("/v1/events", "")).collect();
-    let full = tenure_testkit::processes::eventually("the bound", || {
+    let mut all = Vec::new();
+    for nth in 0..64 {
+        let mut stream = connect_from(2 + nth / 16, stage.web).await;
+        write!(stream, "GET /v1/events HTTP/1.1\r\nHost: {}\r\n\r\n", stage.web.0).unwrap();
+        all.push(stream);
+    }
+    let full = eventually("the bound", || {
         let metrics = stage.web.get("/metrics").body;
         metrics.contains("\ntenure_http_subscribers 64\n").then_some(metrics)
     });
     assert!(full.contains("tenure_http_refused_total{cause=\"subscribers\"} 0"), "{full}");
     assert_eq!(stage.web.get("/v1/events").status, 503);
     drop(all);
-    tenure_testkit::processes::eventually("room again", || {
+    eventually("room again", || {
         stage.web.get("/metrics").body.contains("\ntenure_http_subscribers 0\n").then_some(())
     });
 }

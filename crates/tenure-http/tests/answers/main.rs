@@ -4,6 +4,7 @@
 
 mod bounds;
 mod events;
+mod lists;
 mod orders;
 mod places;
 mod states;
@@ -36,6 +37,15 @@ pub(crate) fn anywhere() -> Options {
 pub(crate) fn web(server: &Server) -> Web {
     let Place::Address(address) = server.place() else { panic!("{server:?}") };
     Web(*address)
+}
+
+/// A connection from another address of this machine.
+pub(crate) async fn connect_from(last: u8, web: Web) -> std::net::TcpStream {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind((Ipv4Addr::new(127, 0, 0, last), 0).into()).unwrap();
+    let stream = socket.connect(web.0).await.unwrap().into_std().unwrap();
+    stream.set_nonblocking(false).unwrap();
+    stream
 }
 
 impl Stage {

@@ -2,11 +2,12 @@
 
 use std::thread;
 
-use tenure_http::{Action, Refusal};
+use tenure_http::{Action, Refusal, Server, ServerError};
 
 use crate::{PATH, Stage, anywhere};
 
-const TOKEN: &str = "Authorization: Bearer secret\r\n";
+const SECRET: &str = "sixteen-letters!";
+const TOKEN: &str = "Authorization: Bearer sixteen-letters!\r\n";
 
 #[tokio::test]
 async fn orders_need_a_token() {
@@ -14,8 +15,11 @@ async fn orders_need_a_token() {
     let resign = format!("{PATH}/resign");
     let refused = stage.web.ask("POST", &resign, TOKEN, "");
     assert_eq!(refused.status, 403, "without a token every order is refused: {refused:?}");
-    let stage = Stage::with(anywhere().token("secret"));
-    for head in ["", "Authorization: Bearer secre\r\n", "Authorization: Basic secret\r\n"] {
+    let short = Server::bind(anywhere().token(&SECRET[1..]));
+    assert!(matches!(short, Err(ServerError::Token { characters: 15 })), "{short:?}");
+    let stage = Stage::with(anywhere().token(SECRET));
+    for head in ["", "Authorization: Bearer sixteen-letters\r\n", &TOKEN.replace("Bearer", "Basic")]
+    {
         assert_eq!(stage.web.ask("POST", &resign, head, "").status, 401, "{head:?}");
     }
     assert_eq!(stage.web.ask("POST", "/v1/elections/none/resign", TOKEN, "").status, 404);
@@ -24,7 +28,7 @@ async fn orders_need_a_token() {
 
 #[test]
 fn orders_reach_the_leader() {
-    let stage = Stage::with(anywhere().token("secret"));
+    let stage = Stage::with(anywhere().token(SECRET));
     let mut orders = stage.watch.orders();
     let leads = thread::spawn(move || {
         let mut seen = Vec::new();

@@ -4,6 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
+};
 use tenure_http::{About, Monitor};
 use tenure_http::{Options, Place, Server, ServerError};
 use tenure_testkit::processes::exchange;
@@ -27,6 +31,23 @@ fn unix_socket_is_of_the_user() {
     fs::write(&path, "kept").unwrap();
     assert!(Server::bind(options()).is_err());
     assert_eq!(fs::read_to_string(&path).unwrap(), "kept");
+}
+
+/// Another process listens, and has no room: it is neither waited for nor taken for dead.
+#[test]
+fn busy_socket_is_not_abandoned() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("http.sock");
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = || socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+    let address = SocketAddrUnix::new(&path).unwrap();
+    let busy = socket();
+    bind(&busy, &address).unwrap();
+    listen(&busy, 0).unwrap();
+    let clients: Vec<_> = (0..8).map(|_| socket()).collect();
+    assert!(clients.iter().any(|client| connect(client, &address) == Err(Errno::AGAIN)));
+    assert!(Server::bind(Options::new(Place::Unix(path.clone()))).is_err());
+    assert!(path.exists());
 }
 
 #[test]

@@ -79,7 +79,9 @@ async fn paths_have_their_refusals() {
     let stage = Stage::new();
     for (method, path, status) in [
         ("GET", "/v1/elections/none", 404),
-        ("GET", "/v1/elections/none/leading", 404),
+        ("GET", "/v1/elections/none/leader", 503),
+        ("GET", "/v1/elections/none/leading", 503),
+        ("GET", "/v1/elections/%00/leader", 503),
         ("GET", "/v1/elections/jobs/3", 404),
         ("GET", "/v1/elections/%00", 404),
         ("GET", "/v1/elections?limit=x", 400),
@@ -90,6 +92,10 @@ async fn paths_have_their_refusals() {
         let refused = stage.web.ask(method, path, "", "");
         assert_eq!(refused.status, status, "{method} {path}: {refused:?}");
     }
+    // A program may watch an election later: its absence proves no vacancy.
+    let unknown = stage.web.get("/v1/elections/none/leader").json();
+    assert_eq!((&unknown["state"], &unknown["age_ms"]), (&"unknown".into(), &Value::Null));
+    assert!(unknown["why"].as_str().unwrap().contains("does not have"), "{unknown}");
     let problem = stage.web.get("/v1/elections/none");
     assert!(problem.head.contains("content-type: application/problem+json"), "{problem:?}");
     for path in ["/healthz", "/readyz", "/", "/v1/elections?limit=1", "/openapi.json"] {
@@ -127,7 +133,7 @@ async fn pages_follow_each_other() {
 fn old_answer_is_unknown() {
     let server = Server::bind(anywhere()).unwrap();
     let lease = Duration::from_secs(3_600);
-    let list: Ask<Vec<Listed>> = Box::new(move || {
+    let list: Ask<Option<Vec<Listed>>> = Box::new(move || {
         let now = clock::now();
         let leader = |until| {
             let known = LeaderView::new("p".into(), b"".as_slice().into());
@@ -142,7 +148,7 @@ fn old_answer_is_unknown() {
         let long_ago = Time::from_nanos(1);
         let short = Listed { lease: Duration::from_nanos(1), ..listed("old", long_ago, later) };
         let all = vec![listed("new", now, later), listed("over", now, long_ago), short];
-        Box::pin(async move { all })
+        Box::pin(async move { Some(all) })
     });
     let sources = Sources { list: Some(list), health: None };
     let monitor = Monitor::asking(About::new("a", "p"), server.runtime(), sources);

@@ -33,18 +33,22 @@ impl Room {
     /// The other half is for this process's own requests, its files, and the application.
     #[must_use]
     pub fn of_this_process() -> Self {
-        let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        let all = (files / 2).clamp(CONNECTIONS_MIN, CONNECTIONS_MAX);
-        Self::new(usize::try_from(all).unwrap_or(usize::MAX))
+        // A single client leaves the other half. All voters may share one address.
+        Self::new(descriptors(2, CONNECTIONS_MAX), 2)
     }
 
-    /// Makes room for this number of connections. An address gets at most half of the room: so a
-    /// single client leaves the other half. Half is enough for voters that share one address.
+    /// Uses a quarter of the descriptors of this process, and at most `most`, for answers beside
+    /// its work. An address has an eighth.
     #[must_use]
-    pub fn new(all: usize) -> Self {
+    pub fn beside_work(most: u64) -> Self {
+        Self::new(descriptors(4, most), 8)
+    }
+
+    /// Makes room for this number of connections, which `shares` addresses fill.
+    fn new(all: usize, shares: usize) -> Self {
         Self {
             all: Arc::new(Semaphore::new(all)),
-            each: all.div_ceil(2),
+            each: all.div_ceil(shares),
             by_address: Arc::default(),
         }
     }
@@ -87,6 +91,12 @@ impl Drop for Place {
     }
 }
 
+/// A part of the descriptors of this process, within bounds.
+fn descriptors(part: u64, most: u64) -> usize {
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from((files / part).clamp(CONNECTIONS_MIN, most)).unwrap_or(usize::MAX)
+}
+
 /// The network of a host: its IPv4 address, or the first 64 bits of its IPv6 address.
 fn network(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
@@ -103,7 +113,7 @@ mod tests {
 
     #[tokio::test]
     async fn address_takes_half_the_room() {
-        let room = Room::new(4);
+        let room = Room::new(4, 2);
         let one = "10.0.0.1".parse().unwrap();
         let other = "10.0.0.2".parse().unwrap();
         let mapped = "::ffff:10.0.0.1".parse().unwrap();
@@ -133,5 +143,9 @@ mod tests {
         let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let room = Room::of_this_process().all.available_permits() as u64;
         assert!(room <= files / 2 && (CONNECTIONS_MIN..=CONNECTIONS_MAX).contains(&room));
+        let beside = Room::beside_work(64);
+        let all = beside.all.available_permits() as u64;
+        assert!(all <= files / 4 && (CONNECTIONS_MIN..=64).contains(&all));
+        assert_eq!(beside.each as u64, all.div_ceil(8));
     }
 }

@@ -28,8 +28,16 @@ pub(in crate::commands) async fn run(
     settings: NodeSettings,
     context: Context,
 ) -> Result<Exit, Failure> {
-    let mut signals = Signals::new()?;
     let NodeSettings { cluster, seat, supervise, http } = settings;
+    let http = http.map(|http| {
+        let heard = shown::Heard::default();
+        let list = shown::list(&cluster, &seat.name, heard.clone());
+        let about = About::new(seat.name.as_str(), PROTOCOL.name);
+        Http::begin(&http, about, Some(list)).map(|http| (http, heard))
+    });
+    let (mut http, heard) = http.transpose()?.unzip();
+    // Before this line a file system may hang, and a signal ends this process directly.
+    let mut signals = Signals::new()?;
     let control = Server::bind(&seat.control).await;
     let mut control = control.map_err(|failure| context.origins.explain(failure, &["control"]))?;
     let builder = Node::builder(cluster.config.clone(), seat.name.clone());
@@ -38,15 +46,6 @@ pub(in crate::commands) async fn run(
     let supervisor = supervise.map(|path| watch_processes(&node, &path)).transpose();
     let _supervisor = supervisor.map_err(|why| context.origins.explain(why, &["supervise"]))?;
     let notices = node.notices();
-    let http = http
-        .map(|http| {
-            let heard = shown::Heard::default();
-            let list = shown::list(&cluster, node.name(), heard.clone());
-            let about = About::new(node.name().as_str(), PROTOCOL.name);
-            Http::begin(&http, about, Some(list)).map(|http| (http, heard))
-        })
-        .transpose()?;
-    let (mut http, heard) = http.unzip();
     let health = async || {
         let (members, quorum) = heard.as_ref().map(shown::Heard::get).unwrap_or_default();
         let members = members.iter().map(http::member).collect();

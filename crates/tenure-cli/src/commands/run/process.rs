@@ -45,10 +45,10 @@ pub(in crate::commands) async fn run(
         sockets.push(Server::bind(&role.control).await.map_err(explain)?);
         control::check_room(&role.control).map_err(explain)?;
     }
-    // Before this line a file system may hang, and a signal must end this process directly.
-    let mut signals = Signals::new()?;
     let about = About::new(settings.id.as_str(), settings.protocol.name);
     let mut http = settings.http.as_ref().map(|http| Http::begin(http, about, None)).transpose()?;
+    // Before this line a file system may hang, and a signal ends this process directly.
+    let mut signals = Signals::new()?;
     let begun = tokio::select! {
         biased;
         signal = signals.next() => return Ok(Exit::Signal(signal)),

@@ -43,7 +43,7 @@ impl Heard {
 }
 
 /// Asks the members for the elections in which `name` has given a grant.
-pub(crate) fn list(cluster: &Cluster, name: &NodeName, heard: Heard) -> Ask<Vec<Listed>> {
+pub(crate) fn list(cluster: &Cluster, name: &NodeName, heard: Heard) -> Ask<Option<Vec<Listed>>> {
     let (cluster, name) = (cluster.clone(), name.clone());
     Box::new(move || {
         let (cluster, name, heard) = (cluster.clone(), name.clone(), heard.clone());
@@ -53,7 +53,7 @@ pub(crate) fn list(cluster: &Cluster, name: &NodeName, heard: Heard) -> Ask<Vec<
                 Ok(seen) => seen,
                 Err(error) => {
                     tracing::warn!("the members cannot be asked from {from}: {error}");
-                    return Vec::new();
+                    return None;
                 }
             };
             let now = (describe_all(&seen.membership, &seen.members), Some(seen.quorum));
@@ -61,12 +61,12 @@ pub(crate) fn list(cluster: &Cluster, name: &NodeName, heard: Heard) -> Ask<Vec<
             let is_here = |one: &ElectionSeen| one.granted.iter().any(|vote| vote.member == name);
             let lease = cluster.config.delta_max;
             let here = seen.elections.into_iter().filter(is_here);
-            here.map(|one| {
+            let listed = here.map(|one| {
                 let ElectionSeen { election, leader, asked, .. } = one;
                 let view = view(leader, asked);
                 Listed { election, view, asked, lease }
-            })
-            .collect()
+            });
+            Some(listed.collect())
         })
     })
 }
