@@ -42,7 +42,19 @@ fn starting_process_knows_nothing() {
     let [place, silent] = addresses::<2>();
     let (http, silent) = (text(place), text(silent));
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_PROTOCOL", "nele");
-    let own = ["run", "--id", "p", "--brokers", &silent, "--election", "e", "--roles", "0..0"];
+    let own = [
+        "run",
+        "--id",
+        "p",
+        "--brokers",
+        &silent,
+        "--election",
+        "e",
+        "--roles",
+        "0..0",
+        "--partitions",
+        "1",
+    ];
     let _runner = machine.start("p", &[&own[..], &["--http", &http, "--", "true"]].concat());
     let unknown = state(Web(place), "/v1/elections/e%2F0", 503);
     assert_eq!(unknown["state"], "unknown", "{unknown}");
