@@ -203,9 +203,9 @@ impl Shared {
         health
     }
 
-    /// Asks for the list of elections, unless the last question is recent, and waits a while for the
-    /// answer. The question is a task of its own: callers that leave do not end it, and many callers
-    /// at once cause one.
+    /// Asks for the list of elections, unless the last question is recent, and waits a while for
+    /// the answer. The question is a task of its own: callers that leave do not end it, and many
+    /// callers at once cause one.
     pub(crate) async fn refresh(self: &Arc<Self>) {
         if self.sources.list.is_none() {
             return;

@@ -40,7 +40,7 @@ pub(crate) fn leads(web: Web, path: &str) -> bool {
 pub(crate) fn promtool_accepts(web: Web) -> String {
     let metrics = web.get("/metrics").body;
     let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), &metrics).unwrap();
+    fs::write(file.path(), &metrics).unwrap();
     let promtool = monitoring::promtool().unwrap();
     let mut check = Command::new("sh");
     check.args(["-c", "exec \"$0\" check metrics <\"$1\""]).arg(promtool).arg(file.path());
