@@ -7,6 +7,7 @@
 pub mod http;
 pub mod postgres;
 pub mod redis;
+pub mod s3;
 
 /// The refusal of a write: a later leader has written before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
