@@ -1,5 +1,5 @@
-//! An object of S3 refuses earlier leaders, by a program in Python and by one in Rust, on a server of
-//! `moto` that pip installs.
+//! An object of S3 refuses earlier leaders, by a program in Python and by one in Rust, on a server
+//! of `moto` that pip installs.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 

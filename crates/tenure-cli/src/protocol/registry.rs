@@ -157,7 +157,7 @@ impl Registry {
         format!("Protocols:{}", self.built().map(line).collect::<String>())
     }
 
-    /// The capabilities of each protocol, as a Markdown table: a row for each, so that it fits pages.
+    /// The capabilities of each protocol, as a Markdown table with a row for each.
     #[must_use]
     pub fn capabilities(self) -> String {
         let head: String = self.0.iter().map(|one| format!(" {} |", one.shown())).collect();
