@@ -23,12 +23,7 @@ pub fn client_config(
 ) -> Result<ClientConfig, PemError> {
     let roots = match authority {
         Some(pem) => roots(pem)?,
-        // Skip an unreadable certificate: the others are still trusted.
-        None => {
-            let mut roots = RootCertStore::empty();
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            roots
-        }
+        None => system(),
     };
     let unusable = |why: rustls::Error| PemError::Unusable {
         part: Part::Certificate,
@@ -50,6 +45,13 @@ pub fn client_config(
         why: error.to_string().into(),
     })?;
     builder.with_client_auth_cert(certificates.collect(), key).map_err(unusable)
+}
+
+/// The system's authorities. Skips an unreadable certificate: the others are still trusted.
+fn system() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
 }
 
 /// Whether this [`reason`] shows that the other side does not speak TLS.
@@ -86,6 +88,9 @@ pub enum TlsCause {
     /// The other side ended the handshake, and its alert names no cause.
     #[error("{said}: {}", HANDSHAKE_CAUSE)]
     Handshake { said: Arc<str> },
+    /// An unknown authority, on a system that has none: an image without `ca-certificates`.
+    #[error("{said}: this system has no certificates of authorities")]
+    NoAuthorities { said: Arc<str> },
     #[error("{said}")]
     Other { said: Arc<str> },
 }
@@ -94,10 +99,22 @@ impl TlsCause {
     /// The cause in words, for this [`reason`], also where the library prints only a type's name.
     #[must_use]
     pub fn of(reason: &(dyn Error + 'static)) -> Self {
+        Self::on(reason, || system().is_empty())
+    }
+
+    /// The cause on a system that may have no certificates of authorities.
+    fn on(reason: &(dyn Error + 'static), has_none: impl FnOnce() -> bool) -> Self {
         use rustls::AlertDescription::HandshakeFailure;
+        use rustls::CertificateError::UnknownIssuer;
         let said = reason.to_string();
-        if let Some(rustls::Error::AlertReceived(HandshakeFailure)) = reason.downcast_ref() {
-            return Self::Handshake { said: said.into() };
+        match reason.downcast_ref() {
+            Some(rustls::Error::AlertReceived(HandshakeFailure)) => {
+                return Self::Handshake { said: said.into() };
+            }
+            Some(rustls::Error::InvalidCertificate(UnknownIssuer)) if has_none() => {
+                return Self::NoAuthorities { said: said.into() };
+            }
+            _ => {}
         }
         if said.contains("CaUsedAsEndEntity") {
             return Self::other(
@@ -118,6 +135,7 @@ impl TlsCause {
     pub const fn cure(&self) -> Option<&'static str> {
         match self {
             Self::Handshake { .. } => Some(HANDSHAKE_CURE),
+            Self::NoAuthorities { .. } => Some(AUTHORITY_CURE),
             Self::Other { .. } => None,
         }
     }
@@ -133,6 +151,10 @@ pub const HANDSHAKE_CAUSE: &str = "the server's certificate may have a key that 
 /// The advice for [`HANDSHAKE_CAUSE`].
 pub const HANDSHAKE_CURE: &str = "reissue the server's certificate with a key of P-256, P-384 or \
                                   RSA, or give a client certificate";
+
+/// The advice for [`TlsCause::NoAuthorities`].
+const AUTHORITY_CURE: &str = "give the authority that signs the server's certificate (cacert), or \
+                              install the package ca-certificates";
 
 #[cfg(test)]
 mod tests {
@@ -153,8 +175,18 @@ mod tests {
         let cause = TlsCause::of(&error);
         assert!(cause.to_string().contains("basicConstraints=CA:FALSE"), "{cause}");
         let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
-        let cause = TlsCause::of(&unknown);
+        let cause = TlsCause::on(&unknown, || false);
         assert_eq!((cause.to_string(), cause.cure()), (unknown.to_string(), None));
+    }
+
+    #[test]
+    fn missing_authorities_are_named() {
+        let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
+        let cause = TlsCause::on(&unknown, || true);
+        assert!(cause.to_string().contains("no certificates of authorities"), "{cause}");
+        assert_eq!(cause.cure(), Some(AUTHORITY_CURE));
+        let other = Error::InvalidCertificate(CertificateError::Expired);
+        assert_eq!(TlsCause::on(&other, || true).cure(), None);
     }
 
     #[test]

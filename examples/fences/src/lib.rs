@@ -7,6 +7,7 @@
 pub mod http;
 pub mod postgres;
 pub mod redis;
+pub mod s3;
 
 /// The refusal of a write, because a later leader has already written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::{About, Protocol};
+use super::{About, Capabilities, Protocol};
 use crate::failure::Failure;
 use crate::settings::parse::not_one_of;
 use crate::settings::{Default, Refusal, Spec, table};
@@ -159,16 +159,18 @@ impl Registry {
         format!("Protocols:{}", self.built().map(line).collect::<String>())
     }
 
-    /// The capabilities of each protocol, as a Markdown table.
+    /// The capabilities of each protocol, as a Markdown table with a row for each.
     #[must_use]
     pub fn capabilities(self) -> String {
-        let Some(first) = self.0.first() else { return String::new() };
-        let head: String = first.can.named().iter().map(|(name, _)| format!(" {name} |")).collect();
-        let rule = "---|".repeat(first.can.named().len());
-        let mut table = format!("| |{head}\n|---|{rule}\n");
-        for protocol in self.0 {
-            let cells = protocol.can.named().map(|(_, can)| if can { " yes |" } else { " no |" });
-            let _ = writeln!(table, "| {} |{}", protocol.name, cells.concat());
+        let head: String = self.0.iter().map(|one| format!(" {} |", one.shown())).collect();
+        let mut table = format!("| |{head}\n|---|{}\n", "---|".repeat(self.0.len()));
+        let names = Capabilities::NONE.named().map(|(name, _)| name);
+        for (row, name) in names.into_iter().enumerate() {
+            let cells = self.0.iter().map(|one| match one.can.named()[row].1 {
+                true => " yes |",
+                false => " no |",
+            });
+            let _ = writeln!(table, "| {name} |{}", cells.collect::<String>());
         }
         table
     }

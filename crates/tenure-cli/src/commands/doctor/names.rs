@@ -33,6 +33,7 @@ pub(super) async fn check(peers: &str) -> Vec<Finding> {
     };
     match (wrong.is_empty(), places.len()) {
         (true, 0) => Vec::new(),
+        (true, 1) => vec![Finding::ok("names", "1 address is known".to_owned())],
         (true, count) => vec![Finding::ok("names", format!("{count} addresses are known"))],
         (false, _) => wrong.iter().map(finding).collect(),
     }
