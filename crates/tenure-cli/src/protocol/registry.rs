@@ -279,7 +279,7 @@ mod tests {
         let names = |spec: &Spec| -> Vec<_> {
             Registry(ALL).owners(spec).iter().map(|owner| owner.name).collect()
         };
-        let can = |what: fn(super::super::Capabilities) -> bool| -> Vec<_> {
+        let can = |what: fn(Capabilities) -> bool| -> Vec<_> {
             ALL.iter().filter(|one| what(one.can)).map(|one| one.name).collect()
         };
         assert_eq!(names(&table::PRIORITY.spec), can(|can| can.priority));

@@ -82,7 +82,7 @@ fn runbook_recovers_changed_members() {
     nodes(&mut four, &["a", "b"]);
     let safe = ["node", "wait-safe", "--name", "c", "--wait", "50s", "--members", &first];
     let Answer { code, err, .. } = four.ask(&safe);
-    let never = "a, b wait to be let in, and only a quorum of epoch 1 can do that";
+    let never = "a, b wait to be let in, and only a quorum of epoch 1 lets nodes in";
     assert!(code == Some(1) && err.contains(never), "{err}");
     assert!(err.contains("docs/howto/lost-quorum.md"), "{err}");
 
