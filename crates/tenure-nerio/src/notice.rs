@@ -340,9 +340,9 @@ fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f,
             "two processes are the member {member}, at {one} and {other}: stop one of them now. If \
              one runs on a copy of the other's state directory, or was started with --new, the \
-             grants of both count together, and two leaders are possible. If the later one began \
-             with an empty directory, without --new, only that one counts: stop the earlier one. A \
-             member's name leads to one process, and its directory is never copied"
+             grants of both count together, and two leaders are possible. Otherwise stop \
+             the one that waits to be let in, or was replaced, as its log says. A member's name \
+             leads to one process, and its directory is never copied"
         ),
         _ => Ok(()),
     }

@@ -268,6 +268,11 @@ pub trait Participant {
         None
     }
 
+    /// The users of keys that a member in this process has heard; `None` without a member.
+    fn keys(&self) -> Option<Later<'static, Answer>> {
+        None
+    }
+
     /// Resigns from all leaderships, and waits a moment for the release.
     fn close(self: Box<Self>) -> Later<'static, ()>;
 }

@@ -177,7 +177,7 @@ impl Registry {
 }
 
 fn build(feature: &str) -> String {
-    format!("from the root of a checkout: {INSTALL} {feature}")
+    format!("install the package tenure-full, or from the root of a checkout: {INSTALL} {feature}")
 }
 
 impl Protocol {

@@ -6,8 +6,8 @@ use tenure_testkit::processes::{Answer, Cluster, eventually};
 
 use crate::stage::Stage;
 
-/// A machine is down at first. Each order is a process of its own: a child that another thread forks
-/// holds the socket of a silent member for a moment.
+/// A machine is down at first. Each order is a process of its own: a child that another thread
+/// forks holds the socket of a silent member for a moment.
 mod members_found_in_order {
     use super::found;
 

@@ -111,7 +111,7 @@ fn order_ends_only_seen_leadership() {
         assert!(told["fence"].is_null() || told["fence"].as_u64() > told["ended"].as_u64());
     }
     let fences: BTreeSet<_> = ended.iter().map(|told| told["ended"].as_u64().unwrap()).collect();
-    let stops = ["web", "web-2"].map(|id| fleet.log(id).matches("it was stopped").count());
+    let stops = ["web", "web-2"].map(|id| fleet.log(id).matches("tenure: CMD ended").count());
     // A lost order is repeated, and obeyed once.
     assert_eq!(stops.iter().sum::<usize>(), fences.len(), "{ended:?} {}", fleet.log("web"));
 

@@ -77,6 +77,21 @@ fn unaccepted_key_points_to_node_logs() {
     assert_eq!(refused.code, Some(6), "{refused:?}");
 }
 
+/// The unit runs member and candidate as one process, whose only socket is the runner's.
+#[test]
+fn runner_tells_keys_of_its_member() {
+    let mut fleet = Fleet::new();
+    let key = fleet.key("prod.key");
+    let [a, b, c] = NODES;
+    [a, b].iter().for_each(|node| fleet.start_node(node, &key));
+    let member = ["run", "--name", c, "--state", "state-c", "--new", "--key-file", &key];
+    fleet.start(c, &[&member[..], &["--", "sleep", "600"]].concat());
+    fleet.says(c, "runs as process");
+    let told = fleet.keys(c);
+    assert_eq!(told["node"], c, "{told}");
+    assert!(!told["uses"].is_null() && told["peers"].is_array(), "{told}");
+}
+
 /// Both processes run, and neither is the member meant.
 #[test]
 fn both_sides_report_exchanged_members() {

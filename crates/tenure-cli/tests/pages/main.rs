@@ -53,5 +53,7 @@ fn choose_lease_runs() {
 
 #[test]
 fn keys_are_made() {
-    reader().follow(page!("howto/keys.md"));
+    // There is no user of the service here.
+    let mut reader = reader().stand_in("chown", "#!/bin/sh\nexit 0\n");
+    reader.follow(page!("howto/keys.md"));
 }

@@ -262,8 +262,8 @@ fn doubled_member_is_reported() {
         heard(3, 1, "10.0.0.1:1").unwrap(),
         "two processes are the member a, at 10.0.0.1:1 and 10.0.0.2:1: stop one of them now. If \
          one runs on a copy of the other's state directory, or was started with --new, the grants \
-         of both count together, and two leaders are possible. If the later one began with an \
-         empty directory, without --new, only that one counts: stop the earlier one. A member's \
-         name leads to one process, and its directory is never copied"
+         of both count together, and two leaders are possible. Otherwise stop the one that waits \
+         to be let in, or was replaced, as its log says. A member's name leads to one process, and \
+         its directory is never copied"
     );
 }

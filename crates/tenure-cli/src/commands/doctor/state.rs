@@ -60,8 +60,10 @@ fn misfit(about: &Metadata, shown: &str) -> Option<Finding> {
     }
     if owner != user {
         let text = format!("{shown} belongs to the user {owner}, and this is the user {user}");
-        let fix =
-            format!("run this command and tenure as the user {owner}, or chown {user} {word}");
+        let fix = match user {
+            0 => format!("run this command and tenure as the user {owner}, by runuser"),
+            _ => format!("run this command and tenure as the user {owner}, or chown {user} {word}"),
+        };
         return Some(Finding::fails("state", text, fix));
     }
     if mode & 0o022 != 0 {

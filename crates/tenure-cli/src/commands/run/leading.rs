@@ -414,7 +414,10 @@ pub(super) fn on_request<K: Class>(
             runner.leading(leadership, pid, reply);
             return None;
         }
-        Request::Keys => runner.reporter.no_keys(),
+        Request::Keys => {
+            runner.keys(reply);
+            return None;
+        }
         Request::ClearBreach => {
             runner.clear_breach(reply);
             return None;

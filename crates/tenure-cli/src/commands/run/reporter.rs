@@ -260,8 +260,8 @@ impl Reporter {
 
     pub(super) fn no_keys(&self) -> Answer {
         Answer::Refused {
-            what: format!("{} runs a command, and nodes know who uses which key", self.id),
-            fix: "ask a node: tenure keys status --name NAME".to_owned(),
+            what: format!("{} is no member, and members know who uses which key", self.id),
+            fix: "ask a member on its machine: tenure keys status".to_owned(),
         }
     }
 

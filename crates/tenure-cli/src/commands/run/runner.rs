@@ -324,7 +324,7 @@ impl<K: Class> Runner<K> {
     pub(super) fn answer(&self, Call { request, reply, .. }: Call, waiting: Option<&Waiting>) {
         let answer = match request {
             Request::Status => return self.tell(self.reporter.waiting(waiting), None, reply),
-            Request::Keys => self.reporter.no_keys(),
+            Request::Keys => return self.keys(reply),
             Request::ClearBreach => return self.clear_breach(reply),
             Request::ResignAll => return self.give_back(reply),
             Request::Roles | Request::AddRoles { .. } | Request::RemoveRoles { .. } => {
@@ -412,13 +412,24 @@ impl<K: Class> Runner<K> {
 
     /// Makes the participant compare all clocks anew.
     pub(super) fn clear_breach(&self, reply: oneshot::Sender<Answer>) {
-        match self.participant.clear_breach() {
-            Some(cleared) => drop(tokio::task::spawn_local(async move {
-                // The client may have left.
-                let _ = reply.send(cleared.await);
-            })),
-            None => drop(reply.send(self.reporter.compares_no_clocks())),
-        }
+        answer_later(self.participant.clear_breach(), || self.reporter.compares_no_clocks(), reply);
+    }
+
+    /// Asks the member in this process who uses which key.
+    pub(super) fn keys(&self, reply: oneshot::Sender<Answer>) {
+        answer_later(self.participant.keys(), || self.reporter.no_keys(), reply);
+    }
+}
+
+fn answer_later(
+    later: Option<Later<'static, Answer>>,
+    otherwise: impl FnOnce() -> Answer,
+    reply: oneshot::Sender<Answer>,
+) {
+    // The client may have left.
+    match later {
+        Some(later) => drop(tokio::task::spawn_local(async { drop(reply.send(later.await)) })),
+        None => drop(reply.send(otherwise())),
     }
 }
 

@@ -21,7 +21,9 @@ use super::keys::{KeyFile, NAMES, follow, warn_if_open};
 use super::service::worth_a_look;
 use super::too_long;
 use super::troubles::{self, DifferingMembers, Nobody, NoticeReporter};
-use super::{Cluster, Reaction, Seat, Service, changes, clocks, lists, orders, shown, weak};
+use super::{
+    Cluster, Reaction, Seat, Service, changes, clocks, key_status, lists, orders, shown, weak,
+};
 use crate::control::{Answer, Call, Server};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -414,6 +416,14 @@ impl Participant for Asker {
     fn clear_breach(&self) -> Option<Later<'static, Answer>> {
         let node = self.node.clone();
         Some(Box::pin(async move { clocks::clear(&node).await }))
+    }
+
+    fn keys(&self) -> Option<Later<'static, Answer>> {
+        let node = self.node.clone();
+        let is_member = !self.member.is_empty();
+        is_member.then(|| -> Later<'static, Answer> {
+            Box::pin(async move { key_status::of(&node).await })
+        })
     }
 
     fn close(self: Box<Self>) -> Later<'static, ()> {
