@@ -1,4 +1,5 @@
-//! Prometheus' text. Each scrape makes the text from the states that all other answers show.
+//! Prometheus' text, from the states that all other answers show. Scrapes within a moment share
+//! the text.
 
 mod counts;
 mod scrape;
