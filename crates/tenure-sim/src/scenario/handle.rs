@@ -12,10 +12,17 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Raises the claim at `now`, as a driver does. Returns the new end, or `None` if the claim has
-    /// lapsed or is over, so that the driver resigns. Another fence is another leadership.
-    pub(super) fn raise(&mut self, now: Time, fence: Option<Fence>, until: Time) -> Option<Time> {
+    /// Raises the claim at `now` and `shown`, as a driver does. Returns the new end, or `None` if
+    /// the claim has lapsed or is over, so that the driver resigns. Another fence is another
+    /// leadership.
+    pub(super) fn raise(
+        &mut self,
+        (now, shown): (Time, WallTime),
+        fence: Option<Fence>,
+        until: Time,
+    ) -> Option<Time> {
         let claim = match self.claim(fence) {
+            Some(_) if self.has_lapsed_at(shown) => return None,
             Some(claim) => claim.raised(now, until)?,
             None => Claim::new(until),
         };
@@ -23,9 +30,12 @@ impl Handle {
         Some(claim.until())
     }
 
-    /// Bounds the claim by the wall clock.
-    pub(super) fn bound(&mut self, wall: WallTime) {
-        self.wall = self.wall.max(Some(wall));
+    /// Moves the end on the wall clock later, unless the process slept past that end since its core
+    /// decided, when the clock showed `decided`.
+    pub(super) fn bound(&mut self, shown: WallTime, decided: WallTime, wall: WallTime) {
+        if self.has_lapsed_at(decided) || !self.has_lapsed_at(shown) {
+            self.wall = self.wall.max(Some(wall));
+        }
     }
 
     /// The end of the claim on the wall clock.
@@ -46,8 +56,7 @@ impl Handle {
     /// The answer of the handle at `now`.
     #[must_use]
     pub fn standing(&self, now: Time, shown: WallTime) -> Standing {
-        let holds = self.wall.is_none_or(|wall| shown < wall);
-        match self.claim.filter(|(_, claim)| holds && claim.holds(now)) {
+        match self.claim.filter(|(_, claim)| !self.has_lapsed_at(shown) && claim.holds(now)) {
             Some((fence, claim)) => Standing::Leading { until: claim.until(), fence },
             None => Standing::NotLeading,
         }
@@ -56,6 +65,10 @@ impl Handle {
     /// Whether the leadership with this fence was already over at `at`.
     pub(super) fn has_lapsed(&self, fence: Option<Fence>, at: Time) -> bool {
         self.claim(fence).is_some_and(|claim| !claim.holds(at))
+    }
+
+    fn has_lapsed_at(&self, shown: WallTime) -> bool {
+        self.wall.is_some_and(|wall| shown >= wall)
     }
 
     fn claim(&self, fence: Option<Fence>) -> Option<Claim> {

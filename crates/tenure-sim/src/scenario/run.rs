@@ -116,7 +116,8 @@ impl<S: Scenario> Run<S> {
             }
             Effect::Bound { election, wall } => {
                 if let Some(election) = self.election(election) {
-                    self.apps[node][election].handle.bound(*wall);
+                    let (shown, decided) = (context.wall_now(), context.wall());
+                    self.apps[node][election].handle.bound(shown, decided, *wall);
                 }
             }
             Effect::Lower { election } => {
@@ -150,7 +151,8 @@ impl<S: Scenario> Run<S> {
         let decided = context.sampled;
         let role = &mut self.apps[node][election];
         let late = role.handle.has_lapsed(fence, context.sample());
-        let raised = role.handle.raise(context.local(), fence, until);
+        let now = (context.local(), context.wall_now());
+        let raised = role.handle.raise(now, fence, until);
         // The check covers a late decision of the core, although no driver raises that claim.
         if raised.is_none() && !late {
             // The process slept past the end of the claim.
