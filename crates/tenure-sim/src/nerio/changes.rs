@@ -152,6 +152,21 @@ fn can_spare_founder(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
         && all_first
 }
 
+/// Whether new candidates and observers can follow the members to a founded epoch: on each list, a
+/// quorum knows an epoch. A former member knows the epoch without it.
+fn can_follow(plan: &Plan, is_known: impl Fn(usize) -> bool) -> bool {
+    let can = |asker: &NodePlan| {
+        let list = asker.config.membership();
+        let is_known = |position: &usize| {
+            let name = list.name(*position);
+            let of = plan.nodes.iter().position(|node| node.name == *name && !node.stray);
+            of.is_some_and(&is_known)
+        };
+        list.quorums().is_quorum((0..list.names().len()).filter(is_known).collect())
+    };
+    plan.nodes.iter().filter(|node| !node.member).all(can)
+}
+
 /// Whether the members can go on without the directory of `node`. This must hold in the latest
 /// epoch, in each epoch that a member has accepted, and in each epoch for which an operator may
 /// have asked.
@@ -172,7 +187,9 @@ pub(super) fn can_spare(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
     // this memory must be on the first members' list: new candidates find the latest epoch by this
     // list, and blank nodes then found no new cluster.
     let is_of_list = |other: &usize| *other < plan.members() && is_there(latest_id, other);
-    if !others.iter().any(is_of_list) {
+    let founds = plan.own.focus.founds_by_document(plan.conditions.seed);
+    let is_known = |other: usize| other != node && document(other).is_some();
+    if !others.iter().any(is_of_list) || founds && !can_follow(plan, is_known) {
         return false;
     }
     let is_whole = |of: &Document, other: &usize| {
