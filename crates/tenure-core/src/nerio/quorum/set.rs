@@ -70,7 +70,12 @@ impl MemberSet {
 
     /// Its members in ascending order.
     pub fn iter(self) -> impl Iterator<Item = usize> {
-        (0..32).filter(move |member| self.contains(*member))
+        let mut left = self.0;
+        core::iter::from_fn(move || {
+            let first = left.trailing_zeros();
+            left &= left.checked_sub(1)?;
+            Some(first as usize)
+        })
     }
 
     /// Prints the members as `a+c` by their names, and a position without a name as `#4`.
