@@ -1,5 +1,6 @@
 //! Messages between candidates, grantors and observers, by their recipient.
 
+use alloc::boxed::Box;
 use core::fmt;
 use core::net::SocketAddr;
 
@@ -133,8 +134,9 @@ pub enum ToAsker {
     Promise(Promise),
     /// Grantor to proposer: accepted.
     Accepted(Accepted),
-    /// Grantor to asker: a page of the leases that may last.
-    Rests(Rests),
+    /// Grantor to asker: a page of the leases that may last. Boxed, because each message of a
+    /// renewal takes the room of the largest.
+    Rests(Box<Rests>),
     /// Seat of a successor to proposer: ready, or not.
     Ready(Ready),
     /// Grantor to operator: the state of the change of members.
@@ -162,7 +164,13 @@ carried! {
         Ping Found;
     Candidate(ToCandidate): Granted Refused Released StepDown Verify;
     Asker(ToAsker): Remainder State FenceSeen Listed ElectionsHere CandidatesHere Ordered
-        Current DocumentPart Promise Accepted Rests Ready Changed Admission Pong;
+        Current DocumentPart Promise Accepted Ready Changed Admission Pong;
+}
+
+impl From<Rests> for Message {
+    fn from(body: Rests) -> Self {
+        Self::Asker(ToAsker::Rests(body.into()))
+    }
 }
 
 impl Message {

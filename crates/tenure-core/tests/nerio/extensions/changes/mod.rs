@@ -128,7 +128,7 @@ fn rests(s: &mut Story, from: &str, to: &'static str, read: RestsRead) -> Option
     let epoch = zero(s);
     let effects = tell_in(s, epoch, from, to, read);
     sent(&effects).find_map(|message| match message {
-        Message::Asker(ToAsker::Rests(rests)) => Some(rests.clone()),
+        Message::Asker(ToAsker::Rests(rests)) => Some((**rests).clone()),
         _ => None,
     })
 }
