@@ -2,6 +2,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 
 use crate::name::ElectionName;
 use crate::time::Time;
@@ -10,13 +11,23 @@ use crate::time::Time;
 ///
 /// Each election keeps a [`Booking`], the place of its deadline, so that no search by name is
 /// needed. Elections with the same deadline come up in the order of their bookings.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Deadlines {
     /// The earliest deadline. A node with one election, the common case, allocates nothing for
     /// deadlines.
     earliest: Option<Due>,
     later: BTreeMap<Place, ElectionName>,
     last: u64,
+    /// Time of the last [take](Self::take_due), and the last number before it. Exactly the places
+    /// up to both are gone, so that no search has to show it.
+    taken: Place,
+}
+
+/// Leaves out `taken`: whether the place of a booking is gone can be seen without it.
+impl Hash for Deadlines {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.earliest, &self.later, self.last).hash(state);
+    }
 }
 
 type Due = (Place, ElectionName);
@@ -34,8 +45,8 @@ impl Deadlines {
     pub(crate) fn set(&mut self, booking: &mut Booking, election: &ElectionName, at: Option<Time>) {
         let at = at.filter(|at| *at < Time::MAX);
         let mut name = None;
-        if let Some(place) = booking.0.take() {
-            if at == Some(place.0) && self.contains(place) {
+        if let Some(place) = booking.0.take().filter(|place| !self.is_gone(*place)) {
+            if at == Some(place.0) {
                 booking.0 = Some(place);
                 return;
             }
@@ -50,9 +61,9 @@ impl Deadlines {
         self.promote();
     }
 
-    fn contains(&self, place: Place) -> bool {
-        self.earliest.as_ref().is_some_and(|(first, _)| *first == place)
-            || self.later.contains_key(&place)
+    fn is_gone(&self, (at, number): Place) -> bool {
+        let (until, last) = self.taken;
+        at <= until && number <= last
     }
 
     /// Removes a deadline; call [`promote`](Self::promote) afterwards to find the earliest one.
@@ -89,9 +100,12 @@ impl Deadlines {
         self.earliest.as_ref().map(|((at, _), election)| (*at, election))
     }
 
-    /// Removes all elections due at `now` and returns them, the earliest first. Deadlines set
-    /// during this call wait for the next call, so that every call ends.
+    /// Removes all elections due at `now`, or at the later `now` of an earlier call. Returns them,
+    /// the earliest first. Deadlines set during this call wait for the next, so that every call
+    /// ends.
     pub(crate) fn take_due(&mut self, now: Time) -> Vec<ElectionName> {
+        let now = now.max(self.taken.0);
+        self.taken = (now, self.last);
         let mut due = Vec::new();
         while self.first().is_some_and(|at| at <= now)
             && let Some((_, election)) = self.earliest.take()
@@ -136,7 +150,8 @@ mod tests {
         deadlines.set(&mut of_a, &a, None);
         deadlines.set(&mut of_a, &a, None);
         deadlines.set(&mut of_b, &b, Some(Time::MAX));
-        assert_eq!(deadlines, Deadlines { last: deadlines.last, ..Deadlines::default() });
+        let Deadlines { last, taken, .. } = deadlines;
+        assert_eq!(deadlines, Deadlines { last, taken, ..Deadlines::default() });
     }
 
     /// Compares with a list that is searched: after any order of sets, moves, clears and takes,
@@ -148,19 +163,23 @@ mod tests {
         let mut deadlines = Deadlines::default();
         let mut expected: Vec<(u64, u64, usize)> = Vec::new();
         let mut draw = 1_u64;
+        let mut now = 0;
         for number in 0..10_000 {
             draw = draw
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
-            let (which, when) = ((draw >> 33) as usize % 4, draw >> 40 & 31);
+            // Some deadlines have passed when they are set.
+            let (which, when) =
+                ((draw >> 33) as usize % 4, (now + (draw >> 40 & 31)).saturating_sub(8));
             if draw >> 60 == 0 {
+                now += draw >> 40 & 31;
                 expected.sort();
-                let taken = expected.iter().filter(|(at, ..)| *at <= when);
+                let taken = expected.iter().filter(|(at, ..)| *at <= now);
                 let taken: Vec<_> = taken
                     .map(|(.., which): &(u64, u64, usize)| names[*which].to_string())
                     .collect();
-                assert_eq!(due(&mut deadlines, when), taken);
-                expected.retain(|(at, ..)| *at > when);
+                assert_eq!(due(&mut deadlines, now), taken);
+                expected.retain(|(at, ..)| *at > now);
                 continue;
             }
             let wanted = (draw >> 59 & 7 != 0).then_some(when);
