@@ -25,7 +25,7 @@
 //! and hand over; the helpers in `grantor/` remember grants, and keep grantors from granting early.
 
 use super::body::{Granted, Refusal, Release, Released, Request};
-use super::candidate::{Answer, Candidate, Lease, Office, PendingRelease, SentRequest, Transfer};
+use super::candidate::{Answer, Candidate, Lease, Office, PendingRelease, SentRequest};
 use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent};
 use super::grantor::{ElectionState, Entry, Grant, Grantor, ParkedRequest, Phase};
@@ -464,18 +464,18 @@ impl Candidate {
         if campaign.first.is_some() {
             // The release waits for the end of the promise (erratum 2).
             let hold = self.promise;
-            let next = (next, end != End::Lost(Loss::Expired));
-            self.pending = Some(PendingRelease::new(now, hold, self.last_start, next, context));
+            let (start, next) = (self.last_start, (next, end != End::Lost(Loss::Expired)));
+            self.pending = Some(PendingRelease::new(now, hold, start, next, context).into());
             held = Some(hold).filter(|hold| now < *hold);
             self.give_up_due(now, context, out);
             if held.is_some() {
                 self.say_that_it_leaves(now, context, out);
             }
         }
-        if let Some(Transfer { to, .. }) = campaign.transfer
+        if let Some(transfer) = campaign.transfer
             && end != End::Lost(Loss::Transferred)
         {
-            let why = TransferFailure::NotLeading;
+            let (to, why) = (transfer.to, TransferFailure::NotLeading);
             self.emit(Event::TransferFailed { to, why }, out);
         }
         if let Some(until) = held {

@@ -20,6 +20,7 @@ mod transfer;
 mod trips;
 mod waits;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -50,12 +51,13 @@ use crate::standing::Standing;
 use crate::time::{Time, WallTime};
 use crate::waiting::Waiting;
 
-/// The candidate of a node in one election.
+/// The candidate of a node in one election. Rare parts are boxed: with thousands of elections each
+/// renewal waits for the memory that a candidate fills.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Candidate {
     pub(super) election: ElectionName,
     pub(super) campaign: Option<Campaign>,
-    pub(super) pending: Option<PendingRelease>,
+    pub(super) pending: Option<Box<PendingRelease>>,
     /// Highest fence heard of, so that a grantor accepts the next proposal at once.
     pub(super) best: Fence,
     /// Latest Start. Each Start is above all earlier ones, so (p, Start) names an instance.
@@ -84,7 +86,7 @@ pub(super) struct Campaign {
     /// The last report of a reason to wait, or not to renew the lease.
     pub(super) reported: Reported,
     pub(super) lease: Option<Lease>,
-    pub(super) transfer: Option<Transfer>,
+    pub(super) transfer: Option<Box<Transfer>>,
     /// First of the waiting candidates, and the time at which a grantor last named it.
     pub(super) waiting: Option<(NodeName, Time)>,
     orders: Orders,

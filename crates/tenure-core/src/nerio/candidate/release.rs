@@ -50,7 +50,7 @@ impl Candidate {
         self.run_due(now, context, out);
         let sent =
             |pending: &&mut PendingRelease| pending.start == released.start && now >= pending.hold;
-        let Some(pending) = self.pending.as_mut().filter(sent) else {
+        let Some(pending) = self.pending.as_deref_mut().filter(sent) else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
         let tell = pending.arrives(from);

@@ -1,5 +1,7 @@
 //! Handing over: a leadership ends once its successor waits at a quorum of grantors.
 
+use alloc::boxed::Box;
+
 use super::super::body::Granted;
 use super::super::context::Context;
 use super::super::event::Event;
@@ -27,12 +29,13 @@ impl Candidate {
         let patience = context.config.heard_within() + context.round_trip().saturating_mul(2);
         let (since, until) = (self.last_start, now.after(patience));
         let same = to.clone();
-        let before = campaign.transfer.replace(Transfer { to, probe, since, until });
+        let transfer = Box::new(Transfer { to, probe, since, until });
+        let before = campaign.transfer.replace(transfer);
         campaign.answers.successor_waits = MemberSet::EMPTY;
         campaign.next_at = now;
-        if let Some(Transfer { to, .. }) = before.filter(|before| before.to != same) {
+        if let Some(before) = before.filter(|before| before.to != same) {
             let why = TransferFailure::Replaced;
-            self.emit(Event::TransferFailed { to, why }, out);
+            self.emit(Event::TransferFailed { to: before.to, why }, out);
         }
         self.run_due(now, context, out);
     }

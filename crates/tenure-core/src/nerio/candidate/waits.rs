@@ -1,6 +1,7 @@
 //! The reason why a campaign waits or a lease is not renewed, derived from the answers of grantors,
 //! and the time to report it.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
@@ -46,7 +47,7 @@ impl Hash for Hindrances {
 /// The last report of a reason to wait, or not to renew the lease, and its time. Another epoch
 /// repeats no report.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(in crate::nerio) struct Reported(Option<(Waiting, Time)>);
+pub(in crate::nerio) struct Reported(Option<Box<(Waiting, Time)>>);
 
 /// Empty, as for [`Hindrances`].
 impl Hash for Reported {
@@ -62,13 +63,13 @@ impl Reported {
     /// Reports `waiting` if the reason has changed, at most once in `pause`: a reason that changes
     /// to and fro causes no storm.
     pub(super) fn say(&mut self, now: Time, waiting: Waiting, pause: Duration) -> Option<Waiting> {
-        if let Some((told, at)) = &self.0 {
+        if let Some((told, at)) = self.0.as_deref() {
             let same = waiting.is_as(told, pause);
             if same || now.since(*at) < pause {
                 return None;
             }
         }
-        self.0 = Some((waiting.clone(), now));
+        self.0 = Some((waiting.clone(), now).into());
         Some(waiting)
     }
 }
