@@ -233,8 +233,8 @@ impl Nerio {
                     return ignore(out, Some(m.election), Ignored::OtherMemory);
                 }
                 self.compare_clocks(now, from, member, &m, out);
-                self.with_candidate(&m.election, out, |candidate, context, out| {
-                    candidate.on_granted(now, member, &m, context, out);
+                self.with_candidate(&m.election.clone(), out, |candidate, context, out| {
+                    candidate.on_granted(now, member, m, context, out);
                 });
             }
             ToCandidate::Refused(m) => {

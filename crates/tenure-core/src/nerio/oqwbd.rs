@@ -302,7 +302,7 @@ impl Candidate {
         &mut self,
         now: Time,
         member: usize,
-        granted: &Granted,
+        granted: Granted,
         context: &mut Context,
         out: &mut Out,
     ) {
@@ -320,7 +320,7 @@ impl Candidate {
         if let Some(name) = &granted.waiting {
             campaign.waiting = Some((name.clone(), now));
         }
-        if let Some(to) = self.hand_over_to(member, granted, context, out) {
+        if let Some(to) = self.hand_over_to(member, &granted, context, out) {
             return self.end(now, End::Lost(Loss::Transferred), Some(to), context, out);
         }
         let Some(campaign) = &mut self.campaign else { return };
@@ -342,9 +342,9 @@ impl Candidate {
             self.give_back_useless(now, member, context, out);
             return self.yield_if_hopeless(now, context, out);
         }
-        let end = match context.claim_of(&sent, granted) {
+        let end = match context.claim_of(&sent, &granted) {
             Ok(end) => end,
-            Err(fault) => return self.on_wrong_clock(now, member, (granted, fault), context, out),
+            Err(fault) => return self.on_wrong_clock(now, member, (&granted, fault), context, out),
         };
         campaign.answers.oks.insert(member, Answer::of(now, granted, &sent, end));
         let replaced = campaign.replaced(now);

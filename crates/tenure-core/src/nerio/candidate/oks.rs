@@ -44,14 +44,14 @@ impl Answer {
     /// (section 3, step 8).
     pub(in crate::nerio) fn of(
         now: Time,
-        granted: &Granted,
+        granted: Granted,
         sent: &SentRequest,
         end: ClaimEnd,
     ) -> Self {
         Self {
             start: sent.start,
             instance: granted.instance,
-            memories: granted.memories.clone(),
+            memories: granted.memories,
             stamp: granted.stamp,
             accepted: granted.accepted.then_some(sent.fence),
             news: if granted.waited { now } else { sent.start },
