@@ -228,7 +228,7 @@ impl fmt::Display for Sentence<'_> {
             }
             Waiting::Fences { at, known, missing } => {
                 let has = if at.len() == 1 { "has" } else { "have" };
-                write!(f, "{} {has} no memory, lost or never had", List(at, ", "))?;
+                write!(f, "{} {has} no memory (lost, or never written)", List(at, ", "))?;
                 also(missing, f)?;
                 f.write_str(if *known {
                     ". The campaign goes on when a full quorum of the other nodes serves"
@@ -244,7 +244,7 @@ impl fmt::Display for Sentence<'_> {
             Waiting::Behind { who, leading: true } => write!(f, "behind {who}, which leads"),
             Waiting::Behind { who, leading: false } => write!(f, "behind {who}"),
             Waiting::Foreign { key, why } => {
-                write!(f, "behind key {key}, which is no candidate's: {why}")
+                write!(f, "behind key {key}, which belongs to no candidate: {why}")
             }
             Waiting::Refused { obstacles, missing } => {
                 let is_sentence = obstacles.first().is_some_and(|first| first.is_sentence);
@@ -257,7 +257,9 @@ impl fmt::Display for Sentence<'_> {
                 self.until(*until, f)
             }
             Waiting::GivingUp { missing, until } => {
-                f.write_str("no quorum has confirmed that this candidate gave up: at most ")?;
+                f.write_str(
+                    "this candidate waits for a quorum to confirm its last release, at most ",
+                )?;
                 self.until(*until, f)?;
                 also(missing, f)
             }

@@ -160,7 +160,7 @@ impl fmt::Display for OwnEvent {
             Self::SameHost { role, who, group } => {
                 write!(f, "{who} in {group} is on the same host and leads {role}, too")
             }
-            Self::SameName { who } => write!(f, "{who} has the name of this process, too"),
+            Self::SameName { who } => write!(f, "{who} has the same name as this process"),
             Self::Unlike { who, terms, ours } => {
                 write!(f, "{who} of this group has {terms}, and this process has {ours}")
             }

@@ -359,8 +359,8 @@ impl fmt::Display for ClockApart {
         let (pace, bound) = if *is_faster { ("faster", "most") } else { ("slower", "least") };
         write!(
             f,
-            "the clock of {member} runs {pace} than this node's, and not both are within drift \
-             {drift}: it advanced by {theirs:?} while this node's advanced by {ours:?} at {bound}"
+            "the clock of {member} runs {pace} than this node's by more than drift {drift} allows: \
+             it advanced by {theirs:?} while this node's clock advanced by {ours:?} at {bound}"
         )
     }
 }

@@ -130,7 +130,9 @@ impl fmt::Display for OwnEvent {
 impl fmt::Display for Breach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OtherFounding { by, theirs } => write!(f, "{by} was founded as {theirs}"),
+            Self::OtherFounding { by, theirs } => {
+                write!(f, "{by} belongs to another founding of this network, {theirs}")
+            }
             Self::OtherIdentity { id } => write!(f, "{id} has another identity"),
             Self::LostDirectory => f.write_str("the directory of this voter was lost"),
             Self::NoCounterLeft { highest } => write!(f, "no counter is left after {highest}"),

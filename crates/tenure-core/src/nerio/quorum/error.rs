@@ -76,6 +76,10 @@ fn disjoint(first: impl Display, second: impl Display) -> impl Display {
 
 fn too_heavy(member: impl Display, weight: u32, max: u32) -> impl Display {
     fmt::from_fn(move |f| {
-        write!(f, "member {member} weighs {weight}; a weight is at most {max}, only ratios count")
+        write!(
+            f,
+            "member {member} weighs {weight}; a weight may be at most {max}: only the ratios of \
+             weights count"
+        )
     })
 }
