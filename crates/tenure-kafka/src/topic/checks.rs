@@ -142,7 +142,7 @@ impl Needs {
                 name: "retention.ms",
                 needed: retention,
                 is_right: |found, needed| at_least(found, needed) || found == "-1",
-                why: "a broker must not delete a claim while a process may still read it",
+                why: "brokers must not delete a claim while a process may still read it",
             },
             Setting {
                 name: "retention.bytes",
@@ -248,22 +248,22 @@ impl fmt::Display for Wrong {
             ),
             Self::Replication { found } => write!(
                 f,
-                "a partition has {found} of at least {REPLICATION_MIN} copies: an acknowledged \
-                 record must outlive a broker"
+                "a partition has {found} copies, and needs at least {REPLICATION_MIN}: an \
+                 acknowledged record must outlive a broker"
             ),
             Self::InSync { found, copies, needed } if found > copies => write!(
                 f,
-                "min.insync.replicas is {found} and there are {copies} copies, it must be at most \
-                 {needed}: nothing can be written at all"
+                "min.insync.replicas is {found}, and there are only {copies} copies; it must be at \
+                 most {needed}: until then no record can be written"
             ),
             Self::InSync { found, copies, needed } => write!(
                 f,
-                "min.insync.replicas is {found} of {copies} copies, it must be at most {needed}: \
-                 while one broker is down nothing can be written, and no process leads"
+                "min.insync.replicas is {found} of {copies} copies; it must be at most {needed}: \
+                 otherwise no record can be written while one broker is down, and no process leads"
             ),
             Self::Setting { name, found, needed, why } => {
                 let least = if needed.parse::<u64>().is_ok() { "at least " } else { "" };
-                write!(f, "{name} is {found}, it must be {least}{needed}: {why}")
+                write!(f, "{name} is {found}; it must be {least}{needed}: {why}")
             }
         }
     }

@@ -15,8 +15,8 @@ pub enum MemoryError {
     State(#[from] StateError),
     #[error(
         "the clock of this machine is at least {seconds} s behind: set it (chrony, \
-         systemd-timesyncd), then start again; a new memory is ordered behind earlier ones by the \
-         time at which it begins"
+         systemd-timesyncd), then start again. Nodes order memories by the time at which each \
+         began"
     )]
     ClockBehind { seconds: u64 },
     #[error("no random numbers for a new memory: {0}")]

@@ -76,8 +76,8 @@ pub(super) fn recovery_waits(
         return write!(
             f,
             ". {} {verb} this node for a stranger: without keys a node recognizes a member by its \
-             address in members, and this node sends from another address. If this node has moved, \
-             change members everywhere; else correct --listen; or use keys \
+             address in `members`, and this node sends from another address. If this node has \
+             moved, change `members` everywhere; else correct --listen; or use keys \
              (docs/howto/keys.md)",
             List(strange, ", ")
         );
