@@ -351,21 +351,22 @@ mod tests {
             (leases(1), "old leases may last: b grants nothing for 0.0s more; nothing heard of a"),
             (
                 Waiting::Fences { at: names(&["b"]), known: true, missing: names(&["c"]) },
-                "b has no memory, lost or never had; nothing heard of c. The campaign goes on when \
-                 a full quorum of the other nodes serves. If these nodes have lost their \
+                "b has no memory (lost, or never written); nothing heard of c. The campaign goes \
+                 on when a full quorum of the other nodes serves. If these nodes have lost their \
                  directories, too, see docs/howto/lost-quorum.md",
             ),
             (
                 Waiting::Fences { at: names(&["a", "b"]), known: false, missing: Vec::new() },
-                "a, b have no memory, lost or never had. The campaign goes on when a full quorum \
-                 of the other nodes serves or, if the cluster is new, when all nodes are there. \
-                 If these nodes have lost their directories, too, see docs/howto/lost-quorum.md",
+                "a, b have no memory (lost, or never written). The campaign goes on when a full \
+                 quorum of the other nodes serves or, if the cluster is new, when all nodes are \
+                 there. If these nodes have lost their directories, too, see \
+                 docs/howto/lost-quorum.md",
             ),
             (Waiting::Behind { who: "one".into(), leading: true }, "behind one, which leads"),
             (Waiting::Behind { who: "1e26f5".into(), leading: false }, "behind 1e26f5"),
             (
                 Waiting::Foreign { key: "a/b".into(), why: "it has no lease".into() },
-                "behind key a/b, which is no candidate's: it has no lease",
+                "behind key a/b, which belongs to no candidate: it has no lease",
             ),
             (
                 Waiting::Refused { obstacles: [obstacle].into(), missing: names(&["a"]) },
@@ -384,8 +385,8 @@ mod tests {
                     missing: names(&["b", "c"]),
                     until: Time::from_nanos(4_000_000_000),
                 },
-                "no quorum has confirmed that this candidate gave up: at most for 2.0s more; \
-                 nothing heard of b, c",
+                "this candidate waits for a quorum to confirm its last release, at most for 2.0s \
+                 more; nothing heard of b, c",
             ),
             (
                 Waiting::Listening { until: Time::from_nanos(5_250_000_000) },

@@ -420,8 +420,9 @@ mod tests {
         let fix = "; correct the settings, or, if those of its first start were wrong, see \
                    \"other-line\" in docs/troubleshooting.md";
         let what = |told: String| told.strip_suffix(fix).unwrap().to_owned();
-        assert_eq!(what(told("c", "", false)), "members lacks c");
-        let all = "members lacks b, c, members has d in addition, quorums names another system";
+        assert_eq!(what(told("c", "", false)), "`members` lacks c");
+        let all = "`members` lacks b, c, `members` has d in addition, `quorums` names another \
+                   system";
         assert_eq!(what(told("b c", "d", true)), all);
     }
 

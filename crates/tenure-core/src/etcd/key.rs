@@ -294,20 +294,20 @@ mod tests {
         }
         assert_eq!(
             why("app/shop/note", Some(false)).unwrap(),
-            "its name does not end in the id of a lease: etcdctl get app/shop/note shows it; first \
-             make sure that the process which made it has ended, then etcdctl del app/shop/note \
-             deletes it"
+            "its name does not end in the id of a lease: look at it with `etcdctl get \
+             app/shop/note`; make sure that the process that made it has ended, then delete it \
+             with `etcdctl del app/shop/note`"
         );
         assert_eq!(
             why("app/shop/694d0a", Some(false)).unwrap(),
-            "it has no lease, and stays for ever: etcdctl get app/shop/694d0a shows it; first make \
-             sure that the process which made it has ended, then etcdctl del app/shop/694d0a \
-             deletes it"
+            "it has no lease, so it never goes by itself: look at it with `etcdctl get \
+             app/shop/694d0a`; make sure that the process that made it has ended, then delete it \
+             with `etcdctl del app/shop/694d0a`"
         );
         assert_eq!(
             why("app/shop/eu/7", None).unwrap(),
             "a candidate of election shop/eu may have made it: rename one of the two elections; \
-             etcdctl get app/shop/eu/7 shows it"
+             look at it with `etcdctl get app/shop/eu/7`"
         );
         let quoted = why("app/shop/a b\n'", None).unwrap();
         assert!(quoted.contains(r"etcdctl del $'app/shop/a b\n\''"), "{quoted}");

@@ -64,7 +64,7 @@ pub enum RecoveryError {
     /// Members that are not lost may be in a later epoch, and only they know that.
     #[error(
         "state directory {path} of node {node} is lost, and those of {whole} are not: these know \
-         the fences, and whether members were changed. Run the command first on the machine of one \
+         the fences, and whether members were changed; run the command first on the machine of one \
          of {whole}, then run here the command that it prints. Name in --lost also the members \
          that never come back. If the directories of all members are empty, the cluster is new: \
          start all nodes"
@@ -111,7 +111,7 @@ pub enum RecoveryError {
     /// Directories that were made anew would elect by themselves.
     #[error(
         "state directory {path} of node {node} is in epoch {found}, which is later than the \
-         recovered epoch 0. Delete each directory that the command has reported as made anew: with \
+         recovered epoch 0; delete each directory that the command has reported as made anew: with \
          the members of epoch 0, nodes on these directories would elect a leader of their own. \
          Then run the command here without --epoch, and run on the others what it prints"
     )]

@@ -138,7 +138,7 @@ pub enum ChangeError {
     #[error("the member {name} needs 1 to {max} addresses")]
     Hosts { name: NodeName, max: usize },
     #[error(
-        "no node {name} with an empty state directory asks to be let in. Start {name} without \
+        "no node {name} with an empty state directory asks to be let in: start {name} without \
          --new, with the present members in its list and, if the cluster has keys, with its key; \
          then repeat the change"
     )]
@@ -146,9 +146,9 @@ pub enum ChangeError {
     /// The member that is to be replaced runs, and no new node asks for its seat.
     #[error(
         "{name} runs as a member, and no second node {name} with an empty state directory asks to \
-         be let in. Before the first change of members, a node with an empty directory comes back \
-         by itself, and needs no replacement. Otherwise stop {name} for good, start the new node, \
-         and repeat the change"
+         be let in: to replace {name}, stop it for good, start the new node, and repeat the \
+         change. Before the first change of members a node with an empty directory comes back by \
+         itself, and needs no replacement"
     )]
     Entered { name: NodeName },
     #[error(
@@ -213,7 +213,7 @@ pub enum ChangeError {
     /// The seat already names the memory that asks to be let in.
     #[error(
         "the node that waits is the member {name} of epoch {epoch} already, and has not entered \
-         that epoch. Check that {name} and the members reach each other, and that their lists have \
+         that epoch: check that {name} and the members reach each other, and that their lists have \
          the present address of {name}; {name} then enters by itself"
     )]
     LetIn { name: NodeName, epoch: u64 },

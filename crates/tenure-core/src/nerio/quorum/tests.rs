@@ -199,7 +199,7 @@ fn refused_system_has_a_reason() {
         ),
         (
             Quorums::weighted(&[1, 1_001], None),
-            "member #1 weighs 1001; a weight is at most 1000, only ratios count",
+            "member #1 weighs 1001; a weight may be at most 1000: only the ratios of weights count",
         ),
         (
             Quorums::weighted(&[2, 1], Some(0)),
@@ -276,7 +276,8 @@ fn refused_text_names_the_place() {
         ("weights:a=1,b=1,c=1;threshold=", at(31, "\"\" is not a whole number")),
         (
             "weights:a=1,b=2000,c=1",
-            "member b weighs 2000; a weight is at most 1000, only ratios count".to_string(),
+            "member b weighs 2000; a weight may be at most 1000: only the ratios of weights count"
+                .to_string(),
         ),
         (
             "weights:a=1,b=1,c=1;threshold=1",
