@@ -43,7 +43,7 @@ pub enum OwnEvent {
         partition: Partition,
         why: Arc<str>,
     },
-    /// A record was written again, after [`Trouble`](Self::Trouble) in writing.
+    /// Writing works again: a record was written after [`Trouble`](Self::Trouble).
     Written {
         partition: Partition,
     },

@@ -153,7 +153,7 @@ impl Unsafe {
         }
     }
 
-    /// Whether `other` is the same obstacle, though times may have passed.
+    /// Whether `other` is the same obstacle, perhaps with other remaining times.
     #[must_use]
     pub fn is_as(&self, other: &Self) -> bool {
         match (self, other) {
