@@ -143,7 +143,7 @@ impl OwnEvent {
                  than the max clock skew allows"
             ),
             Self::ClockRight => f.write_str("no other participant's clock differs any more"),
-            event => event.fmt(f),
+            event => fmt::Display::fmt(event, f),
         }
     }
 

@@ -166,9 +166,9 @@ impl fmt::Display for Objection {
             Self::Refused(refusal) => write!(f, "etcd refuses the request: {refusal}"),
             Self::Nested { other } => write!(
                 f,
-                "this process takes part in election {other}, or observes it, and one of the two \
-                 names begins with the other name and a slash: each election would see keys of the \
-                 other. Rename one of the two"
+                "this election would share keys with {other}, in which this process takes part or \
+                 which it observes: one of the two names begins with the other name and a slash. \
+                 Rename one of the two elections"
             ),
             Self::EndsInSlash => f.write_str(
                 "an election's name on etcd must not end in a slash. Without the slash it is the \

@@ -110,7 +110,7 @@ impl OwnEvent {
     /// The event as a sentence for operators. `Display` prints some events in fewer words, for
     /// traces.
     pub fn sentence(&self) -> impl fmt::Display {
-        fmt::from_fn(|f| match self {
+        fmt::from_fn(move |f| match self {
             Self::Known { .. } | Self::Dropped { .. } | Self::GivesWay => {
                 write!(f, "this voter {self}")
             }
@@ -127,7 +127,7 @@ impl OwnEvent {
             Self::VotesDiffer { ballot, by } => {
                 write!(f, "{by} counts other votes in ballot {ballot} than this voter")
             }
-            event => event.fmt(f),
+            event => fmt::Display::fmt(event, f),
         })
     }
 }

@@ -32,9 +32,9 @@ fn names_and_namespaces() {
         };
         assert_eq!(
             refused("e/below", "").await,
-            "this process takes part in election e, or observes it, and one of the two names \
-             begins with the other name and a slash: each election would see keys of the other. \
-             Rename one of the two"
+            "this election would share keys with e, in which this process takes part or which it \
+             observes: one of the two names begins with the other name and a slash. Rename one of \
+             the two elections"
         );
         assert_eq!(
             refused("f/", "").await,

@@ -89,9 +89,10 @@ pub enum RecoveryError {
     )]
     Changed { path: PathBuf, node: NodeName, epoch: u64 },
     #[error(
-        "state directory {path} of node {node} holds no memory of epoch {epoch}, which is \
-         recovered; if only the disk of {node} is not mounted, mount it; if the directory is lost, \
-         run the command on the others once more, with --lost {node} and without --epoch"
+        "state directory {path} of node {node} holds no memory of epoch {epoch}, which the other \
+         members recover; if only the disk of {node} is not mounted, mount it; if the directory is \
+         lost, run the command on the other members once more, with --lost {node} and without \
+         --epoch"
     )]
     Nothing { path: PathBuf, node: NodeName, epoch: u64 },
     #[error(

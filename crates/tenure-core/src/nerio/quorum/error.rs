@@ -20,8 +20,8 @@ pub enum QuorumError {
     #[error("{}", too_heavy(MemberSet::EMPTY.with(*member), *weight, *max))]
     WeightTooLarge { member: usize, weight: u32, max: u32 },
     #[error(
-        "a threshold of 0 makes the empty set a quorum; more than half of the weights is \
-         {majority}"
+        "a threshold of 0 makes the empty set a quorum; give {majority}, which is more than half \
+         of the weights"
     )]
     ThresholdZero { majority: u32 },
     #[error(

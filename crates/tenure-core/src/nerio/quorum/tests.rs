@@ -203,7 +203,8 @@ fn refused_system_has_a_reason() {
         ),
         (
             Quorums::weighted(&[2, 1], Some(0)),
-            "a threshold of 0 makes the empty set a quorum; more than half of the weights is 2",
+            "a threshold of 0 makes the empty set a quorum; give 2, which is more than half of the \
+             weights",
         ),
         (
             Quorums::weighted(&[2, 1], Some(4)),
@@ -251,8 +252,9 @@ fn text_becomes_its_system() {
 fn refused_text_names_the_place() {
     let form = |text: &str| {
         format!(
-            "{text:?} is no quorum system; use majority, weights:a=3,b=1,c=1 (with ;threshold=4 \
-             if it is not more than half), grid:2x3 or sets:a+b,b+c,a+c"
+            "{text:?} is no quorum system; use majority, weights:a=3,b=1,c=1 (for another \
+             threshold than more than half of the weights add ;threshold=4), grid:2x3 or \
+             sets:a+b,b+c,a+c"
         )
     };
     let at = |column: usize, rest: &str| format!("column {column} of the quorum system: {rest}");
