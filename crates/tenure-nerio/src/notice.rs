@@ -316,9 +316,9 @@ fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         }
         Notice::AtOneAddress { members: [one, other], address } => write!(
             f,
-            "{one} and {other} are both at {address}, by `members` and DNS: each member is one \
-             process with an address of its own, so one of the two is not found. Correct \
-             `members`, or the DNS records"
+            "{one} and {other} are both at {address}, by `members` and DNS. Each member needs an \
+             address of its own, so one of the two is not found. Correct `members`, or the DNS \
+             records"
         ),
         Notice::Exchanged { member, host, address, of } => write!(
             f,

@@ -374,17 +374,7 @@ impl OwnEvent {
             (Self::Awaited { name, why, at }, _) => awaited(name, why, now.since(*at), f),
             (Self::Granted { to }, Some(election)) => write!(f, "{election} granted to {to}"),
             (Self::Freed { by }, Some(election)) => write!(f, "{election} given up by {by}"),
-            (
-                Self::RecoveryWaits { .. }
-                | Self::Founded
-                | Self::BreachCleared
-                | Self::Changing { .. }
-                | Self::Replacing { .. }
-                | Self::ReplacementFailed { .. }
-                | Self::Wedged { .. }
-                | Self::Entered { .. },
-                _,
-            ) => write!(f, "this node {self}"),
+            _ if self.is_of_this_node() => write!(f, "this node {self}"),
             _ => write!(f, "{self}"),
         })
     }
@@ -394,8 +384,8 @@ const FOUNDED: &str = "founds the cluster: the directories of all members are em
                        this cluster are above those of an earlier cluster, if there was one";
 const REPLACED: &str = "the other members know a later state directory of this node, so this node \
                         grants no more. If an old directory was put back here: stop this node, \
-                        move the old directory away, and start this node with the later directory, \
-                        or, if that is gone, with an empty one. If another process runs under this \
+                        move the old directory away, and start this node with the later directory \
+                        (if that is gone, with an empty one). If another process runs under this \
                         name with the later directory: stop one of the two for good; if this node \
                         is to stay, start it with an empty directory";
 
@@ -445,11 +435,7 @@ impl fmt::Display for OwnEvent {
                 write!(f, "name {name} contested by {one} and {other}")
             }
             Self::AddressContested { who, holder, other } => {
-                write!(
-                    f,
-                    "{who} sends from {holder} and from {other}, and this node believes the first \
-                     address"
-                )
+                write!(f, "{who} sends from {holder} and {other}; this node believes the first")
             }
             Self::Epochs(_)
             | Self::Changing { .. }
@@ -479,6 +465,21 @@ impl fmt::Display for OwnEvent {
 }
 
 impl OwnEvent {
+    /// Whether `Display` begins with a verb whose subject is this node.
+    const fn is_of_this_node(&self) -> bool {
+        matches!(
+            self,
+            Self::RecoveryWaits { .. }
+                | Self::Founded
+                | Self::BreachCleared
+                | Self::Changing { .. }
+                | Self::Replacing { .. }
+                | Self::ReplacementFailed { .. }
+                | Self::Wedged { .. }
+                | Self::Entered { .. }
+        )
+    }
+
     /// Prints an event about leases and clocks.
     fn fmt_time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -252,9 +252,8 @@ async fn shared_address_is_reported() {
     assert!(changed);
     assert_eq!(
         told,
-        ["a and b are both at 10.0.0.1:1, by `members` and DNS: each member is one process with \
-             an address of its own, so one of the two is not found. Correct `members`, or the DNS \
-             records"]
+        ["a and b are both at 10.0.0.1:1, by `members` and DNS. Each member needs an address of \
+          its own, so one of the two is not found. Correct `members`, or the DNS records"]
     );
 }
 

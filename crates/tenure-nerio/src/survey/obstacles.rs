@@ -199,10 +199,9 @@ impl Activity {
                 "start all nodes: only all of them together found a new cluster".to_owned()
             }
             Service::Replaced => format!(
-                "if an old directory was put back, stop {member}, move the old directory \
-                 away, and start {member} with the later directory, or, if that is gone, with an \
-                 empty one; if two processes are {member}, stop the process with the old \
-                 directory"
+                "if an old directory was put back, stop {member}, move the old directory away, and \
+                 start {member} with the later directory (if that is gone, with an empty one); if \
+                 two processes are {member}, stop the process with the old directory"
             ),
             Service::Removed => format!(
                 "stop {member} where it runs with an old state directory: another node has its \

@@ -246,7 +246,7 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
             "replaced",
             "a later state directory has replaced its own: if an old directory was put back, stop \
              the member, move the old directory away, and start the member with the later \
-             directory, or, if that is gone, with an empty one; if two processes are this member, \
+             directory (if that is gone, with an empty one); if two processes are this member, \
              stop the process with the old directory"
                 .into(),
         ),

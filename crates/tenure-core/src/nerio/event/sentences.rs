@@ -137,9 +137,9 @@ pub(super) fn old_memory(
     write!(
         f,
         "the grants of {member} do not count: {by} knows a later state directory of {member}. If \
-         an old directory was put back: stop {member}, and start {member} with the later \
-         directory, or, if that is gone, with an empty one. If two processes have the name \
-         {member}: stop the process that started first"
+         an old directory was put back: stop {member}, and start {member} with the later directory \
+         (if that is gone, with an empty one). If two processes have the name {member}: stop the \
+         process that started first"
     )
 }
 
