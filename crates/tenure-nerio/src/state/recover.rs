@@ -64,10 +64,10 @@ pub enum RecoveryError {
     /// Members that are not lost may be in a later epoch, and only they know that.
     #[error(
         "state directory {path} of node {node} is lost, and those of {whole} are not: these know \
-         the fences, and whether members were changed; run the command first on the machine of one \
-         of {whole}, then run here the command that it prints. Name in --lost also the members \
-         that never come back. If the directories of all members are empty, the cluster is new: \
-         start all nodes"
+         the fences, and whether members were changed; run the command first on a machine with \
+         such a directory ({whole}), then run here the command that it prints. Name in --lost also \
+         the members that never come back. If the directories of all members are empty, the \
+         cluster is new: start all nodes"
     )]
     First { path: PathBuf, node: NodeName, whole: String },
     #[error(
@@ -145,7 +145,7 @@ pub enum RecoveryError {
     Own { path: PathBuf, node: NodeName, epoch: u64 },
     #[error(
         "{name} is no member of epoch {epoch}, in which state directory {path} is. That epoch has \
-         the members {members}; name in --lost those of them that never come back"
+         the members {members}; name in --lost the members of epoch {epoch} that never come back"
     )]
     NoMember { path: PathBuf, epoch: u64, name: NodeName, members: String },
     #[error(
