@@ -83,8 +83,8 @@ mod tests {
         assert_eq!(
             FoundingTrouble::Waits { silent: vec![c] }.to_string(),
             "the founding of the cluster waits for c: start it with the state directory that it \
-             began with, or, if no member has served yet, move the state directories of all \
-             members away and start all again"
+             began with. If no member has served yet, you may instead move the state directories \
+             of all members away, and start all again"
         );
     }
 }

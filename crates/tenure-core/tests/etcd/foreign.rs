@@ -71,7 +71,7 @@ fn keys_without_leases_leave_leaders_unknown() {
     s.header.revision = 12;
     let unleased = KeyValue { lease: None, modified: 12, ..leader };
     s.changed("db/*", vec![Change::Put(unleased)]);
-    let (told, unknown) = (s.position("it has no lease, and stays for ever"), "unknown since");
+    let (told, unknown) = (s.position("it has no lease, so it never goes"), "unknown since");
     assert!(told < s.position(unknown) && !s.has_told("vacant"), "{:#?}", s.told());
 }
 
@@ -82,7 +82,7 @@ fn leased_foreign_names_leave_leaders_unknown() {
         let mut s = Stage::new();
         let leader = KeyValue { key: name.into(), ..s.other("db", 5) };
         s.observe("db", Some(&leader));
-        let (told, unknown) = (s.position("of another program may lead"), "unknown since");
+        let (told, unknown) = (s.position("of another program may own it"), "unknown since");
         assert!(told < s.position(unknown) && !s.has_told("vacant"), "{:#?}", s.told());
         assert!(!s.has_told("etcdctl del"), "{:#?}", s.told());
     }

@@ -219,7 +219,7 @@ fn refusal_states_the_shortest_lease() {
 fn a_limit_of_zero_is_refused() {
     let zero = |limit: &str| alloc::format!("limit on {limit} is 0; it must be at least 1");
     assert_eq!(refused(|c| c.limits.elections = 0), zero("elections"));
-    assert_eq!(refused(|c| c.limits.parked = 0), zero("parked"));
+    assert_eq!(refused(|c| c.limits.parked = 0), zero("parked requests"));
     assert_eq!(refused(|c| c.limits.watermarks = 0), zero("watermarks"));
     assert_eq!(refused(|c| c.limits.names = 0), zero("names"));
 }
