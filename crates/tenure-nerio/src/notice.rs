@@ -48,7 +48,7 @@ impl fmt::Display for Forgot {
             Self::OtherBoot => {
                 "its grants are from another boot of its machine, or from another time namespace"
             }
-            Self::OtherMemory => "its grants are of an earlier memory, which was lost",
+            Self::OtherMemory => "its grants are from an earlier memory, which was lost",
             Self::OtherEpoch => {
                 "its grants are from before a change of members, and the process ended before it \
                  had entered the epoch of the new members"

@@ -435,7 +435,7 @@ mod tests {
         assert!(matches!(refused(&path), RecoveryError::First { .. }), "{}", refused(&path));
         assert!(!path.exists(), "nothing is made");
         let path = started(&parent, None);
-        assert!(refused(&path).to_string().contains("and those of c are not: they know"));
+        assert!(refused(&path).to_string().contains("and those of c are not: these know"));
         let all = Recovery { whole: Vec::new(), ..first.clone() };
         all.carry_out(&path, &grantor("a")).unwrap();
         assert!(matches!(refused(&path), RecoveryError::First { .. }), "it is made anew again");
