@@ -75,7 +75,7 @@ async fn missing_topic_is_explained() {
 async fn silent_brokers_are_reported() {
     let options = options("127.0.0.1:1", "x").check().unwrap();
     let said = ensure(&options, &config("x", "one", 1)).await.unwrap_err().to_string();
-    assert!(said.contains("check --brokers, that they run"), "{said}");
+    assert!(said.contains("check --brokers, whether the brokers run"), "{said}");
     assert!(said.contains("127.0.0.1:1"), "{said}");
 }
 
