@@ -462,8 +462,8 @@ mod tests {
         let tear = crate::state::Tear::Length { bytes: 0 };
         assert_eq!(said(Grants::Torn(tear)), "the table of its grants is damaged");
         assert!(said(Grants::OtherBoot).contains("another boot"));
-        assert!(said(Grants::OtherMemory).contains("a memory before this one"));
-        assert!(said(Grants::OtherEpoch).contains("the members before a change"));
+        assert!(said(Grants::OtherMemory).contains("an earlier memory"));
+        assert!(said(Grants::OtherEpoch).contains("before a change of members"));
         assert!(Forgot::of(&Memory::Lost).to_string().contains("remembers nothing"));
     }
 }
