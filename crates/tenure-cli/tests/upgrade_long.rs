@@ -102,7 +102,7 @@ fn old_cluster_is_upgraded_and_sealed() {
     let short = short.to_owned();
     fleet.kill("c");
     fleet.node("c", &["--members", &short]);
-    fleet.says("c", "its settings differ: members lacks a, b; correct the settings");
+    fleet.says("c", "its settings differ: `members` lacks a, b; correct the settings");
     fleet.says("c", "granting");
     sleep(LEASE * 4 / 3);
     assert_eq!(leads(&fleet).as_ref(), Some(&first), "c has a shorter list");

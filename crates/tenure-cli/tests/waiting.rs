@@ -185,7 +185,7 @@ fn runner_names_obstacle_after_loss() {
     stage.set("100ms", "10ms");
     stage.leader_without_quorum(&["--grace", "12s"]);
     stage.says("one", "CMD was ended");
-    let text = "no quorum has confirmed that this candidate gave up: at most for ";
+    let text = "this candidate waits for a quorum to confirm its last release, at most for ";
     stage.says("one", &format!("tenure: one waits: {text}"));
     let waiting = wait::eventually("whom it does not hear", || {
         let waiting = stage.status("one")["waiting"].clone();
@@ -208,7 +208,7 @@ fn node_names_its_other_address() {
     let mut stage = Stage::new();
     stage.node("a", &["--new", "--listen", "127.0.0.1:0"]);
     stage.node("b", &["--new"]);
-    let text = "receives on 127.0.0.1:";
+    let text = "this node receives on 127.0.0.1:";
     stage.says("a", &format!("warning: {text}"));
     let warning = stage.status("a")["warning"].clone();
     assert!(warning.as_str().is_some_and(|warning| warning.starts_with(text)), "{warning}");
@@ -281,7 +281,7 @@ fn unconfirmed_resignation_names_its_wait() {
         said.starts_with("one resigned (e)\nwarning: no answer at the control socket "),
         "{said}"
     );
-    let why = "no quorum has confirmed that this candidate gave up: at most for ";
+    let why = "this candidate waits for a quorum to confirm its last release, at most for ";
     let told = said.contains(&format!(" yet: {why}"))
         && said.contains("; nothing heard of b, c; this command waits");
     // On a busy machine CMD may not have ended at that query, or a moment before.

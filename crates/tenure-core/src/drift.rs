@@ -118,10 +118,14 @@ fn scale(span: Duration, times: u32, over: u32, rounding: Rounding) -> Duration 
 /// The reason why a ρ was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DriftError {
-    #[error("the drift bound must be below 1: a clock off by its own rate cannot time a lease")]
+    #[error(
+        "the drift bound must be below 1: at 1 or more a clock may stand still, and cannot time a \
+         lease"
+    )]
     NotBelowOne,
     #[error(
-        "the drift bound is a decimal fraction such as 0.001, at most nine digits after the point"
+        "the drift bound must be a decimal fraction such as 0.001, with at most nine digits after \
+         the point"
     )]
     NotAFraction,
 }

@@ -122,8 +122,8 @@ impl SettingsError for TimingError {
 /// A lease that leaves too little time between its first due renewal and the stop of the work.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 #[error(
-    "lease {lease:?} is too short: when its first renewal is due, after a third, {usable:?} \
-     are left (drift {drift}); this rest must exceed grace {grace:?} + kill margin \
+    "lease {lease:?} is too short: its first renewal is due after a third of the lease, and \
+     {usable:?} are then left (drift {drift}). This rest must exceed grace {grace:?} + kill margin \
      {kill_margin:?}{beside} = {needed:?}; {}", Advice(*enough)
 )]
 pub struct TooShort {

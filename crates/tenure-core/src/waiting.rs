@@ -228,7 +228,7 @@ impl fmt::Display for Sentence<'_> {
             }
             Waiting::Fences { at, known, missing } => {
                 let has = if at.len() == 1 { "has" } else { "have" };
-                write!(f, "{} {has} no memory, lost or never had", List(at, ", "))?;
+                write!(f, "{} {has} no memory (lost, or never written)", List(at, ", "))?;
                 also(missing, f)?;
                 f.write_str(if *known {
                     ". The campaign goes on when a full quorum of the other nodes serves"
@@ -244,7 +244,7 @@ impl fmt::Display for Sentence<'_> {
             Waiting::Behind { who, leading: true } => write!(f, "behind {who}, which leads"),
             Waiting::Behind { who, leading: false } => write!(f, "behind {who}"),
             Waiting::Foreign { key, why } => {
-                write!(f, "behind key {key}, which is no candidate's: {why}")
+                write!(f, "behind key {key}, which belongs to no candidate: {why}")
             }
             Waiting::Refused { obstacles, missing } => {
                 let is_sentence = obstacles.first().is_some_and(|first| first.is_sentence);
@@ -257,7 +257,9 @@ impl fmt::Display for Sentence<'_> {
                 self.until(*until, f)
             }
             Waiting::GivingUp { missing, until } => {
-                f.write_str("no quorum has confirmed that this candidate gave up: at most ")?;
+                f.write_str(
+                    "this candidate waits for a quorum to confirm its last release, at most ",
+                )?;
                 self.until(*until, f)?;
                 also(missing, f)
             }
@@ -349,21 +351,22 @@ mod tests {
             (leases(1), "old leases may last: b grants nothing for 0.0s more; nothing heard of a"),
             (
                 Waiting::Fences { at: names(&["b"]), known: true, missing: names(&["c"]) },
-                "b has no memory, lost or never had; nothing heard of c. The campaign goes on when \
-                 a full quorum of the other nodes serves. If these nodes have lost their \
+                "b has no memory (lost, or never written); nothing heard of c. The campaign goes \
+                 on when a full quorum of the other nodes serves. If these nodes have lost their \
                  directories, too, see docs/howto/lost-quorum.md",
             ),
             (
                 Waiting::Fences { at: names(&["a", "b"]), known: false, missing: Vec::new() },
-                "a, b have no memory, lost or never had. The campaign goes on when a full quorum \
-                 of the other nodes serves or, if the cluster is new, when all nodes are there. \
-                 If these nodes have lost their directories, too, see docs/howto/lost-quorum.md",
+                "a, b have no memory (lost, or never written). The campaign goes on when a full \
+                 quorum of the other nodes serves or, if the cluster is new, when all nodes are \
+                 there. If these nodes have lost their directories, too, see \
+                 docs/howto/lost-quorum.md",
             ),
             (Waiting::Behind { who: "one".into(), leading: true }, "behind one, which leads"),
             (Waiting::Behind { who: "1e26f5".into(), leading: false }, "behind 1e26f5"),
             (
                 Waiting::Foreign { key: "a/b".into(), why: "it has no lease".into() },
-                "behind key a/b, which is no candidate's: it has no lease",
+                "behind key a/b, which belongs to no candidate: it has no lease",
             ),
             (
                 Waiting::Refused { obstacles: [obstacle].into(), missing: names(&["a"]) },
@@ -382,8 +385,8 @@ mod tests {
                     missing: names(&["b", "c"]),
                     until: Time::from_nanos(4_000_000_000),
                 },
-                "no quorum has confirmed that this candidate gave up: at most for 2.0s more; \
-                 nothing heard of b, c",
+                "this candidate waits for a quorum to confirm its last release, at most for 2.0s \
+                 more; nothing heard of b, c",
             ),
             (
                 Waiting::Listening { until: Time::from_nanos(5_250_000_000) },

@@ -10,8 +10,8 @@ use crate::client_log::Reason;
 pub const UNACKNOWLEDGED: &str = "brokers acknowledge no records";
 
 /// The remedy where brokers do not answer.
-pub(crate) const CHECK_BROKERS: &str = "check --brokers, that they run, and whether they expect \
-                                        TLS (--cacert) or a login (--user)";
+pub(crate) const CHECK_BROKERS: &str = "check --brokers, whether the brokers run, and whether they \
+                                        expect TLS (--cacert) or a login (--user)";
 
 /// An error in the library's words, with the log line beside it and the remedy.
 #[must_use]
@@ -129,8 +129,7 @@ fn remedy(code: Code) -> Option<(&'static str, &'static str)> {
         Code::BrokerTransportFailure | Code::AllBrokersDown | Code::Resolve => ("", CHECK_BROKERS),
         Code::MessageTimedOut => (
             "",
-            "check that the brokers run, and that as many copies are in sync as \
-             min.insync.replicas says",
+            "check that the brokers run, and that at least min.insync.replicas copies are in sync",
         ),
         Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition => {
             ("the topic does not exist", "create the topic, or give --create-topic")

@@ -193,8 +193,8 @@ impl<C: Class> Node<C> {
     /// Whether another process, in any group, stands for this role and could lead it next. The
     /// answer rests on partitions that this process owns or observes. The node answers `false` only
     /// after it has listened long enough to hear a new process. This takes about four publish
-    /// intervals; while no record can be read, it takes up to a silence and a seek. A closed node
-    /// answers `false` at once. Cancel safe.
+    /// intervals; while no record can be read, it takes up to the sum of the setting `seek` and
+    /// `Config::silence`. A closed node answers `false` at once. Cancel safe.
     pub async fn could_be_followed(&self, role: u32) -> bool {
         let config = self.config();
         let begin = clock::now();

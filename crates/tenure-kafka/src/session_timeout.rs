@@ -41,8 +41,9 @@ pub enum SessionError {
     #[error("session timeout is {session:?}; brokers allow {least:?} to {most:?}")]
     NotAllowed { session: Duration, least: Duration, most: Duration },
     #[error(
-        "the group has a session timeout of {timeout:?} and heartbeats every {heartbeat:?} (group \
-         protocol consumer); the settings allow at most {session:?} and {reports:?}"
+        "at the brokers, the group has a session timeout of {timeout:?} and heartbeats every \
+         {heartbeat:?} (group protocol consumer); the settings of this process allow at most \
+         {session:?} and {reports:?}"
     )]
     Longer { timeout: Duration, heartbeat: Duration, session: Duration, reports: Duration },
 }

@@ -54,7 +54,7 @@ impl fmt::Display for Notice {
             Self::Disconnected { server, why } => write!(f, "disconnected from {server}: {why}"),
             Self::Unreachable { server, error } => write!(f, "{server} cannot be used: {error}"),
             Self::Leaving { server } => {
-                write!(f, "{server} is about to end: going to the next server")
+                write!(f, "{server} is about to end: this node goes to the next server")
             }
             Self::Denied { server, said } => write!(
                 f,

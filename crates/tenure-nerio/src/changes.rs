@@ -75,7 +75,7 @@ pub enum ChangeFailure {
     #[error("{why}")]
     Denied { by: NodeName, why: ChangeError },
     /// The operator of another command has ended the change.
-    #[error("{by} has cancelled the change, because another command ordered that")]
+    #[error("{by} has cancelled the change, as another command ordered")]
     Cancelled { by: NodeName },
     #[error(
         "another change was decided instead: epoch {} has the members {}",
@@ -85,17 +85,18 @@ pub enum ChangeFailure {
     Superseded { members: Arc<Membership> },
     /// Members answer other questions, but not this one: they run an older version, or long
     /// datagrams are lost.
-    #[error("{} answered other questions and not this one", list(.members))]
+    #[error("{} answered other questions, but not this one", list(.members))]
     ElseOnly { members: Vec<NodeName> },
-    #[error("{} run with another configuration", list(.members))]
+    #[error("these members run with another configuration: {}", list(.members))]
     Differ { members: Vec<NodeName> },
     /// The process asked no member for the change.
     #[error(transparent)]
     OldList(#[from] OldList),
     /// The process asked no member for the change, because each member was silent before.
-    #[error("{} have not answered, and were not asked for the change", list(.members))]
+    #[error("these members did not answer a first question, so this process did not ask them for \
+             the change: {}", list(.members))]
     Unheard { members: Vec<NodeName> },
-    #[error("the time is over, and the outcome is unknown")]
+    #[error("the time for the change is over, and its outcome is unknown")]
     Unknown(Box<Unfinished>),
 }
 

@@ -25,8 +25,8 @@ impl Source {
     }
 }
 
-/// Creates the edicts of one leadership (section 7). All values of one leadership share one order.
-/// A value keeps no leader in office.
+/// Creates the edicts of one leadership (section 7). All `Edicts` of one leadership put their
+/// edicts into one order. Holding `Edicts` does not keep the leader in office.
 #[derive(Clone)]
 pub struct Edicts {
     leader: Leader<AtMostOne>,

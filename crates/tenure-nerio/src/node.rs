@@ -313,8 +313,8 @@ impl Builder {
     }
 
     /// Lets a member on this machine watch this process, if that member
-    /// [supervises](Node::supervise). If this process then ends without a word, its elections are
-    /// free at once, not after its leases. The member may start later than this process.
+    /// [supervises](Node::supervise). If this process then crashes, its elections are free at once,
+    /// not only after its leases have run out. The member may start later than this process.
     ///
     /// Work of the application in other processes, such as children, must end with this process or
     /// be [announced](Node::work). Do not use this otherwise.

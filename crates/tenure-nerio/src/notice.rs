@@ -46,11 +46,11 @@ impl fmt::Display for Forgot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OtherBoot => {
-                "its grants are of another boot of its machine, or of another time namespace"
+                "its grants are from another boot of its machine, or from another time namespace"
             }
-            Self::OtherMemory => "its grants are of a memory before this one, which was lost",
+            Self::OtherMemory => "its grants are from an earlier memory, which was lost",
             Self::OtherEpoch => {
-                "its grants are of the members before a change, and the process ended before it \
+                "its grants are from before a change of members, and the process ended before it \
                  had entered the epoch of the new members"
             }
             Self::NoTable => {
@@ -59,7 +59,8 @@ impl fmt::Display for Forgot {
             }
             Self::Damaged => "the table of its grants is damaged",
             Self::Everything => {
-                "it remembers nothing, as its state directory is new, or it has none"
+                "it remembers nothing, because its state directory is new, or it has no state \
+                 directory"
             }
         })
     }
@@ -235,8 +236,8 @@ impl fmt::Display for Notice {
             Self::LedBefore { leader, election } => write!(
                 f,
                 "{leader} led {election} before this node began with --new, which forgets all \
-                 grants and fences: if this node ever granted before, two may lead now. Stop it, \
-                 move its directory away, and start it without --new"
+                 grants and fences: if this node ever granted before, two may lead now. Stop this \
+                 node, move its directory away, and start it without --new"
             ),
             Self::Quarantined { until, forgot } => quarantined(*until, *forgot, f),
             Self::GrantsDamaged { error } => damaged(error, f),
@@ -248,18 +249,22 @@ impl fmt::Display for Notice {
             ),
             Self::DiskHangs { error } => write!(
                 f,
-                "{error}; answers that must be on the disk first wait for the disk: check it, and \
-                 which other programs write there"
+                "{error}; this node answers only after its records are on the disk, so its answers \
+                 wait: check the disk, and which other programs write there"
             ),
             Self::Unwatched { supervisor, socket, why } => write!(
                 f,
-                "{supervisor} does not watch this process, at {}: {why}. If this process ends \
-                 without a word, its leases run out. Start node {supervisor} with --supervise, or \
-                 correct --supervisor",
+                "{supervisor} does not watch this process through {}: {why}. If this process \
+                 crashes, its elections stay taken until its leases have run out. Start node \
+                 {supervisor} with --supervise, or correct --supervisor",
                 socket.display()
             ),
             Self::Watched { supervisor } => {
-                write!(f, "{supervisor} watches this process: its end frees its elections at once")
+                write!(
+                    f,
+                    "{supervisor} watches this process: when this process ends, its elections are \
+                     free at once"
+                )
             }
             Self::Protocol { election, event } => {
                 event.sentence(election.as_ref(), tenure::clock::now()).fmt(f)
@@ -275,9 +280,9 @@ fn other_line(
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     f.write_str("this node uses the members in its state directory, and its settings differ: ")?;
-    let lacks = (!missing.is_empty()).then(|| format!("members lacks {}", list(missing)));
-    let has = (!more.is_empty()).then(|| format!("members has {} in addition", list(more)));
-    let other = quorums.then(|| "quorums names another system".to_owned());
+    let lacks = (!missing.is_empty()).then(|| format!("`members` lacks {}", list(missing)));
+    let has = (!more.is_empty()).then(|| format!("`members` has {} in addition", list(more)));
+    let other = quorums.then(|| "`quorums` names another system".to_owned());
     let all: Vec<_> = [lacks, has, other].into_iter().flatten().collect();
     write!(
         f,
@@ -291,9 +296,9 @@ fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match notice {
         Notice::ListensElsewhere { here, member } => write!(
             f,
-            "receives on {here}, and its address in members is {member}: unless a relay passes \
-             datagrams on to here, no node reaches this one. Leave --listen out, or correct \
-             members everywhere"
+            "this node receives on {here}, but its address in `members` is {member}: no other node \
+             reaches this node, unless a relay passes datagrams on to {here}. Leave --listen out, \
+             or correct `members` everywhere"
         ),
         Notice::Unresolved { member, host, error, known: false } => write!(
             f,
@@ -307,42 +312,41 @@ fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         ),
         Notice::Resolved { member, host, addresses } => {
             let all: Vec<_> = addresses.iter().map(ToString::to_string).collect();
-            write!(f, "{member} is at {}, says {host}", all.join(" or "))
+            write!(f, "{host} resolves to {}, where {member} is now", all.join(" or "))
         }
         Notice::AtOneAddress { members: [one, other], address } => write!(
             f,
-            "{one} and {other} are both at {address}, by members and DNS: each member is one \
-             process with an address of its own, so one of them is not found. Correct members, or \
-             the DNS records"
+            "{one} and {other} are both at {address}, by `members` and DNS. Each member needs an \
+             address of its own, so one of the two is not found. Correct `members`, or the DNS \
+             records"
         ),
         Notice::Exchanged { member, host, address, of } => write!(
             f,
-            "{member} answers at {address}, but members here has {of} at that address, and \
-             {member} at {host}: {member} and {of} were exchanged in a members list, here or \
-             there, or one was started under the name of the other. Correct members, the same \
-             everywhere"
+            "{member} answers at {address}, but `members` here has {of} at that address, and \
+             {member} at {host}. Either `members` exchanges {member} and {of}, here or there, or \
+             one was started under the name of the other. Correct `members`, the same everywhere"
         ),
         Notice::ForAnother { peer, address, member, host, own } => write!(
             f,
-            "{peer} at {address} sends to {own} a message for {member}, and members here has \
-             {member} at {host}: {member} and {own} were exchanged in a members list, here or \
-             there, or one was started under the name of the other. Correct members, the same \
+            "{peer} at {address} sends to this node, {own}, a message for {member}, but `members` \
+             here has {member} at {host}. Either `members` exchanges {member} and {own}, here or \
+             there, or one was started under the name of the other. Correct `members`, the same \
              everywhere"
         ),
         Notice::Moved { member, host, address } => write!(
             f,
-            "{member} sends from {address}, but members here has {member} at {host}: without keys \
-             a node recognizes a member by its address, so this node takes {member} for a \
-             stranger. If {member} has moved, change members everywhere, or see to its DNS record; \
-             or use keys (docs/howto/keys.md)"
+            "{member} sends from {address}, but `members` here has {member} at {host}: without \
+             keys a node recognizes a member by its address, so this node takes {member} for a \
+             stranger. If {member} has moved, change `members` everywhere, or see to its DNS \
+             record; or use keys (docs/howto/keys.md)"
         ),
         Notice::MemberTwice { member, addresses: [one, other] } => write!(
             f,
             "two processes are the member {member}, at {one} and {other}: stop one of them now. If \
              one runs on a copy of the other's state directory, or was started with --new, the \
-             grants of both count together, and two leaders are possible. Otherwise stop \
-             the one that waits to be let in, or was replaced, as its log says. A member's name \
-             leads to one process, and its directory is never copied"
+             grants of both count together, and two leaders are possible. Otherwise stop the one \
+             whose log says that it waits to be let in, or was replaced. Give a member's name to \
+             one process only, and never copy a state directory"
         ),
         _ => Ok(()),
     }
@@ -376,7 +380,10 @@ fn quarantined(until: Time, forgot: Forgot, f: &mut fmt::Formatter<'_>) -> fmt::
         | Forgot::Damaged => "",
         Forgot::Everything => ", longer if another node has a larger lease-max",
     };
-    write!(f, "granting nothing for {left:.1?}{longer}, until every lease has ended: {forgot}")
+    write!(
+        f,
+        "this node grants nothing for {left:.1?}{longer}, until every lease has ended: {forgot}"
+    )
 }
 
 fn damaged(error: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -413,8 +420,9 @@ mod tests {
         let fix = "; correct the settings, or, if those of its first start were wrong, see \
                    \"other-line\" in docs/troubleshooting.md";
         let what = |told: String| told.strip_suffix(fix).unwrap().to_owned();
-        assert_eq!(what(told("c", "", false)), "members lacks c");
-        let all = "members lacks b, c, members has d in addition, quorums names another system";
+        assert_eq!(what(told("c", "", false)), "`members` lacks c");
+        let all = "`members` lacks b, c, `members` has d in addition, `quorums` names another \
+                   system";
         assert_eq!(what(told("b c", "d", true)), all);
     }
 
@@ -454,8 +462,8 @@ mod tests {
         let tear = crate::state::Tear::Length { bytes: 0 };
         assert_eq!(said(Grants::Torn(tear)), "the table of its grants is damaged");
         assert!(said(Grants::OtherBoot).contains("another boot"));
-        assert!(said(Grants::OtherMemory).contains("a memory before this one"));
-        assert!(said(Grants::OtherEpoch).contains("the members before a change"));
+        assert!(said(Grants::OtherMemory).contains("an earlier memory"));
+        assert!(said(Grants::OtherEpoch).contains("before a change of members"));
         assert!(Forgot::of(&Memory::Lost).to_string().contains("remembers nothing"));
     }
 }

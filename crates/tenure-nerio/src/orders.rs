@@ -47,8 +47,8 @@ pub enum Answered {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
     #[error(
-        "the cluster has no keys, and {} is at {}, which other machines reach: without keys orders \
-         are obeyed only where all members are on loopback", .member.name, .member.address
+        "the cluster has no keys, and {} is at {}, which other machines reach: without keys, \
+         members obey orders only if all of them are on loopback", .member.name, .member.address
     )]
     Unsealed { member: Member },
     #[error("the key of application {grant} does not allow to {} in {election}",

@@ -369,7 +369,8 @@ impl Supervised {
     }
 
     fn begin_sweep(&mut self) -> Sweep {
-        tracing::warn!(guard = ?self.guard(), "guard lost, killing what is left");
+        tracing::warn!(guard = ?self.guard(), "the guard is lost: killing the processes of the \
+                                               command that are left");
         // A guard that is still to be spawned is not spawned any more, and one that is being
         // spawned now finds the end of its link: neither starts anything.
         let spawning = self.beginning.take().is_some();
@@ -426,7 +427,8 @@ impl Supervised {
                     tracing::warn!(
                         left = ?self.strays.pids(),
                         "these processes were killed and do not end (they may run as another \
-                         user); they may belong to the command, so their end is awaited: end them"
+                         user). They may belong to the command, so this process waits for their \
+                         end: end them"
                     );
                 }
                 Ok(_) => {}
@@ -513,8 +515,8 @@ fn input() -> io::Result<OwnedFd> {
 fn warn_of_unreaped(guard: Pid) {
     tracing::warn!(
         guard = guard.as_raw_pid(),
-        "no process of the command is left; its guard was killed and does not end, and its end is \
-         not awaited"
+        "no process of the command is left. Its guard was killed and does not end, and this \
+         process does not wait for the guard"
     );
 }
 

@@ -118,8 +118,8 @@ impl TlsCause {
         }
         if said.contains("CaUsedAsEndEntity") {
             return Self::other(
-                "the certificate of the other side is one of an authority: make one for the \
-                 server, with basicConstraints=CA:FALSE",
+                "the server shows the certificate of an authority: make a certificate for the \
+                 server itself, with basicConstraints=CA:FALSE",
             );
         }
         Self::other(said)

@@ -218,8 +218,8 @@ impl<C: SafetyClass> Backend for Driver<C> {
             return count(&mut self.counters.ignored, reason.label());
         }
         match &event {
-            OwnEvent::Breach(_) => tracing::error!(target: LOG, "{event}"),
-            _ => tracing::info!(target: LOG, "{event}"),
+            OwnEvent::Breach(_) => tracing::error!(target: LOG, "{}", event.sentence()),
+            _ => tracing::info!(target: LOG, "{}", event.sentence()),
         }
         self.notice(Notice::Protocol { election, event });
     }

@@ -93,8 +93,10 @@ impl fmt::Display for Notice {
                 write!(f, "{why}; this voter makes no promise before it can write")
             }
             Self::Written => f.write_str("the state directory can be written again"),
-            Self::Protocol { election: Some(election), event } => write!(f, "{election}: {event}"),
-            Self::Protocol { election: None, event } => event.fmt(f),
+            Self::Protocol { election: Some(election), event } => {
+                write!(f, "{election}: {}", event.sentence())
+            }
+            Self::Protocol { election: None, event } => event.sentence().fmt(f),
         }
     }
 }

@@ -21,9 +21,10 @@ const VOTER: Document<StoredMemory> =
 static LAYOUT: Layout = Layout {
     document: "voter",
     others: &[TRIAL],
-    relearn: " again: this voter is then a new one, and returns by members remove and members add",
-    caution: ": a voter without its directory is a new voter, and returns by members remove and \
-              members add",
+    relearn: " again: this voter is then a new one, and gets its vote back by `tenure members \
+              remove`, then `tenure members add`",
+    caution: ": a voter without its directory is a new voter, and gets its vote back by `tenure \
+              members remove`, then `tenure members add`",
 };
 
 /// The durable state, with its election and voter.

@@ -39,7 +39,7 @@ impl ClockSet {
             Err(error) => Err(error.into()),
         };
         if self.0.read(cancelled).await.is_err() {
-            // The timer tells nothing any more.
+            // The timer reports nothing any more.
             std::future::pending().await
         }
     }

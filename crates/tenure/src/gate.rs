@@ -24,7 +24,10 @@ pub struct FenceGate {
 
 /// The reason why work was refused: a later leader has superseded the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("fence {offered} has been superseded by {newest}: its leader is no longer in office")]
+#[error(
+    "fence {offered} is below {newest}, which this gate has admitted: a later leader has replaced \
+     the leader with fence {offered}"
+)]
 pub struct Superseded {
     pub offered: Fence,
     pub newest: Fence,

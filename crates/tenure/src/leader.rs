@@ -278,7 +278,7 @@ impl<C: SafetyClass> Leader<C> {
         };
         match outcome {
             Some(output) => Ok(output),
-            // Too little is left.
+            // Too little of the lease is left.
             None if self.is_current() => Err(Loss::Expired),
             None => Err(self.lost().await),
         }

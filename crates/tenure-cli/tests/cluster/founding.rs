@@ -48,7 +48,7 @@ fn found([first, second, last]: [&'static str; 3]) {
          round-trip = \"100ms\"";
     let mut cluster = Cluster::new(env!("CARGO_BIN_EXE_tenure"), ["a", "b", "c"], settings);
     cluster.node(first, &[]);
-    cluster.says(first, "has no memory, lost or never had, and asks the others");
+    cluster.says(first, "has no memory (lost, or never written), and asks the other members");
     cluster.node(second, &[]);
     for (node, other) in [(first, second), (second, first)] {
         cluster.says(node, &format!("{last} does not answer: start it"));
@@ -104,7 +104,7 @@ fn commands_advise_recovery() {
     lose(&mut stage);
     stage.node("b", &[]);
     for node in ["b", "c"] {
-        stage.says(node, "where too few members keep their directories for a quorum, see");
+        stage.says(node, "if too few members have kept their directories for a quorum, see");
     }
     let lost = "b, c wait to be let in, and only a quorum of epoch 0 lets nodes in";
     let fix = "run tenure node recover";

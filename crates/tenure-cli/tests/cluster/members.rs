@@ -129,7 +129,7 @@ fn absent_member_follows() {
         stage.stop("b");
     }
     // The second start used the members in the directory.
-    let told = "its settings differ: members lacks d, e; correct the settings";
+    let told = "its settings differ: `members` lacks d, e; correct the settings";
     assert!(stage.log("b").contains(told), "{}", stage.log("b"));
 }
 
@@ -144,7 +144,7 @@ fn change_needs_a_living_quorum() {
     stage.stop("c");
     let refused = stage.try_change(&["remove", "b"]);
     assert_eq!(refused.code, Some(6), "{}{}", refused.out, refused.err);
-    let told = "fewer of the new members are ready than a quorum needs (c";
+    let told = "too few of the new members are ready for a quorum (c";
     assert!(refused.err.contains(told), "{}", refused.err);
     stage.leads_on();
     stage.node("c", &[]);

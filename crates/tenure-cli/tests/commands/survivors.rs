@@ -159,18 +159,18 @@ fn earlier_member_follows_recovered() {
     ["a", "d", "e"].iter().for_each(|name| lose(&five, name));
 
     // The directory of a is empty, and only b and c know that members were changed.
-    refused(&five, "a", &["--lost", "a,d,e", WORD], 74, "and those of b, c are not: they know");
+    refused(&five, "a", &["--lost", "a,d,e", WORD], 74, "and those of b, c are not: these know");
     let all = recover(&five, "a", &["--lost", "a,b,c,d,e", WORD]);
     assert_eq!(all.code, Some(0), "{}", all.err);
     assert_eq!(as_printed(&five, &all.out, "d").code, Some(0));
     for name in ["b", "c"] {
         let begun = as_printed(&five, &all.out, name);
-        let told = "delete each directory of which the command has said that it is made anew";
+        let told = "delete each directory that the command has reported as made anew";
         assert!(begun.code == Some(74) && begun.err.contains(told), "{}", begun.err);
     }
     ["a", "d"].iter().for_each(|name| lose(&five, name));
     // Member c missed the change that added e.
-    refused(&five, "c", &["--lost", "a,b,d", WORD], 2, "names e, and epoch 1, in which");
+    refused(&five, "c", &["--lost", "a,b,d", WORD], 2, "names e, but state directory");
 
     let recovered = recover(&five, "b", &["--lost", "a,d,e", WORD]);
     assert_eq!(recovered.code, Some(0), "{}", recovered.err);

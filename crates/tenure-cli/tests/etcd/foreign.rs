@@ -11,12 +11,12 @@ fn foreign_keys_are_reported_and_deleted() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
     cluster.etcdctl(&["put", "billing/note", "hello"]).unwrap();
-    let why = "key billing/note is no candidate's, and candidates wait behind it: its name does \
-               not end in the id of a lease: etcdctl get billing/note";
-    let delete = "first make sure that the process which made it has ended, then etcdctl del \
-                  billing/note deletes it";
+    let why = "key billing/note belongs to no candidate, and candidates wait behind it: its name \
+               does not end in the id of a lease: look at it with `etcdctl get billing/note";
+    let delete = "make sure that the process that made it has ended, then delete it with `etcdctl \
+                  del billing/note`";
     let told = host.ask(&["leader", "--election", "billing"]);
-    let text = format!("vacant: nobody leads: {why} shows it; {delete}");
+    let text = format!("vacant: nobody leads: {why}`; {delete}");
     let (said, _) = told.out.rsplit_once("; asked ").unwrap();
     assert_eq!((told.code, said), (Some(3), &*text));
     let observer = host.start("observer", &["observe", "--election", "billing"]);
@@ -26,12 +26,12 @@ fn foreign_keys_are_reported_and_deleted() {
     // A candidate cannot see whether the key has a lease.
     runner.line(
         &format!(
-            "warning: billing: {why} --write-out=fields shows it; if its \"Lease\" is not 0, a \
-             leader of another program may lead: leave it; else {delete}"
+            "warning: billing: {why} --write-out=fields`; if its \"Lease\" is not 0, a leader of \
+             another program may own it: leave it; else {delete}"
         ),
         1,
     );
-    runner.line("ours waits: behind key billing/note, which is no candidate's: ", 1);
+    runner.line("ours waits: behind key billing/note, which belongs to no candidate: ", 1);
     let status = host.ask(&["node", "status", "--json", "--control", &host.socket()]);
     let status: Value = serde_json::from_str(&status.out).unwrap();
     let waiting = &status["waiting"];

@@ -106,18 +106,20 @@ fn both_sides_report_exchanged_members() {
     fleet.runner("web", &billing, &["--members", &format!("a={b},b={a},c={c}")]);
     let told = [
         format!(
-            "warning: a answers at {a}, but members here has b at that address, and a at {b}: "
+            "warning: a answers at {a}, but `members` here has b at that address, and a at {b}. "
         ),
         format!(
-            "warning: b answers at {b}, but members here has a at that address, and b at {a}: "
+            "warning: b answers at {b}, but `members` here has a at that address, and b at {a}. "
         ),
     ];
     until("the runner says who answers where", || {
         told.iter().all(|told| fleet.log("web").contains(told))
     });
     for (own, meant, at) in [("a", "b", &b), ("b", "a", &a)] {
-        let told =
-            format!(" sends to {own} a message for {meant}, and members here has {meant} at {at}");
+        let told = format!(
+            " sends to this node, {own}, a message for {meant}, but `members` here has \
+                     {meant} at {at}"
+        );
         until("a member says what is not for it", || {
             fleet.log(own).contains(&told) && warned(&fleet, own).contains(&told)
         });

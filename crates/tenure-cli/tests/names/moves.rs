@@ -88,7 +88,7 @@ fn a_shared_address_is_reported() {
     let _nodes = [a, b, c].map(|host| stage.node(host));
     let runner = stage.runner(Host::runner(0));
     let said = runner.line("a and b are both at ", 1);
-    assert!(said.contains("Correct members, or the DNS records"), "{said}");
+    assert!(said.contains("Correct `members`, or the DNS records"), "{said}");
     // Datagrams for b mean nothing to a, so two of three are heard.
     assert!(leads(&stage).starts_with("leader x, "), "{}", runner.log());
     let members = stage.ask(&["members"]);

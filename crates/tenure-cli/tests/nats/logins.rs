@@ -163,7 +163,7 @@ fn leader_survives_lame_duck_server() {
     next.line("two waits: behind one", 1);
     cluster.server(0).lame_duck().unwrap();
     for runner in [&leader, &next] {
-        runner.line("is about to end: going to the next server", 1);
+        runner.line("is about to end: this node goes to the next server", 1);
     }
     // An unrenewed lease is over by then.
     sleep(LEASE);

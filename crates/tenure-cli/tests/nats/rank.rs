@@ -40,8 +40,8 @@ fn equal_and_lower_ranks_are_reported() {
     let host = machine(&cluster);
     let pair =
         [host.start("one", &candidate("one", "7")), host.start("two", &candidate("two", "7"))];
-    pair[0].line("two has the rank of this candidate", 1);
-    pair[1].line("one has the rank of this candidate", 1);
+    pair[0].line("two has the same rank as this candidate", 1);
+    pair[1].line("one has the same rank as this candidate", 1);
     let best = host.start("best", &candidate("best", "1"));
     best.line("fence <none>", 1);
     let next = "best takes precedence, and leads next";

@@ -107,7 +107,7 @@ fn service_manager_follows_a_node() {
     stage.managed("n", &manager, node);
     manager.hears("READY=1");
     // The node granted nothing before, and so has no table of grants.
-    manager.hears("STATUS=granting nothing for ");
+    manager.hears("STATUS=this node grants nothing for ");
     manager.hears("WATCHDOG=1");
     stage.asked_to_end("n");
     manager.hears("STOPPING=1");

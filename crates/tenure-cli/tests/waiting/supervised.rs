@@ -62,7 +62,7 @@ fn restarted_node_watches_again() {
     stage.stop("a");
     stage.says("one", "warning: a does not watch this process");
     stage.keeping("a", &["--supervise", socket.to_str().unwrap()]);
-    stage["one"].line("a watches this process: its end frees", 2);
+    stage["one"].line("a watches this process: when this process ends", 2);
     stage.kill("one");
     stage.says("b", "e given up by one~");
 }

@@ -122,6 +122,31 @@ impl Ignored {
 }
 
 impl OwnEvent {
+    /// Prints in whole sentences the events that `Display` shortens.
+    fn long(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotConfirmed { renewal } => write!(
+                f,
+                "a {} does not count: this candidate did not hear its own claim in time, or heard \
+                 another claim first",
+                if *renewal { "renewal" } else { "grant" }
+            ),
+            Self::ClockSetBack { by } => write!(
+                f,
+                "this candidate does not renew its lease: the wall clock was set back, and the new \
+                 lease would end {by:?} before the old one"
+            ),
+            Self::ClockOff { from: 0, .. } => f.write_str("the wall clock has stepped"),
+            Self::ClockOff { from, of } => write!(
+                f,
+                "the wall clock differs from those of {from} of {of} other participants by more \
+                 than the max clock skew allows"
+            ),
+            Self::ClockRight => f.write_str("no other participant's clock differs any more"),
+            event => fmt::Display::fmt(event, f),
+        }
+    }
+
     /// The event as a sentence for operators, with its election. `Display` prints some events in
     /// fewer words, for traces.
     pub fn sentence(&self, election: Option<&ElectionName>) -> impl fmt::Display {
@@ -134,8 +159,11 @@ impl OwnEvent {
                 "this candidate does not renew its lease: {} takes precedence, and leads next",
                 to.id
             ),
-            (event, Some(election)) => write!(f, "{election}: {event}"),
-            (event, None) => write!(f, "{event}"),
+            (event, Some(election)) => {
+                write!(f, "{election}: ")?;
+                event.long(f)
+            }
+            (event, None) => event.long(f),
         })
     }
 }
@@ -154,18 +182,20 @@ impl fmt::Display for OwnEvent {
             Self::ClockOff { from, of } => write!(f, "clock differs from {from} of {of} others"),
             Self::ClockRight => f.write_str("clock agrees again"),
             Self::OtherTimes { who, theirs, ours, .. } => {
-                write!(f, "{who} has {theirs}, this process has {ours}")
+                write!(f, "{who} has {theirs}, and this process has {ours}")
             }
-            Self::SameName { who } => write!(f, "another candidate is named {} as well", who.id),
+            Self::SameName { who } => write!(f, "another candidate has the name {}, too", who.id),
             Self::SameRank { who } => write!(
                 f,
-                "{} has the rank of this candidate, and a random draw decides which of the two \
-                 leads",
+                "{} has the same rank as this candidate, and a random draw decides which of the \
+                 two leads",
                 who.id
             ),
-            Self::PayloadTooSmall { max_payload, needed } => {
-                write!(f, "the server takes {max_payload} bytes, {needed} are needed")
-            }
+            Self::PayloadTooSmall { max_payload, needed } => write!(
+                f,
+                "the server takes messages of at most {max_payload} bytes: its max_payload must be \
+                 {needed} or more"
+            ),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }
     }

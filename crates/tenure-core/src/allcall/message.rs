@@ -120,8 +120,8 @@ pub struct Call {
     pub entries: Vec<Entry>,
 }
 
-/// The sender's views on elections that it was asked about and takes part in. A view that the
-/// sender's call has shown already is left out, where the callers follow the same claim.
+/// The sender's views on elections that it was asked about and takes part in. The reply omits a
+/// view that the sender's own call has already shown, if the callers follow the same claim.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reply {
     /// The questions and calls that this reply answers: at least one, at most [`ANSWERS_MAX`].

@@ -149,10 +149,10 @@ impl Checked {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error(
-        "the namespace has {bytes} bytes; at most {max} are allowed, without control characters"
+        "the namespace has {bytes} bytes; it may have at most {max}, and no control characters"
     )]
     Namespace { bytes: usize, max: usize },
-    #[error("lease is {lease:?}; it must be in whole seconds, as etcd has no other leases")]
+    #[error("lease is {lease:?}; it must be whole seconds, because etcd grants no other leases")]
     NotWholeSeconds { lease: Duration },
     #[error(transparent)]
     Timing(#[from] TimingError),

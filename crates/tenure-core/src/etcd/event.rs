@@ -163,21 +163,30 @@ impl fmt::Display for Lost {
 impl fmt::Display for Objection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused(refusal) => write!(f, "etcd refuses it: {refusal}"),
+            Self::Refused(refusal) => write!(f, "etcd refuses the request: {refusal}"),
             Self::Nested { other } => write!(
                 f,
-                "this process takes part in {other} or observes it, and no election's name may \
-                 begin with another's and a slash: the two elections would see each other's keys"
+                "this election would share keys with {other}, in which this process takes part or \
+                 which it observes: one of the two names begins with the other name and a slash. \
+                 Rename one of the two elections"
             ),
             Self::EndsInSlash => f.write_str(
-                "an election's name on etcd must not end in a slash; without the slash, the name \
-                 is that of another election, so rename the election for all its candidates",
+                "an election's name on etcd must not end in a slash. Without the slash it is the \
+                 name of another election, so give the new name to all candidates",
             ),
             Self::Full { elections } => {
-                write!(f, "this process takes part in {elections} elections, and that is the limit")
+                write!(
+                    f,
+                    "this process takes part in {elections} elections, and its limit is \
+                     {elections}: run further elections in another process"
+                )
             }
             Self::RevisionTooHigh { revision } => {
-                write!(f, "etcd is at revision {revision}; fences have room for those below 2^48")
+                write!(
+                    f,
+                    "etcd is at revision {revision}, and a fence holds only revisions below 2^48: \
+                     use another etcd cluster"
+                )
             }
         }
     }
@@ -210,9 +219,13 @@ impl fmt::Display for OwnEvent {
             ),
             Self::Obstacle { doing, refusal } => write!(f, "etcd refuses {doing}: {refusal}"),
             Self::Unsure { doing, why } => write!(f, "{doing}: outcome unknown: {why}"),
-            Self::LateKey { key } => write!(f, "{key} came late, and is deleted"),
+            Self::LateKey { key } => {
+                write!(f, "{key} appeared after its candidate had left, and is deleted")
+            }
             Self::Foreign(Some(foreign)) => foreign.fmt(f),
-            Self::Foreign(None) => f.write_str("no foreign key is the first any more"),
+            Self::Foreign(None) => {
+                f.write_str("no foreign key is ahead of the candidates any more")
+            }
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }
     }

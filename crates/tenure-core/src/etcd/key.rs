@@ -172,22 +172,26 @@ impl Foreign {
     #[must_use]
     pub fn why(&self) -> Arc<str> {
         let key = shell_word(&self.key);
-        let show = format!("etcdctl get {key} shows it");
+        let show = format!("look at it with `etcdctl get {key}`");
         let delete = format!(
-            "first make sure that the process which made it has ended, then etcdctl del {key} \
-             deletes it"
+            "make sure that the process that made it has ended, then delete it with `etcdctl del \
+             {key}`"
         );
         let name = "its name does not end in the id of a lease";
         match &self.kind {
             Kind::Name { has_lease: Some(true) } => {
-                format!("{name}, but it has a lease: a leader of another program may lead; {show}")
+                format!(
+                    "{name}, but it has a lease, so a leader of another program may own it: {show}"
+                )
             }
             Kind::Name { has_lease: Some(false) } => format!("{name}: {show}; {delete}"),
             Kind::Name { has_lease: None } => format!(
-                "{name}: etcdctl get {key} --write-out=fields shows it; if its \"Lease\" is not 0, \
-                 a leader of another program may lead: leave it; else {delete}"
+                "{name}: look at it with `etcdctl get {key} --write-out=fields`; if its \"Lease\" \
+                 is not 0, a leader of another program may own it: leave it; else {delete}"
             ),
-            Kind::Unleased => format!("it has no lease, and stays for ever: {show}; {delete}"),
+            Kind::Unleased => {
+                format!("it has no lease, so it never goes by itself: {show}; {delete}")
+            }
             Kind::Deeper { election } => format!(
                 "a candidate of election {election} may have made it: rename one of the two \
                  elections; {show}"
@@ -200,7 +204,11 @@ impl Foreign {
 impl fmt::Display for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, .. } = self;
-        write!(f, "key {key} is no candidate's, and candidates wait behind it: {}", self.why())
+        write!(
+            f,
+            "key {key} belongs to no candidate, and candidates wait behind it: {}",
+            self.why()
+        )
     }
 }
 
@@ -286,20 +294,20 @@ mod tests {
         }
         assert_eq!(
             why("app/shop/note", Some(false)).unwrap(),
-            "its name does not end in the id of a lease: etcdctl get app/shop/note shows it; first \
-             make sure that the process which made it has ended, then etcdctl del app/shop/note \
-             deletes it"
+            "its name does not end in the id of a lease: look at it with `etcdctl get \
+             app/shop/note`; make sure that the process that made it has ended, then delete it \
+             with `etcdctl del app/shop/note`"
         );
         assert_eq!(
             why("app/shop/694d0a", Some(false)).unwrap(),
-            "it has no lease, and stays for ever: etcdctl get app/shop/694d0a shows it; first make \
-             sure that the process which made it has ended, then etcdctl del app/shop/694d0a \
-             deletes it"
+            "it has no lease, so it never goes by itself: look at it with `etcdctl get \
+             app/shop/694d0a`; make sure that the process that made it has ended, then delete it \
+             with `etcdctl del app/shop/694d0a`"
         );
         assert_eq!(
             why("app/shop/eu/7", None).unwrap(),
             "a candidate of election shop/eu may have made it: rename one of the two elections; \
-             etcdctl get app/shop/eu/7 shows it"
+             look at it with `etcdctl get app/shop/eu/7`"
         );
         let quoted = why("app/shop/a b\n'", None).unwrap();
         assert!(quoted.contains(r"etcdctl del $'app/shop/a b\n\''"), "{quoted}");

@@ -43,7 +43,7 @@ pub enum OwnEvent {
         partition: Partition,
         why: Arc<str>,
     },
-    /// A record was written again, after [`Trouble`](Self::Trouble) in writing.
+    /// Writing works again: a record was written after [`Trouble`](Self::Trouble).
     Written {
         partition: Partition,
     },
@@ -160,7 +160,7 @@ impl fmt::Display for OwnEvent {
             Self::SameHost { role, who, group } => {
                 write!(f, "{who} in {group} is on the same host and leads {role}, too")
             }
-            Self::SameName { who } => write!(f, "{who} has the name of this process, too"),
+            Self::SameName { who } => write!(f, "{who} has the same name as this process"),
             Self::Unlike { who, terms, ours } => {
                 write!(f, "{who} of this group has {terms}, and this process has {ours}")
             }

@@ -51,9 +51,10 @@ pub enum OwnEvent {
         grantor: NodeName,
         refusal: Refusal,
     },
-    /// As many members as the quorums can miss have left the requests of this node's leaders
-    /// unanswered for longer than a lease. If one more member falls silent, no lease is renewed.
-    /// The event concerns the node, not an election, and is emitted when these members change.
+    /// The members in `silent` have left requests of this node's leaders unanswered for longer than
+    /// a lease, and the quorums can miss no further member. If one more member falls silent, no
+    /// lease is renewed. The event concerns the node, not an election, and is emitted when these
+    /// members change.
     NoSpare {
         silent: Vec<NodeName>,
         /// Time since which all these members are silent, on this node's clock.
@@ -312,13 +313,13 @@ impl OwnEvent {
     pub fn sentence(&self, election: Option<&ElectionName>, now: Time) -> impl fmt::Display {
         fmt::from_fn(move |f| match (self, election) {
             (Self::Serving, _) => f.write_str("granting leases"),
-            (Self::Recovering, _) => f.write_str("reading the fences of the others"),
+            (Self::Recovering, _) => f.write_str("reading the fences of the other members"),
             (Self::DiskMended, _) => f.write_str("the state directory can be written again"),
             (Self::RaiseWaits { before, delta_max, until }, _) => write!(
                 f,
-                "lease-max was raised from {before:?} to {delta_max:?}: no lease longer than \
-                 {before:?} for {:.1?}, until longer leases that other grantors may have forgotten \
-                 have ended",
+                "lease-max was raised from {before:?} to {delta_max:?}. For {:.1?} this node still \
+                 gives no lease longer than {before:?}: other grantors may have forgotten longer \
+                 leases, and these must end first",
                 until.since(now)
             ),
             (Self::NameContested { name, addresses: [one, other] }, _) => write!(
@@ -342,8 +343,8 @@ impl OwnEvent {
             (Self::SpareAgain, _) => f.write_str("a spare node answers again"),
             (Self::LeaseOutgrown { samples, short }, _) => write!(
                 f,
-                "the network has outgrown the lease: 99 % of the last {samples} renewals waited \
-                 up to {:?} for a quorum, and {short}",
+                "the network has become too slow for the lease: 99 % of the last {samples} \
+                 renewals waited up to {:?} for a quorum, and {short}",
                 short.beside.round_trip
             ),
             (Self::LeaseSuffices { samples, round_trip }, _) => write!(
@@ -368,22 +369,23 @@ impl OwnEvent {
             }
             (Self::JoinWaits { epoch, silent }, _) => join_waits(*epoch, silent, f),
             (Self::ClocksApart { who, fault }, _) => {
-                write!(f, "clocks are apart: with {who}, {fault}")
+                write!(f, "the wall clocks of this node and {who} are apart: {fault}")
             }
             (Self::Awaited { name, why, at }, _) => awaited(name, why, now.since(*at), f),
             (Self::Granted { to }, Some(election)) => write!(f, "{election} granted to {to}"),
             (Self::Freed { by }, Some(election)) => write!(f, "{election} given up by {by}"),
+            _ if self.is_of_this_node() => write!(f, "this node {self}"),
             _ => write!(f, "{self}"),
         })
     }
 }
 
-const FOUNDED: &str = "founds the cluster: the directories of all members are empty. If there was \
-                       an earlier cluster, its fences are below those of this cluster";
+const FOUNDED: &str = "founds the cluster: the directories of all members are empty. The fences of \
+                       this cluster are above those of an earlier cluster, if there was one";
 const REPLACED: &str = "the other members know a later state directory of this node, so this node \
                         grants no more. If an old directory was put back here: stop this node, \
-                        move the old directory away, and start this node with the later directory, \
-                        or, if that is gone, with an empty one. If another process runs under this \
+                        move the old directory away, and start this node with the later directory \
+                        (if that is gone, with an empty one). If another process runs under this \
                         name with the later directory: stop one of the two for good; if this node \
                         is to stay, start it with an empty directory";
 
@@ -433,7 +435,7 @@ impl fmt::Display for OwnEvent {
                 write!(f, "name {name} contested by {one} and {other}")
             }
             Self::AddressContested { who, holder, other } => {
-                write!(f, "{who} speaks from {holder} and from {other}; the first is believed")
+                write!(f, "{who} sends from {holder} and {other}; this node believes the first")
             }
             Self::Epochs(_)
             | Self::Changing { .. }
@@ -463,6 +465,21 @@ impl fmt::Display for OwnEvent {
 }
 
 impl OwnEvent {
+    /// Whether `Display` begins with a verb whose subject is this node.
+    const fn is_of_this_node(&self) -> bool {
+        matches!(
+            self,
+            Self::RecoveryWaits { .. }
+                | Self::Founded
+                | Self::BreachCleared
+                | Self::Changing { .. }
+                | Self::Replacing { .. }
+                | Self::ReplacementFailed { .. }
+                | Self::Wedged { .. }
+                | Self::Entered { .. }
+        )
+    }
+
     /// Prints an event about leases and clocks.
     fn fmt_time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -491,7 +508,7 @@ impl OwnEvent {
             }
             Self::Awaited { name, why, .. } => awaited(name, why, Duration::ZERO, f),
             Self::AwaitedNoMore { name } => {
-                write!(f, "no node asks for the place of {name} any more")
+                write!(f, "no node with an empty directory asks for the place of {name} any more")
             }
             Self::Replacing { name, address } => write!(
                 f,
@@ -511,7 +528,7 @@ impl OwnEvent {
                 write!(f, "waits to enter epoch {epoch}: no answer from {}", List(silent, ", "))
             }
             Self::Entered { epoch, members } => {
-                write!(f, "grants in epoch {epoch}: {}", List(members, ", "))
+                write!(f, "grants in epoch {epoch}, with the members {}", List(members, ", "))
             }
             Self::Removed { epoch, members, .. } => {
                 write!(f, "is no member of epoch {epoch}: {}", List(members, ", "))
@@ -555,7 +572,7 @@ mod tests {
         assert!(new.contains("b has no memory either"), "{new}");
         assert!(new.ends_with("it is founded when all members are there"), "{new}");
         let lost = said(&["c"], &[], &["b"], &[]);
-        assert!(lost.contains("c remembers, and that is not enough"), "{lost}");
+        assert!(lost.contains("c remembers the cluster, and that is not enough"), "{lost}");
         let moved = said(&["b", "c"], &[], &[], &["b", "c"]);
         assert!(moved.contains("b, c take this node for a stranger"), "{moved}");
     }

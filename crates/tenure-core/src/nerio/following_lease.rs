@@ -41,7 +41,8 @@ impl fmt::Display for LeaseChange {
             None => {
                 write!(
                     f,
-                    "the lease falls from {before:?} to {lease:?}: a grantor gives no longer one"
+                    "the lease falls from {before:?} to {lease:?}: a grantor gives at most this \
+                     lease"
                 )
             }
         }

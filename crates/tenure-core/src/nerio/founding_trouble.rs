@@ -25,8 +25,8 @@ impl fmt::Display for FoundingTrouble {
             Self::Waits { silent } => write!(
                 f,
                 "the founding of the cluster waits for {}: start {1} with the state {2} that {3} \
-                 began with, or, if no member has served yet, move the state directories of all \
-                 members away and start all again",
+                 began with. If no member has served yet, you may instead move the state \
+                 directories of all members away, and start all again",
                 List(silent, ", "),
                 if silent.len() == 1 { "it" } else { "them" },
                 if silent.len() == 1 { "directory" } else { "directories" },
@@ -83,8 +83,8 @@ mod tests {
         assert_eq!(
             FoundingTrouble::Waits { silent: vec![c] }.to_string(),
             "the founding of the cluster waits for c: start it with the state directory that it \
-             began with, or, if no member has served yet, move the state directories of all \
-             members away and start all again"
+             began with. If no member has served yet, you may instead move the state directories \
+             of all members away, and start all again"
         );
     }
 }

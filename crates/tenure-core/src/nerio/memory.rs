@@ -56,7 +56,7 @@ pub struct Memory {
 /// The trustworthy part of a grantor's memory.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Kept {
-    /// Empty, and rightly so: the very first start of the cluster.
+    /// Empty, as it must be at the very first start of the cluster.
     New,
     /// Everything: the process ended, but the machine did not.
     Grants(Vec<GrantRecord>),

@@ -359,8 +359,8 @@ impl fmt::Display for ClockApart {
         let (pace, bound) = if *is_faster { ("faster", "most") } else { ("slower", "least") };
         write!(
             f,
-            "the clock of {member} runs {pace} than this node's, and not both are within drift \
-             {drift}: it advanced by {theirs:?} while this node's advanced by {ours:?} at {bound}"
+            "the clock of {member} runs {pace} than this node's by more than drift {drift} allows: \
+             it advanced by {theirs:?} while this node's clock advanced by {ours:?} at {bound}"
         )
     }
 }
@@ -368,10 +368,10 @@ impl fmt::Display for ClockApart {
 /// The sentence of a node that takes its own clock to be wrong, with a remedy.
 pub(super) fn wrong_clock(apart: &[NodeName]) -> String {
     alloc::format!(
-        "this node's clock runs apart from those of {}, by more than drift allows, and the other \
-         members are no quorum: this node takes its own clock to be wrong, leads nothing and \
-         grants nothing. Correct the clock of this machine, then run `tenure node clear-breach`, \
-         or start this process again (\"clock\" in docs/troubleshooting.md)",
+        "this node's clock runs apart from those of {} by more than drift allows. Without these \
+         members there is no quorum, so this node takes its own clock to be wrong: it leads \
+         nothing and grants nothing. Correct the clock of this machine, then run `tenure node \
+         clear-breach`, or start this process again (\"clock\" in docs/troubleshooting.md)",
         List(apart, ", ")
     )
 }

@@ -24,8 +24,8 @@ pub struct QuorumTimestamp {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Incomparable {
     #[error(
-        "the two quorum timestamps have no grantor in common: they are of different elections, \
-         different memberships, or a grantor's state directory was lost in between"
+        "the two quorum timestamps have no grantor in common: their elections or memberships \
+         differ, or a grantor's state directory was lost in between"
     )]
     Disjoint,
     #[error(

@@ -241,7 +241,7 @@ impl<'a> Messages<'a> {
 }
 
 /// The minimum size in bytes of a datagram with a message of this kind: any sender may ask, and may
-/// name a victim to which the answer goes.
+/// forge the address to which the answer goes.
 const fn least(kind: u8) -> usize {
     match kind {
         // A decision causes a question for its document.

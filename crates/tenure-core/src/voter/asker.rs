@@ -299,7 +299,10 @@ impl Asker {
     fn on_command(&mut self, election: &ElectionName, command: &Command, out: &mut Out) {
         match command {
             Command::Observe { .. } if *election != self.config.election => {
-                let why = format!("this network elects a leader of {}", self.config.election);
+                let why = format!(
+                    "the voters here elect a leader of {}: ask for that election",
+                    self.config.election
+                );
                 emit(Some(election), Event::NotObserved { why: why.into() }, out);
             }
             Command::Observe { .. } => {

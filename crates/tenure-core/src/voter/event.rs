@@ -106,6 +106,32 @@ impl Ignored {
     }
 }
 
+impl OwnEvent {
+    /// The event as a sentence for operators. `Display` prints some events in fewer words, for
+    /// traces.
+    pub fn sentence(&self) -> impl fmt::Display {
+        fmt::from_fn(move |f| match self {
+            Self::Known { .. } | Self::Dropped { .. } | Self::GivesWay => {
+                write!(f, "this voter {self}")
+            }
+            Self::Electorate(electorate) => {
+                write!(f, "the electorate is {electorate}")
+            }
+            Self::Drawing { ballot } => write!(f, "this voter draws a leader in ballot {ballot}"),
+            Self::Tie { ballot } => {
+                write!(f, "ballot {ballot} ended in a tie: the voters draw again")
+            }
+            Self::Certified { ballot, leader } => {
+                write!(f, "ballot {ballot} made {leader} the leader")
+            }
+            Self::VotesDiffer { ballot, by } => {
+                write!(f, "{by} counts other votes in ballot {ballot} than this voter")
+            }
+            event => fmt::Display::fmt(event, f),
+        })
+    }
+}
+
 impl fmt::Display for OwnEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -130,7 +156,9 @@ impl fmt::Display for OwnEvent {
 impl fmt::Display for Breach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OtherFounding { by, theirs } => write!(f, "{by} was founded as {theirs}"),
+            Self::OtherFounding { by, theirs } => {
+                write!(f, "{by} belongs to another founding of this network, {theirs}")
+            }
             Self::OtherIdentity { id } => write!(f, "{id} has another identity"),
             Self::LostDirectory => f.write_str("the directory of this voter was lost"),
             Self::NoCounterLeft { highest } => write!(f, "no counter is left after {highest}"),

@@ -477,7 +477,10 @@ fn names_that_see_each_others_keys_are_refused() {
         let mut s = Stage::new();
         s.campaign(first);
         s.campaign(second);
-        let ended = s.has_told(&format!("{second}: ended: this process takes part in {first}"));
+        let ended = s.has_told(&format!(
+            "{second}: ended: this election would share keys with \
+                                         {first}"
+        ));
         assert_eq!(ended, refused, "{first} and {second}: {:#?}", s.told());
     }
 }

@@ -14,7 +14,11 @@ fn note(s: &Stage, name: &str) -> KeyValue {
 fn candidates_say_that_keys_are_foreign() {
     for (name, why) in [
         // A look reads no lease, and the maker of a key with a lease may lead.
-        ("db/note", "its name does not end in the id of a lease: etcdctl get db/note --write-out"),
+        (
+            "db/note",
+            "its name does not end in the id of a lease: look at it with `etcdctl get \
+                     db/note --write-out",
+        ),
         ("db/eu/77", "a candidate of election db/eu may have made it: rename one of the two"),
     ] {
         let mut s = Stage::new();
@@ -23,9 +27,11 @@ fn candidates_say_that_keys_are_foreign() {
         let both = vec![Some(first.clone()), Some(first.clone())];
         s.answer("if create(db/", so(both));
         assert!(!s.leads("db") && s.asks(&format!("watch {name}")), "{:#?}", s.requests());
-        let waits = format!("behind key {name}, which is no candidate's: {why}");
+        let waits = format!("behind key {name}, which belongs to no candidate: {why}");
         assert!(s.has_told(&waits), "{:#?}", s.told());
-        assert!(s.position(&format!("db: key {name} is no candidate's")) < s.position(&waits));
+        assert!(
+            s.position(&format!("db: key {name} belongs to no candidate")) < s.position(&waits)
+        );
         // Only the end of the key is missing.
         s.answer(&format!("watch {name}"), Reply::Watching);
         s.changed(name, vec![deleted(&first.key, created + 1)]);
@@ -41,13 +47,15 @@ fn observers_report_no_foreign_key() {
         let mut s = Stage::new();
         let first = note(&s, name);
         s.observe("db", Some(&first));
-        assert!(s.position(&format!("db: key {name} is no candidate's")) < s.position("vacant"));
+        assert!(
+            s.position(&format!("db: key {name} belongs to no candidate")) < s.position("vacant")
+        );
         s.done.clear();
         s.header.revision = 12;
         s.changed("db/*", vec![deleted(&first.key, 12)]);
         let other = s.other("db", 9);
         s.answer("read db/*", so(vec![Some(other)]));
-        assert!(s.position("no foreign key is the first") < s.position("leader 77"));
+        assert!(s.position("no foreign key is ahead") < s.position("leader 77"));
     }
 }
 
@@ -63,7 +71,7 @@ fn keys_without_leases_leave_leaders_unknown() {
     s.header.revision = 12;
     let unleased = KeyValue { lease: None, modified: 12, ..leader };
     s.changed("db/*", vec![Change::Put(unleased)]);
-    let (told, unknown) = (s.position("it has no lease, and stays for ever"), "unknown since");
+    let (told, unknown) = (s.position("it has no lease, so it never goes"), "unknown since");
     assert!(told < s.position(unknown) && !s.has_told("vacant"), "{:#?}", s.told());
 }
 
@@ -74,7 +82,7 @@ fn leased_foreign_names_leave_leaders_unknown() {
         let mut s = Stage::new();
         let leader = KeyValue { key: name.into(), ..s.other("db", 5) };
         s.observe("db", Some(&leader));
-        let (told, unknown) = (s.position("of another program may lead"), "unknown since");
+        let (told, unknown) = (s.position("of another program may own it"), "unknown since");
         assert!(told < s.position(unknown) && !s.has_told("vacant"), "{:#?}", s.told());
         assert!(!s.has_told("etcdctl del"), "{:#?}", s.told());
     }

@@ -41,7 +41,11 @@ fn late_key_is_deleted() {
             }
             s.answer("if create(b/", not_so(vec![Some(late)]));
         }
-        assert!(s.has_told("came late, and is deleted"), "watched {watched}: {:#?}", s.told());
+        assert!(
+            s.has_told("appeared after its candidate had left, and is deleted"),
+            "watched {watched}: {:#?}",
+            s.told()
+        );
         let ask = s.asked("if create(b/").op.to_string();
         assert!(ask.contains("= 20 then delete"), "{ask}");
         s.write("if create(b/");
@@ -105,7 +109,11 @@ fn a_sweep_goes_on_past_a_foreign_key() {
         s.pass(ms(1_000));
     }
     assert!(s.leads("other") && s.asks("if create(db/"), "{:#?}", s.requests());
-    assert!(!s.has_told("came late, and is deleted"), "{:#?}", s.told());
+    assert!(
+        !s.has_told("appeared after its candidate had left, and is deleted"),
+        "{:#?}",
+        s.told()
+    );
 }
 
 /// A candidate that loses its place while it looks at the queue, and does not contend again, looks

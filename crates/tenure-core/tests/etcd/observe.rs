@@ -146,13 +146,17 @@ fn unobservable_election_is_reported() {
     let mut s = Stage::with(Config { elections: 2, ..config() }, None);
     s.campaign("a/b");
     s.command("a", OBSERVE);
-    assert!(s.has_told("a: not observed: this process takes part in a/b"), "{:#?}", s.told());
+    assert!(
+        s.has_told("a: not observed: this election would share keys with a/b"),
+        "{:#?}",
+        s.told()
+    );
     s.command("c/", OBSERVE);
     assert!(s.has_told("c/: not observed: an election's name on etcd must not end in a slash"));
     s.command("a/b", OBSERVE);
     s.command("c", OBSERVE);
     s.campaign("c/d");
-    assert!(s.has_told("c/d: ended: this process takes part in c"), "{:#?}", s.told());
+    assert!(s.has_told("c/d: ended: this election would share keys with c"), "{:#?}", s.told());
     s.command("d", OBSERVE);
     assert!(s.has_told("d: not observed: this process takes part in 2 elections"));
     assert!(!s.asks("read a/*") && !s.asks("read d/*"));

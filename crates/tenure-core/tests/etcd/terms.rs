@@ -341,7 +341,7 @@ fn late_answer_revives_no_refused_campaign() {
     s.campaign("b");
     let create = s.asked("if create(b/").call;
     s.answer("grant", denied());
-    assert!(s.has_told("b: ended: etcd refuses it"), "{:#?}", s.told());
+    assert!(s.has_told("b: ended: etcd refuses the request"), "{:#?}", s.told());
     s.say(create, so(vec![]));
     assert!(s.has_told("ignored: unasked"), "{:#?}", s.told());
     assert!(s.requests().iter().any(|request| request.contains("read b/")), "{:#?}", s.requests());

@@ -316,7 +316,11 @@ fn campaign_without_role_is_refused() {
         stage.campaign(0, &format!("x/{role}"));
     }
     let Some(End::Refused { why }) = stage.ended(0, "x/2") else { panic!("it is refused") };
-    assert_eq!(&**why, "2 roles are taken, and that is the limit");
+    assert_eq!(
+        &**why,
+        "this process campaigns for or observes 2 roles, and its limit is 2: use \
+                        another process for further roles"
+    );
     assert_eq!((stage.ended(0, X), stage.ended(0, "x/1")), (None, None));
 }
 

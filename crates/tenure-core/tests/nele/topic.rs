@@ -86,7 +86,7 @@ fn another_topic_of_the_same_name_ends_everything() {
     for id in others {
         let mut stage = Stage::led(1, Mode::AtMostOne);
         stage.report(0, Report::Topic { id, partitions: 2 });
-        is_over(&mut stage, "fences begin again there");
+        is_over(&mut stage, "so fences begin again there");
     }
 }
 

@@ -256,7 +256,7 @@ fn lonely_founder_is_reported() {
     assert_eq!(
         waits(&stage, 1),
         "refused by n0: its network was founded without n1: add n1 to the members; or, if n0 \
-         should have waited for n1, end n0 and remove its state directory"
+         should have waited for n1, end n0, remove its state directory, and start it again"
     );
 }
 

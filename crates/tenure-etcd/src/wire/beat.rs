@@ -90,7 +90,10 @@ async fn renew(
                 }
                 (None, Reply::Unknown { why })
             }
-            None => (None, Reply::Unknown { why: "given up for a newer one".into() }),
+            None => (
+                None,
+                Reply::Unknown { why: "the node has replaced this renewal by a newer one".into() },
+            ),
         };
         if incoming.send(Incoming::Answer(Answer { call, header, reply })).await.is_err() {
             return;

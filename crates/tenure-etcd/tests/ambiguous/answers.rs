@@ -70,8 +70,8 @@ impl Target {
             (Self::Grant, _) => Some("asking for a lease"),
             (Self::Create, _) => Some("making the key"),
             (Self::Leave, _) => Some("deleting the key"),
-            (Self::Term, Miss::Silence) => Some("looking which term etcd is in"),
-            (Self::Win, Miss::Silence) => Some("looking who is first"),
+            (Self::Term, Miss::Silence) => Some("asking for etcd's term"),
+            (Self::Win, Miss::Silence) => Some("asking which key is the first"),
             (Self::Revoke, Miss::Silence) => Some("revoking a lease"),
             (Self::Term | Self::Win | Self::Revoke, Miss::Cut | Miss::Lost) => None,
         }

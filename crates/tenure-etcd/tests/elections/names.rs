@@ -32,13 +32,14 @@ fn names_and_namespaces() {
         };
         assert_eq!(
             refused("e/below", "").await,
-            "this process takes part in e or observes it, and no election's name may begin with \
-             another's and a slash: the two elections would see each other's keys"
+            "this election would share keys with e, in which this process takes part or which it \
+             observes: one of the two names begins with the other name and a slash. Rename one of \
+             the two elections"
         );
         assert_eq!(
             refused("f/", "").await,
-            "an election's name on etcd must not end in a slash; without the slash, the \
-             name is that of another election, so rename the election for all its candidates"
+            "an election's name on etcd must not end in a slash. Without the slash it is the name \
+             of another election, so give the new name to all candidates"
         );
         let long = shop.election("long").unwrap().campaign(&"x".repeat(500)).await;
         assert!(matches!(long, Err(CampaignError::Value(_))), "{long:?}");

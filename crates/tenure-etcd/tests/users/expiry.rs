@@ -314,7 +314,7 @@ fn another_password(version: Version, signed: &str) {
         let expected = format!("{endpoint} does not accept the login: {failed}");
         assert!(told.contains(&expected), "{told:#?}");
         let refused = soon(election.campaign("us")).await;
-        let why = format!("etcd refuses it: {failed}");
+        let why = format!("etcd refuses the request: {failed}");
         assert_eq!(refused.map(drop), Err(CampaignError::Refused { why }));
     });
 }

@@ -39,10 +39,11 @@ fn users(version: Version) {
         let leader = leader.unwrap();
         soon(leader.renewed(leader.until())).await.unwrap();
         let denied = soon(node(&poor, 60).election("rich").unwrap().campaign("poor")).await;
-        let said = "etcd refuses it: etcdserver: permission denied".to_owned();
+        let said = "etcd refuses the request: etcdserver: permission denied".to_owned();
         assert_eq!(denied.map(drop), Err(CampaignError::Refused { why: said }));
         let denied = soon(node(&wrong, 60).election("poor/e").unwrap().campaign("?")).await;
-        let why = "etcd refuses it: etcdserver: authentication failed, invalid user ID or password";
+        let why = "etcd refuses the request: etcdserver: authentication failed, invalid user ID or \
+                   password";
         assert_eq!(denied.map(drop), Err(CampaignError::Refused { why: why.to_owned() }));
         // Without a login no request is served.
         let denied = soon(node(&all(&cluster), 60).election("poor/e").unwrap().campaign("?")).await;

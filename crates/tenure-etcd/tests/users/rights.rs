@@ -75,7 +75,7 @@ fn lost_right_ends_one_election(version: Version) {
         assert!(again.fence() > one.fence());
         assert_ne!(again.id(), one.id());
         let denied = soon(election(&us, "two").campaign("us again")).await;
-        let why = format!("etcd refuses it: {DENIED}");
+        let why = format!("etcd refuses the request: {DENIED}");
         assert_eq!(denied.map(drop), Err(CampaignError::Refused { why }));
         obstacles(&mut notices);
         renewed_twice(&again).await;

@@ -142,7 +142,7 @@ impl Needs {
                 name: "retention.ms",
                 needed: retention,
                 is_right: |found, needed| at_least(found, needed) || found == "-1",
-                why: "a broker must not delete a claim while a process may still read it",
+                why: "brokers must not delete a claim while a process may still read it",
             },
             Setting {
                 name: "retention.bytes",
@@ -248,22 +248,22 @@ impl fmt::Display for Wrong {
             ),
             Self::Replication { found } => write!(
                 f,
-                "a partition has {found} of at least {REPLICATION_MIN} copies: an acknowledged \
-                 record must outlive a broker"
+                "each partition needs at least {REPLICATION_MIN} copies, and one has {found}: an \
+                 acknowledged record must outlive a broker"
             ),
             Self::InSync { found, copies, needed } if found > copies => write!(
                 f,
-                "min.insync.replicas is {found} and there are {copies} copies, it must be at most \
-                 {needed}: nothing can be written at all"
+                "min.insync.replicas is {found}, but the number of copies is {copies}; it must be \
+                 at most {needed}: until then no record can be written"
             ),
             Self::InSync { found, copies, needed } => write!(
                 f,
-                "min.insync.replicas is {found} of {copies} copies, it must be at most {needed}: \
-                 while one broker is down nothing can be written, and no process leads"
+                "min.insync.replicas is {found} of {copies} copies; it must be at most {needed}: \
+                 otherwise no record can be written while one broker is down, and no process leads"
             ),
             Self::Setting { name, found, needed, why } => {
                 let least = if needed.parse::<u64>().is_ok() { "at least " } else { "" };
-                write!(f, "{name} is {found}, it must be {least}{needed}: {why}")
+                write!(f, "{name} is {found}; it must be {least}{needed}: {why}")
             }
         }
     }
@@ -411,18 +411,15 @@ mod tests {
         ]);
         assert_eq!(
             needs(true).check(&found, "b:1").unwrap_err().to_string(),
-            "topic prices cannot be used:\n  \
-             - cleanup.policy is compact,delete, it must be delete: records have no keys, and \
-             compaction leaves gaps\n  \
-             - retention.ms is 60000, it must be at least 600000: a broker must not delete a claim \
-             while a process may still read it\n  \
-             - message.timestamp.type is CreateTime, it must be LogAppendTime: brokers delete by \
-             this time, and the clock of one process must not delete the claims of others\n  \
-             - min.insync.replicas is 1, it must be at least 2: an acknowledged record must be in \
-             more than one copy\n\
-             This command mends the topic:\n    \
-             kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
-             prices --add-config cleanup.policy=delete,retention.ms=600000,\
+            "topic prices cannot be used:\n  - cleanup.policy is compact,delete; it must be \
+             delete: records have no keys, and compaction leaves gaps\n  - retention.ms is 60000; \
+             it must be at least 600000: brokers must not delete a claim while a process may still \
+             read it\n  - message.timestamp.type is CreateTime; it must be LogAppendTime: brokers \
+             delete by this time, and the clock of one process must not delete the claims of \
+             others\n  - min.insync.replicas is 1; it must be at least 2: an acknowledged record \
+             must be in more than one copy\nThis command mends the topic:\n    kafka-configs.sh \
+             --bootstrap-server b:1 --alter --entity-type topics --entity-name prices --add-config \
+             cleanup.policy=delete,retention.ms=600000,\
              message.timestamp.type=LogAppendTime,min.insync.replicas=2"
         );
         assert_eq!(needs(false).check(&found, "b:1").unwrap_err().wrong.len(), 3);
@@ -439,17 +436,18 @@ mod tests {
         let strict = needs(true);
         assert_eq!(
             told(&strict, topic(3, "3")),
-            "topic prices cannot be used:\n  \
-             - min.insync.replicas is 3 of 3 copies, it must be at most 2: while one broker is \
-             down nothing can be written, and no process leads\n\
-             This command mends the topic:\n    \
-             kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
-             prices --add-config min.insync.replicas=2"
+            "topic prices cannot be used:\n  - min.insync.replicas is 3 of 3 copies; it must be at \
+             most 2: otherwise no record can be written while one broker is down, and no process \
+             leads\nThis command mends the topic:\n    kafka-configs.sh --bootstrap-server b:1 \
+             --alter --entity-type topics --entity-name prices --add-config min.insync.replicas=2"
         );
         strict.check(&topic(3, "2"), "b:1").unwrap();
         let loose = needs(false);
         let said = told(&loose, topic(1, "2"));
-        assert!(said.contains("is 2 and there are 1 copies, it must be at most 1"), "{said}");
+        assert!(
+            said.contains("is 2, but the number of copies is 1; it must be at most 1"),
+            "{said}"
+        );
         assert!(said.ends_with("--add-config min.insync.replicas=1"), "{said}");
         for (copies, in_sync) in [(1, "1"), (2, "2"), (3, "3")] {
             loose.check(&topic(copies, in_sync), "b:1").unwrap();
@@ -457,7 +455,7 @@ mod tests {
         let alone = Needs { strict: true, ..needs(false) };
         alone.check(&topic(1, "1"), "b:1").unwrap();
         alone.check(&topic(2, "1"), "b:1").unwrap();
-        assert!(told(&alone, topic(2, "2")).contains("is 2 of 2 copies, it must be at most 1"));
+        assert!(told(&alone, topic(2, "2")).contains("is 2 of 2 copies; it must be at most 1"));
     }
 
     #[test]
@@ -466,11 +464,9 @@ mod tests {
         needs(false).check(&room("6000"), "b:1").unwrap();
         assert_eq!(
             needs(false).check(&room("5999"), "b:1").unwrap_err().to_string(),
-            "topic prices cannot be used:\n  \
-             - max.message.bytes is 5999, it must be at least 6000: each record lists all roles \
-             that its writer leads; the broker rejects a record that is too large, and the \
-             heartbeat is lost\n\
-             This command mends the topic:\n    \
+            "topic prices cannot be used:\n  - max.message.bytes is 5999; it must be at least \
+             6000: each record lists all roles that its writer leads; the broker rejects a record \
+             that is too large, and the heartbeat is lost\nThis command mends the topic:\n    \
              kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
              prices --add-config max.message.bytes=6000"
         );

@@ -30,7 +30,7 @@ impl WallWatch {
             Ok(news) => self.news.insert(news),
             Err(error) => {
                 // The core still compares the clocks with every other input.
-                tracing::warn!(%error, "a wall clock that is set will be noticed late");
+                tracing::warn!(%error, "this node will notice late that the wall clock was set");
                 return std::future::pending().await;
             }
         };

@@ -37,8 +37,8 @@ pub enum ElectionsError {
     #[error("the list has {bytes} bytes; at most {BYTES_MAX} are allowed")]
     TooLong { bytes: usize },
     #[error(
-        "the list and the name of the application, which has {name} bytes, have {bytes} bytes \
-         together; at most {GRANT_MAX} are allowed in a key with other rights than contend,ask"
+        "the list of elections and the application's name ({name} bytes) have {bytes} bytes \
+         together; a key with other rights than contend,ask holds at most {GRANT_MAX}"
     )]
     TooLongWithRights { bytes: usize, name: usize },
     #[error("{pattern:?} is no election: {error}; only the last character may be *")]

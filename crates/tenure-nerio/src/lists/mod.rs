@@ -95,7 +95,8 @@ pub struct CandidateSeen {
     /// Members whose grants have ended since they were asked.
     pub ended: Vec<NodeName>,
     pub waits_at: Vec<NodeName>,
-    /// Longest time for which the candidate had waited at a member without a break, at least.
+    /// Lower bound of the longest time for which the candidate has waited at one member without a
+    /// break.
     pub waited: Option<Duration>,
 }
 

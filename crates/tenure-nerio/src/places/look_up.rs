@@ -27,8 +27,8 @@ impl LookUp {
     }
 
     /// The addresses of the name in the order in which they are to be tried, or the reason why
-    /// there are none. Takes 5 s at most, and a thread for blocking work of the runtime for as long
-    /// as the system takes. Cancel safe.
+    /// there are none. Takes 5 s at most. The look-up itself occupies a blocking thread of the
+    /// runtime until the system answers. Cancel safe.
     pub(crate) async fn ask(&mut self) -> Result<Vec<SocketAddr>, String> {
         let name = self.name.clone();
         let port = self.port;

@@ -138,7 +138,14 @@ async fn unresolved_name_is_trouble() {
         let words = if known { "tries the last known address" } else { "see to its DNS record" };
         assert!(told.len() == 1 && told[0].contains(words), "{told:?}");
         let (told, changed) = found(&mut places, "a", &["10.0.0.1:1"]);
-        assert_eq!((&told[0][..], changed), ("a is at 10.0.0.1:1, says a.invalid:1", !known));
+        assert_eq!(
+            (&told[0][..], changed),
+            (
+                "a.invalid:1 resolves to 10.0.0.1:1, where a is \
+                                              now",
+                !known
+            )
+        );
     }
     found(&mut places, "a", &["10.0.0.2:1"]);
     let told = troubles(&places);
@@ -155,13 +162,13 @@ async fn keyed_member_may_be_anywhere() {
         told.map(|notice| notice.to_string())
     };
     let moved = told("192.0.2.7:9", false).unwrap();
-    assert!(moved.starts_with("b sends from 192.0.2.7:9, but members here has b at 10.0.0.2:1"));
+    assert!(moved.starts_with("b sends from 192.0.2.7:9, but `members` here has b at 10.0.0.2:1"));
     assert_eq!(told("192.0.2.7:9", true), None);
     for keyed in [true, false] {
         let exchanged = told("10.0.0.1:1", keyed).unwrap();
         assert!(
             exchanged
-                .starts_with("b answers at 10.0.0.1:1, but members here has a at that address")
+                .starts_with("b answers at 10.0.0.1:1, but `members` here has a at that address")
         );
         assert_eq!(told("10.0.0.2:1", keyed), None);
     }
@@ -191,7 +198,7 @@ async fn failed_name_is_reported() {
         "refused by a: a.invalid:1 does not resolve (Name or service not known); nothing heard of b"
     );
     let told = found(&mut places, "a", &["10.0.0.1:1"]);
-    assert_eq!(told, (vec!["a is at 10.0.0.1:1, says a.invalid:1".to_owned()], true));
+    assert_eq!(told, (vec!["a.invalid:1 resolves to 10.0.0.1:1, where a is now".to_owned()], true));
     assert_eq!(places.explain(silent()), silent());
     assert_eq!(places.address(seconds(1), &name("a")), Some(at("10.0.0.1:1")));
     assert_eq!(found(&mut places, "a", &["10.0.0.1:1"]), (Vec::new(), false), "no news");
@@ -203,7 +210,7 @@ async fn failed_name_is_reported() {
     );
     assert!(!changed && places.explain(silent()) == silent());
     let told = found(&mut places, "a", &["10.0.0.9:1"]);
-    assert_eq!(told, (vec!["a is at 10.0.0.9:1, says a.invalid:1".to_owned()], true));
+    assert_eq!(told, (vec!["a.invalid:1 resolves to 10.0.0.9:1, where a is now".to_owned()], true));
     assert_eq!(places.address(seconds(2), &name("a")), Some(at("10.0.0.9:1")));
 }
 
@@ -245,8 +252,8 @@ async fn shared_address_is_reported() {
     assert!(changed);
     assert_eq!(
         told,
-        ["a and b are both at 10.0.0.1:1, by members and DNS: each member is one process with an \
-          address of its own, so one of them is not found. Correct members, or the DNS records"]
+        ["a and b are both at 10.0.0.1:1, by `members` and DNS. Each member needs an address of \
+          its own, so one of the two is not found. Correct `members`, or the DNS records"]
     );
 }
 
@@ -262,8 +269,8 @@ fn doubled_member_is_reported() {
         heard(3, 1, "10.0.0.1:1").unwrap(),
         "two processes are the member a, at 10.0.0.1:1 and 10.0.0.2:1: stop one of them now. If \
          one runs on a copy of the other's state directory, or was started with --new, the grants \
-         of both count together, and two leaders are possible. Otherwise stop the one that waits \
-         to be let in, or was replaced, as its log says. A member's name leads to one process, and \
-         its directory is never copied"
+         of both count together, and two leaders are possible. Otherwise stop the one whose log \
+         says that it waits to be let in, or was replaced. Give a member's name to one process \
+         only, and never copy a state directory"
     );
 }

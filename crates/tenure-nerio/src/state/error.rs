@@ -14,9 +14,8 @@ pub enum MemoryError {
     #[error(transparent)]
     State(#[from] StateError),
     #[error(
-        "the clock of this machine is at least {seconds} s behind: set it (chrony, \
-         systemd-timesyncd), then start again; a new memory is ordered behind earlier ones by the \
-         time at which it begins"
+        "the clock of this machine is at least {seconds} s behind, and nodes order memories by the \
+         times at which they began; set the clock (chrony, systemd-timesyncd), then start again"
     )]
     ClockBehind { seconds: u64 },
     #[error("no random numbers for a new memory: {0}")]

@@ -222,8 +222,8 @@ impl StateDir {
         }
     }
 
-    /// Replaces the memory's instance, as long as nothing was granted from it: others know a later
-    /// memory of this member than the present instance.
+    /// Replaces the memory's instance, because others know a later memory of this member. Call this
+    /// only while nothing was granted from the present instance.
     pub fn becomes(&mut self, instance: Instance) {
         self.table.becomes(instance);
     }

@@ -63,10 +63,11 @@ pub enum RecoveryError {
     Lost { path: PathBuf, node: NodeName },
     /// Members that are not lost may be in a later epoch, and only they know that.
     #[error(
-        "state directory {path} of node {node} is lost, and those of {whole} are not: they know \
-         the fences, and whether members were changed; run the command first on the machine of one \
-         of them, and here what it prints; name in --lost also the members that never come back; \
-         if the directories of all members are empty, the cluster is new: start all nodes"
+        "state directory {path} of node {node} is lost, and those of {whole} are not: these know \
+         the fences, and whether members were changed; run the command first on a machine with \
+         such a directory ({whole}), then run here the command that it prints. Name in --lost also \
+         the members that never come back. If the directories of all members are empty, the \
+         cluster is new: start all nodes"
     )]
     First { path: PathBuf, node: NodeName, whole: String },
     #[error(
@@ -88,9 +89,10 @@ pub enum RecoveryError {
     )]
     Changed { path: PathBuf, node: NodeName, epoch: u64 },
     #[error(
-        "state directory {path} of node {node} holds no memory of epoch {epoch}, which is \
-         recovered; if only the disk of {node} is not mounted, mount it; if the directory is lost, \
-         run the command on the others once more, with --lost {node} and without --epoch"
+        "state directory {path} of node {node} holds no memory of epoch {epoch}, which the other \
+         members recover; if only the disk of {node} is not mounted, mount it; if the directory is \
+         lost, run the command on the other members once more, with --lost {node} and without \
+         --epoch"
     )]
     Nothing { path: PathBuf, node: NodeName, epoch: u64 },
     #[error(
@@ -103,16 +105,16 @@ pub enum RecoveryError {
     Earlier { path: PathBuf, node: NodeName, found: u64, given: u64 },
     #[error(
         "state directory {path} of node {node} is in epoch {found}, which is later than the \
-         recovered epoch {given}; run the command here without --epoch, and then what it prints \
-         for the others"
+         recovered epoch {given}; run the command here without --epoch, then run on the others \
+         what it prints"
     )]
     Later { path: PathBuf, node: NodeName, found: u64, given: u64 },
     /// Directories that were made anew would elect by themselves.
     #[error(
         "state directory {path} of node {node} is in epoch {found}, which is later than the \
-         recovered epoch 0; delete each directory of which the command has said that it is made \
-         anew: with the members of epoch 0 these would elect a leader of their own; then run the \
-         command here without --epoch, and what it prints for the others"
+         recovered epoch 0; delete each directory that the command has reported as made anew: with \
+         the members of epoch 0, nodes on these directories would elect a leader of their own. \
+         Then run the command here without --epoch, and run on the others what it prints"
     )]
     Begun { path: PathBuf, node: NodeName, found: u64 },
     /// The vote does not say whether that epoch is decided.
@@ -124,8 +126,8 @@ pub enum RecoveryError {
     )]
     LeftOut { path: PathBuf, node: NodeName, next: u64 },
     #[error(
-        "the members list here names {names}, and epoch {epoch}, in which state directory {path} \
-         is, has no such members; if they are members of a later epoch, run the command first on \
+        "the members list here names {names}, but state directory {path} is in epoch {epoch}, \
+         which has no such members; if they are members of a later epoch, run the command first on \
          one of them; if not, take them out of the list"
     )]
     Unknown { path: PathBuf, epoch: u64, names: String },
@@ -142,8 +144,8 @@ pub enum RecoveryError {
     )]
     Own { path: PathBuf, node: NodeName, epoch: u64 },
     #[error(
-        "{name} is no member of epoch {epoch}, in which state directory {path} is: its members are \
-         {members}; name in --lost the members of this epoch that never come back"
+        "{name} is no member of epoch {epoch}, in which state directory {path} is. That epoch has \
+         the members {members}; name in --lost the members of epoch {epoch} that never come back"
     )]
     NoMember { path: PathBuf, epoch: u64, name: NodeName, members: String },
     #[error(
@@ -154,7 +156,8 @@ pub enum RecoveryError {
     Quorum { epoch: u64, left: String, lost: String },
     #[error(
         "the epoch of the members that are left is made already, with the quorums {has}; leave out \
-         --quorums, and change them with the next change of members (tenure members add --quorums)"
+         --quorums, and set other quorums with the next change of members (tenure members add \
+         --quorums)"
     )]
     Quorums { has: Text },
     #[error(
@@ -432,7 +435,7 @@ mod tests {
         assert!(matches!(refused(&path), RecoveryError::First { .. }), "{}", refused(&path));
         assert!(!path.exists(), "nothing is made");
         let path = started(&parent, None);
-        assert!(refused(&path).to_string().contains("and those of c are not: they know"));
+        assert!(refused(&path).to_string().contains("and those of c are not: these know"));
         let all = Recovery { whole: Vec::new(), ..first.clone() };
         all.carry_out(&path, &grantor("a")).unwrap();
         assert!(matches!(refused(&path), RecoveryError::First { .. }), "it is made anew again");

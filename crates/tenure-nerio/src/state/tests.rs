@@ -503,7 +503,7 @@ fn replaced_directory_is_not_written() {
         state.write(&reserve(5)).unwrap_err().to_string(),
         format!(
             "state directory {path} is lost: another file or directory is at {path} now; put the \
-             original back, never a copy, or start this node again, without --new, and no other \
+             original back (never a copy), or start this node again, without --new, and no other \
              node before it grants"
         )
     );

@@ -312,7 +312,7 @@ impl Work {
         Ok((self.watched.at.socket.clone(), packet))
     }
 
-    /// No process of the work is left.
+    /// Reports that no process of the work is left.
     pub fn over(self) {
         let mut line = self.watched.line();
         line.works.remove(&self.number);

@@ -15,9 +15,9 @@ pub enum Unsafe {
     #[error("{member} does not answer")]
     Silent { member: NodeName },
     #[error(
-        "{member} waits to be let in. Where replace is auto, the members let it in, at the \
-         earliest after its earlier process was silent for lease-max and for 10 s; tenure node \
-         status on its machine says when. Else run tenure members replace {member}"
+        "{member} waits to be let in. If the setting replace is auto, the members let it in once \
+         its earlier process has been silent for lease-max and for 10 s; tenure node status on its \
+         machine says when. Otherwise run tenure members replace {member}"
     )]
     Blank { member: NodeName },
     #[error("{member} is not found: {host} does not resolve ({error})")]
@@ -69,8 +69,8 @@ pub enum Unsafe {
         lease: Duration,
     },
     #[error(
-        "{} lost the memory or never had one, and the other nodes are no quorum to read the fences \
-         from: these nodes never grant again",
+        "these nodes have no memory (lost, or never written): {}. The other nodes are no quorum \
+         from which they could read the fences, so they never grant again",
         list(lost)
     )]
     Lost { lost: Vec<NodeName> },
@@ -119,8 +119,8 @@ impl Unsafe {
                  whose key it does not accept"
             ),
             Self::Blank { member } => format!(
-                "wait for the members, or replace {member}: its state directory is empty; if the \
-                 earlier directory of {member} is there, start {member} with that one instead"
+                "wait for the members, or replace {member}: its state directory is empty. If you \
+                 have the earlier directory of {member}, start {member} with that one instead"
             ),
             Self::Unresolved { host, .. } => {
                 format!("correct {host} in members, or see to its DNS record")
@@ -153,7 +153,7 @@ impl Unsafe {
         }
     }
 
-    /// Whether `other` is the same obstacle, though times may have passed.
+    /// Whether `other` is the same obstacle, perhaps with other remaining times.
     #[must_use]
     pub fn is_as(&self, other: &Self) -> bool {
         match (self, other) {
@@ -199,23 +199,21 @@ impl Activity {
                 "start all nodes: only all of them together found a new cluster".to_owned()
             }
             Service::Replaced => format!(
-                "if an old directory was put back, stop {member}, move the old directory \
-                 away, and start {member} with the later directory, or, if that is gone, with an \
-                 empty one; if two processes are {member}, stop the process with the old \
-                 directory"
+                "if an old directory was put back, stop {member}, move the old directory away, and \
+                 start {member} with the later directory (if that is gone, with an empty one); if \
+                 two processes are {member}, stop the process with the old directory"
             ),
             Service::Removed => format!(
                 "stop {member} where it runs with an old state directory: another node has its \
-                 place; or, to give it the place again, move its directory away, start the \
-                 node with the present members in its list, and run tenure members replace \
-                 {member}"
+                 place. Or, to give it the place again, stop it, move that directory away, start \
+                 it with the present members in its list, and run tenure members replace {member}"
             ),
             Service::WrongClock => format!(
                 "correct the clock of the machine of {member}, then run tenure node clear-breach \
                  there, or start {member} again: its log names the members whose clocks differ"
             ),
             Service::Wedged => format!(
-                "wait some milliseconds; if {member} is still wedged, start the members that \
+                "wait some milliseconds; if {member} still grants nothing, start the members that \
                  are down: the log of {member} names those that it waits for"
             ),
             Service::Starting => {
@@ -245,7 +243,7 @@ impl fmt::Display for Activity {
                 )
             }
             Service::Recovering { .. } => {
-                f.write_str("has no memory, lost or never had, and asks the others")
+                f.write_str("has no memory (lost, or never written), and asks the other members")
             }
             Service::Failing => f.write_str("is unable to write its state directory"),
             Service::Starting => {
@@ -258,9 +256,9 @@ impl fmt::Display for Activity {
                 f.write_str("grants nothing until it has entered the epoch of other members")
             }
             Service::Removed => f.write_str("is no member any more"),
-            Service::WrongClock => {
-                f.write_str("grants nothing, as its clock runs apart from those of other members")
-            }
+            Service::WrongClock => f.write_str(
+                "grants nothing, because its clock runs apart from those of other members",
+            ),
         }
     }
 }

@@ -166,9 +166,9 @@ async fn changed_drift_is_refused() {
     assert_eq!(
         refused.err().unwrap().to_string(),
         format!(
-            "the members in state directory {} do not fit the settings of this node: the document \
-             has drift 0.001, and this node has 0.002; start the node with the settings of its \
-             cluster",
+            "the members in state directory {} do not fit the settings of this node: the epoch's \
+             document has drift 0.001, and this node has 0.002; start the node with the settings \
+             of its cluster",
             parent.path().join("a").display()
         )
     );

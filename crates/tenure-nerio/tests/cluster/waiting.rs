@@ -88,7 +88,7 @@ async fn campaign_names_missing_grantors() {
     let count = said.len();
     said.dedup();
     assert_eq!(said.len(), count, "a line for each change: {said:?}");
-    for text in ["message=leading", "not leading any more: the leader resigned"] {
+    for text in ["message=leading", "this candidate no longer leads: the leader resigned"] {
         let about = ended.iter().filter(|line| line.0 == Level::INFO && line.1.contains(text));
         assert_eq!(about.count(), 1, "{text}: {ended:?}");
     }

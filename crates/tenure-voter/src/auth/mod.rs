@@ -155,9 +155,9 @@ impl Guard {
         let started = self::seconds(wall.before(now.since(self.started)));
         if stamp.date < started {
             let detail = format!(
-                "the request is dated {}, before this voter started at {}, and the voter knows no \
-                 requests from before its start: sign the request again, or set the clocks if the \
-                 request is new",
+                "the request is dated {}, and this voter started later, at {}: it cannot know \
+                 whether such a request was carried out already. Sign the request again, or set \
+                 the clocks if the request is new",
                 stamp.date, started
             );
             return Err(Problem::new(401, "clock", detail));

@@ -236,14 +236,14 @@ impl<C: SafetyClass> Campaigns<C> {
     fn end(&mut self, election: &ElectionName, loss: Loss, why: CampaignError) {
         let Some(mut campaign) = self.campaigns.remove(election) else { return };
         match (&campaign.reply, loss) {
-            (Some(_), _) => tracing::info!(target: LOG, %election, "campaign over: {why}"),
+            (Some(_), _) => tracing::info!(target: LOG, %election, "the campaign is over: {why}"),
             (None, Loss::Resigned | Loss::Transferred | Loss::Reassigned | Loss::Closed) => {
                 let why = campaign.told(loss);
-                tracing::info!(target: LOG, %election, "not leading any more: {why}");
+                tracing::info!(target: LOG, %election, "this candidate no longer leads: {why}");
             }
             (None, _) => {
                 let why = campaign.told(loss);
-                tracing::warn!(target: LOG, %election, "not leading any more: {why}");
+                tracing::warn!(target: LOG, %election, "this candidate no longer leads: {why}");
             }
         }
         campaign.end(loss, why);

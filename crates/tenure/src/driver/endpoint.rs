@@ -17,7 +17,7 @@ pub struct UrlForm {
     pub secure: &'static str,
     /// Port of a URL without a port.
     pub port: u16,
-    /// Advice of errors.
+    /// Advice that each error prints.
     pub rule: &'static str,
 }
 

@@ -15,7 +15,7 @@ const AGAIN: Duration = Duration::from_secs(600);
 
 /// The last line about each subject. A log has at most 640 lines of one kind in ten minutes: four
 /// about each of 128 subjects, and one more to report lines that are left out. Each kind and each
-/// subject has its own limit: forged senders only silence their like.
+/// subject has its own limit, so a flood of forged senders suppresses only lines of its own kind.
 #[derive(Debug, Default)]
 pub struct Repeats {
     known: BTreeMap<&'static str, BTreeMap<String, LastLine>>,

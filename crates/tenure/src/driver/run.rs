@@ -103,7 +103,8 @@ impl<B: Backend> Loop<B> {
             self.on(happened);
             // A caller may wait for the effects of this input, so send them before the next one.
             self.backend.before_more();
-            // An endless kind of input must delay neither handles nor other kinds.
+            // An endless stream of one kind of input must delay neither handles nor inputs of other
+            // kinds.
             let begin = clock::now();
             let is_late = || clock::now().since(begin) >= SPAN;
             if handle_fairly(self, BATCH, 1 + B::KINDS, Self::take, Self::on, is_late) {

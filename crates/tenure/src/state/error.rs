@@ -125,7 +125,7 @@ impl PathLoss {
     const fn cure(&self) -> &'static str {
         match self {
             Self::Missing { .. } | Self::Replaced { .. } => {
-                "put the original back, never a copy, or "
+                "put the original back (never a copy), or "
             }
             Self::Removed { .. } | Self::CutOff { .. } => "",
         }

@@ -143,7 +143,7 @@ fn failed(failure: &ChangeFailure) -> Failure {
         }
         ChangeFailure::ElseOnly { members } => (
             format!(
-                "no member carries the change out: {} answered other questions and not this one, \
+                "no member carries the change out: {} answered other questions, but not this one, \
                  as older versions do, or where long datagrams are lost on the way",
                 names(members)
             ),
@@ -349,16 +349,16 @@ mod tests {
             ),
             (
                 ChangeError::NoBlank { name: d.clone() },
-                "no node d with an empty state directory asks to be let in|start d with the \
-                 present members in its list, the key of the cluster if it has keys, and without \
-                 --new, and repeat the change",
+                "no node d with an empty state directory asks to be let in|start d without --new, \
+                 with the present members in its list and, if the cluster has keys, with its key; \
+                 then repeat the change",
             ),
             (
                 ChangeError::Entered { name: d.clone() },
                 "d runs as a member, and no second node d with an empty state directory asks to be \
-                 let in|if d has come back by itself, as nodes do before the first change of \
-                 members, no replacement is needed; otherwise stop it for good, and start the new \
-                 node",
+                 let in|to replace d, stop it for good, start the new node, and repeat the change. \
+                 Before the first change of members a node with an empty directory comes back by \
+                 itself, and needs no replacement",
             ),
             (
                 ChangeError::TwoBlanks { name: d.clone(), addresses },
@@ -368,18 +368,18 @@ mod tests {
             (
                 ChangeError::Elsewhere { name: d.clone(), address: addresses[0] },
                 "the node d with an empty state directory sends from 127.0.0.1:1, which is no \
-                 address of the member d|name the host at which others reach it, tenure members \
-                 replace d=HOST:PORT, and repeat the change",
+                 address of the member d|run tenure members replace d=HOST:PORT with the host at \
+                 which others reach the node",
             ),
             (
                 ChangeError::Silent { who: vec![b, d] },
                 "too few members answer (no answer from b, d)|start the members that are down, or \
-                 check the network to them, and repeat the change; a node whose state directory \
+                 check the network to them, then repeat the change. A node whose state directory \
                  was lost in this epoch has no vote",
             ),
             (
                 ChangeError::NotReady { who: vec![missing] },
-                "fewer of the new members are ready than a quorum needs (d cannot write its state \
+                "too few of the new members are ready for a quorum (d cannot write its state \
                  directory)|mend these nodes, and repeat the change",
             ),
             (
@@ -402,9 +402,9 @@ mod tests {
         );
         assert_eq!(
             told(&ChangeError::LetIn { name: d, epoch: 2 }),
-            "d is a member of epoch 2 with the directory of the node that waits, and has not \
-             entered that epoch|check that d and the members reach each other, and that their \
-             lists have the present address of d; d then enters by itself"
+            "the node that waits is the member d of epoch 2 already, and has not entered that \
+             epoch|check that d and the members reach each other, and that their lists have the \
+             present address of d; d then enters by itself"
         );
     }
 

@@ -22,12 +22,12 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     let Config { heartbeat, lease, max_clock_skew, drift, grace, kill_margin, .. } = *config;
     if let Some(rank) = config.rank {
         let bounds = Bounds::at_most("rank", Config::RANK_DRAWN - 1);
-        bounds.because("ranks above are drawn").check(rank)?;
+        bounds.because("a process without a set rank draws a higher number").check(rank)?;
     }
     let bounds = Bounds::between("heartbeat", Config::HEARTBEAT_MIN, Config::HEARTBEAT_MAX);
     bounds.check(heartbeat)?;
     Bounds::at_least("max-clock-skew", Config::SKEW_MIN)
-        .because("it bounds how far any machine's wall clock is from true time")
+        .because("this is the largest error of any machine's wall clock, and no clock is exact")
         .check(max_clock_skew)?;
     bounds::drift(Config::DRIFT_MAX).check(drift)?;
     Bounds::at_most("lease", Config::LEASE_MAX).check(lease)?;
@@ -51,7 +51,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
 
 /// The text names no choice of callers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("callers are one of: all, few:K with K from 1 to 65535, such as few:3")]
+#[error("callers must be all, or few:K with K from 1 to 65535, such as few:3")]
 pub struct CallersError;
 
 impl FromStr for OnConflict {

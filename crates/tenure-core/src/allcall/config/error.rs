@@ -44,10 +44,10 @@ impl SettingsError for ConfigError {
 /// Between a renewal and the end of the lease there is too little time to stop the work.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "lease {lease:?} is too short: a leader has {usable:?} left when a renewal takes effect (lease \
-     − max clock skew − heartbeat = {held:?}, less lease/2 + 3/2·heartbeat, drift {drift}), and \
-     needs more than grace {grace:?} + kill margin {kill_margin:?}: lengthen the lease, or shorten \
-     the grace"
+    "lease {lease:?} is too short: when a renewal takes effect, a leader has {usable:?} left, and \
+     needs more than grace {grace:?} + kill margin {kill_margin:?}. These {usable:?} are lease − \
+     max clock skew − heartbeat = {held:?}, less lease/2 + 3/2·heartbeat, at drift {drift}. \
+     Lengthen the lease, or shorten the grace"
 )]
 pub struct TooShort {
     pub lease: Duration,

@@ -104,7 +104,10 @@ impl Allcall {
         }
         let most = self.config.limits.elections;
         if self.elections.len() >= most {
-            let why = format!("this process takes part in {most} elections, and that is the limit");
+            let why = format!(
+                "this process takes part in {most} elections, and its limit is {most}: run further \
+                 elections in another process"
+            );
             return Err(why.into());
         }
         let mut election = Election::new(name.clone());

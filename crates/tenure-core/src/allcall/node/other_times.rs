@@ -66,8 +66,8 @@ impl Allcall {
         let refuses = newcomer && !self.times.ours;
         let ours = self.config.times();
         let why: Arc<str> = format!(
-            "{who} takes part in this cluster with {theirs}; this process is set to {ours}: all \
-             must have the same"
+            "{who} takes part in this cluster with {theirs}, and this process is set to {ours}: \
+             give all participants the same"
         )
         .into();
         emit(None, OwnEvent::OtherTimes { who, theirs, ours, refuses }, out);

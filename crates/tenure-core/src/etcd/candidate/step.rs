@@ -19,12 +19,12 @@ impl Step {
         match self {
             Self::Create => "making the key",
             Self::Clear => "deleting an older key",
-            Self::Look => "looking who is first",
-            Self::Wait => "looking whether the key before is there",
+            Self::Look => "asking which key is the first",
+            Self::Wait => "asking whether the preceding key still exists",
             Self::Leave => "deleting the key",
             Self::Proclaim => "writing the value",
-            Self::Check => "looking for the candidate's key",
-            Self::Sweep => "looking for a key that came late",
+            Self::Check => "asking for the candidate's key",
+            Self::Sweep => "asking for a key that may appear late",
         }
     }
 }

@@ -105,7 +105,7 @@ impl Session {
     /// Handles the answer to a read that shows a term. If the answer proves the term,
     /// `Calls::learn` has established it already.
     fn on_established(&mut self, reply: Reply, context: &mut Context<'_>) -> SessionEvent {
-        let doing = "looking which term etcd is in";
+        let doing = "asking for etcd's term";
         let later = context.again(&mut self.failures, "lease");
         // Read again at once: two answers are enough if one member gives both.
         let again = match &reply {

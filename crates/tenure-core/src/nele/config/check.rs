@@ -48,11 +48,11 @@ fn shape(config: &Config) -> Result<(), ConfigError> {
         .check(config.publish_interval)?;
     let session = config.session_timeout;
     Bounds::at_least("session-timeout", Config::HEARTBEAT_MIN * 3)
-        .because("a member reports three times in a session")
+        .because("a member sends three heartbeats in a session")
         .check(session)?;
     Bounds::between("heartbeat-interval", Config::HEARTBEAT_MIN, session / 3)
         .of("a third of the session timeout", &["session-timeout"])
-        .because("two reports in a row may be lost")
+        .because("two heartbeats in a row may be lost")
         .check(config.heartbeat_interval)?;
     Bounds::at_least("max-poll-interval", session)
         .of("the session timeout", &["session-timeout"])

@@ -20,10 +20,10 @@ pub enum ConfigError {
     #[error(transparent)]
     TooShort(Box<TooShort>),
     #[error(
-        "takeover is {takeover:?}: a leader has {usable:?} of it left when one record is lost and \
-         the next one is read (less 2·publish interval, delivery timeout and fetch wait), and \
-         needs more than grace {grace:?} + kill margin {kill_margin:?}: lengthen takeover, or \
-         shorten grace"
+        "takeover is {takeover:?}: when one record is lost, a leader has {usable:?} left at the \
+         next record (takeover − 2·publish interval − delivery timeout − fetch wait), and needs \
+         more than grace {grace:?} + kill margin {kill_margin:?}. Lengthen takeover, or shorten \
+         grace"
     )]
     Grace { takeover: Duration, usable: Duration, grace: Duration, kill_margin: Duration },
     #[error(

@@ -51,7 +51,8 @@ impl fmt::Display for Misfit {
         match *self {
             Self::Spare { partitions: m, roles: r } => write!(
                 f,
-                "{} for {}: {} without a role; a process with these partitions alone leads nothing",
+                "{} for {}: {} without a role; a process that owns only such partitions leads \
+                 nothing",
                 partitions(m),
                 roles(r),
                 partitions(m.saturating_sub(r)),

@@ -29,6 +29,6 @@ impl Terms {
 impl fmt::Display for Terms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { mode, takeover, drift, fence_base } = self;
-        write!(f, "{mode}, T {takeover:?}, clocks within {drift}, fence base {fence_base}")
+        write!(f, "mode {mode}, takeover {takeover:?}, drift {drift}, fence base {fence_base}")
     }
 }

@@ -113,7 +113,7 @@ fn takeover_holds_three_records() {
 fn grace_survives_a_lost_record() {
     check(Mode::AtMostOne, |config| config.grace = 2_799 * MS).unwrap();
     let refused = check(Mode::AtMostOne, |config| config.grace = 2_800 * MS).unwrap_err();
-    assert!(refused.contains("has 2.9s of it left") && refused.contains("grace 2.8s"), "{refused}");
+    assert!(refused.contains("has 2.9s left") && refused.contains("grace 2.8s"), "{refused}");
 }
 
 proptest! {
@@ -211,8 +211,8 @@ fn misfits_have_numbers() {
     ] {
         assert_eq!(of(partitions, roles, processes), [""; 0]);
     }
-    let spare = "16 partitions for 4 roles: 12 partitions without a role; a process with these \
-                 partitions alone leads nothing";
+    let spare = "16 partitions for 4 roles: 12 partitions without a role; a process that owns only \
+                 such partitions leads nothing";
     assert_eq!(of(16, 4, None), [spare]);
     assert_eq!(of(16, 4, Some(20)), [spare]);
     let few = "4 partitions for 5 processes and 16 roles: 1 process without a partition and \

@@ -69,12 +69,16 @@ impl Nele {
         if *id != self.topic {
             let why = match self.config.mode {
                 Mode::AtLeastOne => {
-                    format!("the topic is {id}, and was {}: start again", self.topic)
+                    format!(
+                        "the topic was made anew: its id is {id}, and was {}. Start this process \
+                         again",
+                        self.topic
+                    )
                 }
                 Mode::AtMostOne => format!(
-                    "the topic is {id}, and was {}: fences begin again there. Start again with a \
-                     fence base of {} or more, above all fences so far, or with \
-                     another election",
+                    "the topic was made anew: its id is {id}, and was {}, so fences begin again \
+                     there. Start this process again with a fence base of {} or more, which is \
+                     above all fences so far, or with another election",
                     self.topic,
                     self.next_fence_base(),
                 ),
@@ -84,13 +88,14 @@ impl Nele {
             let fences = match self.config.mode {
                 Mode::AtLeastOne => String::new(),
                 Mode::AtMostOne => format!(
-                    " and with a fence base of {} or more, above all fences so far",
+                    " and a fence base of {} or more, which is above all fences so far",
                     self.next_fence_base()
                 ),
             };
             let why = format!(
-                "the topic has {partitions} partitions, and had {ours}: roles move to others. \
-                 Change that with all processes stopped, and start them with {partitions}{fences}"
+                "the topic has {partitions} partitions, and had {ours}, so roles move to other \
+                 partitions. Stop all processes, then start them with {partitions} \
+                 partitions{fences}"
             );
             self.halt(why.into(), Loss::Reset, out);
         }
@@ -172,8 +177,9 @@ impl Nele {
             return;
         }
         let why = format!(
-            "{} in this group counts {theirs} partitions, and this process counts {ours}: both \
-             may lead a role. Stop all processes, and start them with the same number",
+            "{} in this group counts {theirs} partitions, and this process counts {ours}: two \
+             processes may lead one role. Stop all processes, and start them with the same number \
+             of partitions",
             entry.sender
         );
         self.halt(why.into(), Loss::Reset, out);

@@ -140,7 +140,13 @@ impl Nele {
             return Some(why.into());
         }
         let most = self.config.limits.roles;
-        (room >= most).then(|| format!("{most} roles are taken, and that is the limit").into())
+        (room >= most).then(|| {
+            format!(
+                "this process campaigns for or observes {most} roles, and its limit is {most}: use \
+                 another process for further roles"
+            )
+            .into()
+        })
     }
 
     pub(in crate::nele) fn campaigns(&self) -> impl Iterator<Item = (Role, &Campaign)> {

@@ -57,7 +57,7 @@ impl Slot {
         let begins = self.claim.held.map(|held| held.begins);
         let (label, why) = match (context.config.mode, begins) {
             _ if !read => ("position", "its end is not found yet"),
-            (Mode::AtLeastOne, _) => ("silent", "no record of it was read yet"),
+            (Mode::AtLeastOne, _) => ("silent", "no record was read from it yet"),
             (Mode::AtMostOne, Some(until)) if until > context.now => {
                 return match context.peers.without_claims() {
                     Some((who, terms)) => unlike(who, terms),
@@ -65,9 +65,9 @@ impl Slot {
                 };
             }
             (Mode::AtMostOne, None) if !matches!(self.claim.bid, Bid::UnderWay { .. }) => {
-                ("claim", "its claim is not sent yet")
+                ("claim", "the claim to it is not sent yet")
             }
-            (Mode::AtMostOne, None) => ("claim", "its claim is not read back yet"),
+            (Mode::AtMostOne, None) => ("claim", "the claim to it is not read back yet"),
             (Mode::AtMostOne, Some(_)) => {
                 ("evidence", "no record of this process was read back recently")
             }

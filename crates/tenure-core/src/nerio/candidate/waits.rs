@@ -206,8 +206,8 @@ impl Hindrances {
 }
 
 const FASTER_CLOCK: &str = "its clock runs faster than this node's by more than drift allows, so \
-                            its leases do not count: correct the clock of one of the two machines, \
-                            then start its process again";
+                            its leases do not count: correct the clock that is wrong, then restart \
+                            the process on that machine";
 
 /// Label and sentence of a refusal that time alone does not mend.
 fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
@@ -215,16 +215,24 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
         Refusal::TooLong { lease, delta_max } => (
             "too-long",
             alloc::format!(
-                "it gives no lease longer than {delta_max:?}, and this candidate asks for {lease:?}"
+                "it gives no lease longer than {delta_max:?}, and this candidate asks for \
+                 {lease:?}: give it a larger lease-max, or this candidate a shorter lease"
             )
             .into(),
         ),
-        Refusal::FenceTooFar => ("fence-too-far", "the fence proposed is far above its own".into()),
+        Refusal::FenceTooFar => (
+            "fence-too-far",
+            "the fence that this candidate proposes is too far above the fences it knows".into(),
+        ),
         Refusal::OtherAddress { holder } => (
             "other-address",
-            alloc::format!("this candidate holds its grant from {holder} already").into(),
+            alloc::format!(
+                "it has granted the lease to this candidate at the address {holder}, and the \
+                 request comes from another address"
+            )
+            .into(),
         ),
-        Refusal::Full => ("full", "it keeps as many elections as it may".into()),
+        Refusal::Full => ("full", "it has no room for another election".into()),
         Refusal::Disk => (
             "disk",
             "it cannot write its state directory: make room there (1 MiB is enough), or mend its \
@@ -239,7 +247,7 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
             "replaced",
             "a later state directory has replaced its own: if an old directory was put back, stop \
              the member, move the old directory away, and start the member with the later \
-             directory, or, if that is gone, with an empty one; if two processes are this member, \
+             directory (if that is gone, with an empty one); if two processes are this member, \
              stop the process with the old directory"
                 .into(),
         ),
@@ -257,7 +265,7 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
                 .into(),
         ),
         Refusal::Removed { epoch } => {
-            ("removed", alloc::format!("it is no member since epoch {epoch}").into())
+            ("removed", alloc::format!("it is no member any more, since epoch {epoch}").into())
         }
         Refusal::Clock(fault) => ("clock", alloc::format!("{fault}").into()),
         Refusal::Held { .. } | Refusal::Quarantine { .. } | Refusal::Recovering { .. } => {

@@ -150,11 +150,11 @@ impl Config {
         let trips = self.round_trip.saturating_mul(2);
         Bounds::at_least("refresh", trips.max(NANOSECOND))
             .of("two round trips", &["round-trip"])
-            .because("an answer comes before a repetition")
+            .because("an answer must arrive before the question is repeated")
             .check(self.refresh)?;
         // `first_needed` is at most the lease exactly where this holds.
         Bounds::at_most("refresh", self.lease.saturating_sub(trips) / 3)
-            .of("a third of what two round trips leave of the lease", &["lease", "round-trip"])
+            .of("a third of the lease less two round trips", &["lease", "round-trip"])
             .because("the first lease must outlast a dead candidate")
             .check(self.refresh)?;
         Ok(())
@@ -174,7 +174,7 @@ impl Config {
     fn check_limits(&self) -> Result<(), ConfigError> {
         let Limits { elections, parked, watermarks, names } = self.limits;
         Bounds::at_least("limit on elections", 1).check(elections)?;
-        Bounds::at_least("limit on parked", 1).check(parked)?;
+        Bounds::at_least("limit on parked requests", 1).check(parked)?;
         Bounds::at_least("limit on watermarks", 1).check(watermarks)?;
         Bounds::at_least("limit on names", 1).check(names)?;
         Ok(())

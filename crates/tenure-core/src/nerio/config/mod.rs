@@ -102,9 +102,9 @@ pub struct Config {
     /// after a start with a larger `delta_max` the grantor gives longer leases only when
     /// `(1 + ρ)·delta_max` have passed. Default 2 × lease. (Our extension: restart.)
     pub delta_max: Duration,
-    /// d, a high percentile of round trips before any was measured (section 8). A value that is too
-    /// small costs needless retries, never safety; a value that is too large asks for longer leases
-    /// than needed. Default 10 ms.
+    /// d, the assumed high percentile of round trips, until enough of them were measured (section
+    /// 8). A value that is too small costs needless retries, never safety; a value that is too
+    /// large asks for longer leases than needed. Default 10 ms.
     pub round_trip: Duration,
     /// R, the interval at which a waiting candidate refreshes its parked requests. R is above 0 and
     /// at least 2 d, so that an answer arrives before the question is repeated. 3 R + 2 d is at
@@ -116,18 +116,18 @@ pub struct Config {
     pub refresh: Duration,
     /// Longest promise of a verification answer (section 10.5), at most [`Config::DELTA_MAX_MAX`].
     /// All promises together delay a resignation or a hand-over by no more than this span, because
-    /// a leader whose claim is lowered promises nothing. Set some round trips, so that an answer
-    /// still holds on arrival; with 0 no answer holds. A value above the lease has no further
-    /// effect. Default: a tenth of the lease.
+    /// a leader whose claim is lowered promises nothing. Set it to some round trips, so that an
+    /// answer still holds on arrival; with 0 no answer holds. A value above the lease has no
+    /// further effect. Default: a tenth of the lease.
     pub verify_max: Duration,
     /// Span before the end of the lease at which the leader's work is asked to stop (SIGTERM, or
-    /// `expiring`). Set the time that the work needs to end in order. With a shorter span the work
-    /// is killed; with a longer span a few lost renewals stop the work in vain. Default 1 s.
+    /// `expiring`). Set it to the time that the work needs to end in order. With a shorter span the
+    /// work is killed; with a longer span a few lost renewals stop the work in vain. Default 1 s.
     pub grace: Duration,
     /// Span before the end of the lease at which the leader's work is ended by force, at most
-    /// `grace`. Set the time in which a busy machine carries out a kill: with a shorter span the
-    /// work outlives the lease. With a span equal to `grace` the work is killed without being asked
-    /// first. Default 100 ms.
+    /// `grace`. Set it to the time in which a busy machine carries out a kill: with a shorter span
+    /// the work outlives the lease. With a span equal to `grace` the work is killed without being
+    /// asked first. Default 100 ms.
     pub kill_margin: Duration,
     /// Whether the members by themselves replace a member whose directory was lost, in epochs whose
     /// documents name memories. Give all nodes the same setting: a member counts for a replacement

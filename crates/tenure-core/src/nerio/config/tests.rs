@@ -188,18 +188,18 @@ fn refusal_states_the_range() {
     );
     assert_eq!(
         refused(|c| (c.refresh, c.round_trip) = (Duration::ZERO, Duration::ZERO)),
-        "refresh is 0ns; it must be at least two round trips, 1ns: an answer comes before a \
-         repetition"
+        "refresh is 0ns; it must be at least two round trips, 1ns: an answer must arrive before \
+         the question is repeated"
     );
     assert_eq!(
         refused(|c| c.refresh = ms(19)),
-        "refresh is 19ms; it must be at least two round trips, 20ms: an answer comes before a \
-         repetition"
+        "refresh is 19ms; it must be at least two round trips, 20ms: an answer must arrive before \
+         the question is repeated"
     );
     assert_eq!(
         refused(|c| c.refresh = ms(1_661)),
-        "refresh is 1.661s; it must be at most a third of what two round trips leave of the \
-         lease, 1.66s: the first lease must outlast a dead candidate"
+        "refresh is 1.661s; it must be at most a third of the lease less two round trips, 1.66s: \
+         the first lease must outlast a dead candidate"
     );
 }
 
@@ -207,9 +207,10 @@ fn refusal_states_the_range() {
 fn refusal_states_the_shortest_lease() {
     assert_eq!(
         refused(|c| c.lease = ms(1_700)),
-        "lease 1.7s is too short: when its first renewal is due, after a third, 1.131633334s are \
-         left (drift 0.001); this rest must exceed grace 1s + kill margin 100ms + 4 round trips of \
-         10ms = 1.14s; set the lease to 1.713s or more, or shorten the grace"
+        "lease 1.7s is too short: its first renewal is due after a third of the lease, and \
+         1.131633334s are then left (drift 0.001). This rest must exceed grace 1s + kill margin \
+         100ms + 4 round trips of 10ms = 1.14s; set the lease to 1.713s or more, or shorten the \
+         grace"
     );
     assert!(config().with_lease(ms(1_714)).check().is_ok());
 }
@@ -218,7 +219,7 @@ fn refusal_states_the_shortest_lease() {
 fn a_limit_of_zero_is_refused() {
     let zero = |limit: &str| alloc::format!("limit on {limit} is 0; it must be at least 1");
     assert_eq!(refused(|c| c.limits.elections = 0), zero("elections"));
-    assert_eq!(refused(|c| c.limits.parked = 0), zero("parked"));
+    assert_eq!(refused(|c| c.limits.parked = 0), zero("parked requests"));
     assert_eq!(refused(|c| c.limits.watermarks = 0), zero("watermarks"));
     assert_eq!(refused(|c| c.limits.names = 0), zero("names"));
 }

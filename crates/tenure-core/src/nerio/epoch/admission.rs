@@ -115,7 +115,8 @@ impl fmt::Display for Hindrance {
             Self::Manual => f.write_str("its setting replace is manual"),
             Self::NotMember => f.write_str("no member has this name: run `tenure members add`"),
             Self::Former => f.write_str(
-                "the directory is that of a former member: start the node with an empty one",
+                "the directory of the node was replaced earlier: start the node with an empty \
+                 directory",
             ),
             Self::Two { addresses: [one, other] } => write!(
                 f,
@@ -124,8 +125,8 @@ impl fmt::Display for Hindrance {
             ),
             Self::Elsewhere { address } => write!(
                 f,
-                "the node sends from {address}, which is no address of the member, and nothing \
-                 proves another host: run `tenure members replace NAME=HOST:PORT`"
+                "the node sends from {address}, which is no known address of the member: if the \
+                 node is to stay there, run `tenure members replace NAME=HOST:PORT`"
             ),
             Self::Unsealed => f.write_str(
                 "the cluster has no keys, and without keys the members can change only if all of \
@@ -141,7 +142,7 @@ impl fmt::Display for Hindrance {
             Self::Heard { ago, needed } => write!(
                 f,
                 "the process with the earlier directory was heard {} ago, and must be silent for \
-                 {}: stop that process, or this node",
+                 {}: stop that process, or the new node",
                 Tenths(*ago),
                 Tenths(*needed)
             ),
@@ -155,7 +156,8 @@ impl fmt::Display for Hindrance {
             Self::Few { without } => {
                 write!(
                     f,
-                    "a quorum of members must agree, and each member that answers; {} did not",
+                    "a quorum of members must agree, and so must each member that answers; {} did \
+                     not",
                     List(without, ", ")
                 )
             }

@@ -24,7 +24,7 @@ use super::{Ballot, EpochId};
 pub struct Acceptor {
     pub instance: Instance,
     /// Mark of each member's memory by position, as the answering member has written them down;
-    /// empty unless the epoch is upgraded: its seats name no memories.
+    /// empty unless the epoch is upgraded. Seats of all other epochs name the memories themselves.
     pub memories: Vec<Mark>,
 }
 

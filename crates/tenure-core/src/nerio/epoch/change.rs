@@ -138,16 +138,17 @@ pub enum ChangeError {
     #[error("the member {name} needs 1 to {max} addresses")]
     Hosts { name: NodeName, max: usize },
     #[error(
-        "no node {name} with an empty state directory asks to be let in: start {name} with the \
-         present members in its list, the key of the cluster if it has keys, and without --new, \
-         and repeat the change"
+        "no node {name} with an empty state directory asks to be let in: start {name} without \
+         --new, with the present members in its list and, if the cluster has keys, with its key; \
+         then repeat the change"
     )]
     NoBlank { name: NodeName },
     /// The member that is to be replaced runs, and no new node asks for its seat.
     #[error(
         "{name} runs as a member, and no second node {name} with an empty state directory asks to \
-         be let in: if {name} has come back by itself, as nodes do before the first change of \
-         members, no replacement is needed; otherwise stop it for good, and start the new node"
+         be let in: to replace {name}, stop it for good, start the new node, and repeat the \
+         change. Before the first change of members a node with an empty directory comes back by \
+         itself, and needs no replacement"
     )]
     Entered { name: NodeName },
     #[error(
@@ -160,20 +161,20 @@ pub enum ChangeError {
     /// The new node sends from an address that is no host of the seat.
     #[error(
         "the node {name} with an empty state directory sends from {address}, which is no address \
-         of the member {name}: name the host at which others reach it, `tenure members replace \
-         {name}=HOST:PORT`, and repeat the change"
+         of the member {name}: run `tenure members replace {name}=HOST:PORT` with the host at \
+         which others reach the node"
     )]
     Elsewhere { name: NodeName, address: SocketAddr },
     #[error(
-        "too few members answer (no answer from {}): start the members that are down, or check \
-         the network to them, and repeat the change; a node whose state directory was lost in this \
+        "too few members answer (no answer from {}): start the members that are down, or check the \
+         network to them, then repeat the change. A node whose state directory was lost in this \
          epoch has no vote",
         List(.who, ", ")
     )]
     Silent { who: Vec<NodeName> },
     #[error(
-        "fewer of the new members are ready than a quorum needs ({}): mend these nodes, and \
-         repeat the change",
+        "too few of the new members are ready for a quorum ({}): mend these nodes, and repeat the \
+         change",
         List(.who, ", ")
     )]
     NotReady { who: Vec<Missing> },
@@ -211,9 +212,9 @@ pub enum ChangeError {
     Runs { name: NodeName },
     /// The seat already names the memory that asks to be let in.
     #[error(
-        "{name} is a member of epoch {epoch} with the directory of the node that waits, and has \
-         not entered that epoch: check that {name} and the members reach each other, and that \
-         their lists have the present address of {name}; {name} then enters by itself"
+        "the node that waits is the member {name} of epoch {epoch} already, and has not entered \
+         that epoch: check that {name} and the members reach each other, and that their lists have \
+         the present address of {name}; {name} then enters by itself"
     )]
     LetIn { name: NodeName, epoch: u64 },
 }

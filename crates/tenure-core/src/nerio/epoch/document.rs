@@ -79,9 +79,9 @@ pub enum Origin {
 /// The reason why a document is refused.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum DocumentError {
-    #[error("the document is of cluster {theirs}, and this node is of {ours}")]
+    #[error("the epoch's document is of cluster {theirs}, and this node is of {ours}")]
     Cluster { theirs: ClusterName, ours: ClusterName },
-    #[error("the document has drift {theirs}, and this node has {ours}")]
+    #[error("the epoch's document has drift {theirs}, and this node has {ours}")]
     Drift { theirs: Drift, ours: Drift },
     #[error("epoch {number} cannot follow epoch {before} in a document of this origin")]
     Number { number: u64, before: u64 },

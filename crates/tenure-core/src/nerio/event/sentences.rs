@@ -22,8 +22,8 @@ pub(super) fn removed(
     write!(
         f,
         "this node is no member any more: epoch {epoch} has the members {}{beside}. Stop this \
-         node; or, to make it a member again, {first}move its state directory away, start the node \
-         with these members in its list, and run `tenure members {change}`",
+         node. To make it a member again, {first}move the state directory of this node away, start \
+         this node with these members in its list, and run `tenure members {change}`",
         List(members, ", ")
     )
 }
@@ -44,8 +44,8 @@ pub(super) fn awaited(
     match why.iter().all(|(_, why)| *why == Hindrance::Manual) {
         true => write!(
             f,
-            ". Run `tenure members replace {name}`; where too few members keep their \
-             directories for a quorum, see docs/howto/lost-quorum.md instead"
+            ". Run `tenure members replace {name}`; if too few members have kept their directories \
+             for a quorum, see docs/howto/lost-quorum.md instead"
         ),
         false => Ok(()),
     }
@@ -59,7 +59,7 @@ pub(super) fn recovery_waits(
     strange: &[NodeName],
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
-    f.write_str("has no memory, lost or never had, and asks the others")?;
+    f.write_str("has no memory (lost, or never written), and asks the other members")?;
     if !silent.is_empty() {
         let verb = if silent.len() == 1 { "does" } else { "do" };
         let they = if silent.len() == 1 { "it" } else { "them" };
@@ -76,8 +76,8 @@ pub(super) fn recovery_waits(
         return write!(
             f,
             ". {} {verb} this node for a stranger: without keys a node recognizes a member by its \
-             address in members, and this node sends from another address. If this node has moved, \
-             change members everywhere; else correct --listen; or use keys \
+             address in `members`, and this node sends from another address. If this node has \
+             moved, change `members` everywhere; else correct --listen; or use keys \
              (docs/howto/keys.md)",
             List(strange, ", ")
         );
@@ -93,9 +93,9 @@ pub(super) fn recovery_waits(
         // A member that began alone with --new looks like the last one that kept its directory.
         write!(
             f,
-            ". {whole} {verb}, and that is not enough. If the cluster is new, and only {whole} \
-             began with --new: stop {whole}, move {their} away, and start {whole} without --new. \
-             If directories were lost, see docs/howto/lost-quorum.md"
+            ". {whole} {verb} the cluster, and that is not enough. If the cluster is new, and only \
+             {whole} began with --new: stop {whole}, move {their} away, and start {whole} without \
+             --new. If directories were lost, see docs/howto/lost-quorum.md"
         )
     }
 }
@@ -137,9 +137,9 @@ pub(super) fn old_memory(
     write!(
         f,
         "the grants of {member} do not count: {by} knows a later state directory of {member}. If \
-         an old directory was put back: stop {member}, and start {member} with the later \
-         directory, or, if that is gone, with an empty one. If two processes have the name \
-         {member}: stop the process that was there first"
+         an old directory was put back: stop {member}, and start {member} with the later directory \
+         (if that is gone, with an empty one). If two processes have the name {member}: stop the \
+         process that started first"
     )
 }
 

@@ -86,8 +86,8 @@ struct Finding {
 type Blank = (Inc, Instance, SocketAddr);
 
 impl Finding {
-    /// Notes the answer of a blank. Two processes may have copies of one directory, while one
-    /// process may answer from IPv4 and from IPv6: of its addresses one of these `hosts` counts.
+    /// Notes the answer of a blank. Two processes with copies of one directory are two blanks. If a
+    /// process answers from IPv4 and from IPv6, only its address in `hosts` counts.
     fn note(&mut self, blank: Blank, hosts: &[HostPort]) {
         let (inc, memory, at) = blank;
         let is_same = |known: &&mut Blank| known.1 == memory && (known.0 == inc || known.2 == at);

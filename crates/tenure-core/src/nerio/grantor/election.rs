@@ -90,8 +90,8 @@ impl Grant {
     }
 }
 
-/// A request that waits for the grant to end. For safety, a parked request is a request on a slow
-/// network.
+/// A request that waits for the grant to end. The safety argument treats a parked request like a
+/// request on a slow network.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct ParkedRequest {
     pub(in crate::nerio) who: Who,

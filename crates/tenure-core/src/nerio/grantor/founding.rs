@@ -41,7 +41,6 @@ impl Grantor {
 
     /// A bound above all fences handed out so far: milliseconds since 1970, by this grantor's
     /// clock. A cluster has fewer leaderships than milliseconds.
-    /// 1970. There are fewer leaderships than milliseconds.
     pub(super) fn old_enough(&self, now: Time) -> Fence {
         let there = u64::try_from(now.since(self.started).as_millis()).unwrap_or(u64::MAX);
         Fence::new(self.instance.born().saturating_add(there))

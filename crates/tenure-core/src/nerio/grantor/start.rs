@@ -205,8 +205,8 @@ impl Grantor {
         }
     }
 
-    /// Begins the table of grants that a wait has made necessary. Call this before every grant.
-    /// Call this after every flush of the input, because a failed record drops every later effect.
+    /// Begins the table of grants that a wait has made necessary. Call this before every grant, and
+    /// after every flush of the same input, because a failed record drops every later effect.
     pub(super) fn begin_table(&mut self, out: &mut Out) {
         if self.phase == Phase::Serving && core::mem::take(&mut self.needs_table) {
             // The wait covered the leases of earlier epochs as well.

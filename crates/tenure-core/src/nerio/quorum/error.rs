@@ -20,8 +20,8 @@ pub enum QuorumError {
     #[error("{}", too_heavy(MemberSet::EMPTY.with(*member), *weight, *max))]
     WeightTooLarge { member: usize, weight: u32, max: u32 },
     #[error(
-        "a threshold of 0 makes the empty set a quorum; more than half of the weights is \
-         {majority}"
+        "a threshold of 0 makes the empty set a quorum; give {majority}, which is more than half \
+         of the weights"
     )]
     ThresholdZero { majority: u32 },
     #[error(
@@ -76,6 +76,10 @@ fn disjoint(first: impl Display, second: impl Display) -> impl Display {
 
 fn too_heavy(member: impl Display, weight: u32, max: u32) -> impl Display {
     fmt::from_fn(move |f| {
-        write!(f, "member {member} weighs {weight}; a weight is at most {max}, only ratios count")
+        write!(
+            f,
+            "member {member} weighs {weight}; a weight may be at most {max}: only the ratios of \
+             weights count"
+        )
     })
 }

@@ -199,11 +199,12 @@ fn refused_system_has_a_reason() {
         ),
         (
             Quorums::weighted(&[1, 1_001], None),
-            "member #1 weighs 1001; a weight is at most 1000, only ratios count",
+            "member #1 weighs 1001; a weight may be at most 1000: only the ratios of weights count",
         ),
         (
             Quorums::weighted(&[2, 1], Some(0)),
-            "a threshold of 0 makes the empty set a quorum; more than half of the weights is 2",
+            "a threshold of 0 makes the empty set a quorum; give 2, which is more than half of the \
+             weights",
         ),
         (
             Quorums::weighted(&[2, 1], Some(4)),
@@ -251,8 +252,9 @@ fn text_becomes_its_system() {
 fn refused_text_names_the_place() {
     let form = |text: &str| {
         format!(
-            "{text:?} is no quorum system; use majority, weights:a=3,b=1,c=1 (with ;threshold=4 \
-             if it is not more than half), grid:2x3 or sets:a+b,b+c,a+c"
+            "{text:?} is no quorum system; use majority, weights:a=3,b=1,c=1 (for another \
+             threshold than more than half of the weights add ;threshold=4), grid:2x3 or \
+             sets:a+b,b+c,a+c"
         )
     };
     let at = |column: usize, rest: &str| format!("column {column} of the quorum system: {rest}");
@@ -276,7 +278,8 @@ fn refused_text_names_the_place() {
         ("weights:a=1,b=1,c=1;threshold=", at(31, "\"\" is not a whole number")),
         (
             "weights:a=1,b=2000,c=1",
-            "member b weighs 2000; a weight is at most 1000, only ratios count".to_string(),
+            "member b weighs 2000; a weight may be at most 1000: only the ratios of weights count"
+                .to_string(),
         ),
         (
             "weights:a=1,b=1,c=1;threshold=1",

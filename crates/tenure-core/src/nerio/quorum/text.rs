@@ -21,8 +21,8 @@ use crate::name::NodeName;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum QuorumTextError {
     #[error(
-        "{text:?} is no quorum system; use majority, weights:a=3,b=1,c=1 (with ;threshold=4 if it \
-         is not more than half), grid:2x3 or sets:a+b,b+c,a+c"
+        "{text:?} is no quorum system; use majority, weights:a=3,b=1,c=1 (for another threshold \
+         than more than half of the weights add ;threshold=4), grid:2x3 or sets:a+b,b+c,a+c"
     )]
     UnknownForm { text: String },
     #[error("column {column} of the quorum system: {found:?} is not {expected}")]

@@ -77,7 +77,7 @@ impl Weighted {
         let mut last = vec![None; most + 1];
         for (member, weight) in self.weights.iter().enumerate() {
             let weight = *weight as usize;
-            // Downwards, so that no sum is built with this member twice.
+            // Count downwards, so that no sum includes this member twice.
             for sum in (weight.max(1)..=most).rev() {
                 let rest = sum - weight;
                 if last[sum].is_none() && (rest == 0 || last[rest].is_some()) {

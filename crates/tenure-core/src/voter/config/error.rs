@@ -22,8 +22,9 @@ pub enum ConfigError {
     )]
     Timeout { timeout: Duration, heartbeat: Duration },
     #[error(
-        "lease max is {lease_max:?}; with these settings a leader asks for a lease of {lease:?}, \
-         and needs more than {needed:?} of lease max by any clock: lengthen lease max, or remove it"
+        "lease max is {lease_max:?}; with these settings a leader asks for a lease of {lease:?}. \
+         If it gets only lease max, that must exceed {needed:?} (heartbeat interval + 2 request \
+         timeouts) on any clock: lengthen lease max, or remove it"
     )]
     LeaseMax { lease_max: Duration, lease: Duration, needed: Duration },
     #[error(transparent)]

@@ -153,26 +153,31 @@ impl fmt::Display for Refusal {
             }
             Self::Leads(leader) => write!(f, "{leader} leads"),
             Self::Promised { to, remaining } => {
-                write!(f, "promised to {to} for {remaining:?} more")
+                write!(f, "this voter's promise to {to} lasts {remaining:?} more")
             }
             Self::Quarantined { remaining } => {
-                write!(f, "silent after a restart for {remaining:?} more")
+                write!(f, "this voter has restarted, and makes no promise for {remaining:?} more")
             }
             Self::Endorsed { counter } => write!(f, "counter {counter} was endorsed already"),
             Self::Left => f.write_str("this ballot was left"),
-            Self::OldElectorate(electorate) => write!(f, "the electorate is {electorate}"),
+            Self::OldElectorate(electorate) => {
+                write!(f, "this voter has a later electorate, {electorate}")
+            }
             Self::Released => f.write_str("this leadership was released"),
             Self::OldHeartbeat => f.write_str("a later heartbeat was heard before"),
             Self::UnknownVoter => f.write_str("no such voter is known"),
             Self::UnknownElection => f.write_str("no such election is known"),
             Self::NotLeading { leader: Some(leader) } => {
-                write!(f, "only the leader does this: {leader}")
+                write!(f, "only the leader does this: ask {leader}")
             }
             Self::NotLeading { leader: None } => {
                 f.write_str("only the leader does this, and none is known")
             }
             Self::ChangeRuns { electorate } => {
-                write!(f, "electorate {electorate} is not stored by a quorum yet")
+                write!(
+                    f,
+                    "a quorum has not stored electorate {electorate} yet: wait, and ask again"
+                )
             }
             Self::TooFewAble { able, needed } => write!(
                 f,
@@ -190,9 +195,10 @@ impl fmt::Display for Unchanged {
         f.write_str(match self {
             Self::HasVote => "it has a vote already",
             Self::HasNone => "it has no vote",
-            Self::Leads => "it leads, and is not removed",
+            Self::Leads => "it leads, and a leader is not removed: let it resign first",
             Self::Returns => {
-                "it answers, and with admission auto this leader would add it again at once"
+                "it answers, and with admission auto this leader would add it again at once: end \
+                 it first"
             }
         })
     }

@@ -156,7 +156,8 @@ impl Voter {
             let why = match (&known.condition.first, known.header.founding) {
                 (_, Some((_, true))) if self.accepted().is_none() => format!(
                     "its network was founded without {me}: add {me} to the members; or, if {0} \
-                     should have waited for {me}, end {0} and remove its state directory",
+                     should have waited for {me}, end {0}, remove its state directory, and start \
+                     it again",
                     known.who().id
                 ),
                 (Some(theirs), _) if !ours.agrees(theirs) => format!(
@@ -248,7 +249,7 @@ impl Voter {
         let other = self.founding.strangers().find(|id| self.is_stranger(id));
         if let Some(other) = other.filter(|_| unfounded) {
             let why = format!(
-                "{by} has accepted {other} with another identity than it has now, {begin_anew}"
+                "{by} has accepted {other} with another identity than {other} has now, {begin_anew}"
             );
             return Some(("other-identity", why));
         }
@@ -262,9 +263,9 @@ impl Voter {
         if let Some((lost, all)) = self.lost_for_good() {
             let why = format!(
                 "{lost} of the {all} voters have lost their state directories, and without a \
-                 majority no voter can be removed or added: put directories back; or end all \
-                 voters, remove all state directories, and begin again with another election, \
-                 because fences begin again, too"
+                 majority no voter can be removed or added. Put directories back. If you cannot, \
+                 end all voters, remove all state directories, and begin again with another \
+                 election, because fences begin again, too"
             );
             return Some(("lost-directory", why));
         }
@@ -280,7 +281,8 @@ impl Voter {
         if electorate.has(&self.me) {
             return None;
         }
-        let why = format!("{by} has no vote in electorate {electorate}: add it to the members");
+        let why =
+            format!("{by} has no vote in electorate {electorate}: run `tenure members add {by}`");
         Some(("not-a-member", why))
     }
 

@@ -313,8 +313,8 @@ fn other_cluster_teaches_nothing() {
     let mut fast = config(&GRANTORS);
     fast.drift = "0.05".parse().unwrap();
     let cases = [
-        (other, "the document is of cluster story, and this node is of other"),
-        (fast, "the document has drift 0.1, and this node has 0.05"),
+        (other, "the epoch's document is of cluster story, and this node is of other"),
+        (fast, "the epoch's document has drift 0.1, and this node has 0.05"),
     ];
     for (line, why) in cases {
         let mut s = Story::new();

@@ -67,7 +67,7 @@ async fn added_partitions_end_leaderships() {
     assert_eq!(loss, Loss::Reset);
     let why = halted(&node, notices).await;
     assert!(why.contains("has 2 partitions, and had 1"), "{why}");
-    assert!(why.contains("with all processes stopped, and start them with 2"), "{why}");
+    assert!(why.contains("Stop all processes, then start them with 2 partitions"), "{why}");
     node.close().await;
 }
 
@@ -82,7 +82,7 @@ async fn replaced_topic_ends_leaderships() {
     soon(led.leader().lost()).await;
     drop(led);
     let why = halted(&node, notices).await;
-    assert!(why.contains("Start again with a fence base of 1 or more"), "{why}");
+    assert!(why.contains("Start this process again with a fence base of 1 or more"), "{why}");
     node.close().await;
 }
 
@@ -102,7 +102,7 @@ async fn unnoticed_replacement_elects_no_leader() {
     // No other process is there, so only the halt keeps this node from leading.
     let next = soon(node.role(0).campaign("anew")).await;
     let why = next.map(|led| led.fence()).unwrap_err().to_string();
-    assert!(why.contains("Start again with a fence base of 1 or more"), "{why}");
+    assert!(why.contains("Start this process again with a fence base of 1 or more"), "{why}");
     assert!(halted(&node, notices).await.contains("fences begin again there"));
     node.close().await;
 }

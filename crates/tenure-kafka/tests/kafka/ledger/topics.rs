@@ -51,8 +51,8 @@ async fn everything_that_is_wrong_is_told_at_once() {
     for part in [
         &format!("topic {name} cannot be used:"),
         "the topic has 3 partitions, and 4 are set",
-        "a partition has 1 of at least 3 copies",
-        "min.insync.replicas is 1, it must be at least 2",
+        "each partition needs at least 3 copies, and one has 1",
+        "min.insync.replicas is 1; it must be at least 2",
         "kafka-topics.sh --bootstrap-server 127.0.0.1:",
         &format!("--create --topic {name} --partitions 4 --replication-factor 3 --config"),
     ] {
@@ -75,7 +75,7 @@ async fn missing_topic_is_explained() {
 async fn silent_brokers_are_reported() {
     let options = options("127.0.0.1:1", "x").check().unwrap();
     let said = ensure(&options, &config("x", "one", 1)).await.unwrap_err().to_string();
-    assert!(said.contains("check --brokers, that they run"), "{said}");
+    assert!(said.contains("check --brokers, whether the brokers run"), "{said}");
     assert!(said.contains("127.0.0.1:1"), "{said}");
 }
 

@@ -120,11 +120,11 @@ fn faulty_document_is_refused() {
     let cases: &[(Change, &str)] = &[
         (
             |d| d.cluster = "test".parse().unwrap(),
-            "the document is of cluster test, and this node is of prod",
+            "the epoch's document is of cluster test, and this node is of prod",
         ),
         (
             |d| d.drift = "0.002".parse().unwrap(),
-            "the document has drift 0.002, and this node has 0.001",
+            "the epoch's document has drift 0.002, and this node has 0.001",
         ),
         (|d| d.number = 2, "epoch 2 cannot follow epoch 0 in a document of this origin"),
         (
