@@ -61,7 +61,7 @@ pub(super) async fn transfer(
     match answer["held_ms"].as_u64() {
         Some(held) => {
             let held = Duration::from_millis(held);
-            let when = format!(" in {held:?}, as a verification promised");
+            let when = format!("; {to} can lead in {held:?}, when a promise to tenure verify ends");
             say(&context, &answer, &format!("hands over to {to}"), &when)
         }
         None if answer["seen"] == true => {

@@ -157,7 +157,7 @@ async fn answer(mut stream: UnixStream, requests: mpsc::Sender<Call>) -> io::Res
             let sent = requests.send(Call { request, only: None, reply }).await.is_ok();
             match answer.await {
                 Ok(answer) if sent => answer,
-                _ => refused("it is ending", "try again if it should still run"),
+                _ => refused("it is ending", "start the process again, if you still need it"),
             }
         }
         Err(error) => refused(&format!("{UNKNOWN_REQUEST}{error}"), "use the command tenure"),

@@ -208,7 +208,7 @@ fn hanging_execve_blocks_no_signal() {
     let status = stage.ended("ann");
     let log = stage.log("ann");
     assert_eq!(status.code(), Some(128 + 15), "{log}");
-    assert_eq!(log.matches("tenure: CMD ended before it ran: ").count(), 2, "{log}");
+    assert_eq!(log.matches("tenure: CMD was stopped before it ran: ").count(), 2, "{log}");
     assert_eq!(log.matches("execve had not returned").count(), 2, "{log}");
     assert!(!log.contains("CMD runs"), "{log}");
 }

@@ -206,7 +206,7 @@ pub(crate) async fn leader(
         (status = 200, description = "this process leads", body = Here),
         (
             status = 503,
-            description = "it does not, or does not have the election (a problem)",
+            description = "this process does not lead, or does not have the election (a problem)",
             body = Here,
         ),
     ),

@@ -57,7 +57,7 @@ pub(crate) async fn events(
     let shared = &shown.monitor.shared;
     let Ok(place) = shared.counts.subscribers.clone().try_acquire_owned() else {
         shared.counts.refuse("subscribers");
-        let detail = format!("{SUBSCRIBERS_MAX} subscribers are connected already: ask later");
+        let detail = format!("{SUBSCRIBERS_MAX} subscribers are connected already: connect later");
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail));
     };
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());

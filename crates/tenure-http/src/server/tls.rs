@@ -64,7 +64,10 @@ fn look(files: &(PathBuf, PathBuf), read: &Mutex<Read>) {
     read.written = written;
     match config {
         Ok(config) => read.config = config,
-        Err(error) => tracing::warn!("the certificate of HTTP stays as it is: {error}"),
+        Err(error) => tracing::warn!(
+            "the HTTP server keeps its present certificate, because the \
+                                      changed files cannot be used: {error}"
+        ),
     }
 }
 

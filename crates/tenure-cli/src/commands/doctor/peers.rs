@@ -125,7 +125,9 @@ fn of_member(member: &Member, is_own: bool) -> Finding {
     let Member { name, address, state, text, up: _, cure } = member;
     let text = format!("{name} at {address} {text}");
     match *state {
-        SILENT if is_own => Finding::ok("member", format!("{text}, as before a start")),
+        SILENT if is_own => {
+            Finding::ok("member", format!("{text}, which is normal before its start"))
+        }
         SILENT => {
             let fix = "start it, or check its network, its firewall and its keys";
             Finding::warning("member", text, fix)

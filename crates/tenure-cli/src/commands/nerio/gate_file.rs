@@ -175,7 +175,8 @@ impl Place {
 
     fn missing(&self) -> Failure {
         let what = format!(
-            "the gate {} does not exist: if it was lost, it would admit edicts of earlier leaders",
+            "the gate {} does not exist: a new gate in the place of a lost one would admit edicts \
+             of earlier leaders",
             shown(&self.file)
         );
         let fix = "correct the path, or bring the file back; give --new-gate only if this \
@@ -195,8 +196,8 @@ impl Place {
             "the gate {} cannot be read: {why}; the edict was not checked",
             shown(&self.file)
         );
-        let fix = "mend what stands in the way, or bring the newest copy of the file back; if it \
-                   is lost, end all earlier leaders and their work, remove the file, and give \
+        let fix = "remove the cause, or restore the newest copy of the file. If all copies are \
+                   lost, end all earlier leaders and their work, remove the file, and give \
                    --new-gate";
         Failure::new(Exit::System, what, fix)
     }
@@ -212,14 +213,14 @@ fn refused(place: &Place, why: &EdictRefused) -> Failure {
     let what = format!("the gate {} refuses: {why}", shown(&place.file));
     let fix = match why {
         EdictRefused::Older { offered, newest } if offered.epoch < newest.epoch => {
-            "drop the work of this edict: its leader did not know the present members yet; but if \
-             the cluster was founded anew since, its epochs begin at 0 again, and this gate \
-             refuses all its edicts: end all earlier leaders and their work, and begin another \
-             gate with --new-gate"
+            "drop the work of this edict: its leader did not know the present members yet. If the \
+             cluster was founded anew since, its epochs begin at 0 again, and this gate refuses \
+             all its edicts: end all earlier leaders and their work, and begin another gate with \
+             --new-gate"
         }
         EdictRefused::Older { .. } => {
-            "drop the work of this edict: a later edict was admitted; a leader that still leads \
-             creates another edict for each attempt"
+            "drop the work of this edict: a later edict was admitted. For another attempt, a \
+             leader that still leads creates another edict"
         }
         EdictRefused::Incomparable { .. } => {
             "use one gate for each election; if state directories of members were lost, end all \

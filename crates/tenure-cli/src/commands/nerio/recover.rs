@@ -63,8 +63,9 @@ pub(super) fn low(floor: Fence, now: u64) -> Option<String> {
         format!(
             "the fence floor {floor} is more than a day below this machine's clock, {now} \
              milliseconds since 1970. A cluster that was started without --new takes its first \
-             fence from such a clock: if a member may have issued a higher fence than the floor, \
-             give all members that clock as their floor, before any of them starts"
+             fence from such a clock. If a member may have issued a higher fence than the floor, \
+             run this command again on all members, with that clock as --fence-floor, before any \
+             of them starts"
         )
     })
 }
@@ -76,8 +77,8 @@ fn high(floor: Fence, now: u64) -> Option<String> {
         format!(
             "the fence floor {floor} is far above this machine's clock, {now} milliseconds since \
              1970: fences never go back, and {} is the highest that JSON has exact numbers for. If \
-             the floor is a slip, delete these directories before any member starts, and run this \
-             again with all of them in --lost and a lower floor, above all earlier fences",
+             the floor is a mistake, delete these directories before any member starts, and run \
+             this again with all of them in --lost and a lower floor, above all earlier fences",
             (1_u64 << 53) - 1
         )
     })

@@ -90,7 +90,7 @@ async fn begin(
     let participant = match until {
         None => starting::aloud(once(), silence, starting::warns("")).await?,
         Some(until) => {
-            let tell = starting::warns("; it is tried again until --try is over");
+            let tell = starting::warns("; tenure tries again until --try is over");
             starting::within(until, protocol, silence, once, tell).await?
         }
     };

@@ -52,7 +52,12 @@ pub(super) async fn change(
     let listed = listed_elsewhere(&cluster.config.members, &change);
     let wanted = Change::new(wanted(&change), quorums(grantors, origins)?);
     let wanted = wanted.map_err(|error| {
-        Failure::new(Exit::System, error.to_string(), "check the limits of this process")
+        Failure::new(
+            Exit::System,
+            error.to_string(),
+            "check the limits of this process (ulimit \
+                                                       -a)",
+        )
     })?;
     let from = SocketAddr::new(cluster.listen.ip(), 0);
     let silence = |members: &[NodeName]| {

@@ -224,7 +224,12 @@ impl Ending<'_> {
         let Self { cluster, wish, .. } = self;
         let order = Order::new(wish.election.clone(), leads.fence, wish.to.clone());
         let order = order.map_err(|error| {
-            Failure::new(Exit::System, error.to_string(), "check the limits of this process")
+            Failure::new(
+                Exit::System,
+                error.to_string(),
+                "check the limits of this process \
+                                                           (ulimit -a)",
+            )
         })?;
         let limit = self.limit();
         let mut given = Vec::<(Member, Answered)>::new();

@@ -523,7 +523,7 @@ fn explain(error: &StartError, origins: &Origins) -> Failure {
         StartError::OtherCluster { .. } | StartError::NotAMembersKey { .. } => {
             ("give another key", &NAMES)
         }
-        StartError::System(_) => ("check the limits of this process", &[]),
+        StartError::System(_) => ("check the limits of this process (ulimit -a)", &[]),
     };
     let exit = match error {
         StartError::IsAMember { .. } | StartError::NotAMember { .. } => Exit::Usage,
