@@ -84,7 +84,7 @@ crate::settings! {
     HTTP_INSECURE: bool = "http-insecure" "" Switch, Everywhere, Text("false"), NETWORK,
         parse::switch, plain,
         "Permit an address of --http outside loopback without --http-cert. Every process that \
-         reaches the port reads the answers then, and may read the token on the way";
+         reaches the port can then read the answers, and everybody on the way can read the token";
     NAME: NodeName = "name" "NAME" Text, Everywhere, Nothing, GENERAL,
         parse::node, plain,
         "The name of this node in the members list";

@@ -133,8 +133,8 @@ mod tests {
             lines,
             "a at 10.0.0.1:7101 serves; grants leases up to 10s; has granted leases in 1 election; \
              asked 300.0ms ago\n\
-             b at 10.0.0.1:7101 serves; grants leases up to 10s, and up to 60s in 2.5s; has granted \
-             leases in 1 election; asked 300.0ms ago\n\
+             b at 10.0.0.1:7101 serves; grants leases up to 10s, and up to 60s in 2.5s; has \
+             granted leases in 1 election; asked 300.0ms ago\n\
              c at 10.0.0.1:7101 does not answer; asked 300.0ms ago\n"
         );
         let told = object(&seen);

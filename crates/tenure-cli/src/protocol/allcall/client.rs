@@ -164,9 +164,10 @@ impl Client {
             self.nobody()
         };
         match tenths {
-            0 => format!("{who}, and a leader may have been missed"),
+            0 => format!("{who}, and this process may have missed a leader's messages"),
             _ => format!(
-                "{who}, and a candidate that is stopped or cut off may still lead: known in {}.{}s",
+                "{who}, but a stopped or cut-off candidate may still lead; this process knows for \
+                 sure in {}.{}s",
                 tenths / 10,
                 tenths % 10
             ),
@@ -365,7 +366,7 @@ impl Watcher {
     fn on_event(&mut self, event: &OwnEvent, text: &str) {
         match event {
             OwnEvent::ClockOff { .. } => {
-                let advice = ": see that time synchronization works on this machine";
+                let advice = ": check that time synchronization works on this machine";
                 self.watch.warn("clock", &(text.to_owned() + advice));
             }
             OwnEvent::ClockSetBack { .. } => self.watch.warn("clock set back", text),
@@ -375,8 +376,8 @@ impl Watcher {
                 self.watch.give_up(self.explain.other_times(&who.id, *theirs, *ours, self.asks));
             }
             OwnEvent::OtherTimes { refuses: false, .. } => {
-                let advice = ": all candidates must have the same; until then neither hears the \
-                              other, and both may lead";
+                let advice = ": give both the same times; until then each ignores the other, and \
+                              both may lead";
                 self.watch.warn("times", &(text.to_owned() + advice));
             }
             OwnEvent::Started { rank, .. } => {

@@ -48,7 +48,7 @@ crate::settings! {
     HEARTBEAT: Duration = "heartbeat" "DURATION" Text, Everywhere, Text("1s"), table::TIMING,
         parse::duration, span,
         "How often candidates call each other; the same for all processes. Messages must arrive \
-         within half of it";
+         within half of this time";
     MAX_CLOCK_SKEW: Duration = "max-clock-skew" "DURATION" Text, Everywhere, Text("1s"),
         table::TIMING, parse::duration, span,
         "The bound on the error of every machine's wall clock; the same for all processes. If it \

@@ -45,7 +45,7 @@ crate::settings! {
     PARTITIONS: u32 = "partitions" "M" Number, Everywhere, Nothing, KAFKA,
         |text| parse::whole(text, u32::MAX), plain,
         "The number of the topic's partitions, which never changes; the same for all processes. \
-         Partition j mod M decides role j";
+         With M partitions, partition j mod M decides role j";
     ROLE: u32 = "role" "J" Number, Everywhere, Follows("0"), GENERAL,
         |text| parse::whole(text, u32::MAX), plain,
         "The role in the election; outputs name it NAME/J";
@@ -83,7 +83,7 @@ crate::settings! {
         |text| one_of(text, "an assignor", &["cooperative-sticky", "roundrobin"]), plain,
         "How the group assigns partitions, the same for the whole group: cooperative-sticky, which \
          takes from a process only what it moves; or roundrobin, which takes all partitions from \
-         all processes whenever one comes or goes";
+         all processes whenever a process joins or leaves";
     OTHER_BROKERS: Vec<String> = "other-brokers" "LIST" List, Everywhere, Nothing, KAFKA,
         brokers::list, brokers::shown,
         "Brokers of a second cluster, on which a topic of the same name and size elects leaders of \
@@ -98,9 +98,10 @@ crate::settings! {
          earlier base and leader epoch, so that fences keep growing";
     HOST: NodeName = "host" "NAME" Text, Everywhere, Nothing, KAFKA,
         parse::node, plain,
-        "The machine of this process, or the rack that fails with it, as others see it; its own \
-         name unless given. A process warns of leaders of two groups with one name here. In a \
-         container, give the name of the machine around it";
+        "The name of the machine of this process, or of the rack that fails with the machine; by \
+         default the host name (uname -n). If two groups have leaders of one role under one such \
+         name, a process warns. In a container, give the name of the machine on which the \
+         container runs";
     CREATE_TOPIC: bool = "create-topic" "" Switch, Everywhere, Text("false"), KAFKA,
         parse::switch, plain,
         "Create the topic if it is missing: three replicas, or one with --allow-unreplicated";

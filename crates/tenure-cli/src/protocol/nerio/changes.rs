@@ -64,7 +64,7 @@ pub(super) async fn change(
         let members = names(members);
         let cause = of_keys(cluster);
         failure::warn(&format!(
-            "no member has answered yet ({members}); the command asks on{cause}"
+            "no member has answered yet ({members}); the command keeps asking{cause}"
         ));
     };
     let (config, keys) = (&cluster.config, cluster.key());
@@ -148,8 +148,8 @@ fn failed(failure: &ChangeFailure) -> Failure {
         }
         ChangeFailure::ElseOnly { members } => (
             format!(
-                "no member carries the change out: {} answered other questions and not this one, \
-                 as older versions do, or where long datagrams are lost on the way",
+                "no member carries the change out: {} answered other questions but not this one; \
+                 older versions do not answer it, and networks can lose long datagrams",
                 names(members)
             ),
             "upgrade these nodes, one after the other; if they have this version already, check \
@@ -266,8 +266,8 @@ fn carried_out(worker: &Worker, limit: Duration) -> (String, String) {
     let waits = match (phase, &waits_for[..]) {
         (_, []) => String::new(),
         (ChangePhase::Learning { within }, learning) => format!(
-            ", of which {} may not know all leases from before the last change yet, and {} in {} \
-             s at the latest",
+            "; {} may not know all leases from before the last change yet, and {} in {} s at the \
+             latest",
             names(learning),
             if learning.len() == 1 { "votes" } else { "vote" },
             within.as_secs() + 1

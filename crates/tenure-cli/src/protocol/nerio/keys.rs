@@ -174,9 +174,9 @@ struct FileState {
     open: bool,
 }
 
-const OPEN: &str = "the key file says accept-unsealed: everyone who reaches this process can speak \
-                    as anybody until you remove that line; tenure keys status at each node says \
-                    when";
+const OPEN: &str = "the key file says accept-unsealed: everybody who reaches this process can \
+                    speak in any name until you remove that line; tenure keys status on each node \
+                    says when you can";
 
 impl KeyFile {
     /// The fault of the file, and the remedy.

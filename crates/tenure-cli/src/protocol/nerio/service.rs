@@ -268,10 +268,10 @@ impl Service {
             | Request::Transfer { .. }
             | Request::Edict { .. } => Answer::Refused {
                 what: format!(
-                    "this socket is that of the member {}, which leads nothing",
+                    "this control socket belongs to the member {}, which leads nothing",
                     node.name()
                 ),
-                fix: "ask the runner that leads".to_owned(),
+                fix: "give the --control of the runner that leads".to_owned(),
             },
         };
         // The client may have left.

@@ -344,9 +344,12 @@ impl Grants {
         let verb = if self.by.len() == 1 { "has" } else { "have" };
         let granted = format!("{by} {verb} granted the lease to {who} for {longest:.1?} more");
         match self.leaving {
-            Some(left) => format!("{granted}, which has stepped down, as promised in {left:.1?}"),
+            Some(left) => format!(
+                "{granted}, but {who} has stepped down; its promise that nobody else leads ends in \
+                 {left:.1?}"
+            ),
             None if self.announced => granted,
-            None => format!("{granted}, which has not said that it leads"),
+            None => format!("{granted}, but {who} has not said that it leads"),
         }
     }
 }

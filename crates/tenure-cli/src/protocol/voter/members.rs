@@ -194,14 +194,17 @@ impl Survey {
         let names = ["voter-list", "expected-voters", "seed-host"];
         let (mut what, fix) = if differs {
             (
-                "the network is not founded: its voters do not agree on the initial \
+                "the voters have not founded their network: they do not agree on the initial \
                  voters"
                     .to_owned(),
                 "give all voters the same --voter-list or --expected-voters, and start them again",
             )
         } else {
             (
-                format!("the network is not founded: it begins with {one}, when all are there"),
+                format!(
+                    "the voters have not founded their network: it begins with {one}, once all of \
+                     them run"
+                ),
                 "start the other voters, and check what each running voter waits for",
             )
         };
@@ -295,7 +298,7 @@ pub(super) async fn change(
     let Some(electorate) = asked.answers.electorate().filter(|_| asked.answers.is_founded()) else {
         let never = || {
             let what = "in the mode available the leader gives no votes: all voters that reach \
-                        each other draw";
+                        each other draw a leader";
             origins.failure(Exit::Refused, what, "do nothing", &["mode"])
         };
         return Err(asked.not_founded().unwrap_or_else(never));
