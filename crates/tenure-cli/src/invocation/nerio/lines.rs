@@ -92,9 +92,9 @@ fn clear_breach() -> Command {
     .after_help(
         "A process that takes its own clock to be wrong leads nothing and grants nothing until \
          this command, or until it starts again. Correct the clock first: the process compares \
-         at once, and a clock that is still wrong stops it again within seconds. Run this \
-         command also for each process that ignores the grants of a member with a faster clock, \
-         once that clock is correct.\n\n\
+         at once, and a clock that is still wrong stops it again within seconds. If \
+         other processes ignore the grants of a member because its clock was too fast, restart \
+         that member, or run this command for each of them, too.\n\n\
          Examples:\n  tenure node clear-breach --name a\n  \
          tenure node clear-breach --control /run/billing.sock",
     )
@@ -112,11 +112,11 @@ be too few for a quorum. Run this command for each of the others, and never star
 with its old directory again. The others become the members of a later epoch, with --quorums if \
 given. A lost member comes back with an empty directory, by tenure members add.
 
-The command refuses if starting the nodes is enough, or if a node uses the directory. It refuses if \
---lost names this member although its directory is intact, or leaves this member out although its \
-directory is lost. It refuses a directory with a fence above --fence-floor, in another epoch than \
---epoch, or that a later epoch has left out. It refuses a members list with names that are not in \
-the epoch of the directory. All steps are in docs/howto/lost-quorum.md.
+The command refuses if starting the nodes is enough, or if a node uses the directory. It refuses \
+if --lost names this member although its directory is intact, or leaves this member out although \
+its directory is lost. It refuses a directory with a fence above --fence-floor, in another epoch \
+than --epoch, or that a later epoch has left out. It refuses a members list with names that are not \
+in the epoch of the directory. All steps are in docs/howto/lost-quorum.md.
 
 Example:
   tenure node recover --name c --state /var/lib/tenure/c --config tenure.toml \\

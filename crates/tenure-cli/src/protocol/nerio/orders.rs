@@ -539,7 +539,7 @@ mod tests {
             all([Answered::ElseOnly, Answered::Silent, Answered::ElseOnly]).unwrap_err();
         assert!(
             exit == Exit::Refused
-                && what.contains("a, c answered other questions and not this one"),
+                && what.contains("a, c answered other questions but not this one"),
             "{what}"
         );
         let (exit, what) = all([unsealed, Answered::Silent, Answered::ElseOnly]).unwrap_err();
