@@ -178,8 +178,8 @@ fn election(registry: Registry) -> Command {
              free. Ask tenure leader for the result. In the mode available all voters draw at \
              once.\n\
              \n\
-             Ends with 0 when a voter has accepted, 4 when no voter answers, 6 when all voters \
-             refuse: each has promised its vote for a while, or has just restarted.\n\
+             Ends with 0 when a node has accepted, 4 when no node answers, 6 when all nodes refuse: \
+             each has promised its vote for a while, or has just restarted.\n\
              \n\
              {example}"
         ));

@@ -115,8 +115,8 @@ given. A lost member comes back with an empty directory, by tenure members add.
 The command refuses if starting the nodes is enough, or if a node uses the directory. It refuses \
 if --lost names this member although its directory is intact, or leaves this member out although \
 its directory is lost. It refuses a directory with a fence above --fence-floor, in another epoch \
-than --epoch, or that a later epoch has left out. It refuses a members list with names that are not \
-in the epoch of the directory. All steps are in docs/howto/lost-quorum.md.
+than --epoch, or that a later epoch has left out. It refuses a members list with names that are \
+not in the epoch of the directory. All steps are in docs/howto/lost-quorum.md.
 
 Example:
   tenure node recover --name c --state /var/lib/tenure/c --config tenure.toml \\
