@@ -31,8 +31,8 @@ pub(super) async fn resign(settings: TellSettings, context: Context) -> Result<E
     let answer = client::ask(&socket, &Request::Resign).await?;
     let next = match answer["rank"].as_u64() {
         Some(rank) => format!(
-            "; the candidate with the lowest rank leads next: this candidate again if {rank} is \
-             the lowest, unless you end its runner"
+            "; the candidate with the lowest rank leads next. This candidate has the rank {rank}, \
+             and can lead again unless you end its runner"
         ),
         None => String::new(),
     };

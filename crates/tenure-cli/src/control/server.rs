@@ -109,8 +109,9 @@ async fn keep(place: Weak<Mutex<SocketFile>>, mut listener: UnixListener, servic
             Ok(new) => {
                 listener = new.unwrap_or(listener);
                 warn(&format!(
-                    "the control socket {path}, its lock or their directory was removed, and is \
-                     made again: find out what removes files there, or give another --control"
+                    "the control socket {path}, its lock or their directory was removed, and \
+                     tenure has made it again: find out which program removes files there, or give \
+                     another --control"
                 ));
                 told = None;
             }

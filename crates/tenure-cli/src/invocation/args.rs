@@ -156,10 +156,10 @@ fn elections(registry: Registry) -> Command {
         .about("Print all elections, who leads each, and how many candidates wait")
         .after_help(
             "Lists every election that has a leader or a waiting candidate, as far as the \
-             answering members know; with the key of an application, only the elections of that \
-             key. A leader is named when a quorum of members names it. An election without a named \
-             leader may still have a leader: ask tenure leader. Ends with 4 when fewer members \
-             serve than a quorum.\n\n\
+             answering members know. With the key of an application, lists only the elections of \
+             that key. A leader is named when a quorum of members names it. An election without a \
+             named leader may still have a leader: ask tenure leader. Ends with 4 when fewer \
+             members serve than a quorum.\n\n\
              Example:\n  tenure elections --config tenure.toml",
         )
 }
@@ -176,11 +176,9 @@ fn election(registry: Registry) -> Command {
              all voters draw a leader. The runner of the old leader may win again: for another \
              leader, stop that runner. Without a leader all voters draw as soon as a majority is \
              free. Ask tenure leader for the result. In the mode available all voters draw at \
-             once.\n\
-             \n\
-             Ends with 0 when a node has accepted, 4 when no node answers, 6 when all nodes refuse: \
-             each has promised its vote for a while, or has just restarted.\n\
-             \n\
+             once.\n\n\
+             Ends with 0 when a node has accepted, 4 when no node answers, 6 when all nodes \
+             refuse: each has promised its vote for a while, or has just restarted.\n\n\
              {example}"
         ));
     Command::new("election")

@@ -49,7 +49,7 @@ metrics! {
     TERMS = "tenure_terms_total" Counter ["election"] ""
         "Leaderships that this process has won.";
     FENCE = "tenure_fence" Gauge ["election"] "those with fences"
-        "The fence of the leader that this process knows; 0 without one.";
+        "The fence of the leader that this process knows; 0 without a fence.";
     REMAINING = "tenure_lease_remaining_seconds" Gauge ["election"] ""
         "The rest of the lease of this process; 0 while it does not lead.";
     RENEWALS = "tenure_renewals_total" Counter ["election"] ""

@@ -179,7 +179,7 @@ impl Place {
              of earlier leaders",
             shown(&self.file)
         );
-        let fix = "correct the path, or bring the file back; give --new-gate only if this \
+        let fix = "correct the path, or bring the file back. Give --new-gate only if this \
                    recipient has never admitted an edict, or after all earlier leaders and their \
                    work have ended";
         Failure::new(Exit::System, what, fix)
@@ -223,7 +223,7 @@ fn refused(place: &Place, why: &EdictRefused) -> Failure {
              leader that still leads creates another edict"
         }
         EdictRefused::Incomparable { .. } => {
-            "use one gate for each election; if state directories of members were lost, end all \
+            "use one gate for each election. If state directories of members were lost, end all \
              earlier leaders and their work, and begin another gate with --new-gate"
         }
     };

@@ -70,7 +70,7 @@ impl Reporter {
         let mut more = json!({});
         if self.several_leaders {
             let protocol = self.realm.protocol;
-            text += &format!(", which several may lead at once with {protocol}");
+            text += &format!(", which several candidates may lead at once with {protocol}");
             more["several_leaders"] = true.into();
         }
         if let Some(Rank { number, drawn }) = self.rank {

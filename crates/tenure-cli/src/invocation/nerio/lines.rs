@@ -161,10 +161,10 @@ pub(in crate::invocation) fn keys() -> Command {
             .after_help("Example:\n  tenure keys status --name a"),
         ])
         .after_help(
-            "To change a key without a stop: put the new key below the old key in the key files of \
-             all nodes; then put the new key alone into the key files of all applications; then \
-             move the new key above the old key in the files of all nodes. Take the old key out \
-             when tenure keys status says so.\n\n\
+            "To change a key without a stop, first put the new key below the old key in the key \
+             files of all nodes. Then put the new key alone into the key files of all \
+             applications. Then move the new key above the old key in the files of all nodes. Take \
+             the old key out when tenure keys status says so.\n\n\
              Examples:\n  tenure keys new --cluster prod --out prod.key\n  \
              tenure keys status --name a",
         )

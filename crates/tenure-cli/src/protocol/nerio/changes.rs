@@ -111,8 +111,8 @@ fn listed_elsewhere(list: &[Member], change: &MemberChange) -> Option<String> {
     let differs = !hosts.is_empty() && address.literal().is_some() && !hosts.contains(address);
     differs.then(|| {
         format!(
-            "the members list here has {name} at {address}: processes with such a list look for \
-             {name} there, and nowhere else; correct their lists, and restart them one by one"
+            "the members list here has {name} at {address}, and processes with this list look for \
+             {name} only there. Correct their lists, and restart them one by one"
         )
     })
 }

@@ -96,8 +96,9 @@ crate::settings! {
          like this";
     SUPERVISOR: SupervisorAt = "supervisor" "NODE=SOCKET" Text, Everywhere, Nothing, NETWORK,
         supervisor, plain,
-        "Have this node, which runs on this machine with --supervise, watch this process: if the \
-         process is killed, its elections are free as soon as CMD has ended, not after the lease";
+        "The node that watches this process; it runs on this machine with --supervise. If this \
+         process is killed, its elections are free as soon as CMD has ended, not only after the \
+         lease";
     EXIT_ON_MISMATCH: bool = "exit-on-mismatch" "" Switch, Everywhere, Text("false"), NETWORK,
         parse::switch, plain,
         "End with 2 when no quorum of nodes has this configuration; a command that keeps asking \
@@ -258,9 +259,10 @@ fn too_long(cluster: &Cluster) -> Option<String> {
     let longest = cluster.config.delta_max;
     (lease > longest).then(|| {
         format!(
-            "lease is {lease:?}, and lease-max, the longest that this member gives, {longest:?}: \
-             this member never grants its own lease, and leads only if a quorum of the other \
-             members grants it. Set lease-max to {lease:?} or more, or set a shorter lease"
+            "lease {lease:?} is longer than lease-max {longest:?}, the longest lease that this \
+             member grants: this member never grants its own lease, and leads only if a quorum of \
+             the other members grants it. Set lease-max to {lease:?} or more, or set a shorter \
+             lease"
         )
     })
 }

@@ -345,8 +345,8 @@ impl Grants {
         let granted = format!("{by} {verb} granted the lease to {who} for {longest:.1?} more");
         match self.leaving {
             Some(left) => format!(
-                "{granted}, but {who} has stepped down; its promise that nobody else leads ends in \
-                 {left:.1?}"
+                "{granted}, but {who} has stepped down, and promised that nobody else leads for \
+                 {left:.1?} more"
             ),
             None if self.announced => granted,
             None => format!("{granted}, but {who} has not said that it leads"),

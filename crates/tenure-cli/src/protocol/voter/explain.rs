@@ -38,8 +38,8 @@ pub(super) fn start(error: &StartError, origins: &Origins) -> Failure {
         StartError::Memory(MemoryError::OtherVoter { .. }) => (
             Exit::Usage,
             &["state", "voter-id", "id", "election"],
-            "correct the name, or give this voter another directory; a directory that was made \
-             under a wrong name can be removed if its voter has never had a vote",
+            "correct the name, or give this voter another directory. You may remove a directory \
+             that was made under a wrong name, if its voter has never had a vote",
         ),
         StartError::Promised { .. } => (
             Exit::Usage,
@@ -77,7 +77,7 @@ pub(super) fn no_tls(why: &str, cause: &TlsCause, origins: &Origins) -> Failure 
         return origins.failure(Exit::Usage, why, fix, &["voter-list"]);
     }
     let fix = "give --cacert with the authority of the voters' certificates, and --cert and --key \
-               with a certificate that this authority has signed; for voters without TLS write \
+               with a certificate that this authority has signed. For voters without TLS write \
                http://";
     origins.failure(Exit::Usage, why, fix, &["voter-list", "cacert", "cert"])
 }

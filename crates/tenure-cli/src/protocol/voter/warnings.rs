@@ -96,9 +96,9 @@ fn advice(breach: &Breach) -> (&'static str, &'static str) {
         ),
         Breach::LostDirectory => (
             "directory",
-            ", or another process has its --voter-id: put the directory back; or, if no other \
-             process has the id, give this voter its vote anew: tenure members remove, then tenure \
-             members add",
+            ", or another process has its --voter-id: put the directory back. If the directory is \
+             lost and no other process has the id, give this voter its vote anew: tenure members \
+             remove, then tenure members add",
         ),
         Breach::NoCounterLeft { .. } => (
             "counters",

@@ -55,12 +55,12 @@ impl Strike {
                  need not wait until the lease ends"
             ),
             Fault::Kill => format!(
-                "kill -9 of {victim}'s tenure run: its guard ends the work at once, but a dead \
-                 leader looks like a slow one, so {heir} waits until the lease is over"
+                "kill -9 of {victim}'s tenure run: its guard ends the work at once. A dead leader \
+                 looks like a slow one, so {heir} waits until the lease is over"
             ),
             Fault::Stop => format!(
                 "SIGSTOP of {victim}'s tenure run for longer than its lease: its guard ends the \
-                 work in time, and {victim} knows afterwards that it no longer leads"
+                 work in time. Afterwards {victim} knows that it no longer leads"
             ),
         }
     }
