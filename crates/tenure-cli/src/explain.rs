@@ -115,8 +115,8 @@ pub(crate) fn section(typed: &str) -> Result<String, Failure> {
 fn unknown(typed: String) -> Failure {
     let near = nearest(&typed, ALL.iter().map(|id| id.0));
     let fix = match near {
-        Some(near) => format!("did you mean {near}? tenure explain lists all"),
-        None => "tenure explain lists all".to_owned(),
+        Some(near) => format!("did you mean {near}? tenure explain lists all ids"),
+        None => "tenure explain lists all ids".to_owned(),
     };
     Failure::new(Exit::Usage, format!("there is no id {}", quoted(&typed)), fix)
         .origin("argument ID")

@@ -1,4 +1,4 @@
-//! `tenure roles`: the roles of a runner on this machine, of which some are added or removed.
+//! `tenure roles`: prints, adds or removes roles of a runner on this machine.
 
 use serde_json::Value;
 

@@ -102,7 +102,10 @@ async fn exchange(
         let what = format!("no process answers at the control socket {}: {error}", path.display());
         let fix = match a_role_of(path) {
             Some(one) => {
-                format!("name the socket of one role of the process, such as {}", one.display())
+                format!(
+                    "give --control the socket of one role of the process, such as {}",
+                    one.display()
+                )
             }
             None => "start the process, or give --control PATH. If a running process has lost its \
                      socket, the process makes the socket again within a second, or warns why it \

@@ -29,8 +29,9 @@ const LASTING: [&str; 8] = [
 ];
 const SILENT: &str = "silent";
 
-/// The most questions to the members, until none is silent: on a busy machine a running member may
-/// miss the time for an answer, and its own address must not count as another process's.
+/// The largest number of questions to the members. The command asks again while a member is silent:
+/// on a busy machine a running member may answer late, and its address must not count as the
+/// address of another process.
 const QUESTIONS: usize = 5;
 
 /// The answers of the peers.
@@ -107,7 +108,7 @@ fn of_members(
     match &members.failure {
         // All members are silent: before their first start nothing is wrong with this machine.
         Some(_) if silent == members.all.len() => {
-            let fix = "start the members, or look at the network and at the keys";
+            let fix = "start the members, or check the network and the keys";
             findings.push(Finding::warning("quorum", "no member answers", fix));
         }
         Some(failure) => findings.push(Finding::of_failure("quorum", failure)),

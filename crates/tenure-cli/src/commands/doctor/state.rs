@@ -13,8 +13,8 @@ use tenure::clock;
 use super::finding::Finding;
 use crate::failure::shell_word;
 
-/// Free room, in bytes: the room for the state of a member, and the room below which the disk
-/// counts as soon full.
+/// Free room in bytes: `ROOM_MIN` is enough for the state of a member, and below `ROOM_LOW` the
+/// disk counts as almost full.
 const ROOM_MIN: u64 = 1 << 20;
 const ROOM_LOW: u64 = 64 << 20;
 

@@ -232,8 +232,8 @@ fn refused(place: &Place, why: &EdictRefused) -> Failure {
 
 fn not_written(place: &Place, error: &io::Error) -> Failure {
     let what = format!(
-        "the gate {} cannot be written: {error}; the edict counts as refused, and may be refused \
-         again later",
+        "the gate {} cannot be written: {error}; the edict counts as refused, and the gate may \
+         refuse it later, too",
         shown(&place.file)
     );
     let fix = "make room, or let this user write the directory; then create another edict";

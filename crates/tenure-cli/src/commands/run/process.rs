@@ -263,7 +263,7 @@ fn lost(error: &tokio::task::JoinError) -> Failure {
 
 fn already() -> Answer {
     Answer::Refused {
-        what: "the runner gives back or changes its roles already".to_owned(),
+        what: "the runner is already changing its roles, or giving them back".to_owned(),
         fix: "wait until that is done".to_owned(),
     }
 }

@@ -20,7 +20,7 @@ use crate::protocol::{
 };
 use crate::settings::Origins;
 
-/// The extra time for a question, for the connection and a slow server.
+/// The extra time that a question gets for its connection and a slow server.
 const CONNECTING: Duration = Duration::from_secs(5);
 
 /// The longest time for which an asker listens without `--wait`.
@@ -80,7 +80,7 @@ impl Settings {
 #[derive(Clone, Default)]
 struct Observations {
     rank: Option<u64>,
-    /// A server has been in use.
+    /// Whether a server has been in use.
     connected: bool,
     comes_back: bool,
 }
@@ -296,7 +296,7 @@ struct Watcher {
     known: watch::Sender<Observations>,
     asks: bool,
     was_connected: bool,
-    /// The server has reported a missing permission.
+    /// Whether the server has reported a missing permission.
     denied: bool,
     /// The lasting failure of each server that was tried before the first connection.
     failing: BTreeMap<String, Failure>,

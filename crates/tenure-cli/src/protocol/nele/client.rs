@@ -28,7 +28,7 @@ use crate::protocol::{
 };
 use crate::settings::Origins;
 
-/// The extra time for a question, for the connection and the end of a partition.
+/// The extra time that a question gets for its connection, and for finding the end of a partition.
 const CONNECTING: Duration = Duration::from_secs(5);
 
 /// The longest time for which an asker listens without `--wait`.

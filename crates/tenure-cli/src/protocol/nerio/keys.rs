@@ -55,7 +55,7 @@ fn fix(error: &KeyError) -> &'static str {
         | KeyError::Elections { .. }
         | KeyError::Rights { .. } => "copy the whole line of the key again",
         KeyError::TooMany { .. } | KeyError::Mixed { .. } => {
-            "keep two lines: the key to use, and below that line the key before"
+            "keep two lines: the key to use, and below it the previous key"
         }
     }
 }

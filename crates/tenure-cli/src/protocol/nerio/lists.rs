@@ -117,7 +117,7 @@ pub(super) fn outside(cluster: &Cluster, membership: &Membership) -> Vec<Member>
         name: member.name.clone(),
         address: member.address.to_string(),
         state: "outside",
-        text: "is no member: the nodes name others".to_owned(),
+        text: "is no member: the nodes name other members".to_owned(),
         up: false,
         cure: None,
     };

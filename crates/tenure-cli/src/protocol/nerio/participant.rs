@@ -400,7 +400,7 @@ impl Participant for Asker {
     }
 
     fn edict(&self, leader: &Leader<AtMostOne>) -> Option<Result<String, Failure>> {
-        let fix = "end this work: ask tenure leader who leads";
+        let fix = "end this work, and ask tenure leader who leads";
         let refused = |why: String| Failure::new(Exit::Refused, why, fix);
         let edicts = self.node.edicts(leader).map_err(|why| refused(why.to_string()));
         let created =

@@ -300,7 +300,8 @@ pub(super) fn fix(
             return survey::Unsafe::Lost { lost }.fix();
         }
         (false, _) if lost.is_empty() && !serves => {
-            "start all nodes: only all nodes together found a new cluster, after the longest lease"
+            "start all nodes: a new cluster begins only when all its nodes run, after the longest \
+             lease"
         }
         (false, _) => "wait until a quorum of the other nodes serves",
         (true, true) => {

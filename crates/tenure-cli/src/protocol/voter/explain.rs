@@ -49,7 +49,8 @@ pub(super) fn start(error: &StartError, origins: &Origins) -> Failure {
         StartError::Memory(_) => (
             Exit::System,
             &["state"],
-            "mend the state directory; with a lost or emptied directory this is another voter",
+            "mend the state directory; with an empty directory in its place this process is \
+             another voter",
         ),
         StartError::Tls { .. } => (Exit::Usage, &["cacert", "cert", "key"], "name other files"),
         // The command reads settings that rule out both errors.
@@ -84,7 +85,8 @@ pub(super) fn no_tls(why: &str, cause: &TlsCause, origins: &Origins) -> Failure 
 
 /// Explains answers that all come from another network.
 pub(super) fn other_network(why: &str, mode: Mode, origins: &Origins) -> Failure {
-    let fix = format!("ask for the election of these voters, with --mode {mode}, or ask others");
+    let fix =
+        format!("ask for the election of these voters, with --mode {mode}, or ask other voters");
     origins.failure(Exit::Usage, why, fix, &["election", "mode", "voter-list", "seed-host"])
 }
 
