@@ -101,11 +101,12 @@ fn clear_breach() -> Command {
 }
 
 const RECOVER: &str = "\
-If the lost members form a quorum, the other members do not know which leases they granted, and \
-every election stops. Run this command for each member that still exists. Start with the members \
-whose directories are intact; these keep their content. A lost directory is made anew; its fences \
-start at --fence-floor. The command prints the command line for the other members, with the floor \
-and the epoch that all of them need: without both, a lost directory is refused, unless all are lost.
+If the lost members form a quorum, the other members do not know which leases the lost members \
+granted, and every election stops. Run this command for each member that still exists. Start with \
+the members whose directories are intact; these keep their content. A lost directory is made anew; \
+its fences start at --fence-floor. The command prints the command line for the other members, with \
+the floor and the epoch that all of them need. Without both, the command refuses a lost directory, \
+unless all directories are lost.
 
 If the members were ever changed, name in --lost the members that never come back; the others must \
 be too few for a quorum. Run this command for each of the others, and never start a lost member \
