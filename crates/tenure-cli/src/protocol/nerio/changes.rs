@@ -459,7 +459,7 @@ mod tests {
             listed_elsewhere(list, &MemberChange::Replace(NewMember { name, hosts }))
         };
         let told = warning("a", &["127.0.0.1:7102"]).unwrap();
-        assert!(told.starts_with("the members list here has a at 127.0.0.1:7101: "), "{told}");
+        assert!(told.starts_with("the members list here has a at 127.0.0.1:7101, "), "{told}");
         assert_eq!(warning("a", &[]), None);
         assert_eq!(warning("a", &["a.internal:1", "127.0.0.1:7101"]), None);
         assert_eq!(warning("b", &["127.0.0.1:7102"]), None);
@@ -483,9 +483,9 @@ mod tests {
         assert!(fix.ends_with("or end the change with tenure members cancel"), "{fix}");
         let phase = ChangePhase::Learning { within: Duration::from_millis(7_500) };
         let (what, fix) = said(&Unfinished { worker: worker(phase), ..known.clone() });
-        let expected = "the change is not decided within 30s: a asks the members for their votes, \
-                        of which b, c may not know all leases from before the last change yet, and \
-                        vote in 8 s at the latest";
+        let expected = "the change is not decided within 30s: a asks the members for their votes; \
+                        b, c may not know all leases from before the last change yet, and vote in \
+                        8 s at the latest";
         assert_eq!(what, expected);
         assert!(fix.starts_with("wait, and run tenure members"), "{fix}");
         let known = Unfinished { worker: worker(ChangePhase::Deciding), ..known };

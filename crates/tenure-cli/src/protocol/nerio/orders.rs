@@ -502,7 +502,7 @@ mod tests {
                         the leadership with fence 7 over to two: two does not wait for billing: \
                         start it. ";
         assert!(told.starts_with(expected), "{told}");
-        assert!(not_obeyed(&order, None).unwrap().contains(": this process ends, "));
+        assert!(not_obeyed(&order, None).unwrap().contains(": this process is ending, "));
     }
 
     /// Answers of a quorum without a leader prove no end: a silent member may be in the leader's
