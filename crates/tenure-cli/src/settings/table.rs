@@ -27,9 +27,10 @@ const OUTPUT: &str = "Settings and output";
 /// The reach of a setting for one invocation.
 pub const ONE_CALL: Reach = Reach::Flag("it is meant for one invocation");
 const WORD: Reach = Reach::Flag("it confirms how things are now");
-const ON_PURPOSE: Reach =
-    Reach::Flag("a value that stays in a variable or a file would make a lost directory look like \
-                 a new one");
+const ON_PURPOSE: Reach = Reach::Flag(
+    "a value that stays in a variable or a file would make a lost directory look like \
+                 a new one",
+);
 
 crate::settings! {
     ELECTION: ElectionName = "election" "NAME" Text, Everywhere, Nothing, GENERAL,
