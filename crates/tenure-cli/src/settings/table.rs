@@ -28,8 +28,7 @@ const OUTPUT: &str = "Settings and output";
 pub const ONE_CALL: Reach = Reach::Flag("it is meant for one invocation");
 const WORD: Reach = Reach::Flag("it confirms how things are now");
 const ON_PURPOSE: Reach = Reach::Flag(
-    "a value that stays in a variable or a file would make a lost directory look like \
-                 a new one",
+    "a value that stays in a variable or a file would make a lost directory look like a new one",
 );
 
 crate::settings! {
