@@ -1,3 +1,4 @@
 #!/bin/sh
-# Runs while this machine leads billing: give $TENURE_FENCE to whatever it writes to.
+# This command runs while this machine leads billing. Send $TENURE_FENCE with each write, so that
+# the resource can refuse an earlier leader.
 exec sleep infinity

@@ -86,7 +86,7 @@ pub fn exit_of_start(error: &SuperviseError) -> (Exit, &'static str) {
         _ => match exit {
             Exit::NotFound => "correct the name of CMD, or give the path of an executable file",
             Exit::NotExecutable => "make CMD executable, or give another CMD",
-            _ => "check the limits of this process, and /proc",
+            _ => "check the limits of this process (ulimit -a), and /proc",
         },
     };
     (exit, fix)

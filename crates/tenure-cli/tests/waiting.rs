@@ -251,7 +251,12 @@ fn transfer_reports_or_awaits_a_promise() {
         if !wait {
             let (code, said) = stage.tenure(&["transfer", "--to", "two"], Some("one"));
             let line = said.lines().next().unwrap_or_default();
-            let (begin, end) = ("one hands over to two (e) in ", "s, as a verification promised");
+            let (begin, end) = (
+                "one hands over to two (e); two can lead in ",
+                "s, when a promise \
+                                                                                to tenure verify \
+                                                                                ends",
+            );
             assert!(line.starts_with(begin) && line.ends_with(end), "{said}");
             assert_eq!(code, Some(0));
             held_up_is_said(&stage);

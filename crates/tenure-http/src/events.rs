@@ -10,9 +10,9 @@ use tokio::sync::watch;
 
 use crate::watch::lock;
 
-/// The events that are kept for subscribers that come back.
+/// The largest number of events that are kept for subscribers that come back.
 const RING_MAX: usize = 1_024;
-/// The most bytes of their data.
+/// The largest size of the data of all kept events, in bytes.
 const RING_BYTES: usize = 4 * 1_024 * 1_024;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,8 +67,8 @@ pub(crate) enum Since {
 
 impl Default for Events {
     fn default() -> Self {
-        // Ids begin with the time in microseconds. A process sends fewer events than that, so the
-        // ids of an earlier process are lower.
+        // Ids begin with the time in microseconds. A process sends less than one event in each
+        // microsecond, so the ids of an earlier process are lower.
         let millis = Duration::from_nanos(clock::wall().as_nanos()).as_millis();
         let first = u64::try_from(millis).unwrap_or(0).saturating_mul(1_000);
         Self { ring: Mutex::default(), first, next: watch::Sender::new(first) }
@@ -90,7 +90,8 @@ impl Events {
         let id = *self.next.borrow();
         ring.bytes += data.len();
         ring.events.push_back(Event { id, kind, election, data: data.into() });
-        // An event that is too long alone is gone at once, as a gap for every subscriber.
+        // An event that alone exceeds the limit is dropped at once, and every subscriber sees a
+        // gap.
         while ring.events.len() > RING_MAX || ring.bytes > RING_BYTES {
             let Some(gone) = ring.events.pop_front() else { break };
             ring.bytes -= gone.data.len();
@@ -98,7 +99,7 @@ impl Events {
         self.next.send_replace(id + 1);
     }
 
-    /// The id of the next event, with a change at each event.
+    /// A receiver of the next event's id, which changes with each event.
     pub(crate) fn news(&self) -> watch::Receiver<u64> {
         self.next.subscribe()
     }

@@ -93,7 +93,7 @@ impl Progress {
         }
     }
 
-    /// The words at `now`, which may be ahead of the clock: they hold until then.
+    /// The answer at `now`, which may be ahead of the clock: the answer then holds until `now`.
     pub(crate) fn words(&self, now: Time) -> Here {
         let ahead = now.since(clock::now());
         let state = self.state();

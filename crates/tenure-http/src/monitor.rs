@@ -1,4 +1,4 @@
-//! The elections of a process, and how the process is.
+//! The elections of a process, and its health.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -38,16 +38,16 @@ impl About {
     }
 }
 
-/// How a process is, at the moment of a question.
+/// The health of a process, at the moment of a question.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Health {
     /// Whether the loop of the driver answers.
     pub alive: bool,
-    /// The reason why the process cannot do its part: a grantor does not serve, or a candidate is
-    /// not connected.
+    /// The reason why the process is not ready: a grantor does not serve, or a candidate is not
+    /// connected.
     pub unready: Option<String>,
     pub members: Vec<MemberState>,
-    /// Whether the members that do their part are a quorum, if this process knows.
+    /// Whether the members that serve are a quorum, if this process knows.
     pub quorum: Option<bool>,
     /// Totals that the driver counts: errors of disks, and dropped datagrams by cause.
     pub disk_errors: Option<u64>,
@@ -62,7 +62,7 @@ pub struct MemberState {
     pub address: Option<String>,
     /// A word of the protocol for the member's state.
     pub state: String,
-    /// Whether the member does its part; null if this process does not know.
+    /// Whether the member serves; null if this process does not know.
     pub up: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -77,8 +77,9 @@ pub struct Sources {
     /// Asks for the health of the process. Without this question, a process that answers counts as
     /// alive and ready.
     pub health: Option<Ask<Health>>,
-    /// Elections beside those that the process [watches](Monitor::watch), which participants list.
-    /// After a question that failed, with `None`, the last list stays and grows old.
+    /// Asks for the elections that participants list, in addition to the elections that the process
+    /// [watches](Monitor::watch). If a question fails (`None`), the last list stays, and its age
+    /// grows.
     pub list: Option<Ask<Option<Vec<Listed>>>>,
 }
 
@@ -97,7 +98,7 @@ pub struct Listed {
 const LISTED_MAX: usize = 1_000;
 /// The pause between two questions for a list.
 const LISTS: Duration = Duration::from_secs(1);
-/// The longest wait of a caller for a list. Later callers find it.
+/// The longest wait of a caller for a list. Later callers find the list.
 const LIST_WAIT: Duration = Duration::from_secs(2);
 
 /// The elections of one process, and the answers about them. Clones are the same monitor.
@@ -204,8 +205,8 @@ impl Shared {
     }
 
     /// Asks for the list of elections, unless the last question is recent, and waits a while for
-    /// the answer. The question is a task of its own: callers that leave do not end it, and many
-    /// callers at once cause one.
+    /// the answer. The question is a task of its own: a caller that leaves does not end the task,
+    /// and many callers at once cause one task.
     pub(crate) async fn refresh(self: &Arc<Self>) {
         if self.sources.list.is_none() {
             return;
@@ -232,8 +233,8 @@ impl Shared {
         self.listed.send_replace(Some(clock::now()));
     }
 
-    /// Shows the elections of a list, and no more those that it leaves out. An election with a
-    /// watch has better answers, whatever a list says of it.
+    /// Shows the elections of a list, and forgets listed elections that this list leaves out. The
+    /// list changes no election with a watch, because the watch has better answers.
     fn take(&self, mut all: Vec<Listed>) {
         all.truncate(LISTED_MAX);
         let names: BTreeSet<_> = all.iter().map(|one| one.election.clone()).collect();

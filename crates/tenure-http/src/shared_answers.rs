@@ -1,5 +1,5 @@
-//! Large answers: all callers share one for a moment, few are written at a time, and each is
-//! written in parts, so that a client that reads slowly holds no copy.
+//! Large answers. All callers share an answer for a moment. Few answers are written at a time, and
+//! each in parts, so that a client that reads slowly holds no copy.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -35,7 +35,7 @@ impl Default for SharedAnswers {
     }
 }
 
-/// The last answer, what was asked, and until when the answer holds. The lock makes later callers
+/// The last answer, with its question and the end of its validity. The lock makes later callers
 /// wait for the same answer.
 #[derive(Debug)]
 pub(crate) struct SharedAnswer<K>(Mutex<Option<(Time, K, Bytes)>>);
@@ -47,7 +47,7 @@ impl<K> Default for SharedAnswer<K> {
 }
 
 impl<K: PartialEq> SharedAnswer<K> {
-    /// The answer to `asked`, unless it cannot be made; `make` says until when it holds.
+    /// The answer to `asked`; `None` if `make` cannot make an answer.
     async fn get(&self, asked: K, make: impl Future<Output = Option<Made>>) -> Option<Bytes> {
         let mut last = self.0.lock().await;
         if let Some((until, before, bytes)) = &*last

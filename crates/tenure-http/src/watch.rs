@@ -21,10 +21,10 @@ use crate::words::{self, Election, History, State, ViewWords, millis};
 
 /// The changes that are kept of an election.
 const HISTORY_MAX: usize = 100;
-/// The most bytes of the text of a change, and of all texts.
+/// The largest size in bytes of the text of a change, and of all texts together.
 const TEXT_MAX: usize = 512;
 const TEXTS_MAX: usize = 16 * 1_024;
-/// How long an answer counts before the participants are asked anew.
+/// The age at which an answer is too old, and the participants are asked again.
 pub(crate) const FRESH: Duration = Duration::from_millis(250);
 /// The longest wait for an answer of the participants.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -211,7 +211,8 @@ impl Watched {
     }
 
     /// Adds a change to the history. The reasons for which a candidate waits change with each
-    /// attempt: the last one stands for all, so that an outage leaves the leaders before it.
+    /// attempt. The history keeps only the last of these reasons, so that an outage does not push
+    /// earlier leaders out.
     fn note(&self, kind: &'static str, text: &str) {
         let mut seen = lock(&self.seen);
         let history = &mut seen.history;
@@ -282,7 +283,7 @@ impl Watched {
         self.see(&View::Unknown { since }, since);
     }
 
-    /// Marks that changes were missed; the latest follows.
+    /// Records that changes were missed; the latest view follows.
     fn miss(&self) {
         self.note("gap", "changes were missed");
         let told = serde_json::json!({"election": self.name.as_str(), "missed": null});

@@ -92,7 +92,11 @@ fn token(file: &Path) -> Result<String, Failure> {
     let read = SecretFile::read(file).map_err(|what| refuse(what, one_line))?;
     if SecretFile::is_open(read.mode) {
         let what = format!("can be read or changed by others, its mode is {:o}", read.mode);
-        return Err(refuse(what, "chmod 600 the file, and take another token"));
+        return Err(refuse(
+            what,
+            "chmod 600 the file, and write a new token into it: others may \
+                                 have read the old one",
+        ));
     }
     read.line().map_err(|what| refuse(what, one_line))
 }
@@ -124,7 +128,7 @@ pub(in crate::commands) fn member(member: &Member) -> MemberState {
 
 /// The health of a process whose service has not answered yet.
 pub(in crate::commands) async fn starting() -> Health {
-    let unready = Some("this process starts: its service has not answered yet".to_owned());
+    let unready = Some("this process is starting: its service has not answered yet".to_owned());
     Health { alive: true, unready, ..Health::default() }
 }
 

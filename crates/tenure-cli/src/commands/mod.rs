@@ -208,7 +208,7 @@ fn block_on(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| {
         let what = format!("the runtime cannot be made: {error}");
-        Failure::new(Exit::System, what, "check the limits of this process")
+        Failure::new(Exit::System, what, "check the limits of this process (ulimit -a)")
     })?;
     let ended = runtime.block_on(command);
     // End without a wait for a look-up of a name that has no answer.

@@ -31,8 +31,8 @@ pub(super) async fn resign(settings: TellSettings, context: Context) -> Result<E
     let answer = client::ask(&socket, &Request::Resign).await?;
     let next = match answer["rank"].as_u64() {
         Some(rank) => format!(
-            "; the candidate with the lowest rank leads next: this candidate again if {rank} is \
-             the lowest, unless you end its runner"
+            "; the candidate with the lowest rank leads next. This candidate has the rank {rank}, \
+             and can lead again unless you end its runner"
         ),
         None => String::new(),
     };
@@ -61,7 +61,7 @@ pub(super) async fn transfer(
     match answer["held_ms"].as_u64() {
         Some(held) => {
             let held = Duration::from_millis(held);
-            let when = format!(" in {held:?}, as a verification promised");
+            let when = format!("; {to} can lead in {held:?}, when a promise to tenure verify ends");
             say(&context, &answer, &format!("hands over to {to}"), &when)
         }
         None if answer["seen"] == true => {

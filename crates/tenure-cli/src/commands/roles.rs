@@ -1,4 +1,4 @@
-//! `tenure roles`: the roles of a runner on this machine, of which some are added or removed.
+//! `tenure roles`: prints, adds or removes roles of a runner on this machine.
 
 use serde_json::Value;
 
@@ -33,9 +33,9 @@ fn describe(request: &Request, answer: &Value) -> String {
     };
     let changed = match changed {
         None => String::new(),
-        Some((what, roles)) if roles.is_empty() => format!(", {what} none"),
+        Some((what, roles)) if roles.is_empty() => format!(", {what} no role"),
         Some((what, roles)) => {
-            format!(", {what} {roles} until this process ends: change --roles, too")
+            format!(", {what} {roles} until this process ends; to keep this, change --roles, too")
         }
     };
     format!("{} stands for roles {} ({}){changed}", text("id"), listed("roles"), text("election"))
@@ -58,13 +58,19 @@ mod tests {
         assert_eq!(describe(&Request::Roles, &answer("added", &[])), all);
         let add = Request::AddRoles { first: 7, last: 7 };
         let told = describe(&add, &answer("added", &[7]));
-        assert_eq!(told, format!("{all}, added 7 until this process ends: change --roles, too"));
+        assert_eq!(
+            told,
+            format!("{all}, added 7 until this process ends; to keep this, change --roles, too")
+        );
         let remove = Request::RemoveRoles { first: 3, last: 6 };
         let told = describe(&remove, &answer("removed", &[3, 4, 6]));
         assert_eq!(
             told,
-            format!("{all}, removed 3..4, 6 until this process ends: change --roles, too")
+            format!(
+                "{all}, removed 3..4, 6 until this process ends; to keep this, change --roles, \
+                 too"
+            )
         );
-        assert_eq!(describe(&remove, &answer("removed", &[])), format!("{all}, removed none"));
+        assert_eq!(describe(&remove, &answer("removed", &[])), format!("{all}, removed no role"));
     }
 }

@@ -68,5 +68,5 @@ async fn reap(mut ends: Signal) -> Infallible {
 
 fn unheard(error: io::Error) -> Failure {
     let what = format!("signals cannot be received: {error}");
-    Failure::new(Exit::System, what, "check the limits of this process")
+    Failure::new(Exit::System, what, "check the limits of this process (ulimit -a)")
 }

@@ -109,8 +109,9 @@ async fn keep(place: Weak<Mutex<SocketFile>>, mut listener: UnixListener, servic
             Ok(new) => {
                 listener = new.unwrap_or(listener);
                 warn(&format!(
-                    "the control socket {path}, its lock or their directory was removed, and is \
-                     made again: find out what removes files there, or give another --control"
+                    "the control socket {path}, its lock or their directory was removed, and \
+                     tenure has made it again: find out which program removes files there, or give \
+                     another --control"
                 ));
                 told = None;
             }
@@ -157,7 +158,7 @@ async fn answer(mut stream: UnixStream, requests: mpsc::Sender<Call>) -> io::Res
             let sent = requests.send(Call { request, only: None, reply }).await.is_ok();
             match answer.await {
                 Ok(answer) if sent => answer,
-                _ => refused("it is ending", "try again if it should still run"),
+                _ => refused("it is ending", "start the process again, if you still need it"),
             }
         }
         Err(error) => refused(&format!("{UNKNOWN_REQUEST}{error}"), "use the command tenure"),

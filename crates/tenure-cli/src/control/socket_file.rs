@@ -304,7 +304,7 @@ pub(crate) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failu
     Ok(match connected.await {
         Ok((stream, peer)) if peer == 0 || peer == asks_as => Ok(stream),
         Ok((_, peer)) => {
-            let what = format!("user {peer} listens there, and not user {asks_as}");
+            let what = format!("user {peer} listens at this socket, and not user {asks_as}");
             Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
         }
         Err(error) => Err(error),

@@ -156,10 +156,10 @@ fn elections(registry: Registry) -> Command {
         .about("Print all elections, who leads each, and how many candidates wait")
         .after_help(
             "Lists every election that has a leader or a waiting candidate, as far as the \
-             answering members know; with the key of an application, only the elections of that \
-             key. A leader is named when a quorum of members names it. An election without a named \
-             leader may still have a leader: ask tenure leader. Ends with 4 when fewer members \
-             serve than a quorum.\n\n\
+             answering members know. With the key of an application, lists only the elections of \
+             that key. A leader is named when a quorum of members names it. An election without a \
+             named leader may still have a leader: ask tenure leader. Ends with 4 when fewer \
+             members serve than a quorum.\n\n\
              Example:\n  tenure elections --config tenure.toml",
         )
 }
@@ -172,12 +172,13 @@ fn election(registry: Registry) -> Command {
     let start = with_settings_of(registry, able, Command::new("start"), &specs)
         .about(about)
         .after_help(format!(
-            "A leader obeys: it renews its lease no more, leads to the end of that lease, and \
-             then all draw. Its own runner may win again: for another leader, stop that runner. \
-             Without a leader all draw as soon as a majority is free; ask tenure leader for the \
-             result. In the mode available all draw at once.\n\n\
-             Ends with 0 when a node has accepted, 4 when none answers, 6 when all refuse: each \
-             has promised its vote for a while, or has just restarted.\n\n\
+            "A leader that is asked renews its lease no more, and leads until its lease ends. Then \
+             all voters draw a leader. The runner of the old leader may win again: for another \
+             leader, stop that runner. Without a leader all voters draw as soon as a majority is \
+             free. Ask tenure leader for the result. In the mode available all voters draw at \
+             once.\n\n\
+             Ends with 0 when a node has accepted, 4 when no node answers, 6 when all nodes \
+             refuse: each has promised its vote for a while, or has just restarted.\n\n\
              {example}"
         ));
     Command::new("election")
@@ -221,8 +222,9 @@ fn members(registry: Registry) -> Command {
             Some("NAME[=HOST:PORT,…]"),
             "Make a running node a member, or give it a vote",
             "Start the node first: with an empty state directory, without --new, and with the \
-             present members in its list. HOST:PORT is where others find the node; voters need \
-             none. If one of the voters has lost its state directory, remove it before you add it.",
+             present members in its list. HOST:PORT is where others find the node; voters need no \
+             HOST:PORT. If one of the voters has lost its state directory, remove it before you \
+             add it.",
             "d=10.0.0.4:7101",
         ),
         change_members(
@@ -240,8 +242,8 @@ fn members(registry: Registry) -> Command {
             Some("NAME[=HOST:PORT,…]"),
             "Give a member's place to the running node with this name and an empty directory",
             "Use this if the machine or the state directory of a member is lost. First start a \
-             node with the name of the member and an empty state directory, without --new. Add \
-             the addresses if others cannot reach the node where the member was. With voters, use \
+             node with the name of the member and an empty state directory, without --new. Give \
+             HOST:PORT if the node is not at the address of the old member. With voters, use \
              remove and add instead.",
             "c",
         ),
@@ -347,7 +349,7 @@ fn roles(registry: Registry) -> Command {
             of("add", "Make the process stand for more roles", alike, " 16..31 --election prices"),
             of(
                 "remove",
-                "Make the process stand for some roles no more",
+                "Make the process give up some of its roles",
                 &format!(
                     "The process stops the CMDs of these roles, and gives the roles up, before the \
                      command ends. A process that owns the partition of a removed role warns while \
@@ -405,7 +407,10 @@ fn explain() -> Command {
         .about("Explain a waiting reason, a warning or an exit code, by its id")
         .arg(
             Arg::new(ID_TO_EXPLAIN)
-                .help("The id at the end of the line, or an exit code; without, all ids are listed")
+                .help(
+                    "The id at the end of a line, or an exit code; without an id, the command \
+                       lists all ids",
+                )
                 .value_parser(OsStringValueParser::new()),
         )
         .after_help(
@@ -436,7 +441,7 @@ fn man() -> Command {
         .about("Write the manual pages into a folder")
         .arg(
             Arg::new(FOLDER)
-                .help("The folder, which is made if there is none")
+                .help("The folder; the command makes it if it does not exist")
                 .required(true)
                 .value_parser(OsStringValueParser::new())
                 .value_hint(ValueHint::DirPath),

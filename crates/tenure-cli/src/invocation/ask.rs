@@ -36,7 +36,7 @@ impl AskSettings {
 /// Reads and checks the settings of `tenure observe --weak`.
 pub fn weak(layers: &mut Layers<'_>) -> Result<Box<dyn Backend>, Failure> {
     let protocol = layers.protocol()?;
-    let fix = "remove --weak: partitions have no weak leaders with this protocol";
+    let fix = "remove --weak: this protocol has no weak leaders";
     supported(layers, "observe --weak", protocol, protocol.can.weak_leaders, fix)?;
     // Weak leaders belong to a partition, and not to an election. A settings file for all commands
     // may still name an election.

@@ -73,7 +73,8 @@ impl HttpSettings {
     fn check(&self, layers: &Layers<'_>, insecure: bool) -> Result<(), Failure> {
         match &self.place {
             Place::Unix(_) if self.tls.is_some() => {
-                let what = "a Unix socket needs no certificate: its file's mode decides who enters";
+                let what = "a Unix socket needs no certificate: the mode of its file decides which \
+                            users may connect";
                 let fix = "remove --http-cert and --http-key";
                 Err(layers.origins.usage(what, fix, &["http-cert"]))
             }
@@ -81,8 +82,8 @@ impl HttpSettings {
                 if !self.place.is_local() && self.tls.is_none() && !insecure =>
             {
                 let what = format!(
-                    "{address} is reached from other machines, and without a certificate everybody \
-                     on the way reads and changes the answers"
+                    "other machines reach {address}, and without a certificate everybody on the \
+                     way can read and change the answers"
                 );
                 let fix = "give --http-cert and --http-key; or listen on 127.0.0.1; or confirm \
                            with --http-insecure";

@@ -180,7 +180,7 @@ fn warn_of_hold(layers: &mut Layers<'_>, tries: Duration, holds: Duration) {
         let [holds, tries, early] = [holds, tries, early].map(|span| table::span(&span));
         layers.warn(format!(
             "--hold {holds} is shorter than --try {tries}: if CMD ends within {early}, another \
-             machine with the same --try runs it again; give --hold more than --try"
+             machine with the same --try runs CMD again; give a --hold longer than --try"
         ));
     }
 }

@@ -86,7 +86,7 @@ pub struct Member {
     pub state: &'static str,
     /// State of the member, in words for people.
     pub text: String,
-    /// Whether the member does its part in elections.
+    /// Whether the member serves in elections.
     pub up: bool,
     /// Remedy for a state that neither time nor other members mend.
     pub cure: Option<String>,

@@ -57,7 +57,7 @@ impl Outage {
     }
 
     pub(super) fn told(&self, now: Time) -> String {
-        format!("{}; no server can be used for {:.0?} now", self.why, now.since(self.since))
+        format!("{}; for {:.0?} no server could be used", self.why, now.since(self.since))
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
         let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
         let mut outage = Outage::new(at(100), "closed");
         assert_eq!(outage.goes_on(at(699), "expired"), None);
-        let text = "expired; no server can be used for 600s now";
+        let text = "expired; for 600s no server could be used";
         assert_eq!(outage.goes_on(at(700), "expired").as_deref(), Some(text));
         assert_eq!(outage.goes_on(at(800), "expired"), None);
     }

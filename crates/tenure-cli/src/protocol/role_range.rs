@@ -40,11 +40,11 @@ impl fmt::Display for RoleRange {
 
 /// Reads `0..15`.
 pub fn parse(text: &str) -> Result<RoleRange, Refusal> {
-    let fix = "write the first and the last, such as 0..15 for sixteen";
+    let fix = "write the first and the last role, such as 0..15 for sixteen roles";
     let refuse = |what: String| Err(Refusal::new(what, fix));
     let ends = text.split_once("..").map(|(first, last)| (first.parse(), last.parse()));
     let Some((Ok(first), Ok(last))) = ends else {
-        return refuse("it is not a first and a last role with two dots between them".into());
+        return refuse("a first and a last role with two dots between them are expected".into());
     };
     let roles = RoleRange { first, last };
     if last < first {

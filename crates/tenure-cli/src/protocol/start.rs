@@ -12,5 +12,5 @@ pub(super) fn refused(error: &SystemError) -> Failure {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
     };
-    Failure::new(Exit::System, what, "check the limits of this process")
+    Failure::new(Exit::System, what, "check the limits of this process (ulimit -a)")
 }

@@ -1,5 +1,5 @@
 //! Weak leaders. In each partition of the network the members name one member to which others may
-//! turn; this member never leads by that.
+//! turn. A weak leader leads no election.
 
 use tenure::NodeName;
 

@@ -27,8 +27,9 @@ const OUTPUT: &str = "Settings and output";
 /// The reach of a setting for one invocation.
 pub const ONE_CALL: Reach = Reach::Flag("it is meant for one invocation");
 const WORD: Reach = Reach::Flag("it confirms how things are now");
-const ON_PURPOSE: Reach =
-    Reach::Flag("left in a variable or a file, it would make a lost directory look like a new one");
+const ON_PURPOSE: Reach = Reach::Flag(
+    "a value that stays in a variable or a file would make a lost directory look like a new one",
+);
 
 crate::settings! {
     ELECTION: ElectionName = "election" "NAME" Text, Everywhere, Nothing, GENERAL,
@@ -84,7 +85,7 @@ crate::settings! {
     HTTP_INSECURE: bool = "http-insecure" "" Switch, Everywhere, Text("false"), NETWORK,
         parse::switch, plain,
         "Permit an address of --http outside loopback without --http-cert. Every process that \
-         reaches the port reads the answers then, and may read the token on the way";
+         reaches the port can then read the answers, and everybody on the way can read the token";
     NAME: NodeName = "name" "NAME" Text, Everywhere, Nothing, GENERAL,
         parse::node, plain,
         "The name of this node in the members list";

@@ -260,7 +260,7 @@ fn demo_reports_faults_without_reader() {
     send(&demo, Signal::CONT);
     let err = ended(demo, 1);
     assert!(err.starts_with("error: the demo went wrong: line "), "{err}");
-    assert!(err.contains(": eve with the fence 0 wrote after somebody with the newer"), "{err}");
+    assert!(err.contains(": eve with the fence 0 wrote after the leader with the newer"), "{err}");
     assert!(stage.is_clean(), "{:?}", stage.processes());
 }
 
@@ -320,7 +320,7 @@ fn demo_detects_overlapping_leaders() {
     assert_eq!(summary["ok"], false);
     let wrong = summary["wrong"][0].as_str().unwrap();
     assert!(
-        wrong.contains(": eve with the fence 0 wrote after somebody with the newer"),
+        wrong.contains(": eve with the fence 0 wrote after the leader with the newer"),
         "{wrong}"
     );
     assert_eq!(ended(demo, 1), "");

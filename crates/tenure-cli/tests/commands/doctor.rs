@@ -145,7 +145,7 @@ fn wrong_directories_are_named() {
     let members = members();
     let with =
         |state: &str| ask(&machine, &["--members", &members, "--name", "a", "--state", state]);
-    with("no/such").has("state", "fails", "nor can be made");
+    with("no/such").has("state", "fails", "and cannot be made");
     fs::write(machine.path("file"), "").unwrap();
     with("file").has("state", "fails", "no directory");
     fs::create_dir(machine.path("open")).unwrap();

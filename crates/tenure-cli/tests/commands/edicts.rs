@@ -109,7 +109,7 @@ fn late_edicts_are_refused() {
 #[test]
 fn lost_gate_admits_nothing() {
     let machine = Machine::new(TENURE);
-    refuses(&machine, &edict(1, 0), 74, "does not exist: if it was lost");
+    refuses(&machine, &edict(1, 0), 74, "does not exist: a new gate");
     admits(&machine, &["--new-gate"], &edict(2, 5));
     let again = check(&machine, &["--new-gate"], &edict(3, 0));
     assert_eq!(again.code, Some(74), "{}", again.err);
@@ -119,7 +119,7 @@ fn lost_gate_admits_nothing() {
     admits(&machine, &[], &edict(2, 6));
     refuses(&machine, &edict(2, 6), 6, "is not later than edict");
     fs::remove_file(machine.path("gate")).unwrap();
-    refuses(&machine, &edict(9, 0), 74, "does not exist: if it was lost");
+    refuses(&machine, &edict(9, 0), 74, "does not exist: a new gate");
 }
 
 /// The epochs of a cluster that is founded anew begin at 0 again.
@@ -127,7 +127,7 @@ fn lost_gate_admits_nothing() {
 fn gate_outlives_no_cluster() {
     let machine = Machine::new(TENURE);
     admits(&machine, &["--new-gate"], &format!("12{}", &edict(1, 0)[1..]));
-    refuses(&machine, &edict(2, 0), 6, "but if the cluster was founded anew since");
+    refuses(&machine, &edict(2, 0), 6, "If the cluster was founded anew since");
 }
 
 #[test]

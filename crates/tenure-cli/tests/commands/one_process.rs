@@ -122,8 +122,8 @@ fn member_warns_of_short_lease_max() {
         assert_eq!(answer.code, Some(0), "{}", answer.err);
         answer.err
     };
-    let told = "warning: lease is 5s, and lease-max, the longest that this member gives, 3s: \
-                this member never grants its own lease, ";
+    let told = "warning: lease 5s is longer than lease-max 3s, the longest lease that this member \
+                grants: this member never grants its own lease, ";
     assert_eq!(said("3s").matches(told).count(), 1, "{}", said("3s"));
     assert!(!said("5s").contains("lease-max"), "{}", said("5s"));
 }

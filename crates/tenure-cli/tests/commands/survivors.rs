@@ -98,7 +98,7 @@ fn runbook_recovers_changed_members() {
     refused(&four, "c", &low, 74, "a fence floor of 1 is too low");
     let recovered = recover(&four, "c", &["--lost", "a,b", WORD]);
     assert_eq!(recovered.code, Some(0), "{}", recovered.err);
-    let said = "is in epoch 1000001 now, whose members are c, d; it follows epoch 1.";
+    let said = "is now in epoch 1000001, which follows epoch 1 and has the members c, d.";
     assert!(recovered.out.contains(said), "{}", recovered.out);
 
     step(4, "Run what it prints");

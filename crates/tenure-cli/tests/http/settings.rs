@@ -17,7 +17,7 @@ fn wrong_settings_are_refused() {
         machine.ask(&[&own, more, &["--", "true"]].concat())
     };
     for (more, says) in [
-        (&["--http", "0.0.0.0:0"][..], "is reached from other machines"),
+        (&["--http", "0.0.0.0:0"][..], "other machines reach 0.0.0.0:0"),
         (&["--http", "nowhere"], "has no port"),
         (&["--http-token-file", "open"], "there is no --http"),
         (&["--http", "127.0.0.1:0", "--http-key", "k"], "--http-key has no certificate"),

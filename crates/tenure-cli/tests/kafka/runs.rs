@@ -46,7 +46,9 @@ fn role_is_led_and_handed_on() {
 fn at_least_one_gives_no_fence() {
     let (_broker, election, host) = shared_broker("loose");
     let one = host.start("one", &run("one", &LOOSE, &["--partitions", "1", "--role", "7"], WORK));
-    let said = format!("one campaigns for {election}/7, which several may lead at once with nele");
+    let said = format!(
+        "one campaigns for {election}/7, which several candidates may lead at once with nele"
+    );
     one.line(&said, 1);
     one.line(&format!("told {election}/7 7 fence <none>"), 1);
     one.signal(Signal::TERM);

@@ -91,7 +91,7 @@ fn answers_below_a_quorum_are_marked() {
     };
     let Answer { out: lines, err: warning, .. } = answered(&CANDIDATES);
     assert!(
-        lines.starts_with("leader web, fence ") && lines.contains("web-2 waits for at least "),
+        lines.starts_with("leader web, fence ") && lines.contains("web-2 has waited for at least "),
         "{lines}"
     );
     assert!(

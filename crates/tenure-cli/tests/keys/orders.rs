@@ -110,5 +110,8 @@ fn runner_reports_refused_order() {
     let told = said.lines().find(|line| line.contains("not obeyed: ")).expect(&said);
     let begins = "warning: not obeyed: billing/x: an order from 127.0.0.1:";
     assert!(told.starts_with(begins), "{told}");
-    assert!(told.contains(": it is stepping down already: wait until that is done. "), "{told}");
+    assert!(
+        told.contains(": the runner is stepping down already: wait until that is done. "),
+        "{told}"
+    );
 }

@@ -31,7 +31,9 @@ fn running_cluster_gets_keys() {
 
     for (nth, node) in NODES.iter().enumerate() {
         fleet.restart_node(node, &[&key, OPEN]);
-        assert!(fleet.log(node).contains("everyone who reaches this process can speak as anybody"));
+        assert!(
+            fleet.log(node).contains("everybody who reaches this process can speak in any name")
+        );
         // Nodes with and without keys renew the lease.
         fleet.await_renewal("web");
         assert_eq!(fence(&fleet.leader_unsealed()), first, "{nth} have keys");
@@ -43,7 +45,7 @@ fn running_cluster_gets_keys() {
     let unsealed = status["unsealed"].as_array().unwrap();
     assert!(unsealed.iter().any(|one| one["name"] == "web"), "{status}");
     let advice = status["advice"].as_str().unwrap();
-    assert!(advice.contains("keep accept-unsealed until all have keys"), "{advice}");
+    assert!(advice.contains("keep accept-unsealed until all processes have keys"), "{advice}");
 
     // A step too early: the process without a key is named, and heard again when the line is back.
     fleet.give(&fleet.file("a"), &[&key]);
@@ -52,7 +54,7 @@ fn running_cluster_gets_keys() {
         let named = |one: &serde_json::Value| one["name"] == "web";
         status["accepts_unsealed"] == false
             && status["unsealed"].as_array().unwrap().iter().any(named)
-            && status["advice"].as_str().unwrap().contains("are refused, and ")
+            && status["advice"].as_str().unwrap().contains("refuses datagrams without a key")
     });
     until("its status does, too", || {
         let warned = fleet.status("a")["warning"].as_str().unwrap_or_default().to_owned();

@@ -161,6 +161,6 @@ fn leader_is_verified_during_key_exchange() {
     until("and with the old one", || verify(&fleet, &of_old).0 == Some(0));
     until("it is told what to do", || {
         let (code, said) = verify(&fleet, &old);
-        code == Some(69) && said.contains("of an application, use a key of that")
+        code == Some(69) && said.contains("belongs to an application, use a key of that")
     });
 }

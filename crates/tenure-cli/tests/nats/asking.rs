@@ -74,7 +74,7 @@ fn lone_stopped_leader_stays_unknown() {
     let view: Value = serde_json::from_str(&soon.out).unwrap();
     let why = view["why"].as_str().unwrap();
     assert!(why.starts_with("nobody has answered: no candidate takes part in cluster"), "{why}");
-    assert!(why.contains("may still lead: known in "), "{why}");
+    assert!(why.contains("may still lead; this process knows for sure in "), "{why}");
     assert!(soon.err.contains("--wait 22s"), "{}", soon.err);
     let began = clock::now();
     let vacant = host.ask(&words("leader", &[]));

@@ -57,7 +57,7 @@ fn lowest_rank_leads_and_hands_over(version: Version) {
     let observer = host.start("observer", &words("observe", &["--json"]));
     observer.line("vacant", 1);
     let best = host.start("best", &candidate("best", "1"));
-    best.line("which several may lead at once with allcall", 1);
+    best.line("which several candidates may lead at once with allcall", 1);
     best.line("fence <none>", 1);
     let next = host.start("next", &candidate("next", "2"));
     let leads = |id: &str| {

@@ -27,7 +27,7 @@ fn rank_is_reported() {
     let control = ["--control", socket, "--election", "billing"];
     let resigned = host.ask(&[&["resign"][..], &control].concat());
     assert_eq!(resigned.code, Some(0), "{}", resigned.err);
-    let next = "the candidate with the lowest rank leads next: this candidate again if 7 is";
+    let next = "the candidate with the lowest rank leads next. This candidate has the rank 7,";
     assert!(resigned.out.contains(next), "{}", resigned.out);
     one.line("one leads billing", 2);
 }

@@ -208,7 +208,7 @@ fn hanging_execve_blocks_no_signal() {
     let status = stage.ended("ann");
     let log = stage.log("ann");
     assert_eq!(status.code(), Some(128 + 15), "{log}");
-    assert_eq!(log.matches("tenure: CMD ended before it ran: ").count(), 2, "{log}");
+    assert_eq!(log.matches("tenure: CMD was stopped before it ran: ").count(), 2, "{log}");
     assert_eq!(log.matches("execve had not returned").count(), 2, "{log}");
     assert!(!log.contains("CMD runs"), "{log}");
 }
@@ -242,7 +242,7 @@ fn idle_guard_costs_only_its_lease() {
     // The runner has started without the library; no guard has come so far.
     library.make();
     stage.node();
-    stage.says("ann", "the lease was almost over before CMD was started");
+    stage.says("ann", "CMD was not started: the lease was almost over");
     stage.says_times("ann", "ann leads e", 2);
     stage.asked_to_end("ann");
     assert_eq!(stage.ended("ann").code(), Some(128 + 15), "{}", stage.log("ann"));

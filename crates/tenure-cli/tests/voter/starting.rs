@@ -85,7 +85,7 @@ fn lone_voter_starts_no_election() {
     eventually("it says what it waits for", || {
         let asked = network.machine.ask(&start);
         assert_eq!(asked.code, Some(4), "{}{}", asked.out, asked.err);
-        asked.err.contains("the network is not founded").then_some(())
+        asked.err.contains("have not founded their network").then_some(())
     });
     let mut voters = vec![alone];
     voters.extend((1..3).map(|nth| network.start(nth, &["--voter-list", &list])));

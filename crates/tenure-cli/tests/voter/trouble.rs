@@ -48,7 +48,7 @@ fn different_voter_lists_are_reported() {
     assert_eq!(shown.code, Some(4), "{}{}", shown.out, shown.err);
     assert!(shown.out.contains("has no vote yet: it begins with a, b, c"), "{}", shown.out);
     assert!(
-        shown.err.contains("the network is not founded: it begins with a, b, c"),
+        shown.err.contains("the voters have not founded their network: it begins with a, b, c"),
         "{}",
         shown.err
     );

@@ -30,7 +30,7 @@ fn single_machine_runs_the_job() {
     let mut stage = Stage::new();
     stage.found();
     stage.0.candidate("one", &["--once", "--hold", "1h"], &["true"]);
-    stage.says("one", "one keeps e for 3600s, as CMD ended well");
+    stage.says("one", "one keeps e for 3600s, because CMD ended with 0");
     let made = stage.path("made");
     stage.0.candidate("two", &["--once", "--try", "1s"], &["touch", "made"]);
     let code = stage.ended("two").code();

@@ -32,7 +32,8 @@ fn removed_socket_directory_is_made_again() {
         fs::remove_dir_all(stage.path("sockets")).unwrap();
         wait::eventually("it says so", || {
             let log = stage.log("one");
-            (log.matches("was removed, and is made again: ").count() == times).then_some(())
+            (log.matches("was removed, and tenure has made it again: ").count() == times)
+                .then_some(())
         });
         let (code, said) = stage.ask_in("sockets", &["node", "status"]);
         assert!(code == Some(0) && said.starts_with("id: one\n"), "{said}");
@@ -57,7 +58,7 @@ fn unmakeable_socket_is_reported() {
     assert!(said.contains("socket again within a second, or warns why it cannot"), "{said}");
     assert_eq!(code, Some(69));
     fs::remove_file(stage.path("sockets")).unwrap();
-    stage.says("one", "was removed, and is made again: ");
+    stage.says("one", "was removed, and tenure has made it again: ");
     assert_eq!(stage.log("one").matches("so that no command reaches").count(), 1);
     let (code, said) = stage.ask_in("sockets", &["node", "status"]);
     assert_eq!(code, Some(0), "{said}");

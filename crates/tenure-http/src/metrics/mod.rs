@@ -31,7 +31,7 @@ pub fn table_page() -> String {
     page
 }
 
-/// Metrics in Prometheus' text.
+/// Metrics in Prometheus' text format.
 #[utoipa::path(
     get,
     path = "/metrics",

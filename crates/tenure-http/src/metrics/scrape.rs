@@ -63,9 +63,9 @@ impl fmt::Debug for Row {
 }
 
 impl Scrape {
-    /// The states until `holds` from now, and when that is.
+    /// The states, which hold for `holds` from now, and the end of that time.
     pub(super) async fn take(shared: &Arc<Shared>, holds: Duration) -> (Self, Time) {
-        // The list may bring the members.
+        // A new list may also bring the members.
         shared.refresh().await;
         let health = shared.health().await;
         let (page, _) = shared.page(None, LISTED_MAX);

@@ -49,7 +49,7 @@ metrics! {
     TERMS = "tenure_terms_total" Counter ["election"] ""
         "Leaderships that this process has won.";
     FENCE = "tenure_fence" Gauge ["election"] "those with fences"
-        "The fence of the leader that this process knows; 0 without one.";
+        "The fence of the leader that this process knows; 0 without a fence.";
     REMAINING = "tenure_lease_remaining_seconds" Gauge ["election"] ""
         "The rest of the lease of this process; 0 while it does not lead.";
     RENEWALS = "tenure_renewals_total" Counter ["election"] ""
@@ -70,9 +70,9 @@ metrics! {
     UNLISTED = "tenure_elections_unlisted" Gauge [] ""
         "Elections beyond the first 1,000 names, which have no series.";
     PEER_UP = "tenure_peer_up" Gauge ["peer"] "those with a list of members"
-        "Whether this member does its part.";
+        "Whether this member serves.";
     QUORUM = "tenure_quorum" Gauge [] "those with a list of members"
-        "Whether the members that do their part are a quorum.";
+        "Whether the members that serve are a quorum.";
     DISK_ERRORS = "tenure_disk_errors_total" Counter [] "those with grantors"
         "Writes of this node's state directory that failed.";
     DROPPED = "tenure_datagrams_dropped_total" Counter ["cause"] "those with grantors"
@@ -86,5 +86,5 @@ metrics! {
     BUILD = "tenure_build_info" Gauge ["version", "protocol"] ""
         "The version and the protocol of this process; always 1.";
     READY = "tenure_ready" Gauge [] ""
-        "Whether this process can do its part.";
+        "Whether this process is ready: a member serves, and a candidate is connected.";
 }

@@ -1,4 +1,4 @@
-//! The page for people, at `/`. A browser asks no other host for a part of it.
+//! The page for people, at `/`. A browser asks no other host for a part of the page.
 
 use axum::Router;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
@@ -10,7 +10,7 @@ use axum::routing::get;
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The page in its three files, which name each other without a folder.
+/// The routes of the page's three files, which name each other without a folder.
 pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/", get(|| file("text/html; charset=utf-8", include_str!("index.html"))))

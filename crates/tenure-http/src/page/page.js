@@ -123,7 +123,7 @@ async function sync() {
     listDue = 0;
     if (link !== "lost") {
       lostSince = now();
-      say("Connection lost. What is shown may be over.");
+      say("Connection lost. This page may be out of date.");
     }
     setLink("lost");
   }
@@ -237,7 +237,7 @@ function stateOf(one) {
   if (left !== null && left > 0) return known;
   const unknown = { ...known, state: "unknown", left: null };
   if (left !== null) {
-    unknown.why = `the lease of ${told.id} has ended, and no answer since`;
+    unknown.why = `the lease of ${told.id} has ended, and no answer has come since`;
     return { ...unknown, since: -left };
   }
   const isLost = link === "lost";
@@ -336,13 +336,13 @@ function render() {
 function renderLink() {
   const at = byId("link");
   mark(at, "link", link);
-  let text = link === "asking" ? "no events: asks every other second" : link;
+  let text = link === "asking" ? "no event stream: this page asks every 2 seconds" : link;
   if (link === "lost") {
     text = `Connection lost ${wholeSeconds(now() - lostSince)} ago (${lostWhy}), trying again. `
-      + "What is grey was so before, and may be over.";
+      + "Grey values are old, and may have changed.";
   } else if (gap && now() - gap.since < 60_000) {
     const missed = gap.missed === null ? "changes" : `${gap.missed} changes`;
-    text += `; ${missed} missed at ${gap.at.toLocaleTimeString()}, asked anew`;
+    text += `; ${missed} missed at ${gap.at.toLocaleTimeString()}, read again`;
   }
   write(at, text);
 }
@@ -403,7 +403,7 @@ function renderRows() {
   page.forEach(([one, state], nth) => fill(body.children[nth] ?? row(body), one, state));
   const none = byId("none");
   none.hidden = page.length > 0 || !node;
-  write(none, counts.all ? "No election is like this." : "This process watches no election.");
+  write(none, counts.all ? "No election matches." : "This process watches no election.");
   byId("pager").hidden = shown.length <= ROWS;
   const to = first + page.length;
   const numbers = [first + 1, to, shown.length].map((number) => number.toLocaleString());

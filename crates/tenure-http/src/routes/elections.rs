@@ -93,7 +93,7 @@ async fn elections(
         members: health.members,
     };
     let told = facts(watched).await;
-    // The words hold until then: a lease that ends before is over.
+    // The answer holds until this time, so a lease that ends earlier counts as over.
     let until = clock::now().after(FRESH);
     let elections = told.iter().map(|(watched, fact)| watched.words(fact, until)).collect();
     let bytes = serde_json::to_vec(&Elections { node, elections, after }).ok()?.into();
@@ -120,8 +120,8 @@ async fn named(shown: &Shown, name: &str) -> Option<Arc<Watched>> {
     shown.monitor.shared.election(name)
 }
 
-/// Why nothing is known of an election that the process does not have. The process may learn of it
-/// later, or has given it up just now: its absence proves no vacancy.
+/// Why nothing is known of an election that the process does not have. The process may learn of the
+/// election later, or may just have given it up, so a missing election proves no vacancy.
 fn not_here(name: &str) -> String {
     format!(
         "this process does not have the election {name:?} now; GET /v1/elections lists those that \
@@ -206,7 +206,7 @@ pub(crate) async fn leader(
         (status = 200, description = "this process leads", body = Here),
         (
             status = 503,
-            description = "it does not, or does not have the election (a problem)",
+            description = "this process does not lead, or does not have the election (a problem)",
             body = Here,
         ),
     ),

@@ -45,7 +45,7 @@ pub(crate) struct Done {
         (status = 404, body = Problem),
         (status = 409, description = "this process does not lead", body = Problem),
         (status = 501, description = "no hand-over", body = Problem),
-        (status = 503, description = "busy; the order may be carried out", body = Problem),
+        (status = 503, description = "busy; may still be carried out", body = Problem),
     ),
 )]
 pub(crate) async fn resign(
@@ -75,7 +75,7 @@ pub(crate) async fn resign(
             body = Problem,
         ),
         (status = 501, description = "no hand-over", body = Problem),
-        (status = 503, description = "busy; the order may be carried out", body = Problem),
+        (status = 503, description = "busy; may still be carried out", body = Problem),
     ),
 )]
 pub(crate) async fn transfer(
@@ -96,8 +96,8 @@ pub(crate) async fn transfer(
 
 fn allow(shown: &Shown, headers: &HeaderMap) -> Result<(), Problem> {
     let Some(token) = &shown.token else {
-        let detail = "this process takes no orders over HTTP: start it with a file of a token \
-                      (--http-token-file)";
+        let detail = "this process takes no orders over HTTP: start it with --http-token-file \
+                      FILE";
         return Err(Problem::new(StatusCode::FORBIDDEN, "no orders", detail));
     };
     let given = headers.get(header::AUTHORIZATION).map(|value| value.as_bytes());
@@ -133,6 +133,9 @@ async fn order(shown: &Shown, name: String, action: Action) -> Result<Json<Done>
             Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "no hand-over", why))
         }
         Ok(Err(_)) => Err(busy("the process ended before it answered")),
-        Err(_) => Err(busy("the leader still steps down; ask for the election later")),
+        Err(_) => Err(busy(
+            "the leader is still stepping down; read the state of the election \
+                            later",
+        )),
     }
 }

@@ -21,7 +21,7 @@ use crate::monitor::Monitor;
 use crate::problem::Problem;
 use crate::watch::{FRESH, Watched};
 
-/// Events that wait for a subscriber that reads slowly.
+/// The largest number of unsent events of a subscriber that reads slowly.
 const UNSENT_MAX: usize = 64;
 /// The longest wait for a subscriber that reads nothing.
 const SLOW_MAX: Duration = Duration::from_secs(5);
@@ -57,7 +57,7 @@ pub(crate) async fn events(
     let shared = &shown.monitor.shared;
     let Ok(place) = shared.counts.subscribers.clone().try_acquire_owned() else {
         shared.counts.refuse("subscribers");
-        let detail = format!("{SUBSCRIBERS_MAX} subscribers are connected already: ask later");
+        let detail = format!("{SUBSCRIBERS_MAX} subscribers are connected already: connect later");
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail));
     };
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
@@ -115,8 +115,8 @@ impl Subscriber {
                     from = next;
                 }
             }
-            // Ask only for the events: each answer makes an event of each member and election that
-            // has changed.
+            // These questions only cause events: each answer makes an event of each member and
+            // election that has changed.
             let look = async {
                 tokio::time::sleep(LOOKS).await;
                 tokio::join!(self.monitor.shared.health(), self.monitor.shared.refresh());
@@ -129,8 +129,8 @@ impl Subscriber {
         }
     }
 
-    /// The states of all elections. The last carries the id before the event that follows: a
-    /// subscriber that has missed a part gets all of them again.
+    /// Sends the states of all elections. Only the last state has an id, the id before `next`: a
+    /// subscriber that has missed some states gets all states again.
     async fn snapshot(&self, next: u64) -> Result<(), Gone> {
         self.monitor.shared.refresh().await;
         let mut after = None;

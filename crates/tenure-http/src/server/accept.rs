@@ -56,7 +56,12 @@ impl Acceptor {
         let Self { bound, .. } = self;
         let listener = match bound.begin() {
             Ok(listener) => listener,
-            Err(error) => return tracing::error!("the HTTP server answers no requests: {error}"),
+            Err(error) => {
+                return tracing::error!(
+                    "the HTTP server cannot answer requests: \
+                                                  {error}"
+                );
+            }
         };
         #[cfg(feature = "tls")]
         let mut tls = self.tls;

@@ -32,15 +32,17 @@ impl Guard {
 async fn answer(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     if guard.checks_host && !is_of_this_site(request.headers()) {
         guard.counts.refuse("foreign-site");
-        let detail = "a page of another site has sent this request: ask by the name localhost or \
-                      by the address, without the header Origin";
+        let detail = "a page of another site has sent this request: address this server as \
+                      localhost or by its IP address, and send no header Origin";
         return Problem::new(StatusCode::FORBIDDEN, "foreign site", detail).into_response();
     }
     match tokio::time::timeout(ANSWER_MAX, next.run(request)).await {
         Ok(answer) => answer,
         Err(_) => {
             guard.counts.refuse("too-slow");
-            let detail = format!("no answer within {ANSWER_MAX:?}; an order may be carried out");
+            let detail = format!(
+                "no answer within {ANSWER_MAX:?}; the process may still carry out an order"
+            );
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).into_response()
         }
     }

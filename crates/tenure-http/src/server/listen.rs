@@ -76,7 +76,7 @@ impl Bound {
         }
     }
 
-    /// Accepts from now on, in the runtime that calls this.
+    /// Accepts from now on, in the runtime of the caller.
     pub(super) fn begin(self) -> io::Result<Listener> {
         match self {
             Self::Tcp(listener) => TcpListener::from_std(listener).map(Listener::Tcp),
@@ -108,7 +108,7 @@ impl Listener {
 /// listens, stays.
 fn remove_abandoned(path: &Path) -> io::Result<()> {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
-    // The other process may accept nothing now, and must not be waited for.
+    // The other process may accept nothing now, so the call must not block.
     if is_socket && connect(&socket()?, &SocketAddrUnix::new(path)?) == Err(Errno::CONNREFUSED) {
         fs::remove_file(path)?;
     }

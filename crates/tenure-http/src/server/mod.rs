@@ -130,18 +130,21 @@ impl Options {
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    #[error("the server of HTTP cannot listen at {place}: {source}")]
+    #[error("the HTTP server cannot listen at {place}: {source}")]
     Listen { place: Place, source: io::Error },
-    #[error("other machines reach {place}, and the options have neither TLS nor insecure")]
+    #[error(
+        "other machines can reach {place}, and the options of the HTTP server set neither TLS \
+             nor insecure"
+    )]
     Open { place: Place },
-    #[error("the certificate of HTTP cannot be used: {0}")]
+    #[error("the HTTP certificate cannot be used: {0}")]
     Certificate(String),
     #[error(
-        "the token of HTTP has {characters} characters, and callers could guess it: it needs at \
-         least {TOKEN_MIN}"
+        "the HTTP token has {characters} characters, so callers could guess it; at least \
+         {TOKEN_MIN} are needed"
     )]
     Token { characters: usize },
-    #[error("the thread of HTTP cannot be started: {0}")]
+    #[error("the thread of the HTTP server cannot be started: {0}")]
     Thread(io::Error),
 }
 

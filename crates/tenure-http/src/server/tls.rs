@@ -19,9 +19,9 @@ const LOOKS: Duration = Duration::from_secs(10);
 pub(super) struct Certificate {
     files: (PathBuf, PathBuf),
     read: Arc<Mutex<Read>>,
-    /// The last look.
+    /// The time of the last look.
     looked: Time,
-    /// The look that goes on.
+    /// The task of the running look.
     looks: Option<JoinHandle<()>>,
 }
 
@@ -33,15 +33,16 @@ struct Read {
 
 impl Certificate {
     pub(super) fn read(files: (PathBuf, PathBuf)) -> Result<Self, ServerError> {
-        // A change after this is noticed by the next look.
+        // The next look notices a change after this line.
         let written = written(&files);
         let config = config(&files).map_err(ServerError::Certificate)?;
         let read = Arc::new(Mutex::new(Read { config, written }));
         Ok(Self { files, read, looked: clock::now(), looks: None })
     }
 
-    /// The acceptor for the next connection, which never waits for files: these are looked at
-    /// beside, as their file system may hang. Files that cannot be used leave the earlier ones.
+    /// The acceptor for the next connection. This call never waits for files, because their file
+    /// system may hang: another thread looks at them. If the files cannot be used, the earlier
+    /// certificate stays.
     pub(super) fn acceptor(&mut self) -> TlsAcceptor {
         let now = clock::now();
         let is_idle = self.looks.as_ref().is_none_or(JoinHandle::is_finished);
@@ -64,7 +65,10 @@ fn look(files: &(PathBuf, PathBuf), read: &Mutex<Read>) {
     read.written = written;
     match config {
         Ok(config) => read.config = config,
-        Err(error) => tracing::warn!("the certificate of HTTP stays as it is: {error}"),
+        Err(error) => tracing::warn!(
+            "the HTTP server keeps its present certificate, because the \
+                                      changed files cannot be used: {error}"
+        ),
     }
 }
 

@@ -78,8 +78,8 @@ async fn patient_status(
 async fn ask_within(path: &Path, request: &Request, patience: Duration) -> Result<Value, Failure> {
     exchange(path, request, patience).await.unwrap_or_else(|| {
         let what = format!("no answer at the control socket {} in {patience:?}", path.display());
-        let fix = "check the log of the process, which still carries out the request: CMD may need \
-                   long to end, or the other nodes have not confirmed the resignation";
+        let fix = "check the log of the process, which still carries out the request. CMD may need \
+                   long to end, or the other nodes may not have confirmed the resignation yet";
         Err(Failure::new(Exit::Unreachable, what, fix))
     })
 }
@@ -102,10 +102,14 @@ async fn exchange(
         let what = format!("no process answers at the control socket {}: {error}", path.display());
         let fix = match a_role_of(path) {
             Some(one) => {
-                format!("name the socket of one role of the process, such as {}", one.display())
+                format!(
+                    "give --control the socket of one role of the process, such as {}",
+                    one.display()
+                )
             }
-            None => "start the process, or give --control PATH; a running process makes a removed \
-                     socket again within a second, or warns why it cannot"
+            None => "start the process, or give --control PATH. If a running process has lost its \
+                     socket, the process makes the socket again within a second, or warns why it \
+                     cannot"
                 .to_owned(),
         };
         Failure::new(Exit::Unreachable, what, fix)
@@ -126,7 +130,8 @@ async fn exchange(
 /// The failure for a process that does not know the request. The process goes on, and may lead.
 fn unknown(path: &Path, what: &str) -> Failure {
     let what = format!("the process at the control socket {} says: {what}", path.display());
-    let fix = "start that process again: it runs an earlier version of tenure";
+    let fix = "restart that process with this version of tenure: its own version does not know \
+               this request";
     Failure::new(Exit::Unreachable, what, fix)
 }
 
@@ -201,8 +206,8 @@ async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output =
         let path = path.display();
         let left = patience.saturating_sub(SILENT);
         failure::warn(&format!(
-            "no answer at the control socket {path} yet: {why}; this command waits for {left:?} \
-             more at most"
+            "no answer at the control socket {path} yet: {why}; this command waits at most \
+             {left:?} more"
         ));
     };
     tokio::select! {
@@ -354,10 +359,12 @@ impl SilentCandidates {
     fn failure(self, election: &str) -> Option<Failure> {
         let stopped = || {
             let what = format!(
-                "no candidate that answers here leads {election}, and {} does not answer",
+                "no runner that answers on this machine leads {election}, and no answer comes from \
+                 the control socket {}",
                 self.silent.join(", ")
             );
-            let fix = "its process may be stopped: let it continue (kill -CONT), or end it";
+            let fix = "the process of that socket may be stopped: let it continue (kill -CONT), or \
+                       end it";
             Failure::new(Exit::Unreachable, what, fix)
         };
         self.killed.or_else(|| (!self.silent.is_empty()).then(stopped))
@@ -387,7 +394,7 @@ fn several(settings: &TellSettings, leading: usize, found: &[RunnerStatus]) -> F
     let fix = match (*all, leading) {
         _ if *alone => "name the process by --control",
         (true, 0) => {
-            "ask again when one of the processes leads, or name the process that shall join again, \
+            "ask again when one of the processes leads, or name the process that is to join again, \
              by --control"
         }
         (true, _) => "name each process that is to give back its roles, by --control",
@@ -409,9 +416,10 @@ fn sockets(directory: &Path, prefix: &str) -> impl Iterator<Item = fs::DirEntry>
 }
 
 const ELSEWHERE: &str = "run this command on the machine of the leader (tenure leader names the \
-                         leader), as the same user; or give --control PATH, or --remote if the \
-                         protocol has it; a running process makes a removed socket again within a \
-                         second, or warns why it cannot";
+                         leader), as the user of its runner; or give --control PATH; or give \
+                         --remote, if the protocol has it. If a running process has lost its \
+                         socket, the process makes the socket again within a second, or warns why \
+                         it cannot";
 
 fn nobody(settings: &TellSettings, running: &[String]) -> Failure {
     let TellSettings { election, sought, .. } = settings;

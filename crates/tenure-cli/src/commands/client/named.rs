@@ -60,7 +60,7 @@ pub(super) fn check(
     if rosters.count() > 0 {
         let names = realms.names.iter().filter(|name| status[**name].is_string());
         for name in names {
-            fix += &format!("; on one machine, two installations need a different --{name} each");
+            fix += &format!("; two installations on one machine need different values of --{name}");
         }
     }
     let control = found.is_none().then_some("control");

@@ -73,8 +73,8 @@ fn judge(source: &str, correction: f64, bound: f64) -> Finding {
         return Finding::fails("clock", text, fix);
     }
     if correction.abs() > bound / 2.0 {
-        let fix = "look at the time service (chronyc tracking, timedatectl timesync-status): more \
-                   than half of --drift is in use";
+        let fix = "look at the time service (chronyc tracking, timedatectl timesync-status): the \
+                   correction uses more than half of --drift";
         return Finding::warning("clock", text, fix);
     }
     if !source.is_empty() && !GOOD.iter().any(|good| source.starts_with(good)) {

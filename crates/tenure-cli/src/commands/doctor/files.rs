@@ -44,7 +44,9 @@ fn of_file(file: &NamedFile) -> Finding {
         };
     }
     if owner != user && owner != 0 {
-        let text = format!("{shown} belongs to the user {owner}, and this is the user {user}");
+        let text = format!(
+            "{shown} belongs to the user {owner}, and this command runs as the user {user}"
+        );
         let fix = "run this command as the user that runs tenure, or give that user the file";
         return Finding::warning(setting, text, fix);
     }

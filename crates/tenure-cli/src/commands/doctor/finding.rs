@@ -11,7 +11,7 @@ pub(super) enum Grade {
     Ok,
     /// Elections work, and may not work for long.
     Warning,
-    /// This process cannot do its part.
+    /// The process cannot lead, or cannot grant.
     Fails,
 }
 

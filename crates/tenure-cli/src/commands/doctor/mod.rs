@@ -1,5 +1,5 @@
 //! `tenure doctor`: checks this machine and its settings, before and after the start, and gives
-//! remedies. Each file has one check; `finding.rs` has the form of their results.
+//! remedies. Each file has one check; `finding.rs` has the form of the results.
 
 mod clock;
 mod files;

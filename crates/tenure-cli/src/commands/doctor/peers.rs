@@ -29,8 +29,9 @@ const LASTING: [&str; 8] = [
 ];
 const SILENT: &str = "silent";
 
-/// The most questions to the members, until none is silent: on a busy machine a running member may
-/// miss the time for an answer, and its own address must not count as another process's.
+/// The largest number of questions to the members. The command asks again while a member is silent:
+/// on a busy machine a running member may answer late, and its address must not count as the
+/// address of another process.
 const QUESTIONS: usize = 5;
 
 /// The answers of the peers.
@@ -107,7 +108,7 @@ fn of_members(
     match &members.failure {
         // All members are silent: before their first start nothing is wrong with this machine.
         Some(_) if silent == members.all.len() => {
-            let fix = "start the members, or look at the network and at the keys";
+            let fix = "start the members, or check the network and the keys";
             findings.push(Finding::warning("quorum", "no member answers", fix));
         }
         Some(failure) => findings.push(Finding::of_failure("quorum", failure)),
@@ -125,7 +126,9 @@ fn of_member(member: &Member, is_own: bool) -> Finding {
     let Member { name, address, state, text, up: _, cure } = member;
     let text = format!("{name} at {address} {text}");
     match *state {
-        SILENT if is_own => Finding::ok("member", format!("{text}, as before a start")),
+        SILENT if is_own => {
+            Finding::ok("member", format!("{text}, which is normal before its start"))
+        }
         SILENT => {
             let fix = "start it, or check its network, its firewall and its keys";
             Finding::warning("member", text, fix)

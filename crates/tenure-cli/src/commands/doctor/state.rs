@@ -13,8 +13,8 @@ use tenure::clock;
 use super::finding::Finding;
 use crate::failure::shell_word;
 
-/// Free room, in bytes: the room for the state of a member, and the room below which the disk
-/// counts as soon full.
+/// Free room in bytes: `ROOM_MIN` is enough for the state of a member, and below `ROOM_LOW` the
+/// disk counts as almost full.
 const ROOM_MIN: u64 = 1 << 20;
 const ROOM_LOW: u64 = 64 << 20;
 
@@ -59,7 +59,9 @@ fn misfit(about: &Metadata, shown: &str) -> Option<Finding> {
         return Some(Finding::fails("state", format!("{shown} is no directory"), fix));
     }
     if owner != user {
-        let text = format!("{shown} belongs to the user {owner}, and this is the user {user}");
+        let text = format!(
+            "{shown} belongs to the user {owner}, and this command runs as the user {user}"
+        );
         let fix = match user {
             0 => format!("run this command and tenure as the user {owner}, by runuser"),
             _ => format!("run this command and tenure as the user {owner}, or chown {user} {word}"),
@@ -89,7 +91,11 @@ fn of_parent(path: &Path, shown: &str) -> Finding {
                 "make the directory for the user that runs tenure: install -d -m 700 -o USER {}",
                 shell_word(shown)
             );
-            Finding::fails("state", format!("{shown} is not there, nor can be made: {error}"), fix)
+            Finding::fails(
+                "state",
+                format!("{shown} does not exist, and cannot be made: {error}"),
+                fix,
+            )
         }
     }
 }

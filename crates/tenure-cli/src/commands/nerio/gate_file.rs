@@ -175,10 +175,11 @@ impl Place {
 
     fn missing(&self) -> Failure {
         let what = format!(
-            "the gate {} does not exist: if it was lost, it would admit edicts of earlier leaders",
+            "the gate {} does not exist: a new gate in the place of a lost one would admit edicts \
+             of earlier leaders",
             shown(&self.file)
         );
-        let fix = "correct the path, or bring the file back; give --new-gate only if this \
+        let fix = "correct the path, or bring the file back. Give --new-gate only if this \
                    recipient has never admitted an edict, or after all earlier leaders and their \
                    work have ended";
         Failure::new(Exit::System, what, fix)
@@ -195,8 +196,8 @@ impl Place {
             "the gate {} cannot be read: {why}; the edict was not checked",
             shown(&self.file)
         );
-        let fix = "mend what stands in the way, or bring the newest copy of the file back; if it \
-                   is lost, end all earlier leaders and their work, remove the file, and give \
+        let fix = "remove the cause, or restore the newest copy of the file. If all copies are \
+                   lost, end all earlier leaders and their work, remove the file, and give \
                    --new-gate";
         Failure::new(Exit::System, what, fix)
     }
@@ -212,17 +213,17 @@ fn refused(place: &Place, why: &EdictRefused) -> Failure {
     let what = format!("the gate {} refuses: {why}", shown(&place.file));
     let fix = match why {
         EdictRefused::Older { offered, newest } if offered.epoch < newest.epoch => {
-            "drop the work of this edict: its leader did not know the present members yet; but if \
-             the cluster was founded anew since, its epochs begin at 0 again, and this gate \
-             refuses all its edicts: end all earlier leaders and their work, and begin another \
-             gate with --new-gate"
+            "drop the work of this edict: its leader did not know the present members yet. If the \
+             cluster was founded anew since, its epochs begin at 0 again, and this gate refuses \
+             all its edicts: end all earlier leaders and their work, and begin another gate with \
+             --new-gate"
         }
         EdictRefused::Older { .. } => {
-            "drop the work of this edict: a later edict was admitted; a leader that still leads \
-             creates another edict for each attempt"
+            "drop the work of this edict: a later edict was admitted. For another attempt, a \
+             leader that still leads creates another edict"
         }
         EdictRefused::Incomparable { .. } => {
-            "use one gate for each election; if state directories of members were lost, end all \
+            "use one gate for each election. If state directories of members were lost, end all \
              earlier leaders and their work, and begin another gate with --new-gate"
         }
     };
@@ -231,8 +232,8 @@ fn refused(place: &Place, why: &EdictRefused) -> Failure {
 
 fn not_written(place: &Place, error: &io::Error) -> Failure {
     let what = format!(
-        "the gate {} cannot be written: {error}; the edict counts as refused, and may be refused \
-         again later",
+        "the gate {} cannot be written: {error}; the edict counts as refused, and the gate may \
+         refuse it later, too",
         shown(&place.file)
     );
     let fix = "make room, or let this user write the directory; then create another edict";

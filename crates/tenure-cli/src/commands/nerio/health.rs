@@ -75,15 +75,15 @@ fn line(one: &MemberHealth, seen: &Health) -> String {
     let mut parts = vec![format!("{} at {} {}", member.name, member.address, member.text)];
     match (raising, longest) {
         (Some(raising), Some(longest)) => parts.push(format!(
-            "gives leases up to {:?}, and {longest:?} in {:.1?}",
+            "grants leases up to {:?}, and up to {longest:?} in {:.1?}",
             raising.before, raising.remaining
         )),
-        (None, Some(longest)) => parts.push(format!("gives leases up to {longest:?}")),
+        (None, Some(longest)) => parts.push(format!("grants leases up to {longest:?}")),
         (_, None) => {}
     }
     match granted {
-        Some(1) => parts.push("has granted 1 election".to_owned()),
-        Some(count) => parts.push(format!("has granted {count} elections")),
+        Some(1) => parts.push("has granted leases in 1 election".to_owned()),
+        Some(count) => parts.push(format!("has granted leases in {count} elections")),
         None => {}
     }
     let age = seen.at.since(seen.asked);
@@ -131,10 +131,10 @@ mod tests {
         let lines: String = seen.members.iter().map(|one| line(one, &seen)).collect();
         assert_eq!(
             lines,
-            "a at 10.0.0.1:7101 serves; gives leases up to 10s; has granted 1 election; asked \
-             300.0ms ago\n\
-             b at 10.0.0.1:7101 serves; gives leases up to 10s, and 60s in 2.5s; has granted 1 \
-             election; asked 300.0ms ago\n\
+            "a at 10.0.0.1:7101 serves; grants leases up to 10s; has granted leases in 1 election; \
+             asked 300.0ms ago\n\
+             b at 10.0.0.1:7101 serves; grants leases up to 10s, and up to 60s in 2.5s; has \
+             granted leases in 1 election; asked 300.0ms ago\n\
              c at 10.0.0.1:7101 does not answer; asked 300.0ms ago\n"
         );
         let told = object(&seen);

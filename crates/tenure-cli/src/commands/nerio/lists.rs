@@ -152,11 +152,11 @@ fn election_line(one: &ElectionSeen, at: Time) -> String {
         None if granted.is_empty() => "no leader is named".to_owned(),
         None => {
             let votes = granted.iter().map(|vote| {
-                let over = if vote.until <= at { ", which has ended" } else { "" };
+                let over = if vote.until <= at { " (ended)" } else { "" };
                 format!("{} by {}{over}", vote.holder.who.name, vote.member)
             });
             let votes: Vec<_> = votes.collect();
-            format!("no quorum names a leader; granted to {}", votes.join(", "))
+            format!("no quorum names a leader; lease granted to {}", votes.join(", "))
         }
     };
     let wait = match waiting {
@@ -198,13 +198,17 @@ fn candidate_line(
         Some(lead) => parts.push(leads(&id, lead, at)),
         None if granted.is_empty() && ended.is_empty() => {}
         None => {
-            let over = ended.iter().map(|member| format!("{member}, which has ended"));
+            let over = ended.iter().map(|member| format!("{member} (ended)"));
             let by: Vec<_> = granted.iter().map(ToString::to_string).chain(over).collect();
-            parts.push(format!("{id} is not known to lead; granted to it by {}", by.join(", ")));
+            parts.push(format!(
+                "{id} is not known to lead; lease granted to it by {}",
+                by.join(", ")
+            ));
         }
     }
     if let Some(waited) = one.waited {
-        let who = if parts.is_empty() { format!("{id} waits") } else { "it waits".to_owned() };
+        let who =
+            if parts.is_empty() { format!("{id} has waited") } else { "it has waited".to_owned() };
         let span = tenths(waited);
         parts.push(format!("{who} for at least {span} at {}", list(waits_at)));
     }
@@ -265,7 +269,7 @@ mod tests {
         assert!(line(&one).starts_with(said), "{}", line(&one));
         assert_eq!(election_object(&one, at(1_000))["held_ms"], 350);
         one.leader = None;
-        let said = "e: no quorum names a leader; granted to p by a, which has ended, p by b; ";
+        let said = "e: no quorum names a leader; lease granted to p by a (ended), p by b; ";
         assert!(line(&one).starts_with(said), "{}", line(&one));
         let told = election_object(&one, at(1_000));
         assert_eq!((&told["state"], &told["age_ms"]), (&"unknown".into(), &850.into()));
@@ -295,11 +299,11 @@ mod tests {
         let lines: Vec<_> =
             listing.all.iter().map(|one| candidate_line(one, leader, &listing)).collect();
         let expected = [
-            "leader p (0000001a), fence 7, for 1.5s unless it renews; it waits for at least 41.3s \
-             at c; priority 100; asked 0.0s ago",
-            "p (0000002b) waits for at least 41.3s at a, b; priority 100; asked 0.0s ago",
-            "p (0000003c) is not known to lead; granted to it by b, c, which has ended; priority \
-             100; asked 0.0s ago",
+            "leader p (0000001a), fence 7, for 1.5s unless it renews; it has waited for at least \
+             41.3s at c; priority 100; asked 0.0s ago",
+            "p (0000002b) has waited for at least 41.3s at a, b; priority 100; asked 0.0s ago",
+            "p (0000003c) is not known to lead; lease granted to it by b, c (ended); priority 100; \
+             asked 0.0s ago",
         ];
         assert_eq!(lines, expected);
         let told = candidate_object(&listing.all[2], leader, &listing);

@@ -124,7 +124,7 @@ fn out() -> Result<Aside, Failure> {
     };
     Aside::begin("tenure-stdout", lost, || io::stdout().lock()).map_err(|error| {
         let what = format!("no thread can be started for standard output: {error}");
-        Failure::new(Exit::System, what, "check the limits of this process")
+        Failure::new(Exit::System, what, "check the limits of this process (ulimit -a)")
     })
 }
 

@@ -56,7 +56,10 @@ fn said(wish: &Wish, ended: &EndedLeadership) -> (String, Exit) {
     match (&wish.to, &ended.leader, ended.held) {
         (_, _, Some(held)) => {
             let next = wish.to.as_ref().map_or("another one", |to| to.as_str());
-            (format!("{over}; {next} can lead in {held:.1?}, as it promised"), Exit::Done)
+            (
+                format!("{over}; {next} can lead in {held:.1?}, when the promise of {id} ends"),
+                Exit::Done,
+            )
         }
         (Some(to), Some((leader, _)), _) if leader != to => {
             (format!("{over}; {now}, and {to} was not seen to lead"), Exit::Wrong)
@@ -106,7 +109,7 @@ mod tests {
             (
                 wish(Some("b"), None),
                 ended(None, Some(1_500)),
-                "; b can lead in 1.5s, as it promised",
+                "; b can lead in 1.5s, when the promise of web ends",
                 Exit::Done,
             ),
         ];

@@ -23,8 +23,8 @@ pub(in crate::commands) fn run(
     let config = &settings.cluster.config;
     if settings.all_lost() {
         failure::warn(
-            "all members are named as lost: if all of them come back, just start them, and they \
-             found the cluster by themselves; use this command if a member never comes back",
+            "all members are named as lost. If all of them come back, only start them: they found \
+             the cluster by themselves. Use this command if a member never comes back",
         );
     }
     let grantor = Grantor { cluster: config.cluster.clone(), node: settings.name.clone() };
@@ -63,8 +63,9 @@ pub(super) fn low(floor: Fence, now: u64) -> Option<String> {
         format!(
             "the fence floor {floor} is more than a day below this machine's clock, {now} \
              milliseconds since 1970. A cluster that was started without --new takes its first \
-             fence from such a clock: if a member may have issued a higher fence than the floor, \
-             give all members that clock as their floor, before any of them starts"
+             fence from such a clock. If a member may have issued a higher fence than the floor, \
+             run this command again on all members, with that clock as --fence-floor, before any \
+             of them starts"
         )
     })
 }
@@ -75,9 +76,10 @@ fn high(floor: Fence, now: u64) -> Option<String> {
     (floor.number() > now.saturating_add(CENTURY)).then(|| {
         format!(
             "the fence floor {floor} is far above this machine's clock, {now} milliseconds since \
-             1970: fences never go back, and {} is the highest that JSON has exact numbers for. If \
-             the floor is a slip, delete these directories before any member starts, and run this \
-             again with all of them in --lost and a lower floor, above all earlier fences",
+             1970. Fences never go back, and {} is the highest one that JSON numbers hold exactly. \
+             If the floor is a mistake, delete the state directories that this command has \
+             written, before any member starts. Then run this command again with all members in \
+             --lost, and with a lower floor that is above all earlier fences",
             (1_u64 << 53) - 1
         )
     })
@@ -140,8 +142,8 @@ fn text<'a>(
     let state = settings.state.display();
     let done = match edited.before {
         None => format!(
-            "{name}: {state} is made anew; after its start {name} waits for the longest lease, \
-             {:?}, and a little more, and then grants with fences above {floor}",
+            "{name}: {state} is made anew. After its start {name} waits for the longest lease, \
+             {:?}, and a little more. It then grants with fences above {floor}",
             settings.cluster.config.delta_max,
         ),
         Some(before) => format!(
@@ -162,9 +164,9 @@ fn text<'a>(
     format!(
         "{done}\n\
          Lost with {lost}: the leases that they granted, and the fences that they issued.\n\
-         From now on there is one leader at a time, and fences grow, if your word is true: no old \
-         leader and no old process of {lost} is left, and none of them issued a fence above \
-         {floor}. Tenure cannot check that.\n\
+         From now on there is one leader at a time, and fences grow, if your confirmation is true. \
+         You confirmed that no old leader and no old process of {lost} is left, and that none of \
+         them issued a fence above {floor}. Tenure cannot check that.\n\
          {next}"
     )
 }

@@ -49,8 +49,8 @@ fn voted(settings: &RecoverSettings, survived: &Survived) -> Option<String> {
     Some(format!(
         "{name} had voted for epoch {next}, the successor of epoch {of}; the lost members may have \
          decided on it. The members of epoch {of} go on, and the vote is void. If a state \
-         directory of epoch {next} or later is left, run the command there as well, without \
-         --epoch, before any node starts, and then run the commands that it prints; {name} \
+         directory of epoch {next} or later is left, also run this command for that directory, \
+         without --epoch, before any node starts. Then run the commands that it prints: {name} \
          follows that epoch"
     ))
 }
@@ -95,15 +95,15 @@ fn text(settings: &RecoverSettings, survived: &Survived, others: &[(&NodeName, S
         )
     };
     format!(
-        "{name}: {state} is in epoch {number} now, whose members are {members}; it follows epoch \
-         {of}. After its start {name} waits for the longest lease that it ever allowed, and a \
-         little more, and then grants with fences above {floor}; its fences were at most {before}\n\
+        "{name}: {state} is now in epoch {number}, which follows epoch {of} and has the members \
+         {members}. After its start {name} waits for the longest lease that it ever allowed, and a \
+         little more. It then grants with fences above {floor}; its fences were at most {before}\n\
          Lost with {lost}: the leases that they granted, the fences that they issued, and changes \
          of members after epoch {of} that only they knew.\n\
-         From now on there is one leader at a time, and fences grow, if your word is true: no old \
-         leader and no old process of {lost} is left, none of them issued a fence above {floor}, \
-         and none of them ever starts again with its old state directory. Tenure cannot check \
-         that.\n\
+         From now on there is one leader at a time, and fences grow, if your confirmation is true. \
+         You confirmed that no old leader and no old process of {lost} is left, and that none of \
+         them issued a fence above {floor}. None of them may ever start again with its old state \
+         directory. Tenure cannot check that.\n\
          {next}Then put {members} into the members list of every node and candidate, and start \
          them. To bring a lost member back, start it with an empty state directory and itself in \
          its list, and run tenure members add NAME=HOST:PORT.\n"

@@ -47,8 +47,8 @@ pub(in crate::commands) async fn run(
     let (why, fix) = match reason {
         Some(why) => (why.to_string(), why.fix()),
         None => {
-            let why = "no check of all members has ended".to_owned();
-            (why, "give --wait more time".to_owned())
+            let why = "the check of all members has not ended".to_owned();
+            (why, "give a longer --wait".to_owned())
         }
     };
     let what = format!("not safe to restart another node yet: {why}");

@@ -14,9 +14,10 @@ use crate::settings::Origins;
 
 /// The pause between two questions to the members.
 const EVERY: Duration = Duration::from_secs(3);
-/// The members are asked for so long after a caller, so that the next one finds a new answer.
+/// The time for which the members are asked after a caller, so that the next caller finds a recent
+/// answer.
 const ASKS_ON: Duration = Duration::from_secs(120);
-/// The age from which an answer says nothing of the present.
+/// The age at which an answer no longer describes the present.
 const OLD: Duration = Duration::from_secs(10);
 
 pub(super) struct AskedMembers {
@@ -36,7 +37,7 @@ struct Known {
     asked: Option<Time>,
     members: Vec<MemberState>,
     quorum: Option<bool>,
-    /// The reason why too few members do their part for a quorum.
+    /// The reason why fewer members than a quorum serve.
     why: Option<String>,
     /// Why the last question failed.
     failed: Option<String>,
@@ -58,7 +59,7 @@ impl AskedMembers {
         self.called.set(now);
         let mut asks = self.asks.borrow_mut();
         if asks.as_ref().is_none_or(JoinHandle::is_finished) {
-            // The task ends with the process: its questions have limits of time.
+            // The task ends soon after the last caller, because each question has a time limit.
             *asks = Some(tokio::task::spawn_local(self.ask()));
         }
         self.known.borrow().add(health, now)

@@ -128,7 +128,7 @@ pub(super) async fn lead<K: Class>(
         settled = leadership.settled() => settled,
     };
     if let Err(loss) = settled {
-        runner.reporter.ended(&format!("not leading any more before CMD was started: {loss}"));
+        runner.reporter.ended(&format!("the leadership was lost before CMD was started: {loss}"));
         return Ok(LeadershipEnd::Late);
     }
     let mut short = 0_u32;
@@ -186,7 +186,7 @@ async fn once<K: Class>(
 
 fn no_output(error: &std::io::Error) -> Failure {
     let what = format!("CMD's output cannot be read: {error}");
-    Failure::new(Exit::System, what, "check the limits of this process")
+    Failure::new(Exit::System, what, "check the limits of this process (ulimit -a)")
 }
 
 /// Handles the end of a CMD that does not run again.
@@ -215,14 +215,15 @@ async fn after<K: Class>(
         }
         // The runner was told to end, so a CMD that did not run is no failure.
         Err(error) if course.ends() => {
-            runner.reporter.ended(&format!("CMD ended before it ran: {error}"));
+            runner.reporter.ended(&format!("CMD was stopped before it ran: {error}"));
             Outcome { ended: None, why: Why::Stopped }
         }
         Err(error) if is_late(&error, waited) => {
             let grace = runner.settings.backend.grace();
             runner.reporter.ended(&format!(
-                "the lease was almost over before CMD was started: only {waited:.1?} were left \
-                 before the grace of {grace:?}; if this happens again, give a longer --lease"
+                "CMD was not started: the lease was almost over, and only {waited:.1?} were left \
+                 before the grace of {grace:?} begins. If this happens again, give a longer \
+                 --lease"
             ));
             let mut end = End { signal: None };
             end.within(runner, leadership, leadership.resign()).await;
@@ -430,7 +431,7 @@ pub(super) fn on_request<K: Class>(
         _ if only.is_some_and(|only| fence != Some(only)) => {
             refuse("that leadership is over", "ask tenure leader who leads")
         }
-        _ if busy => refuse("it is stepping down already", "wait until that is done"),
+        _ if busy => refuse("the runner is stepping down already", "wait until that is done"),
         Request::ResignAll => {
             runner.give_back(reply);
             return None;

@@ -90,7 +90,7 @@ async fn begin(
     let participant = match until {
         None => starting::aloud(once(), silence, starting::warns("")).await?,
         Some(until) => {
-            let tell = starting::warns("; it is tried again until --try is over");
+            let tell = starting::warns("; tenure tries again until --try is over");
             starting::within(until, protocol, silence, once, tell).await?
         }
     };
@@ -263,7 +263,7 @@ fn lost(error: &tokio::task::JoinError) -> Failure {
 
 fn already() -> Answer {
     Answer::Refused {
-        what: "the runner gives back or changes its roles already".to_owned(),
+        what: "the runner is already changing its roles, or giving them back".to_owned(),
         fix: "wait until that is done".to_owned(),
     }
 }

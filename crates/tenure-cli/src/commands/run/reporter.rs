@@ -70,7 +70,7 @@ impl Reporter {
         let mut more = json!({});
         if self.several_leaders {
             let protocol = self.realm.protocol;
-            text += &format!(", which several may lead at once with {protocol}");
+            text += &format!(", which several candidates may lead at once with {protocol}");
             more["several_leaders"] = true.into();
         }
         if let Some(Rank { number, drawn }) = self.rank {
@@ -85,7 +85,7 @@ impl Reporter {
     pub(super) fn removed(&self) {
         self.say(
             "removed",
-            &format!("{} stands for {} no more", self.id, self.election),
+            &format!("{} no longer stands for {}", self.id, self.election),
             json!({}),
         );
         self.manager.forget(&self.election);
@@ -152,7 +152,8 @@ impl Reporter {
 
     /// Reports that the runner keeps its leadership for `hold` after CMD has succeeded.
     pub(super) fn holds(&self, hold: Duration) {
-        let text = format!("{} keeps {} for {hold:?}, as CMD ended well", self.id, self.election);
+        let text =
+            format!("{} keeps {} for {hold:?}, because CMD ended with 0", self.id, self.election);
         self.say("holding", &text, json!({"hold_ms": millis(hold)}));
     }
 
@@ -253,14 +254,17 @@ impl Reporter {
 
     pub(super) fn compares_no_clocks(&self) -> Answer {
         Answer::Refused {
-            what: format!("{} compares the rates of no clocks, so there is no breach", self.id),
-            fix: "name a node, or a runner whose leases nodes grant".to_owned(),
+            what: format!("{} compares no clocks, so there is no clock breach to clear", self.id),
+            fix: "name a node, or a runner that gets its leases from nodes".to_owned(),
         }
     }
 
     pub(super) fn no_keys(&self) -> Answer {
         Answer::Refused {
-            what: format!("{} is no member, and members know who uses which key", self.id),
+            what: format!(
+                "{} is no member, and only members know which process uses which key",
+                self.id
+            ),
             fix: "ask a member on its machine: tenure keys status".to_owned(),
         }
     }
@@ -286,8 +290,8 @@ impl Reporter {
     pub(super) fn part_of_all(&self) -> Answer {
         Answer::Refused {
             what: format!(
-                "{} cannot be given back alone: this process would keep its partition, and nobody \
-                 would lead it",
+                "{} cannot be given back alone: this process would keep the partition of the role, \
+                 and nobody would lead the role",
                 self.election
             ),
             fix: format!(

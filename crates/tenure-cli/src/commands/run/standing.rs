@@ -248,7 +248,8 @@ pub(super) fn named(settings: &RunSettings) -> Value {
 /// The refusal of a process that is not ready for the request.
 pub(super) fn busy() -> Answer {
     Answer::Refused {
-        what: "the process is ending, or changes or gives back its roles already".to_owned(),
+        what: "the process is ending, or is already changing its roles or giving them back"
+            .to_owned(),
         fix: "wait until that is done".to_owned(),
     }
 }

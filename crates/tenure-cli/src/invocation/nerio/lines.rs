@@ -92,30 +92,32 @@ fn clear_breach() -> Command {
     .after_help(
         "A process that takes its own clock to be wrong leads nothing and grants nothing until \
          this command, or until it starts again. Correct the clock first: the process compares \
-         at once, and a clock that is still wrong stops it again within seconds. The same \
-         holds for members whose leases no longer count, because their clocks are faster.\n\n\
+         at once, and a clock that is still wrong stops it again within seconds. If \
+         other processes ignore the grants of a member because its clock was too fast, restart \
+         that member, or run this command for each of them, too.\n\n\
          Examples:\n  tenure node clear-breach --name a\n  \
          tenure node clear-breach --control /run/billing.sock",
     )
 }
 
 const RECOVER: &str = "\
-If the lost members form a quorum, the other members do not know which leases they granted, and \
-every election stops. Run this command for each member that still exists. Start with the members \
-whose directories are intact; these keep their content. A lost directory is made anew; its fences \
-start at --fence-floor. The command prints the command line for the other members, with the floor \
-and the epoch that all of them need: without both, a lost directory is refused, unless all are lost.
+If the lost members form a quorum, the other members do not know which leases the lost members \
+granted, and every election stops. Run this command for each member that still exists. Start with \
+the members whose directories are intact; these keep their content. A lost directory is made anew; \
+its fences start at --fence-floor. The command prints the command line for the other members, with \
+the floor and the epoch that all of them need. Without both, the command refuses a lost directory, \
+unless all directories are lost.
 
 If the members were ever changed, name in --lost the members that never come back; the others must \
 be too few for a quorum. Run this command for each of the others, and never start a lost member \
 with its old directory again. The others become the members of a later epoch, with --quorums if \
 given. A lost member comes back with an empty directory, by tenure members add.
 
-The command refuses if starting the nodes is enough, if a node uses the directory, if --lost names \
-this member although its directory is intact, if --lost leaves this member out although its \
-directory is lost, if the directory holds a fence above --fence-floor, if the directory is in \
-another epoch than --epoch, if the members list names members that its epoch has not, and if a \
-later epoch has left the directory out. All steps are in docs/howto/lost-quorum.md.
+The command refuses if starting the nodes is enough, or if a node uses the directory. It refuses \
+if --lost names this member although its directory is intact, or leaves this member out although \
+its directory is lost. It refuses a directory with a fence above --fence-floor, in another epoch \
+than --epoch, or that a later epoch has left out. It refuses a members list with names that are \
+not in the epoch of the directory. All steps are in docs/howto/lost-quorum.md.
 
 Example:
   tenure node recover --name c --state /var/lib/tenure/c --config tenure.toml \\
@@ -160,10 +162,10 @@ pub(in crate::invocation) fn keys() -> Command {
             .after_help("Example:\n  tenure keys status --name a"),
         ])
         .after_help(
-            "To change a key without a stop: put the new key below the old key in the key files of \
-             all nodes; then put the new key alone into the key files of all applications; then \
-             move the new key above the old key in the files of all nodes. Take the old key out \
-             when tenure keys status says so.\n\n\
+            "To change a key without a stop, first put the new key below the old key in the key \
+             files of all nodes. Then put the new key alone into the key files of all \
+             applications. Then move the new key above the old key in the files of all nodes. Take \
+             the old key out when tenure keys status says so.\n\n\
              Examples:\n  tenure keys new --cluster prod --out prod.key\n  \
              tenure keys status --name a",
         )

@@ -136,8 +136,8 @@ fn too_few(lost: MemberSet, cluster: &Cluster, layers: &Layers<'_>) -> Failure {
         list(lost),
     );
     let fix = format!(
-        "start {} with the usual command line, and check that {} run; if members were ever \
-         changed, replace each lost one as well (tenure members replace); or name all lost \
+        "start {} with the usual command line, and check that {} run. If members were ever \
+         changed, also replace each lost member (tenure members replace). Or name all lost \
          members, also those that never come back",
         list(lost),
         list(rest),

@@ -32,7 +32,7 @@ const FILE_MAX: u64 = 16 << 20;
 const LOSS_LEAST: f64 = 1e-5;
 
 crate::settings! {
-    NODES: usize = "nodes" "N" Text, ONE_CALL, Follows("as many as members has, else 3"), WORLD,
+    NODES: usize = "nodes" "N" Text, ONE_CALL, Follows("the number of --members, or 3"), WORLD,
         nodes, plain,
         "The number of nodes, 1 to 9; each grants and contends";
     RTT: Rtt = "rtt" "TRIPS" Text, ONE_CALL, Text("p50=1ms,p99=5ms"), WORLD, rtt, Rtt::show,
@@ -47,7 +47,7 @@ crate::settings! {
         parse::positive_duration, span,
         "How long a process is away after a crash or a restart";
     REBOOT_EVERY: Every = "reboot-every" "DURATION" Text, ONE_CALL, Text("90d"), WORLD, every,
-        show_every, "Mean time between two restarts of one machine, a minute each";
+        show_every, "Mean time between two restarts of one machine; each restart takes a minute";
     RESTART_EVERY: Every = "restart-every" "DURATION" Text, ONE_CALL, Text("7d"), WORLD, every,
         show_every, "Mean time between two planned restarts of one process; a leader resigns first";
     PAUSE_EVERY: Every = "pause-every" "DURATION" Text, ONE_CALL, Text("never"), WORLD, every,

@@ -20,7 +20,7 @@ use crate::protocol::{
 };
 use crate::settings::Origins;
 
-/// The extra time for a question, for the connection and a slow server.
+/// The extra time that a question gets for its connection and a slow server.
 const CONNECTING: Duration = Duration::from_secs(5);
 
 /// The longest time for which an asker listens without `--wait`.
@@ -80,7 +80,7 @@ impl Settings {
 #[derive(Clone, Default)]
 struct Observations {
     rank: Option<u64>,
-    /// A server has been in use.
+    /// Whether a server has been in use.
     connected: bool,
     comes_back: bool,
 }
@@ -164,9 +164,10 @@ impl Client {
             self.nobody()
         };
         match tenths {
-            0 => format!("{who}, and a leader may have been missed"),
+            0 => format!("{who}, and this process may have missed a leader's messages"),
             _ => format!(
-                "{who}, and a candidate that is stopped or cut off may still lead: known in {}.{}s",
+                "{who}, but a stopped or cut-off candidate may still lead; this process knows for \
+                 sure in {}.{}s",
                 tenths / 10,
                 tenths % 10
             ),
@@ -295,7 +296,7 @@ struct Watcher {
     known: watch::Sender<Observations>,
     asks: bool,
     was_connected: bool,
-    /// The server has reported a missing permission.
+    /// Whether the server has reported a missing permission.
     denied: bool,
     /// The lasting failure of each server that was tried before the first connection.
     failing: BTreeMap<String, Failure>,
@@ -365,7 +366,7 @@ impl Watcher {
     fn on_event(&mut self, event: &OwnEvent, text: &str) {
         match event {
             OwnEvent::ClockOff { .. } => {
-                let advice = ": see that time synchronization works on this machine";
+                let advice = ": check that time synchronization works on this machine";
                 self.watch.warn("clock", &(text.to_owned() + advice));
             }
             OwnEvent::ClockSetBack { .. } => self.watch.warn("clock set back", text),
@@ -375,8 +376,8 @@ impl Watcher {
                 self.watch.give_up(self.explain.other_times(&who.id, *theirs, *ours, self.asks));
             }
             OwnEvent::OtherTimes { refuses: false, .. } => {
-                let advice = ": all candidates must have the same; until then neither hears the \
-                              other, and both may lead";
+                let advice = ": give both the same times; until then each ignores the other, and \
+                              both may lead";
                 self.watch.warn("times", &(text.to_owned() + advice));
             }
             OwnEvent::Started { rank, .. } => {

@@ -61,7 +61,7 @@ impl Explain {
                 Some(fix) => (Exit::Usage, &["servers"], fix.into()),
                 None => {
                     let fix = "give --cacert with the issuer of the servers' certificates, and \
-                               name servers as their certificates do; where servers ask for a \
+                               name servers as their certificates do. Where servers ask for a \
                                client certificate, give --cert and --key";
                     (Exit::Usage, &["servers", "cacert", "cert"], fix.into())
                 }

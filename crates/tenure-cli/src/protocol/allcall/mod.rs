@@ -48,7 +48,7 @@ crate::settings! {
     HEARTBEAT: Duration = "heartbeat" "DURATION" Text, Everywhere, Text("1s"), table::TIMING,
         parse::duration, span,
         "How often candidates call each other; the same for all processes. Messages must arrive \
-         within half of it";
+         within half of this time";
     MAX_CLOCK_SKEW: Duration = "max-clock-skew" "DURATION" Text, Everywhere, Text("1s"),
         table::TIMING, parse::duration, span,
         "The bound on the error of every machine's wall clock; the same for all processes. If it \
@@ -172,10 +172,11 @@ pub static PROTOCOL: Protocol = Protocol {
     role: None,
     gives_way: Some(
         "the lowest --rank leads: start the next leader with a lower rank, or end the runner that \
-         leads; after tenure resign it campaigns again, and leads if its rank is the lowest",
+         leads. After tenure resign that runner campaigns again, and leads if its rank is the \
+         lowest",
     ),
     own_id: None,
-    unknown: "nothing comes back from NATS",
+    unknown: "no message comes back from NATS",
     shows_id: false,
     example: "--servers nats://10.0.0.1:4222,nats://10.0.0.2:4222",
     #[cfg(feature = "nats")]

@@ -28,7 +28,7 @@ use crate::protocol::{
 };
 use crate::settings::Origins;
 
-/// The extra time for a question, for the connection and the end of a partition.
+/// The extra time that a question gets for its connection, and for finding the end of a partition.
 const CONNECTING: Duration = Duration::from_secs(5);
 
 /// The longest time for which an asker listens without `--wait`.
@@ -303,8 +303,8 @@ impl<C: Class> RoleHolder for Client<C> {
         let id = self.settings.options.static_id()?;
         let session = self.settings.config.session_timeout;
         let what = format!(
-            "group.instance.id is {id}: its group keeps a static member's partitions for \
-             {session:?} after that member has left, and gives them back to that member"
+            "group.instance.id is {id}, so this process cannot give its roles back: the group \
+             keeps the partitions of a static member for {session:?} after the member has left"
         );
         let fix = format!(
             "end this process and wait for {session:?}, or run this process without \

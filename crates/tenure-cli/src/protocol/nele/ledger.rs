@@ -179,7 +179,8 @@ fn config(layers: &mut Layers<'_>, election: &ElectionName) -> Result<Config, Fa
     let unnamed = NodeName::new(UNNAMED).map_err(|error| bug(&error))?;
     let group = layers.or_follows(&GROUP, || {
         parse::cluster(election.as_str()).map_err(|refusal| {
-            let what = format!("the election's name is no name of a group: {}", refusal.what);
+            let what =
+                format!("the election's name cannot be the name of a group: {}", refusal.what);
             Failure::usage(what, "give all processes the same --group NAME")
                 .origin("default of --group")
         })

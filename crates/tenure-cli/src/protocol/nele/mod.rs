@@ -45,7 +45,7 @@ crate::settings! {
     PARTITIONS: u32 = "partitions" "M" Number, Everywhere, Nothing, KAFKA,
         |text| parse::whole(text, u32::MAX), plain,
         "The number of the topic's partitions, which never changes; the same for all processes. \
-         Partition j mod M decides role j";
+         With M partitions, partition j mod M decides role j";
     ROLE: u32 = "role" "J" Number, Everywhere, Follows("0"), GENERAL,
         |text| parse::whole(text, u32::MAX), plain,
         "The role in the election; outputs name it NAME/J";
@@ -77,17 +77,19 @@ crate::settings! {
         "How long a process may take to give up partitions";
     GROUP_PROTOCOL: String = "group-protocol" "PROTOCOL" Text, Everywhere, Text("classic"), KAFKA,
         |text| one_of(text, "a group protocol", &["classic", "consumer"]), plain,
-        "The protocol by which members join their group, the same for the whole group: classic; \
-         or consumer, which needs brokers of 4.0 or newer; then brokers set the session timeout";
+        "The protocol by which members join their group, the same for the whole group: classic or \
+         consumer. The protocol consumer needs brokers of 4.0 or newer, and brokers then set the \
+         session timeout";
     ASSIGNOR: String = "assignor" "NAME" Text, Everywhere, Text("cooperative-sticky"), KAFKA,
         |text| one_of(text, "an assignor", &["cooperative-sticky", "roundrobin"]), plain,
-        "How the group assigns partitions, the same for the whole group: cooperative-sticky, which \
-         takes from a process only what it moves; or roundrobin, which takes all partitions from \
-         all processes whenever one comes or goes";
+        "How the group assigns partitions, the same for the whole group: cooperative-sticky (takes \
+         from a process only the partitions that it moves) or roundrobin (takes all partitions \
+         from all processes whenever a process joins or leaves)";
     OTHER_BROKERS: Vec<String> = "other-brokers" "LIST" List, Everywhere, Nothing, KAFKA,
         brokers::list, brokers::shown,
-        "Brokers of a second cluster, on which a topic of the same name and size elects leaders of \
-         the same roles: leader and observe show both clusters in one table, and run ignores this";
+        "Brokers of a second cluster, for tenure leader and tenure observe: they show the leaders \
+         of both clusters in one table. The second cluster has a topic of the same name and size, \
+         for the same roles. tenure run ignores this setting";
     ALLOW_UNREPLICATED: bool = "allow-unreplicated" "" Switch, Everywhere, Text("false"), KAFKA,
         parse::switch, plain,
         "Accept a topic that can lose acknowledged records when one broker fails; in at-most-one, \
@@ -98,9 +100,10 @@ crate::settings! {
          earlier base and leader epoch, so that fences keep growing";
     HOST: NodeName = "host" "NAME" Text, Everywhere, Nothing, KAFKA,
         parse::node, plain,
-        "The machine of this process, or the rack that fails with it, as others see it; its own \
-         name unless given. A process warns of leaders of two groups with one name here. In a \
-         container, give the name of the machine around it";
+        "The name of the machine of this process, or of the rack that fails with the machine; by \
+         default the host name (uname -n). If two groups have leaders of one role under one such \
+         name, a process warns. In a container, give the name of the machine on which the \
+         container runs";
     CREATE_TOPIC: bool = "create-topic" "" Switch, Everywhere, Text("false"), KAFKA,
         parse::switch, plain,
         "Create the topic if it is missing: three replicas, or one with --allow-unreplicated";
@@ -210,8 +213,8 @@ pub static PROTOCOL: Protocol = Protocol {
         },
         Replacement {
             settings: &["heartbeat"],
-            fix: ", and give --heartbeat-interval, or nothing: members report four times in a \
-                  --session-timeout",
+            fix: ", and give --heartbeat-interval if needed: by default members report four times \
+                  in a --session-timeout",
         },
         Replacement {
             settings: &["priority", "rank"],
@@ -226,7 +229,7 @@ pub static PROTOCOL: Protocol = Protocol {
         "run tenure resign --all, or end the runner: the others then share its partitions",
     ),
     own_id: None,
-    unknown: "this process has not read the topic for long enough",
+    unknown: "this process must read the topic for longer before it knows who leads",
     shows_id: false,
     example: "--brokers kafka-1:9092,kafka-2:9092 --partitions 16 --roles 0..15",
     #[cfg(feature = "kafka")]

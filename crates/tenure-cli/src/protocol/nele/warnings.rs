@@ -109,8 +109,8 @@ impl Watcher {
             return self.watch.forget(|about| about == "unfilled");
         };
         let advice = format!(
-            ": others of the group stand for {role}, and this process owns its partition: give all \
-             of a group the same --roles"
+            ": other processes of the group stand for {role}, and this process owns the partition \
+             of the role; give all processes of the group the same --roles"
         );
         let due = self.later.get("unfilled").map(|(due, _)| *due);
         let due = due.unwrap_or_else(|| clock::now().after(STOPS));
@@ -152,8 +152,8 @@ impl Watcher {
             // This event comes before the end of the campaign.
             OwnEvent::Halted { why } => self.watch.give_up(self.explain.halted(why)),
             OwnEvent::NoFence { .. } => {
-                let advice = ": no process leads by it; use brokers that report leader epochs, a \
-                              lower --fence-base, or another topic";
+                let advice = ": no process leads a role of this partition; use brokers that report \
+                              leader epochs, a lower --fence-base, or another topic";
                 self.warn("fence", &(text.to_owned() + advice));
             }
             OwnEvent::Trouble { partition, why } if why.starts_with(UNACKNOWLEDGED) => {
@@ -202,10 +202,10 @@ mod tests {
         };
         assert_eq!(told(1, 3, 2), None);
         let text = told(1, 7, 2).unwrap();
-        assert!(text.contains("others of the group stand for role 7,"), "{text}");
+        assert!(text.contains("other processes of the group stand for role 7,"), "{text}");
         assert_eq!(told(1, 1, 1), None);
         let text = told(4, 4, 1).unwrap();
-        assert!(text.contains("others of the group stand for role 4,"), "{text}");
+        assert!(text.contains("other processes of the group stand for role 4,"), "{text}");
     }
 
     #[test]

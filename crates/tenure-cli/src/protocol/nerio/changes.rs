@@ -52,14 +52,19 @@ pub(super) async fn change(
     let listed = listed_elsewhere(&cluster.config.members, &change);
     let wanted = Change::new(wanted(&change), quorums(grantors, origins)?);
     let wanted = wanted.map_err(|error| {
-        Failure::new(Exit::System, error.to_string(), "check the limits of this process")
+        Failure::new(
+            Exit::System,
+            error.to_string(),
+            "check the limits of this process (ulimit \
+                                                       -a)",
+        )
     })?;
     let from = SocketAddr::new(cluster.listen.ip(), 0);
     let silence = |members: &[NodeName]| {
         let members = names(members);
         let cause = of_keys(cluster);
         failure::warn(&format!(
-            "no member has answered yet ({members}); the command asks on{cause}"
+            "no member has answered yet ({members}); the command keeps asking{cause}"
         ));
     };
     let (config, keys) = (&cluster.config, cluster.key());
@@ -106,8 +111,8 @@ fn listed_elsewhere(list: &[Member], change: &MemberChange) -> Option<String> {
     let differs = !hosts.is_empty() && address.literal().is_some() && !hosts.contains(address);
     differs.then(|| {
         format!(
-            "the members list here has {name} at {address}: processes with such a list look for \
-             {name} there, and nowhere else; correct their lists, and restart them one by one"
+            "the members list here has {name} at {address}, and processes with this list look for \
+             {name} only there. Correct their lists, and restart them one by one"
         )
     })
 }
@@ -143,8 +148,8 @@ fn failed(failure: &ChangeFailure) -> Failure {
         }
         ChangeFailure::ElseOnly { members } => (
             format!(
-                "no member carries the change out: {} answered other questions, but not this one, \
-                 as older versions do, or where long datagrams are lost on the way",
+                "no member carries the change out: {} answered other questions but not this one; \
+                 older versions do not answer it, and networks can lose long datagrams",
                 names(members)
             ),
             "upgrade these nodes, one after the other; if they have this version already, check \
@@ -261,8 +266,8 @@ fn carried_out(worker: &Worker, limit: Duration) -> (String, String) {
     let waits = match (phase, &waits_for[..]) {
         (_, []) => String::new(),
         (ChangePhase::Learning { within }, learning) => format!(
-            ", of which {} may not know all leases from before the last change yet, and {} in {} \
-             s at the latest",
+            "; {} may not know all leases from before the last change yet, and {} in {} s at the \
+             latest",
             names(learning),
             if learning.len() == 1 { "votes" } else { "vote" },
             within.as_secs() + 1
@@ -454,7 +459,7 @@ mod tests {
             listed_elsewhere(list, &MemberChange::Replace(NewMember { name, hosts }))
         };
         let told = warning("a", &["127.0.0.1:7102"]).unwrap();
-        assert!(told.starts_with("the members list here has a at 127.0.0.1:7101: "), "{told}");
+        assert!(told.starts_with("the members list here has a at 127.0.0.1:7101, "), "{told}");
         assert_eq!(warning("a", &[]), None);
         assert_eq!(warning("a", &["a.internal:1", "127.0.0.1:7101"]), None);
         assert_eq!(warning("b", &["127.0.0.1:7102"]), None);
@@ -478,9 +483,9 @@ mod tests {
         assert!(fix.ends_with("or end the change with tenure members cancel"), "{fix}");
         let phase = ChangePhase::Learning { within: Duration::from_millis(7_500) };
         let (what, fix) = said(&Unfinished { worker: worker(phase), ..known.clone() });
-        let expected = "the change is not decided within 30s: a asks the members for their votes, \
-                        of which b, c may not know all leases from before the last change yet, and \
-                        vote in 8 s at the latest";
+        let expected = "the change is not decided within 30s: a asks the members for their votes; \
+                        b, c may not know all leases from before the last change yet, and vote in \
+                        8 s at the latest";
         assert_eq!(what, expected);
         assert!(fix.starts_with("wait, and run tenure members"), "{fix}");
         let known = Unfinished { worker: worker(ChangePhase::Deciding), ..known };

@@ -38,7 +38,7 @@ pub(super) async fn clear(node: &Node) -> Answer {
 fn object(clocks: &Clocks, drift: tenure_core::Drift) -> Value {
     let allowed = ppm(i64::try_from(drift.apart_max()).unwrap_or(i64::MAX));
     let members: Vec<_> = clocks.members.iter().map(member).collect();
-    let own = clocks.is_wrong.then(|| "that of this process is taken to be wrong".to_owned());
+    let own = clocks.is_wrong.then(|| "this process takes its own clock to be wrong".to_owned());
     let told: Vec<_> = clocks.members.iter().map(told).collect();
     let told = (!told.is_empty()).then(|| told.join(", "));
     let bound = format!("drift {drift} allows ±{allowed:.0} ppm");
@@ -108,8 +108,8 @@ mod tests {
         let told = object(&Clocks { members, is_wrong: true }, drift);
         assert_eq!(
             told["text"],
-            "that of this process is taken to be wrong; b +12.0 ppm ±1.0 in 3600s, c not measured \
-             yet (faster than drift allows); drift 0.001 allows ±2002 ppm"
+            "this process takes its own clock to be wrong; b +12.0 ppm ±1.0 in 3600s, c not \
+             measured yet (faster than drift allows); drift 0.001 allows ±2002 ppm"
         );
         assert_eq!(told["members"][0]["margin_ppm"], 1.0);
         assert_eq!(
@@ -122,7 +122,7 @@ mod tests {
     fn wrong_clock_shows_without_comparisons() {
         let drift = "0.001".parse().unwrap();
         let told = shown(&Clocks { members: vec![], is_wrong: true }, drift).unwrap();
-        let text = "that of this process is taken to be wrong; drift 0.001 allows ±2002 ppm";
+        let text = "this process takes its own clock to be wrong; drift 0.001 allows ±2002 ppm";
         assert_eq!((&told["text"], &told["wrong"]), (&json!(text), &json!(true)));
         assert_eq!(shown(&Clocks { members: vec![], is_wrong: false }, drift), None);
     }

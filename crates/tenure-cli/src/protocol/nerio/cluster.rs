@@ -231,7 +231,7 @@ fn check_loopback(
     let fix = open.fix();
     if let Some(member) = members.iter().find(|member| may_be_elsewhere(member)) {
         let why = match member.address.name() {
-            Some(_) => "a name, which may lead anywhere",
+            Some(_) => "a host name that may resolve to any machine",
             None => "which is not a loopback address",
         };
         let what = format!("member {} is at {}, {why}, and {because}", member.name, member.address);

@@ -121,9 +121,9 @@ fn about_unsealed(
         }
         None if unsealed == 0 => None,
         None => Some(format!(
-            "unsealed datagrams are refused, and {unsealed} have sent some in the last {window:?}: \
-             give them keys, or put accept-unsealed in the key files until they have keys; anybody \
-             can forge such datagrams"
+            "this node refuses datagrams without a key, and got some in the last {window:?} \
+             (senders: {unsealed}): give the senders keys, or put accept-unsealed in the key files \
+             until they have keys. Anybody can forge such datagrams"
         )),
     }
 }
@@ -163,23 +163,24 @@ fn when_to_seal(
     let names: Vec<_> = silent.iter().map(|name| name.as_str()).collect();
     match (unsealed, &names[..]) {
         (0, []) if listened >= window => format!(
-            "unsealed datagrams are accepted, and none has come for {window:?}. Wait until every \
-             node reports this, and processes that ask less often have keys, too; then take \
-             accept-unsealed out of all key files"
+            "this node accepts datagrams without a key, and none has come for {window:?}. Wait \
+             until every node reports this, and processes that ask less often have keys, too; then \
+             take accept-unsealed out of all key files"
         ),
         (0, []) => format!(
-            "unsealed datagrams are accepted, and none has come for {listened:.0?}: keep \
+            "this node accepts datagrams without a key, and none has come for {listened:.0?}: keep \
              accept-unsealed, and ask again after {window:?}"
         ),
         (0, names) => format!(
-            "unsealed datagrams are accepted. None has come lately, and {} did not show a key now: \
-             keep accept-unsealed until every member has shown a key, except members that are gone \
-             for good",
+            "this node accepts datagrams without a key. None has come lately, but {} did not show \
+             a key now: keep accept-unsealed until every member has shown a key, except members \
+             that are gone for good",
             names.join(", ")
         ),
         (count, _) => format!(
-            "unsealed datagrams are accepted, and {count} have sent some in the last {window:?}: \
-             keep accept-unsealed until all have keys; anybody can forge such datagrams"
+            "this node accepts datagrams without a key, and got some in the last {window:?} \
+             (senders: {count}): keep accept-unsealed until all processes have keys. Anybody can \
+             forge such datagrams"
         ),
     }
 }
@@ -245,6 +246,6 @@ mod tests {
         let silent = when_to_seal(0, &names, long, long);
         assert!(silent.contains("b, c did not show a key now: keep"), "{silent}");
         let unsealed = when_to_seal(2, &[], long, long);
-        assert!(unsealed.contains("2 have sent some in the last 60s: keep"), "{unsealed}");
+        assert!(unsealed.contains("got some in the last 60s (senders: 2): keep"), "{unsealed}");
     }
 }

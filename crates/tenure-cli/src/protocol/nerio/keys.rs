@@ -55,7 +55,7 @@ fn fix(error: &KeyError) -> &'static str {
         | KeyError::Elections { .. }
         | KeyError::Rights { .. } => "copy the whole line of the key again",
         KeyError::TooMany { .. } | KeyError::Mixed { .. } => {
-            "keep two lines: the key to use, and below that line the key before"
+            "keep two lines: the key to use, and below it the previous key"
         }
     }
 }
@@ -174,9 +174,9 @@ struct FileState {
     open: bool,
 }
 
-const OPEN: &str = "the key file says accept-unsealed: everyone who reaches this process can speak \
-                    as anybody until you remove that line; tenure keys status at each node says \
-                    when";
+const OPEN: &str = "the key file says accept-unsealed: everybody who reaches this process can \
+                    speak in any name until you remove that line; tenure keys status on each node \
+                    says when you can";
 
 impl KeyFile {
     /// The fault of the file, and the remedy.

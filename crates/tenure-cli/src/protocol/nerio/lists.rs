@@ -117,7 +117,7 @@ pub(super) fn outside(cluster: &Cluster, membership: &Membership) -> Vec<Member>
         name: member.name.clone(),
         address: member.address.to_string(),
         state: "outside",
-        text: "is no member: the nodes name others".to_owned(),
+        text: "is no member: the nodes name other members".to_owned(),
         up: false,
         cure: None,
     };
@@ -152,11 +152,11 @@ pub(super) fn describe(
         Heard::Silent => ("silent", "does not answer".to_owned()),
         Heard::ElseOnly => (
             "no-lists",
-            "answers other questions and not this one: it runs an older version, or long \
-             datagrams are lost on the way"
+            "answers other questions but not this one: it runs an older version, or long datagrams \
+             are lost on the way"
                 .to_owned(),
         ),
-        Heard::TooMany => ("too-many", "has more entries than are read".to_owned()),
+        Heard::TooMany => ("too-many", "has more entries than this command reads".to_owned()),
         Heard::Differs => ("differs", "runs with another configuration".to_owned()),
         Heard::Blank => ("blank", behind(&name, &Unsafe::blank(membership, blank, name.clone()))),
         Heard::Unresolved(error) => {

@@ -55,9 +55,9 @@ crate::settings! {
          before it grants. A candidate with a longer lease gets nothing from this node";
     CLOCK_SKEW_MAX: Duration = "clock-skew-max" "DURATION" Text, Everywhere, Nothing, TIMING,
         parse::duration, span,
-        "Compare wall clocks, too: the largest difference between any two of the cluster. Leases \
-         then hold if wall clocks are within this bound, or rates of clocks within drift; a grant \
-         lasts up to twice the bound longer. The same everywhere, or nowhere";
+        "The largest difference between the wall clocks of two machines. With this setting, leases \
+         hold if wall clocks are within this bound, or rates of clocks within --drift. A grant \
+         then lasts longer, by up to twice the bound. Give all processes the same bound, or none";
     LEASE_AUTO: bool = "lease-auto" "" Switch, Everywhere, Text("false"), TIMING,
         parse::switch, plain,
         "Let the lease follow the measured network: from --lease, the shortest, to --lease-max, \
@@ -82,9 +82,9 @@ crate::settings! {
          its first change of members. The same on every node";
     RING: String = "ring" "DETECTOR" Text, Everywhere, Text("off"), GENERAL,
         weak::detector, plain,
-        "The ring on which members find the weak leader of each partition, who leads no election: \
-         off, ping (a member that is silent for ring-silence has failed) or accrual (that span \
-         follows the network)";
+        "The way in which members watch each other on a ring, to find the weak leader of each \
+         partition: off, ping (a member that is silent for --ring-silence has failed) or accrual \
+         (the span follows the network). A weak leader holds no lease and leads no election";
     RING_SILENCE: Duration = "ring-silence" "DURATION" Text, Everywhere, Text("1s"), TIMING,
         parse::duration, span,
         "With --ring: a neighbour on the ring without an answer for this long counts as failed. \
@@ -96,8 +96,9 @@ crate::settings! {
          like this";
     SUPERVISOR: SupervisorAt = "supervisor" "NODE=SOCKET" Text, Everywhere, Nothing, NETWORK,
         supervisor, plain,
-        "Have this node, which runs on this machine with --supervise, watch this process: if the \
-         process is killed, its elections are free as soon as CMD has ended, not after the lease";
+        "The node that watches this process; it runs on this machine with --supervise. If this \
+         process is killed, its elections are free as soon as CMD has ended, not only after the \
+         lease";
     EXIT_ON_MISMATCH: bool = "exit-on-mismatch" "" Switch, Everywhere, Text("false"), NETWORK,
         parse::switch, plain,
         "End with 2 when no quorum of nodes has this configuration; a command that keeps asking \
@@ -258,9 +259,10 @@ fn too_long(cluster: &Cluster) -> Option<String> {
     let longest = cluster.config.delta_max;
     (lease > longest).then(|| {
         format!(
-            "lease is {lease:?}, and lease-max, the longest that this member gives, {longest:?}: \
-             this member never grants its own lease, and leads only if a quorum of the other \
-             members grants it. Set lease-max to {lease:?} or more, or set a shorter lease"
+            "lease {lease:?} is longer than lease-max {longest:?}, the longest lease that this \
+             member grants: this member never grants its own lease, and leads only if a quorum of \
+             the other members grants it. Set lease-max to {lease:?} or more, or set a shorter \
+             lease"
         )
     })
 }

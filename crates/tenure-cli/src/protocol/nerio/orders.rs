@@ -190,7 +190,7 @@ impl Ending<'_> {
         let by = |one: &lists::CandidateSeen| [&one.granted[..], &one.ended].concat();
         let granted = seen.candidates.iter().filter(|one| !by(one).is_empty());
         let granted: Vec<_> = granted
-            .map(|one| format!("granted to {} by {}", one.who.name, names(&by(one))))
+            .map(|one| format!("lease granted to {} by {}", one.who.name, names(&by(one))))
             .collect();
         let (what, exit) = match &granted[..] {
             [] => (format!("no candidate leads {election}: {}", waiting(seen)), Exit::Vacant),
@@ -224,7 +224,12 @@ impl Ending<'_> {
         let Self { cluster, wish, .. } = self;
         let order = Order::new(wish.election.clone(), leads.fence, wish.to.clone());
         let order = order.map_err(|error| {
-            Failure::new(Exit::System, error.to_string(), "check the limits of this process")
+            Failure::new(
+                Exit::System,
+                error.to_string(),
+                "check the limits of this process \
+                                                           (ulimit -a)",
+            )
         })?;
         let limit = self.limit();
         let mut given = Vec::<(Member, Answered)>::new();
@@ -285,8 +290,8 @@ impl Ending<'_> {
         );
         let fix = format!(
             "check the log of {id}, and whether {id} is stopped. CMD may need long to end; or {id} \
-             runs an older version, or is no tenure run and obeys nobody. The order may still be \
-             obeyed while this leadership lasts"
+             runs an older version; or {id} is no tenure run, and takes no orders. The order may \
+             still be obeyed while this leadership lasts"
         );
         Failure::new(self.late(), what, fix)
     }
@@ -341,8 +346,8 @@ fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
         ([], []) => Ok(()),
         ([], old) => {
             let what = format!(
-                "no member passes orders on: {} answered other questions and not this one, as \
-                 older versions do, or where long datagrams are lost on the way",
+                "no member passes orders on: {} answered other questions but not this one; \
+                 older versions do not answer it, and networks can lose long datagrams",
                 names(old)
             );
             let fix = "upgrade the nodes, one after the other; or run this on the machine of \
@@ -439,7 +444,7 @@ fn not_obeyed(order: &Notice, answer: Option<Answer>) -> Option<String> {
     let why = match answer {
         Some(Answer::Done(_)) => return None,
         Some(Answer::Refused { what, fix }) => format!("{what}: {fix}"),
-        None => "this process ends, or its CMD was ending already".to_owned(),
+        None => "this process is ending, or its CMD was ending already".to_owned(),
     };
     Some(format!("not obeyed: {order}: {why}. The sender may repeat the order"))
 }
@@ -497,7 +502,7 @@ mod tests {
                         the leadership with fence 7 over to two: two does not wait for billing: \
                         start it. ";
         assert!(told.starts_with(expected), "{told}");
-        assert!(not_obeyed(&order, None).unwrap().contains(": this process ends, "));
+        assert!(not_obeyed(&order, None).unwrap().contains(": this process is ending, "));
     }
 
     /// Answers of a quorum without a leader prove no end: a silent member may be in the leader's
@@ -534,7 +539,7 @@ mod tests {
             all([Answered::ElseOnly, Answered::Silent, Answered::ElseOnly]).unwrap_err();
         assert!(
             exit == Exit::Refused
-                && what.contains("a, c answered other questions and not this one"),
+                && what.contains("a, c answered other questions but not this one"),
             "{what}"
         );
         let (exit, what) = all([unsealed, Answered::Silent, Answered::ElseOnly]).unwrap_err();

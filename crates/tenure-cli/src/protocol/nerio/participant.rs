@@ -400,7 +400,7 @@ impl Participant for Asker {
     }
 
     fn edict(&self, leader: &Leader<AtMostOne>) -> Option<Result<String, Failure>> {
-        let fix = "end this work: ask tenure leader who leads";
+        let fix = "end this work, and ask tenure leader who leads";
         let refused = |why: String| Failure::new(Exit::Refused, why, fix);
         let edicts = self.node.edicts(leader).map_err(|why| refused(why.to_string()));
         let created =
@@ -472,17 +472,17 @@ fn whose(keys: &Keys, leader: &str) -> String {
     let used = keys.ids().first().map(ToString::to_string).unwrap_or_default();
     match keys.application() {
         Some(Grant { application, .. }) => format!(
-            "; it answers only processes whose key it accepts, and this command uses {used} of the \
-             application {application}: tenure keys status --name NODE says which key {leader} \
-             uses. During an exchange of keys, put {used} into the key file of {leader} as well, \
-             below its own key; if {leader} is of another application, use a key of that \
+            "; {leader} answers only processes whose key it accepts. This command uses {used} of \
+             the application {application}; tenure keys status --name NODE says which key {leader} \
+             uses. During an exchange of keys, also put {used} into the key file of {leader}, \
+             below its own key. If {leader} belongs to another application, use a key of that \
              application"
         ),
         None => format!(
-            "; it answers only processes whose key it accepts, and this command uses {used} of the \
-             cluster: tenure keys status --name NODE says which key {leader} uses. If that key is \
-             of an application, use a key of that application; during an exchange of keys, put \
-             {used} into the key file of {leader} as well"
+            "; {leader} answers only processes whose key it accepts. This command uses {used} of \
+             the cluster; tenure keys status --name NODE says which key {leader} uses. If that key \
+             belongs to an application, use a key of that application. During an exchange of keys, \
+             also put {used} into the key file of {leader}"
         ),
     }
 }
@@ -523,7 +523,7 @@ fn explain(error: &StartError, origins: &Origins) -> Failure {
         StartError::OtherCluster { .. } | StartError::NotAMembersKey { .. } => {
             ("give another key", &NAMES)
         }
-        StartError::System(_) => ("check the limits of this process", &[]),
+        StartError::System(_) => ("check the limits of this process (ulimit -a)", &[]),
     };
     let exit = match error {
         StartError::IsAMember { .. } | StartError::NotAMember { .. } => Exit::Usage,

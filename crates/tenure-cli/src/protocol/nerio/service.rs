@@ -125,10 +125,11 @@ impl Service {
                     | Forgot::OtherEpoch
                     | Forgot::NoTable
                     | Forgot::Damaged => "",
-                    Forgot::Everything => ", and longer ones of nodes with a larger lease-max",
+                    Forgot::Everything => ", and longer leases of nodes with a larger lease-max",
                 };
-                self.waits =
-                    Some(format!("every lease that it may have given must end{longer}: {forgot}"));
+                self.waits = Some(format!(
+                    "every lease that it may have granted must end first{longer}: {forgot}"
+                ));
             }
             Notice::DiskFailed { .. } | Notice::DiskHangs { .. } => {
                 self.failing = true;
@@ -268,10 +269,10 @@ impl Service {
             | Request::Transfer { .. }
             | Request::Edict { .. } => Answer::Refused {
                 what: format!(
-                    "this socket is that of the member {}, which leads nothing",
+                    "this control socket belongs to the member {}, which leads nothing",
                     node.name()
                 ),
-                fix: "ask the runner that leads".to_owned(),
+                fix: "give the --control of the runner that leads".to_owned(),
             },
         };
         // The client may have left.

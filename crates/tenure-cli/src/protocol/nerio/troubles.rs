@@ -300,7 +300,8 @@ pub(super) fn fix(
             return survey::Unsafe::Lost { lost }.fix();
         }
         (false, _) if lost.is_empty() && !serves => {
-            "start all nodes: only all nodes together found a new cluster, after the longest lease"
+            "start all nodes: a new cluster begins only when all its nodes run, after the longest \
+             lease"
         }
         (false, _) => "wait until a quorum of the other nodes serves",
         (true, true) => {
@@ -344,9 +345,12 @@ impl Grants {
         let verb = if self.by.len() == 1 { "has" } else { "have" };
         let granted = format!("{by} {verb} granted the lease to {who} for {longest:.1?} more");
         match self.leaving {
-            Some(left) => format!("{granted}, which has stepped down, as promised in {left:.1?}"),
+            Some(left) => format!(
+                "{granted}, but {who} has stepped down, and promised that nobody else leads for \
+                 {left:.1?} more"
+            ),
             None if self.announced => granted,
-            None => format!("{granted}, which has not said that it leads"),
+            None => format!("{granted}, but {who} has not said that it leads"),
         }
     }
 }

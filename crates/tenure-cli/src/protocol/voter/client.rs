@@ -19,7 +19,7 @@ use crate::protocol::{
 };
 use crate::settings::Origins;
 
-/// The extra time for a question, for a look-up and a connection.
+/// The extra time that a question gets for the look-up of a name and for its connection.
 const CONNECTING: Duration = Duration::from_secs(2);
 
 impl Backend for Settings {

@@ -38,8 +38,8 @@ pub(super) fn start(error: &StartError, origins: &Origins) -> Failure {
         StartError::Memory(MemoryError::OtherVoter { .. }) => (
             Exit::Usage,
             &["state", "voter-id", "id", "election"],
-            "correct the name, or give this voter another directory; a directory that was made \
-             under a wrong name can be removed if its voter has never had a vote",
+            "correct the name, or give this voter another directory. You may remove a directory \
+             that was made under a wrong name, if its voter has never had a vote",
         ),
         StartError::Promised { .. } => (
             Exit::Usage,
@@ -49,7 +49,8 @@ pub(super) fn start(error: &StartError, origins: &Origins) -> Failure {
         StartError::Memory(_) => (
             Exit::System,
             &["state"],
-            "mend the state directory; with a lost or emptied directory this is another voter",
+            "mend the state directory; with an empty directory in its place this process is \
+             another voter",
         ),
         StartError::Tls { .. } => (Exit::Usage, &["cacert", "cert", "key"], "name other files"),
         // The command reads settings that rule out both errors.
@@ -77,14 +78,15 @@ pub(super) fn no_tls(why: &str, cause: &TlsCause, origins: &Origins) -> Failure 
         return origins.failure(Exit::Usage, why, fix, &["voter-list"]);
     }
     let fix = "give --cacert with the authority of the voters' certificates, and --cert and --key \
-               with a certificate that this authority has signed; for voters without TLS write \
+               with a certificate that this authority has signed. For voters without TLS write \
                http://";
     origins.failure(Exit::Usage, why, fix, &["voter-list", "cacert", "cert"])
 }
 
 /// Explains answers that all come from another network.
 pub(super) fn other_network(why: &str, mode: Mode, origins: &Origins) -> Failure {
-    let fix = format!("ask for the election of these voters, with --mode {mode}, or ask others");
+    let fix =
+        format!("ask for the election of these voters, with --mode {mode}, or ask other voters");
     origins.failure(Exit::Usage, why, fix, &["election", "mode", "voter-list", "seed-host"])
 }
 

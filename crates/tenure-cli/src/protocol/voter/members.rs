@@ -24,7 +24,8 @@ use crate::settings::{Origin, Origins};
 /// Default time for which the command repeats a change that the leader cannot make yet.
 const PATIENCE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(200);
-/// Shortest limit for a single question, because the command has nothing else to do meanwhile.
+/// Shortest limit for a single question: the command has nothing else to do meanwhile, so it can
+/// wait for a slow answer.
 const WITHIN_MIN: Duration = Duration::from_secs(2);
 
 /// The reports of all voters that the command reaches.
@@ -194,14 +195,17 @@ impl Survey {
         let names = ["voter-list", "expected-voters", "seed-host"];
         let (mut what, fix) = if differs {
             (
-                "the network is not founded: its voters do not agree on the initial \
+                "the voters have not founded their network: they do not agree on the initial \
                  voters"
                     .to_owned(),
                 "give all voters the same --voter-list or --expected-voters, and start them again",
             )
         } else {
             (
-                format!("the network is not founded: it begins with {one}, when all are there"),
+                format!(
+                    "the voters have not founded their network: it begins with {one}, once all of \
+                     them run"
+                ),
                 "start the other voters, and check what each running voter waits for",
             )
         };
@@ -215,9 +219,9 @@ impl Survey {
 }
 
 /// The remedy if no majority of voters has its state directories.
-const LOST_FOR_GOOD: &str = "put state directories back; or end all voters, remove the state \
-                             directories of all, and begin anew under another --election, \
-                             because fences begin anew, too";
+const LOST_FOR_GOOD: &str = "put the state directories back. Or end all voters, remove all their \
+                             state directories, and begin anew under another --election, because \
+                             fences begin anew, too";
 
 /// The state of a voter, in a word for programs and a sentence for people.
 fn state(
@@ -295,7 +299,7 @@ pub(super) async fn change(
     let Some(electorate) = asked.answers.electorate().filter(|_| asked.answers.is_founded()) else {
         let never = || {
             let what = "in the mode available the leader gives no votes: all voters that reach \
-                        each other draw";
+                        each other draw a leader";
             origins.failure(Exit::Refused, what, "do nothing", &["mode"])
         };
         return Err(asked.not_founded().unwrap_or_else(never));
@@ -380,11 +384,11 @@ async fn confirm(
         if clock::now().since(began) > patience {
             let what = match seen {
                 Ok((stored, quorum)) => format!(
-                    "the leader has made the change, and it is not confirmed: {stored} of the \
-                     {quorum} voters that are needed have stored it"
+                    "the leader has made the change, but it is not confirmed: {stored} of the \
+                     {quorum} needed voters have stored it"
                 ),
                 Err(failure) => format!(
-                    "the leader has made the change, and it is not confirmed: {}",
+                    "the leader has made the change, but it is not confirmed: {}",
                     failure.what
                 ),
             };

@@ -155,7 +155,12 @@ fn note_what_follows(config: &Config, origins: &mut Origins) {
         note("(lease)", lease, "(tolerance + 1) heartbeat intervals, and the drift of clocks");
         note("(lease counted)", config.counted(lease), "the part that a leader can use");
     }
-    note("(failover)", config.failover(), "the bound after a heal, without loss and ties");
+    note(
+        "(failover)",
+        config.failover(),
+        "the longest failover without lost messages and tied \
+                                           draws",
+    );
 }
 
 /// Reads a setting. Its fallback is a variable with a name from the source, without `TENURE_`. The

@@ -66,8 +66,9 @@ impl Watcher {
                 let members: Vec<_> =
                     electorate.members.iter().map(|member| member.id.as_str()).collect();
                 let text = format!(
-                    "the network is founded of {}, and its fences begin at 1: if this election had \
-                     a network before, give the new one another --election",
+                    "the voters {} have founded the network of this election, and its fences begin \
+                     at 1: if the election had a network before, give the new one another \
+                     --election",
                     members.join(", ")
                 );
                 self.watch.warn("founded", &text);
@@ -95,9 +96,9 @@ fn advice(breach: &Breach) -> (&'static str, &'static str) {
         ),
         Breach::LostDirectory => (
             "directory",
-            ", or another process has its --voter-id: put the directory back; or, if no other \
-             process has the id, give this voter its vote anew: tenure members remove, then tenure \
-             members add",
+            ", or another process has its --voter-id: put the directory back. If the directory is \
+             lost and no other process has the id, give this voter its vote anew: tenure members \
+             remove, then tenure members add",
         ),
         Breach::NoCounterLeft { .. } => (
             "counters",

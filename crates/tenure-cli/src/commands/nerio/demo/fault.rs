@@ -52,15 +52,15 @@ impl Strike {
         match self.fault {
             Fault::Resign => format!(
                 "tenure resign: {victim} stops its work and then gives the lease back, so {heir} \
-                 need not wait for its end"
+                 need not wait until the lease ends"
             ),
             Fault::Kill => format!(
-                "kill -9 of {victim}'s tenure run: its guard ends the work at once, but a dead \
-                 leader looks like a slow one, so {heir} waits until the lease is over"
+                "kill -9 of {victim}'s tenure run: its guard ends the work at once. A dead leader \
+                 looks like a slow one, so {heir} waits until the lease is over"
             ),
             Fault::Stop => format!(
                 "SIGSTOP of {victim}'s tenure run for longer than its lease: its guard ends the \
-                 work in time, and when it goes on it knows that it does not lead"
+                 work in time. Afterwards {victim} knows that it no longer leads"
             ),
         }
     }
@@ -91,7 +91,9 @@ impl Strike {
                 format!("{heir} has taken over; {victim} is started again soon")
             }
             Fault::Stop => {
-                format!("{heir} has taken over; {victim} goes on soon, and must not work")
+                format!(
+                    "{heir} has taken over; {victim} continues soon, and must not work any more"
+                )
             }
         }
     }
@@ -100,7 +102,7 @@ impl Strike {
         let victim = &self.victim;
         match self.fault {
             Fault::Resign | Fault::Kill => format!("{victim} is started again"),
-            Fault::Stop => format!("{victim} goes on (SIGCONT)"),
+            Fault::Stop => format!("{victim} continues (SIGCONT)"),
         }
     }
 }

@@ -41,7 +41,7 @@ impl Judge {
         self.lines += 1;
         let Some(line) = Line::parse(bytes) else {
             let text = quoted(&String::from_utf8_lossy(bytes));
-            self.flaw(format!("line {} is not of a worker: {text}", self.lines));
+            self.flaw(format!("line {} was not written by a worker: {text}", self.lines));
             return None;
         };
         let fence = line.fence;
@@ -57,7 +57,7 @@ impl Judge {
         match fence.cmp(&current.fence) {
             Ordering::Less => {
                 let newer = current.fence;
-                self.flaw(format!("{writer} wrote after somebody with the newer fence {newer}"));
+                self.flaw(format!("{writer} wrote after the leader with the newer fence {newer}"));
             }
             Ordering::Equal => {
                 if (&line.id, line.pid) != (&current.id, current.pid) {
@@ -147,7 +147,7 @@ mod tests {
     fn older_leader_after_newer_is_flaw() {
         assert_eq!(
             flaws("10 1 ann 7 90\n20 2 ben 8 90\n30 1 ann 7 90\n40 2 ben 8 90\n"),
-            ["line 3: ann with the fence 1 wrote after somebody with the newer fence 2"]
+            ["line 3: ann with the fence 1 wrote after the leader with the newer fence 2"]
         );
     }
 
@@ -185,8 +185,8 @@ mod tests {
             flaws("20 1 ann 7 90\n10 1 ann 7 90\nnonsense\u{1b}[2J\n30 1 ann 7 90\n30 1 an"),
             [
                 "line 2: the lines of ann with the fence 1 are not in the order of their times",
-                r#"line 3 is not of a worker: "nonsense\u{1b}[2J""#,
-                "line 5 is not of a worker: \"30 1 an\"",
+                r#"line 3 was not written by a worker: "nonsense\u{1b}[2J""#,
+                "line 5 was not written by a worker: \"30 1 an\"",
             ]
         );
     }

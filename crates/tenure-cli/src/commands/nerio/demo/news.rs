@@ -60,7 +60,7 @@ impl News {
                 seconds(*took),
                 seconds(*left)
             ),
-            _ => format!("; nothing was done to {}, it lost its lease by itself", from.id),
+            _ => format!("; the demo did nothing to {}, which lost its lease by itself", from.id),
         };
         let span = seconds(*idle);
         let text = format!("{to} leads with the fence {fence}{cause}; nobody worked for {span}");

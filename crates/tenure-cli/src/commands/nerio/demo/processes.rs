@@ -269,5 +269,5 @@ fn how(workdir: &WorkDir, name: &str, status: WaitStatus) -> String {
 
 fn system(doing: &str, error: impl Into<io::Error>) -> Failure {
     let what = format!("{doing} failed: {}", error.into());
-    Failure::new(Exit::System, what, "check the limits of this process, and /proc")
+    Failure::new(Exit::System, what, "check the limits of this process (ulimit -a), and /proc")
 }

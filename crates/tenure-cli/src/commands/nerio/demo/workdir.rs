@@ -49,7 +49,8 @@ impl WorkDir {
         if path.as_os_str().len() > PATH_MAX {
             let (path, bytes) = (path.display(), path.as_os_str().len());
             let what = format!(
-                "no socket can be made in {path}: it has {bytes} bytes, at most {PATH_MAX} fit"
+                "no socket can be made in {path}: its path would have {bytes} bytes, and at most \
+                 {PATH_MAX} fit"
             );
             return Err(Failure::new(Exit::System, what, "set TMPDIR to a shorter path"));
         }
@@ -142,7 +143,7 @@ fn free_addresses(own: Ipv4Addr) -> Result<Vec<SocketAddr>, Failure> {
         }
     }
     let why = refused.map_or_else(String::new, |error| format!(": {error}"));
-    let what = format!("too few of the ports {PORTS:?} can be had on {own}{why}");
+    let what = format!("too few of the ports {PORTS:?} are free on {own}{why}");
     let fix = "check the loopback interface of this machine";
     Err(Failure::new(Exit::System, what, fix))
 }

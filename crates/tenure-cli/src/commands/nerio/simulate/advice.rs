@@ -18,8 +18,8 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
             digits(answer.question.target)
         )],
         (None, None) => vec![format!(
-            "all settings that were tried have more than {} needless changes in 30 days: with such \
-             a network, or such pauses, you need a better network, or a lease longer than {}",
+            "all settings that were tried have more than {} needless changes in 30 days: you need \
+             a better network, shorter pauses, or a lease longer than {}",
             digits(answer.question.target),
             advice.trials.iter().map(|t| t.config.lease).max().map(lease).unwrap_or_default()
         )],

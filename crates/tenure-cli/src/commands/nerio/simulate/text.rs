@@ -103,8 +103,8 @@ fn needless(answer: &Answer) -> String {
         );
     }
     format!(
-        "{} in {hours} hours, {} in 30 days (at most {}, 95 %); {} by a lapse of the lease, the \
-         rest by less than the grace left of it; {} in any 30 days",
+        "{} in {hours} hours, {} in 30 days (at most {}, 95 %); {} because the lease ran out, the \
+         rest because less than the grace was left of the lease; {} in any 30 days",
         needless.seen,
         digits(needless.in_month),
         digits(needless.in_month_at_most),
@@ -120,9 +120,9 @@ fn messages(answer: &Answer) -> String {
     let leader = figures.traffic.by_leader as f64 / counted;
     let other = figures.traffic.by_others as f64 / counted / (nodes.max(2) - 1) as f64;
     format!(
-        "{} a second, {} bytes a second between all nodes, for one election whose {} all \
-         contend; {} of them sent by the leader's node, {} by each other; elections of one node \
-         share datagrams",
+        "{} a second, {} bytes a second between all nodes, for one election whose {} all contend; \
+         {} of them sent by the leader's node, {} by each of the other nodes; elections of one \
+         node share datagrams",
         digits(figures.messages_per_second()),
         digits(figures.bytes_per_second()),
         format_args!("{nodes} nodes"),
