@@ -20,6 +20,7 @@ mod transfer;
 mod trips;
 mod waits;
 
+use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -308,7 +309,10 @@ impl Candidate {
     fn say_what_it_waits_for(&mut self, now: Time, context: &Context, out: &mut Out) {
         let Some(campaign) = &self.campaign else { return };
         let silent = campaign.answers.reach.silence.silent(now, context.config.parked_for());
-        let waiting = campaign.answers.hindrances.waiting(silent, &context.membership);
+        let waiting = match &context.not_let_in {
+            Some(why) => Some(Waiting::Refused { obstacles: vec![why.clone()], missing: vec![] }),
+            None => campaign.answers.hindrances.waiting(silent, &context.membership),
+        };
         if let Some(waiting) = waiting {
             self.say(now, waiting, context, out);
         }
