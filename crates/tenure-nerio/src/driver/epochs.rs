@@ -70,7 +70,7 @@ impl<T: Transport> Wire<T> {
 
     /// Whether messages for an epoch that this node does not know reach the core, which answers
     /// questions with this node's epoch. Reports a member that is in the epoch 0 of another cluster
-    /// and has not shown its epoch, and a stranger that stays in such an epoch.
+    /// and has not shown its epoch, and a node that stays in such an epoch.
     pub(super) fn hears_other_epoch(
         &mut self,
         now: Time,
@@ -95,7 +95,10 @@ impl<T: Transport> Wire<T> {
             if (self.has_document() || !is_member) && all.any(is_of_blank) {
                 return hears;
             }
-            if is_member || self.agreement.stays_elsewhere(now, from.address) {
+            // Members found their cluster one after the other: a node that knows no more than its
+            // settings may hear of the founded epoch before it has read the document of that epoch.
+            let is_judged_at_once = is_member && self.has_document();
+            if is_judged_at_once || self.agreement.stays_elsewhere(now, from.address) {
                 self.on_mismatch(now, from, from.epoch.digest);
             }
         }
