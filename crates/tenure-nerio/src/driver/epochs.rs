@@ -146,7 +146,8 @@ impl<T: Transport> Wire<T> {
     fn on_mismatch(&mut self, now: Time, from: &Sender, digest: u64) {
         let Sender { who, address, proved, .. } = from;
         let (name, address, proved) = (who.name.clone(), *address, *proved);
-        self.on_other(now, OtherSender { name, address, proved, digest, why: None });
+        let apart = self.has_document();
+        self.on_other(now, OtherSender { name, address, proved, digest, apart, why: None });
     }
 
     /// Reports a member of another cluster. Until a quorum has confirmed this node's membership,
@@ -163,8 +164,9 @@ impl<T: Transport> Wire<T> {
         let now = tenure::clock::now();
         let is_final = error.is_some() || is_confirmed;
         if is_final || self.agreement.stays_elsewhere(now, address) {
-            let why = error.map(ToString::to_string);
-            let sender = OtherSender { name: by, address, proved: true, digest: founding, why };
+            let (proved, apart) = (true, error.is_none());
+            let (name, digest, why) = (by, founding, error.map(ToString::to_string));
+            let sender = OtherSender { name, address, proved, digest, apart, why };
             self.on_other(now, sender);
             self.weigh_agreement(is_confirmed);
         }
