@@ -59,8 +59,8 @@ impl Build {
         self.place.iter().fold(command, Cmd::arg)
     }
 
-    /// Makes the manual pages, completions and documents of this binary. First removes the files of an earlier
-    /// build, because the packages take all files of the folder.
+    /// Makes the manual pages, completions and documents of this binary. First removes the files of
+    /// an earlier build, because the packages take all files of the folder.
     fn make_pages(&self) -> Result<PathBuf, Error> {
         let beside = self.folder.join("package");
         empty(&beside)?;

@@ -117,7 +117,10 @@ async fn founded_epoch_is_no_difference() {
         loop {
             let length = soon(a.recv(&mut buffer)).await.unwrap();
             let (_, messages) = open(&buffer[..length]).unwrap();
-            let is_answer = |message| matches!(message, Message::Asker(ToAsker::Current(current)) if current.start == start);
+            let is_answer = |message| match message {
+                Message::Asker(ToAsker::Current(current)) => current.start == start,
+                _ => false,
+            };
             if messages.flatten().any(is_answer) {
                 return;
             }
