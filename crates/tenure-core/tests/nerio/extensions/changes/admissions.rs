@@ -122,11 +122,11 @@ fn manual_member_waits() {
     s.campaign("c");
     s.run(ms(60_000));
     let waits = |s: &Story| {
-        let told = s.events("c").iter().filter_map(|event| match event {
+        let mut told = s.events("c").iter().filter_map(|event| match event {
             Event::Waiting(waiting) => Some(waiting.to_string()),
             _ => None,
         });
-        told.last().unwrap_or_default()
+        told.next_back().unwrap_or_default()
     };
     let not_let_in = "refused: c is not let in: its state directory is new, and members of epoch 1 \
                       know another. Run `tenure members replace c`, or start c with its earlier \
