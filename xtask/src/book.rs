@@ -10,8 +10,8 @@ use crate::tools;
 use crate::workspace::root;
 
 const BOOK: &str = "target/book";
-const PAGES: &str = "docs";
-const SITE: &str = "https://github.com/tenure-election/tenure/blob/main/";
+pub(crate) const PAGES: &str = "docs";
+pub(crate) const SITE: &str = "https://github.com/tenure-election/tenure/blob/main/";
 
 pub(crate) fn run() -> Result<(), Error> {
     tools::mdbook()?;
@@ -73,7 +73,7 @@ fn redirect(text: &str, folder: &Path, book: &Path, root: &Path) -> (String, Vec
 
 /// The file of the repository that a link means. The link begins at the folder of its page, `below`
 /// the folder of all pages. In a page that is included from the root, the link begins at the root.
-fn in_repository(path: &str, below: &Path, root: &Path) -> Option<String> {
+pub(crate) fn in_repository(path: &str, below: &Path, root: &Path) -> Option<String> {
     let from = [Path::new(PAGES).join(below).join(path), PathBuf::from(path)];
     from.iter().find_map(|path| {
         let path = plain(path)?;
@@ -84,7 +84,7 @@ fn in_repository(path: &str, below: &Path, root: &Path) -> Option<String> {
 }
 
 /// The path without `..`; `None` if it leads out of the repository.
-fn plain(path: &Path) -> Option<String> {
+pub(crate) fn plain(path: &Path) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.components() {
         match part {

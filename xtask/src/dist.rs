@@ -12,6 +12,7 @@ use tenure_services::{build_tools, musl_tools};
 
 use crate::command::Cmd;
 use crate::error::Error;
+use crate::package_pages;
 use crate::steps::FULL;
 use crate::tools;
 use crate::workspace::{root, target};
@@ -58,8 +59,8 @@ impl Build {
         self.place.iter().fold(command, Cmd::arg)
     }
 
-    /// Makes the manual pages and completions of this binary. First removes the files of an earlier
-    /// build, because the packages take all files of the folder.
+    /// Makes the manual pages, completions and documents of this binary. First removes the files of
+    /// an earlier build, because the packages take all files of the folder.
     fn make_pages(&self) -> Result<PathBuf, Error> {
         let beside = self.folder.join("package");
         empty(&beside)?;
@@ -77,6 +78,7 @@ impl Build {
             let path = completions.join(file);
             fs::write(&path, text + "\n").map_err(|source| Error::Read { path, source })?;
         }
+        package_pages::copy(&root(), &beside.join("docs"))?;
         Ok(beside)
     }
 

@@ -12,6 +12,7 @@ mod error;
 mod facts;
 mod generated;
 mod mutants;
+mod package_pages;
 mod protocols;
 mod publish;
 mod services;

@@ -42,7 +42,7 @@ const SYSTEMD: &str = r#"
         /lib/systemd/systemd --system --unit=multi-user.target --log-target=null
 "#;
 
-/// All files of the package but manual pages: mode, owner, path.
+/// All files of the package but manual pages and documents: mode, owner, path.
 const FILES: &str = "\
 -rw-r--r-- 0/0 ./etc/needrestart/conf.d/tenure.conf
 -rw-r--r-- 0/0 ./etc/tenure/node.toml
@@ -55,9 +55,6 @@ const FILES: &str = "\
 -rw-r--r-- 0/0 ./usr/share/doc/NAME/copyright
 -rwxr-xr-x 0/0 ./usr/share/doc/tenure/examples/billing.cmd
 -rw-r--r-- 0/0 ./usr/share/doc/tenure/examples/billing.toml
--rw-r--r-- 0/0 ./usr/share/doc/tenure/guarantees.md
--rw-r--r-- 0/0 ./usr/share/doc/tenure/three-machines.md
--rw-r--r-- 0/0 ./usr/share/doc/tenure/troubleshooting.md
 -rw-r--r-- 0/0 ./usr/share/fish/vendor_completions.d/tenure.fish
 -rw-r--r-- 0/0 ./usr/share/tenure/grafana/tenure.json
 -rw-r--r-- 0/0 ./usr/share/tenure/prometheus/tenure.rules.yml
@@ -188,6 +185,9 @@ fn has_what_it_should(package: &Path, name: &str, libraries: &[&str]) {
         let path = format!("./usr/share/man/man1/{page}.1.gz");
         assert!(pages.iter().any(|line| line[5] == path), "{listing}");
     }
+    let is_document = |line: &mut &Vec<String>| line[5].starts_with("./usr/share/doc/tenure/docs/");
+    let docs = others.extract_if(.., is_document).count();
+    assert!(docs > 20, "{listing}");
     others.sort_by_key(|line| line[5].replace("tenure-full", "tenure"));
     let others: String =
         others.iter().map(|line| format!("{} {} {}\n", line[0], line[1], line[5])).collect();
@@ -218,6 +218,17 @@ fn installs(machine: &Machine) {
          tenure completions zsh | cmp - /usr/share/zsh/vendor-completions/_tenure
          tenure completions fish | cmp - /usr/share/fish/vendor_completions.d/tenure.fish",
     );
+    // Messages name pages by these paths, and pages each other.
+    let dead = machine.does(
+        "cd /usr/share/doc/tenure/docs && test -f howto/lost-quorum.md
+         for page in *.md */*.md; do
+             grep -o ']([^)]*)' $page | sed 's/](//; s/).*//; s/#.*//' | grep -v : |
+                 while read -r to; do
+                     test -e \"$(dirname $page)/$to\" || echo \"$page: $to\"
+                 done
+         done",
+    );
+    assert_eq!(dead, "", "links");
     machine.does("test \"$(getent passwd tenure | cut -d: -f 6)\" = /var/lib/tenure");
     machine.does("dpkg --verify tenure");
     let verified =

@@ -105,8 +105,11 @@ fn runner_names_missing_nodes_once() {
     let mut stage = Stage::new();
     stage.candidate("one", &[]);
     let keys = "nodes with a key ignore a process without a key: give --key-file";
-    let told =
-        format!("tenure: one waits: no quorum: nothing heard of a, b, c; {keys} [no-quorum]\n");
+    let asks =
+        format!("this process asks {}", stage.members().replace('=', " at ").replace(',', ", "));
+    let told = format!(
+        "tenure: one waits: no quorum: nothing heard of a, b, c; {asks}; {keys} [no-quorum]\n"
+    );
     stage.says("one", &told);
     let waiting = &stage.status("one")["waiting"];
     let text = "no quorum: nothing heard of a, b, c";
@@ -124,7 +127,10 @@ fn runner_names_missing_nodes_once() {
 
     // The first of three nodes is no longer missing; with the second the runner leads.
     stage.node("a", &["--new"]);
-    stage.says("one", "tenure: one waits: no quorum: nothing heard of b, c [no-quorum]\n");
+    stage.says(
+        "one",
+        "tenure: one waits: no quorum: nothing heard of b, c; this process asks b at ",
+    );
     stage.node("c", &["--new"]);
     stage.says("one", "one leads e");
     let waits = stage.waits("one");

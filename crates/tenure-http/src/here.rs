@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::metrics::histogram::Histogram;
-use tenure::{Fence, Leader, SafetyClass, Time, Waiting, clock};
+use tenure::{Fence, Leader, LeaderView, SafetyClass, Time, Waiting, clock};
 
 use crate::words::{Here, HereState, Waits, millis};
 
@@ -15,6 +15,8 @@ pub(crate) trait Leads: Send + Sync {
     fn remaining(&self) -> Option<Duration>;
     fn id(&self) -> &str;
     fn fence(&self) -> Option<Fence>;
+    /// The leader as observers see it, once they know it.
+    fn view(&self) -> LeaderView;
 }
 
 impl<C: SafetyClass> Leads for Leader<C> {
@@ -32,6 +34,11 @@ impl<C: SafetyClass> Leads for Leader<C> {
 
     fn fence(&self) -> Option<Fence> {
         self.told_fence()
+    }
+
+    fn view(&self) -> LeaderView {
+        let (fence, until) = (self.told_fence(), self.until());
+        LeaderView { fence, until, ..LeaderView::new(self.id().into(), self.value().clone()) }
     }
 }
 

@@ -140,6 +140,27 @@ impl Watched {
     /// The state, not older than `fresh` if the participants answer. Many callers at once cause
     /// one question.
     pub(crate) async fn fact(&self, fresh: Duration) -> Fact {
+        if let Some(own) = self.own(&self.known(clock::now()).view) {
+            return own;
+        }
+        let fact = self.ask(fresh).await;
+        self.own(&fact.view).unwrap_or(fact)
+    }
+
+    /// The leadership of this process, if its handle says that it lasts, and `view` names no leader
+    /// or an earlier one: others learn of a victory later than the winner. Where leaders may
+    /// overlap, a leader that `view` names may be right as well, and stays.
+    fn own(&self, view: &View) -> Option<Fact> {
+        let at = clock::now();
+        let leader = self.progress.borrow().leader.clone()?;
+        let is_named = view.leader().is_some_and(|named| named.fence == leader.fence());
+        let own = Fact { view: View::Leader(leader.view()), at };
+        // Ask the handle last: a leadership that has just ended is no answer.
+        (!is_named && leader.is_current()).then_some(own)
+    }
+
+    /// The state by the answers of the participants.
+    async fn ask(&self, fresh: Duration) -> Fact {
         let now = clock::now();
         let known = self.known(now);
         let Some(asked) = &self.asked else { return known };

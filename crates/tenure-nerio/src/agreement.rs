@@ -77,6 +77,8 @@ pub(crate) struct OtherSender {
     pub(crate) proved: bool,
     /// Digest of the sender's configuration.
     pub(crate) digest: u64,
+    /// Whether the sender is in a cluster of its own.
+    pub(crate) apart: bool,
     /// The difference, if this node has read the sender's document.
     pub(crate) why: Option<String>,
 }
@@ -152,7 +154,7 @@ impl Agreement {
         sender: OtherSender,
         membership: &Membership,
     ) -> Notice {
-        let OtherSender { name: peer, address, proved, digest: theirs, mut why } = sender;
+        let OtherSender { name: peer, address, proved, digest: theirs, apart, mut why } = sender;
         let is_member = proved && membership.position(&peer).is_some();
         if is_member {
             let begins = || Difference { period: Period::new(now), why: None };
@@ -163,7 +165,9 @@ impl Agreement {
             difference.why.clone_from(&why);
         }
         let ours = membership.founding();
-        Notice::Mismatch { peer, address, is_member, theirs, ours, why }
+        // An asker from outside may have another members list, and founds no cluster.
+        let apart = apart && is_member;
+        Notice::Mismatch { peer, address, is_member, theirs, ours, apart, why }
     }
 
     /// Names all members that differ, also members that have differed too briefly to count in the
@@ -240,7 +244,8 @@ mod tests {
         let peer = NodeName::new(member.map_or("b", |(_, name)| *name)).unwrap();
         let address = ([127, 0, 0, 1], port).into();
         let proved = member.is_some();
-        let sender = OtherSender { name: peer, address, proved, digest: 1, why: None };
+        let sender =
+            OtherSender { name: peer, address, proved, digest: 1, apart: false, why: None };
         agreement.differs(at(millis), sender, &membership());
     }
 
@@ -346,7 +351,7 @@ mod tests {
         let why = |agreement: &mut Agreement, why: Option<&str>| {
             let (name, why) = (NodeName::new("b").unwrap(), why.map(str::to_owned));
             let address = ([127, 0, 0, 1], 7_102).into();
-            let sender = OtherSender { name, address, proved: true, digest: 1, why };
+            let sender = OtherSender { name, address, proved: true, digest: 1, apart: false, why };
             match agreement.differs(at(1), sender, &membership()) {
                 Notice::Mismatch { why, .. } => why,
                 notice => panic!("{notice}"),

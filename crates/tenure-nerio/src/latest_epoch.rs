@@ -40,9 +40,9 @@ pub(crate) struct FoundMembers {
 /// are strays.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "the members list here is old, or of another cluster: {} {} in epoch {} with the members {}, \
-     and {}",
-    names(.by), is_or_are(.by), .members.id().number, names(.members.names()), rest(.others)
+    "{}: {} {} in epoch {} with the members {}, and {}",
+    if *.apart { TWO } else { OLD }, names(.by), is_or_are(.by), .members.id().number,
+    names(.members.names()), rest(.others, *.apart)
 )]
 pub struct OldList {
     /// Members of the list that name the epoch of `members`.
@@ -50,7 +50,12 @@ pub struct OldList {
     pub members: Arc<Membership>,
     /// Members of the list that name another epoch.
     pub others: Vec<NodeName>,
+    /// Whether some of `others` are in another cluster than those of `by`.
+    pub apart: bool,
 }
+
+const OLD: &str = "the members list here is old, or of another cluster";
+const TWO: &str = "the members list here has members of two clusters, which were founded apart";
 
 impl OldList {
     /// Advice for the operator, with the list of `members`.
@@ -63,6 +68,13 @@ impl OldList {
         };
         let list = seats.map(entry).collect::<Vec<_>>().join(",");
         let by = names(&self.by);
+        if self.apart {
+            return format!(
+                "keep the members of one cluster in the list: that of {by} has {list}. If both \
+                 clusters are to be one, stop the nodes of one, move their state directories away, \
+                 and start them with the list of the other"
+            );
+        }
         let runs = if self.by.len() == 1 { "runs" } else { "run" };
         let otherwise = if self.others.is_empty() {
             format!("start the members of the list, and see why {by} {runs} elsewhere")
@@ -80,11 +92,12 @@ fn is_or_are(names: &[NodeName]) -> &'static str {
     if names.len() == 1 { "is" } else { "are" }
 }
 
-fn rest(others: &[NodeName]) -> String {
+fn rest(others: &[NodeName], apart: bool) -> String {
     if others.is_empty() {
         return "no other member of the list answers".to_owned();
     }
-    format!("{} {} in another epoch", names(others), is_or_are(others))
+    let what = if apart { "cluster" } else { "epoch" };
+    format!("{} {} in another {what}", names(others), is_or_are(others))
 }
 
 fn names(names: &[NodeName]) -> String {
@@ -243,10 +256,11 @@ async fn elsewhere(
     let epoch = named.iter().map(|(_, at)| at.epoch).max()?;
     let members = read(config, epoch, listed).await?;
     let (by, others): (Vec<_>, Vec<_>) = named.iter().partition(|(_, at)| at.epoch == epoch);
+    let apart = others.iter().any(|(_, at)| at.founding != members.founding());
     let names = |of: Vec<(usize, Whereabouts)>| {
         of.into_iter().map(|(member, _)| own.name(member).clone()).collect()
     };
-    Some(OldList { by: names(by), members, others: names(others) })
+    Some(OldList { by: names(by), members, others: names(others), apart })
 }
 
 /// Whether the list `own` has just the members and the quorums of an epoch, and all members that

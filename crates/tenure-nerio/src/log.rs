@@ -192,7 +192,8 @@ mod tests {
         let is_member = address == MEMBER.parse().unwrap();
         let peer: NodeName = if is_member { "a" } else { "x" }.parse().unwrap();
         let (theirs, ours, why) = (1, 2, None);
-        let mismatch = Notice::Mismatch { peer, address, is_member, theirs, ours, why };
+        let apart = false;
+        let mismatch = Notice::Mismatch { peer, address, is_member, theirs, ours, apart, why };
         notice(repeats, Time::from_nanos(seconds * 1_000_000_000), &mismatch)
     }
 
@@ -295,6 +296,7 @@ mod tests {
     }
 
     fn mismatch(peer: NodeName, address: SocketAddr, theirs: u64) -> Notice {
-        Notice::Mismatch { peer, address, is_member: false, theirs, ours: 2, why: None }
+        let (is_member, apart, ours) = (false, false, 2);
+        Notice::Mismatch { peer, address, is_member, theirs, ours, apart, why: None }
     }
 }

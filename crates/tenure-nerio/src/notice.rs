@@ -81,6 +81,8 @@ pub enum Notice {
         /// Digest of the peer's configuration.
         theirs: u64,
         ours: u64,
+        /// Whether the peer is in a cluster of its own, as far as its epoch shows.
+        apart: bool,
         /// The difference, if this node has read the peer's document.
         why: Option<String>,
     },
@@ -213,7 +215,15 @@ impl fmt::Display for Notice {
                 "{peer} at {address} runs with another configuration: {why}; cluster and drift \
                  must be the same everywhere"
             ),
-            Self::Mismatch { peer, address, theirs, ours, why: None, .. } => {
+            Self::Mismatch { peer, address, theirs, ours, apart: true, .. } => write!(
+                f,
+                "{peer} at {address} is in another cluster, which was founded apart from the one \
+                 here (digest {theirs:016x}, here {ours:016x}). If both are to be one: stop the \
+                 nodes of the cluster that you give up, move their state directories away, and \
+                 start them with the members list of the other. If both stay: no members list has \
+                 nodes of both, and each node has an address of its own"
+            ),
+            Self::Mismatch { peer, address, theirs, ours, .. } => {
                 mismatch(peer, *address, *theirs, *ours, f)
             }
             Self::NoQuorumAgrees { differing, members } => write!(
@@ -435,6 +445,7 @@ mod tests {
             is_member: false,
             theirs: 1,
             ours: 2,
+            apart: false,
             why: None,
         };
         let begins = |peer, text: &str| assert!(mismatch(peer).to_string().starts_with(text));
@@ -443,10 +454,15 @@ mod tests {
         let Notice::Mismatch { peer, address, is_member, theirs, ours, .. } = mismatch("b") else {
             unreachable!()
         };
-        let why = Some("the document has another drift".to_owned());
-        let read = Notice::Mismatch { peer, address, is_member, theirs, ours, why };
+        let other = |why: Option<&str>| {
+            let (peer, why) = (peer.clone(), why.map(str::to_owned));
+            Notice::Mismatch { peer, address, is_member, theirs, ours, apart: true, why }
+        };
+        let read = other(Some("the document has another drift"));
         let said = "runs with another configuration: the document has another drift; cluster and";
         assert!(read.to_string().contains(said), "{read}");
+        let said = "b at 127.0.0.1:7 is in another cluster, which was founded apart from the one";
+        assert!(other(None).to_string().starts_with(said));
     }
 
     /// Without a table a node that never granted looks like a node whose table was removed; every

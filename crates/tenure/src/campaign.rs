@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tenure_core::{ElectionName, Waiting};
+use tenure_core::{ElectionName, LeaderValue, Waiting};
 use tokio::sync::watch;
 
 use crate::error::CampaignError;
@@ -54,10 +54,11 @@ impl<C: SafetyClass> Campaign<C> {
         let won = Box::pin(async move {
             let campaign = CampaignId::next();
             let resignation = Resignation::new(driver.clone(), election.clone(), campaign);
+            let shown = LeaderValue::from(value.as_bytes());
             driver.request(Request::Campaign { election, campaign, value, priority, reply });
             drop(driver);
             let won = won.await.unwrap_or(Err(CampaignError::Closed))?;
-            Ok(Leadership::new(won, resignation))
+            Ok(Leadership::new(won, shown, resignation))
         });
         Self { won, waits }
     }

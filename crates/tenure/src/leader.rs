@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tenure_core::{ElectionName, Fence, Loss, NodeName, Time, Waiting};
+use tenure_core::{ElectionName, Fence, LeaderValue, Loss, NodeName, Time, Waiting};
 
 use crate::claim::SharedClaim;
 use crate::clock;
@@ -35,19 +35,21 @@ struct About<C: SafetyClass> {
     election: ElectionName,
     campaign: CampaignId,
     driver: Weak<dyn DriverHandle<C>>,
+    value: LeaderValue,
     won: Victory<C>,
 }
 
 impl<C: SafetyClass> Leader<C> {
     pub(crate) fn new(
         won: Victory<C>,
+        value: LeaderValue,
         driver: &Arc<dyn DriverHandle<C>>,
         election: ElectionName,
         campaign: CampaignId,
     ) -> Self {
         let claim = SharedClaim::new(won.cell.clone(), won.process);
         let driver = Arc::downgrade(driver);
-        Self { claim, about: Arc::new(About { election, campaign, driver, won }) }
+        Self { claim, about: Arc::new(About { election, campaign, driver, value, won }) }
     }
 
     /// Whether this node leads now: one clock read, then one atomic load, in that order. The answer
@@ -84,6 +86,13 @@ impl<C: SafetyClass> Leader<C> {
     #[must_use]
     pub fn id(&self) -> &str {
         &self.about.won.elected.id
+    }
+
+    /// The value of this leader, which observers see as
+    /// [`LeaderView::value`](crate::LeaderView::value).
+    #[must_use]
+    pub fn value(&self) -> &LeaderValue {
+        &self.about.value
     }
 
     /// The election that was won.

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::ops::Deref;
 use std::time::Duration;
 
-use tenure_core::Loss;
+use tenure_core::{LeaderValue, Loss};
 
 use crate::leader::Leader;
 use crate::request::Victory;
@@ -28,9 +28,9 @@ pub struct Leadership<S: SafetyClass> {
 }
 
 impl<S: SafetyClass> Leadership<S> {
-    pub(crate) fn new(won: Victory<S>, resignation: Resignation<S>) -> Self {
+    pub(crate) fn new(won: Victory<S>, value: LeaderValue, resignation: Resignation<S>) -> Self {
         let Resignation { driver, election, campaign } = &resignation;
-        let leader = Leader::new(won, driver, election.clone(), *campaign);
+        let leader = Leader::new(won, value, driver, election.clone(), *campaign);
         Self { leader, resignation }
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tenure_http::Place;
 
 use crate::failure::Failure;
-use crate::protocol::Layers;
+use crate::protocol::{Layers, tls};
 use crate::settings::{Spec, table};
 
 /// The settings of answers over HTTP.
@@ -48,7 +48,11 @@ impl HttpSettings {
             return Err(layers.origins.usage(what, fix, &[*name]));
         };
         let tls = match (cert, key) {
-            (Some(cert), Some(key)) => Some((cert, key)),
+            (Some(cert), Some(key)) => {
+                let name = table::HTTP_KEY.spec.name;
+                tls::look_at(layers, name, "file of the private key", &key)?;
+                Some((cert, key))
+            }
             (None, None) => None,
             (Some(_), None) => {
                 let fix = "add --http-key FILE";

@@ -211,6 +211,11 @@ pub trait Participant {
         None
     }
 
+    /// Where this process asks the silent participants of `waiting`, for the end of a line.
+    fn asked_at(&self, _: &Waiting) -> String {
+        String::new()
+    }
+
     /// The trouble that cuts this process off from its peers, with its duration.
     fn trouble(&self) -> Option<String> {
         None

@@ -2,7 +2,7 @@
 
 use tenure_tls::{Identity, Pem};
 
-use super::Layers;
+use super::{Layers, tls};
 use crate::failure::Failure;
 use crate::settings::table;
 
@@ -29,6 +29,7 @@ fn identity(layers: &mut Layers<'_>) -> Result<Option<Identity>, Failure> {
     };
     match (certificate, key) {
         (Some(certificate), Some(key)) => {
+            tls::look_at(layers, table::KEY.spec.name, "file of the private key", &key)?;
             let [certificate, key] = [certificate, key].map(Pem::File);
             Ok(Some(Identity { certificate, key }))
         }

@@ -43,7 +43,8 @@ impl<const N: usize> Stage<N> {
         let silent: Vec<_> =
             self.names.into_iter().filter(|name| !self.running.contains(name)).collect();
         let silent = silent.join(", ");
-        self.cluster.says("one", &format!("no quorum: nothing heard of {silent} [no-quorum]\n"));
+        self.cluster
+            .says("one", &format!("no quorum: nothing heard of {silent}; this process asks "));
         let log = self.cluster.log("one");
         assert_eq!(log.matches("works with").count(), leaderships, "{log}");
         assert_eq!(self.cluster.leader(&[]), None);

@@ -1,6 +1,7 @@
 //! Certificates of etcd's members.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rcgen::{
@@ -67,6 +68,7 @@ impl Authority {
         let key = key.unwrap_or_else(|_| KeyPair::generate().unwrap());
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         fs::write(path(".key"), key.serialize_pem()).unwrap();
+        fs::set_permissions(path(".key"), fs::Permissions::from_mode(0o600)).unwrap();
         fs::write(path(".new"), certificate.pem()).unwrap();
         fs::rename(path(".new"), path(".pem")).unwrap();
         (path(".pem"), path(".key"))

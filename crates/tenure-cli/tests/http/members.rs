@@ -56,6 +56,10 @@ fn members_answer_in_each_state() {
     ] {
         has_line(&metrics, line);
     }
+    // The leader leads on.
+    let (status, body) = post(web, "transfer", "{\"to\": \"z\"}");
+    let waits = "no quorum of grantors knows \\\"z\\\" as a waiting candidate";
+    assert!(body.contains("not handed over") && body.contains(waits), "{status} {body}");
     // The successor waits at each member a moment after its campaign began.
     let next = (first + 1) % 3;
     let to = format!("{{\"to\": \"{}\"}}", ["a", "b", "c"][next]);

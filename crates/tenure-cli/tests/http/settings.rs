@@ -28,6 +28,11 @@ fn wrong_settings_are_refused() {
         assert_eq!(refused.code, Some(2), "{more:?}: {}", refused.err);
         assert!(refused.err.contains(says), "{more:?}: {}", refused.err);
     }
+    if cfg!(feature = "tls") {
+        let warned = ask(&["--http", "127.0.0.1:0", "--http-cert", "open", "--http-key", "open"]);
+        let says = "others can read or change the file of the private key \"open\"";
+        assert!(warned.err.contains(says), "{}", warned.err);
+    }
 }
 
 /// No thread and no listener comes without `--http`.

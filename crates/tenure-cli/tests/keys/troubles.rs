@@ -66,10 +66,14 @@ fn unaccepted_key_points_to_node_logs() {
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
     let of_other = fleet.issue(&other, "other.app.key");
     fleet.runner("web", &of_other, &[]);
-    let told = "web waits: no quorum: nothing heard of a, b, c; a node ignores a process whose \
-                key it does not accept (a node without a key accepts none), and its log names \
-                that process";
-    until("it says what may be behind it", || fleet.log("web").contains(told));
+    let told = [
+        "web waits: no quorum: nothing heard of a, b, c; this process asks a at ",
+        "; a node \
+                ignores a process whose key it does not accept (a node without a key accepts \
+                none), and its log names that process",
+    ];
+    let says = || told.iter().all(|told| fleet.log("web").contains(told));
+    until("it says what may be behind it", says);
     let logged = || NODES.iter().all(|node| fleet.log(node).contains("uses the key "));
     until("and so do the logs", logged);
     // An operator asks the process on this machine.

@@ -1,6 +1,7 @@
 //! Certificates for tests of several protocols.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rcgen::{
@@ -35,6 +36,7 @@ impl Authority {
         let path = |end: &str| self.folder.join(format!("{name}.{end}"));
         fs::write(path("pem"), certificate.pem()).unwrap();
         fs::write(path("key"), key.serialize_pem()).unwrap();
+        fs::set_permissions(path("key"), fs::Permissions::from_mode(0o600)).unwrap();
         (path("pem"), path("key"))
     }
 }

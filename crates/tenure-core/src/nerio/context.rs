@@ -20,6 +20,7 @@ use crate::clocks::BothClocks;
 use crate::draw::Draw;
 use crate::name::NodeName;
 use crate::time::Time;
+use crate::waiting::Obstacle;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Context {
@@ -47,6 +48,8 @@ pub(super) struct Context {
     /// The lease of `config` follows the network, if the settings say so.
     pub(super) following: Option<Box<FollowingLease>>,
     pub(super) rates: Rates,
+    /// The reason why the members answer no candidate of this node: its memory is in no epoch.
+    pub(super) not_let_in: Option<Obstacle>,
 }
 
 impl Context {
@@ -73,6 +76,7 @@ impl Context {
             clocks: None,
             following,
             rates: Rates::default(),
+            not_let_in: None,
         }
     }
 

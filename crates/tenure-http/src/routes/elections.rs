@@ -115,7 +115,7 @@ pub(crate) async fn facts(watched: Vec<Arc<Watched>>) -> Vec<(Arc<Watched>, Fact
     told
 }
 
-async fn named(shown: &Shown, name: &str) -> Option<Arc<Watched>> {
+pub(super) async fn named(shown: &Shown, name: &str) -> Option<Arc<Watched>> {
     shown.monitor.shared.refresh().await;
     shown.monitor.shared.election(name)
 }

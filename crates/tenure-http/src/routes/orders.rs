@@ -113,7 +113,12 @@ fn allow(shown: &Shown, headers: &HeaderMap) -> Result<(), Problem> {
 async fn order(shown: &Shown, name: String, action: Action) -> Result<Json<Done>, Problem> {
     let shared = &shown.monitor.shared;
     let watched = shared.election(&name).ok_or_else(|| not_watched(&name))?;
-    let conflict = |why: &str| Problem::new(StatusCode::CONFLICT, "not leading", why);
+    let transfers = matches!(action, Action::Transfer { .. });
+    let conflict = |why: &str| {
+        let leads = watched.progress.borrow().leads();
+        let title = if transfers && leads { "not handed over" } else { "not leading" };
+        Problem::new(StatusCode::CONFLICT, title, why)
+    };
     let busy = |why: &str| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", why);
     let Some(orders) = watched.orders.get() else {
         let detail = "this process carries out no orders for this election";

@@ -15,7 +15,8 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use utoipa::IntoParams;
 
-use super::OfMonitor;
+use super::elections::named;
+use super::{OfMonitor, not_watched};
 use crate::events::{Event, Kind, Since};
 use crate::monitor::Monitor;
 use crate::problem::Problem;
@@ -46,6 +47,7 @@ type Lines = mpsc::Sender<Result<Line, Infallible>>;
     params(Filter),
     responses(
         (status = 200, content_type = "text/event-stream", body = String),
+        (status = 404, description = "this process does not watch the election", body = Problem),
         (status = 503, description = "too many subscribers", body = Problem),
     ),
 )]
@@ -54,6 +56,12 @@ pub(crate) async fn events(
     Query(filter): Query<Filter>,
     headers: HeaderMap,
 ) -> Result<Sse<KeepAliveStream<ReceiverStream<Result<Line, Infallible>>>>, Problem> {
+    // Such a subscriber would wait for ever, as if the election never changed.
+    if let Some(name) = &filter.election
+        && named(&shown, name).await.is_none()
+    {
+        return Err(not_watched(name));
+    }
     let shared = &shown.monitor.shared;
     let Ok(place) = shared.counts.subscribers.clone().try_acquire_owned() else {
         shared.counts.refuse("subscribers");

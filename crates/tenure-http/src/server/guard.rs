@@ -11,9 +11,12 @@ use axum::response::{IntoResponse, Response};
 
 use crate::metrics::Counts;
 use crate::problem::Problem;
+use crate::words;
 
 /// The longest time for the begin of an answer.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
+/// The most bytes of a header that an answer shows.
+const SHOWN_MAX: usize = 100;
 
 #[derive(Clone)]
 pub(super) struct Guard {
@@ -30,11 +33,11 @@ impl Guard {
 }
 
 async fn answer(State(guard): State<Guard>, request: Request, next: Next) -> Response {
-    if guard.checks_host && !is_of_this_site(request.headers()) {
+    if guard.checks_host
+        && let Err((title, detail)) = check_site(request.headers())
+    {
         guard.counts.refuse("foreign-site");
-        let detail = "a page of another site has sent this request: address this server as \
-                      localhost or by its IP address, and send no header Origin";
-        return Problem::new(StatusCode::FORBIDDEN, "foreign site", detail).into_response();
+        return Problem::new(StatusCode::FORBIDDEN, title, detail).into_response();
     }
     match tokio::time::timeout(ANSWER_MAX, next.run(request)).await {
         Ok(answer) => answer,
@@ -48,9 +51,9 @@ async fn answer(State(guard): State<Guard>, request: Request, next: Next) -> Res
     }
 }
 
-/// Whether the request comes from a page of this server, or from a client that is no browser. Such
-/// a client may leave out the header Host (HTTP/1.0).
-fn is_of_this_site(headers: &HeaderMap) -> bool {
+/// Checks that the request comes from a page of this server, or from a client that is no browser.
+/// Such a client may leave out the header Host (HTTP/1.0). The error is a title, and the fault.
+fn check_site(headers: &HeaderMap) -> Result<(), (&'static str, String)> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let host = text(header::HOST);
     let is_local = host.is_none_or(|host| {
@@ -61,8 +64,29 @@ fn is_of_this_site(headers: &HeaderMap) -> bool {
         let is_loopback = |address: std::net::IpAddr| address.to_canonical().is_loopback();
         name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(is_loopback)
     });
-    let origin = text(header::ORIGIN).map(|origin| origin.strip_prefix("http://"));
-    is_local && origin.is_none_or(|origin| origin.is_some() && origin == host)
+    if let Some(host) = host.filter(|_| !is_local) {
+        let host = words::beginning(host, SHOWN_MAX);
+        let detail = format!(
+            "the header Host names {host:?}, and this server listens on loopback without TLS, \
+             where it answers only to localhost and to loopback addresses: ask for \
+             http://localhost, or let the proxy in front send the header Host: localhost; a server \
+             with a certificate, or on another address, answers to every name"
+        );
+        return Err(("other host", detail));
+    }
+    let origin = text(header::ORIGIN).map(|origin| (origin, origin.strip_prefix("http://")));
+    match origin {
+        Some((origin, of)) if of.is_none() || of != host => {
+            let origin = words::beginning(origin, SHOWN_MAX);
+            let detail = format!(
+                "a page of {origin:?} has sent this request, by its header Origin, and this server \
+                 answers only to its own pages and to clients that are no browser: leave the \
+                 header out, or open the page of this server"
+            );
+            Err(("foreign site", detail))
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -78,7 +102,7 @@ mod tests {
                     headers.insert(name, value.parse().unwrap());
                 }
             }
-            is_of_this_site(&headers)
+            check_site(&headers).is_ok()
         };
         for host in ["localhost:7080", "127.0.0.1:7080", "[::1]:7080", "127.9.9.9", "LOCALHOST"] {
             assert!(is(Some(host), None), "{host}");

@@ -41,9 +41,14 @@ async fn large_heads_are_refused() {
 #[tokio::test]
 async fn foreign_sites_get_nothing() {
     let stage = Stage::new();
-    for head in ["Host: evil.example\r\n", "Origin: http://evil.example\r\n"] {
+    let heads = [
+        ("Host: evil.example:80\r\n", "the header Host names \"evil.example:80\", and"),
+        ("Origin: http://evil.example\r\n", "a page of \"http://evil.example\" has sent"),
+    ];
+    for (head, why) in heads {
         let refused = stage.web.ask("GET", PATH, head, "");
-        assert_eq!(refused.status, 403, "{refused:?}");
+        let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+        assert!(refused.status == 403 && detail.starts_with(why), "{refused:?}");
     }
     // A load balancer that speaks HTTP/1.0 names no host.
     let mut old = TcpStream::connect(stage.web.0).unwrap();

@@ -95,8 +95,13 @@ async fn subscriber_resumes_where_it_left() {
     let gap = lost.event().unwrap();
     assert_eq!((&*gap.kind, &gap.data["missed"]), ("gap", &serde_json::Value::Null));
     assert_eq!(lost.event().unwrap().kind, "view", "the present states follow");
-    let mut only = stage.web.events("/v1/events?election=none", "Last-Event-ID: 7\r\n");
+    let other = stage.nodes[0].election("other").unwrap();
+    let other = stage.monitor.watch(&other);
+    let mut only = stage.web.events("/v1/events?election=other", "Last-Event-ID: 7\r\n");
     assert_eq!(only.event().unwrap().kind, "gap");
+    drop(other);
+    let unknown = stage.web.get("/v1/events?election=other");
+    assert_eq!((unknown.status, &unknown.json()["title"]), (404, &"unknown election".into()));
     let again = stage.lead().await;
     assert!(again.is_current() && stage.web.get(PATH).status == 200);
 }

@@ -70,7 +70,7 @@ impl<T: Transport> Wire<T> {
 
     /// Whether messages for an epoch that this node does not know reach the core, which answers
     /// questions with this node's epoch. Reports a member that is in the epoch 0 of another cluster
-    /// and has not shown its epoch, and a stranger that stays in such an epoch.
+    /// and has not shown its epoch, and a node that stays in such an epoch.
     pub(super) fn hears_other_epoch(
         &mut self,
         now: Time,
@@ -95,7 +95,10 @@ impl<T: Transport> Wire<T> {
             if (self.has_document() || !is_member) && all.any(is_of_blank) {
                 return hears;
             }
-            if is_member || self.agreement.stays_elsewhere(now, from.address) {
+            // Members found their cluster one after the other: a node that knows no more than its
+            // settings may hear of the founded epoch before it has read the document of that epoch.
+            let is_judged_at_once = is_member && self.has_document();
+            if is_judged_at_once || self.agreement.stays_elsewhere(now, from.address) {
                 self.on_mismatch(now, from, from.epoch.digest);
             }
         }
@@ -143,7 +146,8 @@ impl<T: Transport> Wire<T> {
     fn on_mismatch(&mut self, now: Time, from: &Sender, digest: u64) {
         let Sender { who, address, proved, .. } = from;
         let (name, address, proved) = (who.name.clone(), *address, *proved);
-        self.on_other(now, OtherSender { name, address, proved, digest, why: None });
+        let apart = self.has_document();
+        self.on_other(now, OtherSender { name, address, proved, digest, apart, why: None });
     }
 
     /// Reports a member of another cluster. Until a quorum has confirmed this node's membership,
@@ -160,8 +164,9 @@ impl<T: Transport> Wire<T> {
         let now = tenure::clock::now();
         let is_final = error.is_some() || is_confirmed;
         if is_final || self.agreement.stays_elsewhere(now, address) {
-            let why = error.map(ToString::to_string);
-            let sender = OtherSender { name: by, address, proved: true, digest: founding, why };
+            let (proved, apart) = (true, error.is_none());
+            let (name, digest, why) = (by, founding, error.map(ToString::to_string));
+            let sender = OtherSender { name, address, proved, digest, apart, why };
             self.on_other(now, sender);
             self.weigh_agreement(is_confirmed);
         }

@@ -94,6 +94,54 @@ async fn blanks_report_other_settings() {
     }
 }
 
+/// At a founding, c hears of the epoch that a has founded before c has read its document. A member
+/// that stays in another epoch, and never shows that epoch, has other settings.
+#[tokio::test]
+async fn founded_epoch_is_no_difference() {
+    let config = config();
+    let memory = tenure_nerio::Storage::Memory { opening: Opening::Existing };
+    let c = grantor(&config, "c", memory);
+    let mut notices = c.notices();
+    let at = |name: &str| config.members.iter().find(|member| member.name.as_str() == name);
+    let a = tokio::net::UdpSocket::bind(at("a").unwrap().address.to_string()).await.unwrap();
+    let ours = config.membership().id();
+    let epoch = EpochId { digest: ours.digest ^ 1, ..ours };
+    let packer =
+        Packer::new(&Envelope { epoch, who: Who { name: "a".parse().unwrap(), inc: Inc(7) } });
+    let ask = async || {
+        let start = tenure::clock::now();
+        let mut datagram = packer.start();
+        assert!(packer.push(&mut datagram, &Message::from(List { start, after: None })));
+        a.send_to(&datagram, c.address()).await.unwrap();
+        let mut buffer = [0; DATAGRAM_MAX];
+        loop {
+            let length = soon(a.recv(&mut buffer)).await.unwrap();
+            let (_, messages) = open(&buffer[..length]).unwrap();
+            let is_answer = |message| match message {
+                Message::Asker(ToAsker::Current(current)) => current.start == start,
+                _ => false,
+            };
+            if messages.flatten().any(is_answer) {
+                return;
+            }
+        }
+    };
+    let mismatch = |notice: &Notice| match notice {
+        Notice::Mismatch { peer, is_member, .. } => peer.as_str() == "a" && *is_member,
+        _ => false,
+    };
+    ask().await;
+    while let Ok(notice) = notices.try_recv() {
+        assert!(!mismatch(&notice), "{notice}");
+    }
+    soon(async {
+        while !notices.try_recv().is_ok_and(|notice| mismatch(&notice)) {
+            ask().await;
+        }
+    })
+    .await;
+}
+
 /// A candidate and an observer list one of three members, and learn the others. No member reports
 /// them.
 #[tokio::test]

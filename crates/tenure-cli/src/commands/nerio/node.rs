@@ -74,10 +74,11 @@ pub(in crate::commands) async fn run(
         }
         Reaction::Warned | Reaction::Noted => Ok(()),
     };
+    let service = Service::of(&node, key_file, None);
     let signal = tokio::select! {
         biased;
         signal = signals.next() => signal,
-        ended = Service::new(key_file, None).serve(&node, notices, &mut control, hear) => {
+        ended = service.serve(&node, notices, &mut control, hear) => {
             ended?;
             let what = "the node ended by itself";
             return Err(Failure::new(Exit::Bug, what, "report this error with the log"));

@@ -93,9 +93,9 @@ impl Reporter {
 
     /// Reports the reason `waiting` for which the runner waits, with another possible cause,
     /// `may_be`.
-    pub(super) fn waits(&self, waiting: &Waiting, may_be: Option<&str>) {
+    pub(super) fn waits(&self, waiting: &Waiting, more: &str) {
         let now = tenure::clock::now();
-        let text = format!("{} waits: {}{}", self.id, waiting.told(now), may_be.unwrap_or(""));
+        let text = format!("{} waits: {}{more}", self.id, waiting.told(now));
         let line = tagged(&text, waiting.label());
         self.say("waiting", &line, waiting::object(waiting, now));
         self.manager.of_election(&self.election, false, &text);

@@ -261,7 +261,9 @@ impl<K: Class> Runner<K> {
                 }
                 () = &mut worth_reporting, if news.is_some() => {
                     news.take().iter().for_each(|waiting| {
-                        self.reporter.waits(waiting, self.participant.may_be(waiting));
+                        let may_be = self.participant.may_be(waiting).unwrap_or("");
+                        let asked_at = self.participant.asked_at(waiting);
+                        self.reporter.waits(waiting, &format!("{asked_at}{may_be}"));
                     });
                 }
                 Some(waiting) = waits.next() => {

@@ -77,7 +77,7 @@ impl End {
                     let waiting = leadership.waiting();
                     match &waiting {
                         Some(waits) if told != Some(waiting.clone()) => {
-                            runner.reporter.waits(waits, None);
+                            runner.reporter.waits(waits, "");
                         }
                         None if told.is_none() && clock::now().since(began) >= SOON => {
                             runner.reporter.gives_up();

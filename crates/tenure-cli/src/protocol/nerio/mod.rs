@@ -14,6 +14,7 @@ pub(crate) mod orders;
 mod participant;
 mod service;
 pub(crate) mod shown;
+mod silent;
 mod troubles;
 mod weak;
 

@@ -22,7 +22,8 @@ use super::service::worth_a_look;
 use super::too_long;
 use super::troubles::{self, DifferingMembers, Nobody, NoticeReporter};
 use super::{
-    Cluster, Reaction, Seat, Service, changes, clocks, key_status, lists, orders, shown, weak,
+    Cluster, Reaction, Seat, Service, changes, clocks, key_status, lists, orders, shown, silent,
+    weak,
 };
 use crate::control::{Answer, Call, Server};
 use crate::exit::Exit;
@@ -95,7 +96,7 @@ impl Backend for Grantors {
             // Subscribe before any other task does: only the first subscriber hears the notices of
             // the start.
             let notices = asker.node.notices();
-            let service = Service::new(asker.key_file.clone(), too_long(cluster));
+            let service = Service::of(&asker.node, asker.key_file.clone(), too_long(cluster));
             asker.member.spawn(serve(service, asker.node.clone(), notices, control));
             Ok(asker.boxed())
         })
@@ -353,9 +354,10 @@ impl Participant for Asker {
         let asks = self.asks;
         let node = self.node.clone();
         let alone = self.member.is_empty();
+        let members = cluster.config.members.clone();
         Box::pin(async move {
             let disagreement = async || node.disagreement().await;
-            let hears = NoticeReporter { differing, alone };
+            let hears = NoticeReporter { differing, alone, members };
             troubles::watch(notices, disagreement, cluster, asks, origins, hears).await
         })
     }
@@ -373,12 +375,11 @@ impl Participant for Asker {
     }
 
     fn may_be(&self, waiting: &Waiting) -> Option<&'static str> {
-        let Waiting::NoQuorum { missing } = waiting else { return None };
-        // If this process has no key, and has heard a member, that member accepts processes without
-        // a key.
-        let possible =
-            self.cluster.keys.is_some() || missing.len() == self.cluster.config.members.len();
-        possible.then(|| troubles::of_keys(&self.cluster))
+        troubles::may_be_of_keys(&self.cluster, waiting)
+    }
+
+    fn asked_at(&self, waiting: &Waiting) -> String {
+        silent::of_waiting(&self.cluster.config.members, waiting)
     }
 
     fn why_unknown(&self, election: &ElectionName) -> Later<'static, Option<Failure>> {

@@ -10,7 +10,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::keys::KeyFile;
-use super::{clocks, key_status, list, notice_ids};
+use super::{clocks, key_status, list, notice_ids, silent};
 use crate::control::{Answer, Call, Request, Server};
 use crate::failure::Failure;
 use crate::output::millis;
@@ -33,6 +33,9 @@ pub(crate) enum Reaction {
 
 /// The state of a node, by its latest notice.
 pub(crate) struct Service {
+    name: NodeName,
+    /// The members list of the settings.
+    members: Vec<nerio::Member>,
     stage: &'static str,
     /// The members for which a recovery waits, or the losses that caused a quarantine.
     waits: Option<String>,
@@ -48,11 +51,28 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    pub(crate) const fn new(key_file: KeyFile, of_settings: Option<String>) -> Self {
-        let stage = "starting";
-        let failing = false;
-        let grants = (Time::ZERO, 0);
-        Self { stage, waits: None, raise: None, failing, key_file, of_settings, grants }
+    pub(crate) fn of(node: &Node, key_file: KeyFile, of_settings: Option<String>) -> Self {
+        let members = node.config().members.clone();
+        Self::new(node.name().clone(), members, key_file, of_settings)
+    }
+
+    const fn new(
+        name: NodeName,
+        members: Vec<nerio::Member>,
+        key_file: KeyFile,
+        of_settings: Option<String>,
+    ) -> Self {
+        Self {
+            name,
+            members,
+            stage: "starting",
+            waits: None,
+            raise: None,
+            failing: false,
+            key_file,
+            of_settings,
+            grants: (Time::ZERO, 0),
+        }
     }
 
     fn logs_grant(&mut self, now: Time) -> bool {
@@ -181,6 +201,13 @@ impl Service {
             OwnEvent::Raised { .. } => self.raise = None,
             OwnEvent::DiskMended => self.failing = false,
             OwnEvent::RecoveryWaits { .. } | OwnEvent::JoinWaits { .. } | OwnEvent::Founding(_) => {
+                let asked_at = silent::of_notice(&self.members, notice);
+                notice_ids::warn(notice, &asked_at);
+                self.waits = Some(format!("{notice}{asked_at}"));
+                return Reaction::Warned;
+            }
+            // The node itself waits to be let in: it asks for memories no more.
+            OwnEvent::Awaited { name, .. } if *name == self.name => {
                 notice_ids::warn(notice, "");
                 self.waits = Some(notice.to_string());
                 return Reaction::Warned;
@@ -307,8 +334,12 @@ pub(super) async fn worth_a_look(
 mod tests {
     use super::*;
 
+    fn new() -> Service {
+        Service::new("a".parse().unwrap(), Vec::new(), KeyFile::default(), None)
+    }
+
     fn service(stage: &'static str) -> Service {
-        Service { stage, ..Service::new(KeyFile::default(), None) }
+        Service { stage, ..new() }
     }
 
     #[test]
@@ -342,6 +373,18 @@ mod tests {
         }
         service.correct(Some(nerio::Service::Removed), false);
         assert!(service.waits.is_some(), "the reason stays");
+    }
+
+    /// A node hears of its own wait, and of another's that it lets in.
+    #[test]
+    fn own_wait_is_in_the_status() {
+        for (name, stage) in [("a", "recovering"), ("b", "serving")] {
+            let mut service = service(stage);
+            let name = name.parse().unwrap();
+            let event = OwnEvent::Awaited { name, why: Vec::new(), at: clock::now() };
+            service.hear(&Notice::Protocol { election: None, event });
+            assert_eq!(service.waits.is_some(), stage == "recovering");
+        }
     }
 
     #[test]

@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tenure::{ElectionName, NodeName};
-use tenure_core::nerio::{Holder, MemberSet, Membership, Service};
+use tenure::{ElectionName, NodeName, Waiting};
+use tenure_core::nerio::{Holder, Member, MemberSet, Membership, Service};
 use tenure_nerio::survey::Survey;
 use tenure_nerio::{Notice, OwnEvent, survey};
 use tokio::sync::broadcast;
 
-use super::{Cluster, notice_ids};
+use super::{Cluster, notice_ids, silent};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::AskMode;
@@ -71,6 +71,8 @@ pub(super) struct NoticeReporter {
     pub(super) differing: DifferingMembers,
     /// Whether the process is no member; the service of a member reports strangers.
     pub(super) alone: bool,
+    /// The members list of the settings.
+    pub(super) members: Vec<Member>,
 }
 
 impl NoticeReporter {
@@ -105,7 +107,8 @@ impl NoticeReporter {
             _ => {}
         }
         if is_told(notice) {
-            notice_ids::warn(notice, more);
+            let asked_at = silent::of_notice(&self.members, notice);
+            notice_ids::warn(notice, &format!("{asked_at}{more}"));
         }
     }
 }
@@ -257,6 +260,15 @@ pub(super) async fn nobody(
     (!why.is_empty()).then_some(Nobody { why, failure })
 }
 
+/// The keys as a possible cause of a wait.
+pub(super) fn may_be_of_keys(cluster: &Cluster, waiting: &Waiting) -> Option<&'static str> {
+    let Waiting::NoQuorum { missing } = waiting else { return None };
+    // If this process has no key, and has heard a member, that member accepts processes without a
+    // key.
+    let possible = cluster.keys.is_some() || missing.len() == cluster.config.members.len();
+    possible.then(|| of_keys(cluster))
+}
+
 /// A possible reason for the silence of a running member, for the end of a warning.
 pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
     match cluster.keys {
@@ -357,7 +369,7 @@ impl Grants {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::nerio::{Config, Member};
+    use tenure_core::nerio::Config;
 
     use super::*;
 
@@ -376,7 +388,11 @@ mod tests {
         notices.send(none()).unwrap();
         notices.send(Notice::Protocol { election: None, event: OwnEvent::Serving }).unwrap();
         let present = async || Some(none());
-        let hears = NoticeReporter { differing: DifferingMembers::default(), alone: true };
+        let hears = NoticeReporter {
+            differing: DifferingMembers::default(),
+            alone: true,
+            members: Vec::new(),
+        };
         let watch = watch(heard, present, cluster, AskMode::On, Origins::default(), hears);
         let failure = tokio::time::timeout(Duration::from_secs(60), watch).await.unwrap();
         assert_eq!((failure.exit, failure.what), (Exit::Usage, none().to_string()));

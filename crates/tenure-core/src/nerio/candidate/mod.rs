@@ -21,6 +21,7 @@ mod trips;
 mod waits;
 
 use alloc::boxed::Box;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -310,7 +311,10 @@ impl Candidate {
     fn say_what_it_waits_for(&mut self, now: Time, context: &Context, out: &mut Out) {
         let Some(campaign) = &self.campaign else { return };
         let silent = campaign.answers.reach.silence.silent(now, context.config.parked_for());
-        let waiting = campaign.answers.hindrances.waiting(silent, &context.membership);
+        let waiting = match &context.not_let_in {
+            Some(why) => Some(Waiting::Refused { obstacles: vec![why.clone()], missing: vec![] }),
+            None => campaign.answers.hindrances.waiting(silent, &context.membership),
+        };
         if let Some(waiting) = waiting {
             self.say(now, waiting, context, out);
         }

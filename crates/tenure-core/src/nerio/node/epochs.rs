@@ -215,6 +215,7 @@ impl Nerio {
             && grantor.take_news()
         {
             let latest = Arc::clone(grantor.latest());
+            self.context.not_let_in = grantor.not_let_in();
             self.is_news = true;
             if self.is_followed_by(&latest) {
                 self.switch(now, latest, out);

@@ -1,5 +1,6 @@
 //! The way of a blank to a seat: the node with an empty directory asks the members to let it in.
 
+use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -11,6 +12,7 @@ use super::super::Grantor;
 use super::super::proposals::Proposals;
 use crate::name::NodeName;
 use crate::time::Time;
+use crate::waiting::Obstacle;
 
 impl Grantor {
     /// The decided epoch without this memory, which has entered no epoch.
@@ -48,6 +50,32 @@ impl Grantor {
             None => Hindrance::NotMember,
         };
         self.tell_outside(now, alloc::vec![(self.who.name.clone(), why)], out);
+    }
+
+    /// The obstacle of this node's candidates while its memory, which has entered no epoch, is no
+    /// part of the present one: the members answer such candidates only with their epoch.
+    pub(in crate::nerio) fn not_let_in(&self) -> Option<Obstacle> {
+        let into = self.outside()?;
+        let name = &self.who.name;
+        let number = into.id().number;
+        let new = format!("its state directory is new, and members of epoch {number} know another");
+        let why = match into.position(name) {
+            _ if self.votes.vote.is_barred() => {
+                "its state directory is that of a former member. Start it with an empty one".into()
+            }
+            Some(_) if self.may_ask() => {
+                format!("{new}. They let it in by themselves: the log says what they wait for")
+            }
+            Some(_) => format!(
+                "{new}. Run `tenure members replace {name}`, or start {name} with its earlier \
+                 directory"
+            ),
+            None => format!(
+                "no member of epoch {number} has this name. Run `tenure members add {name}`"
+            ),
+        };
+        let text = format!("{name} is not let in: {why}");
+        Some(Obstacle::sentence(name.clone(), "not-let-in", text))
     }
 
     /// Whether this blank asks the members to let it in: its settings say so, and its memory was in

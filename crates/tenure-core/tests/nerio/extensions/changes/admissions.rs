@@ -113,16 +113,31 @@ fn lost_member_is_replaced_alone() {
     assert!(!has_entered(&s, "a", 3), "nothing else is awaited");
 }
 
-/// Without the setting an operator replaces the member, and the waiting node says so.
+/// Without the setting an operator replaces the member, and the waiting node says so, as its
+/// candidate does, which hears of each member no more than its epoch.
 #[test]
 fn manual_member_waits() {
     let mut s = grown();
     s.lose_disk("c");
+    s.campaign("c");
     s.run(ms(60_000));
+    let waits = |s: &Story| {
+        let mut told = s.events("c").iter().filter_map(|event| match event {
+            Event::Waiting(waiting) => Some(waiting.to_string()),
+            _ => None,
+        });
+        told.next_back().unwrap_or_default()
+    };
+    let not_let_in = "refused: c is not let in: its state directory is new, and members of epoch 1 \
+                      know another. Run `tenure members replace c`, or start c with its earlier \
+                      directory";
+    assert_eq!(waits(&s), not_let_in);
     assert!(!emitted_by(&s, "a", |event| matches!(event, OwnEvent::Awaited { .. })));
     assert!(!has_entered(&s, "a", 2) && is_told(&s, "c", |why| *why == Hindrance::Manual));
     change_by(&mut s, "b", 8, replace("c"));
     assert!(has_entered(&s, "c", 2));
+    s.run(ms(60_000));
+    assert_eq!(waits(&s), "behind p, which leads");
 }
 
 /// 4.1: d is named in epoch 1, and replaced in epoch 2 before it has entered.
