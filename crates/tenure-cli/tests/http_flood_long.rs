@@ -97,13 +97,16 @@ fn flood_takes_no_renewal() {
         })
         .collect();
     let slow: Vec<_> = (0..200).filter_map(|nth| subscribe(nth, place).ok()).collect();
-    let idle: Vec<_> =
-        (0..1_000).map(|nth: u16| connect_from(nth.to_le_bytes()[0], place)).collect();
+    let idle = (0..1_000).map(|nth: u16| connect_from(nth.to_le_bytes()[0], place));
+    let idle: Vec<_> = idle.filter_map(Result::ok).collect();
+    let metrics = web.get("/metrics").body;
+    let refused = number(&metrics, "tenure_http_refused_total{cause=\"crowded\"}");
+    let connections = number(&metrics, "tenure_http_connections");
     let answers: Vec<_> = clients.into_iter().map(|client| client.join().unwrap()).collect();
     let after = figures(web, pid);
     println!(
         "calm: {} renewals in {SPAN:?}; flooded: {}; memory {} -> {} KiB; answers [lost, got] \
-         {answers:?}; {} idle, {} slow",
+         {answers:?}; {} idle, {} slow, of which {connections} are open and {refused} refused",
         calm.2.0 - calm.0.0,
         after.0 - before.0,
         before.2,

@@ -1,6 +1,5 @@
 //! The latest events, in a ring that all subscribers read at their own pace.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -8,6 +7,7 @@ use serde::Serialize;
 use tenure::{ElectionName, clock};
 use tokio::sync::watch;
 
+use crate::ring::Ring;
 use crate::watch::lock;
 
 /// The largest number of events that are kept for subscribers that come back.
@@ -43,15 +43,15 @@ pub(crate) struct Event {
     pub(crate) data: Arc<str>,
 }
 
-#[derive(Debug, Default)]
-struct Ring {
-    events: VecDeque<Event>,
-    bytes: usize,
+impl AsRef<str> for Event {
+    fn as_ref(&self) -> &str {
+        &self.data
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Events {
-    ring: Mutex<Ring>,
+    ring: Mutex<Ring<Event>>,
     /// The id of the first event of this process.
     first: u64,
     /// The id of the next event.
@@ -71,7 +71,8 @@ impl Default for Events {
         // microsecond, so the ids of an earlier process are lower.
         let millis = Duration::from_nanos(clock::wall().as_nanos()).as_millis();
         let first = u64::try_from(millis).unwrap_or(0).saturating_mul(1_000);
-        Self { ring: Mutex::default(), first, next: watch::Sender::new(first) }
+        let ring = Mutex::new(Ring::new(RING_MAX, RING_BYTES));
+        Self { ring, first, next: watch::Sender::new(first) }
     }
 }
 
@@ -88,14 +89,8 @@ impl Events {
         let Ok(data) = serde_json::to_string(data) else { return };
         let mut ring = lock(&self.ring);
         let id = *self.next.borrow();
-        ring.bytes += data.len();
-        ring.events.push_back(Event { id, kind, election, data: data.into() });
-        // An event that alone exceeds the limit is dropped at once, and every subscriber sees a
-        // gap.
-        while ring.events.len() > RING_MAX || ring.bytes > RING_BYTES {
-            let Some(gone) = ring.events.pop_front() else { break };
-            ring.bytes -= gone.data.len();
-        }
+        // An event that is too long is gone at once, as a gap for every subscriber.
+        ring.push(Event { id, kind, election, data: data.into() });
         self.next.send_replace(id + 1);
     }
 
@@ -108,7 +103,7 @@ impl Events {
     pub(crate) fn since(&self, from: u64) -> Since {
         let ring = lock(&self.ring);
         let next = *self.next.borrow();
-        let oldest = ring.events.front().map_or(next, |event| event.id);
+        let oldest = ring.entries().front().map_or(next, |event| event.id);
         if from < self.first || from > next {
             return Since::Missed(None);
         }
@@ -116,7 +111,7 @@ impl Events {
             return Since::Missed(Some(oldest - from));
         }
         let skipped = usize::try_from(from - oldest).unwrap_or(usize::MAX);
-        Since::Events(ring.events.iter().skip(skipped).cloned().collect())
+        Since::Events(ring.entries().iter().skip(skipped).cloned().collect())
     }
 }
 
@@ -147,12 +142,12 @@ mod tests {
     fn ring_is_bounded_by_bytes() {
         let events = Events::default();
         let name: ElectionName = "e".parse().unwrap();
-        let kept = || lock(&events.ring).events.len();
+        let kept = || lock(&events.ring).entries().len();
         let long = "x".repeat(RING_BYTES / 4);
         (0..8).for_each(|_| events.put(Kind::View, &name, &long));
         assert_eq!(kept(), 3, "each is longer than a fourth of the bytes");
         events.put(Kind::View, &name, &"x".repeat(RING_BYTES));
-        assert_eq!((kept(), lock(&events.ring).bytes), (0, 0));
+        assert_eq!(kept(), 0);
         let next = events.first + 8;
         assert!(matches!(events.since(next), Since::Missed(Some(1))));
         events.put(Kind::View, &name, &"x");

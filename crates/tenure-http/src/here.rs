@@ -1,6 +1,5 @@
 //! The candidate of this process in one election.
 
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,19 +45,11 @@ impl<C: SafetyClass> Leads for Leader<C> {
 const BUCKETS: [f64; 10] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 
 #[derive(Clone)]
-pub(crate) struct Durations(Histogram);
+pub(crate) struct Durations(pub(crate) Histogram);
 
 impl Default for Durations {
     fn default() -> Self {
         Self(Histogram::new(BUCKETS))
-    }
-}
-
-impl Deref for Durations {
-    type Target = Histogram;
-
-    fn deref(&self) -> &Histogram {
-        &self.0
     }
 }
 

@@ -27,18 +27,21 @@
 
 mod events;
 mod here;
+mod inquiry;
 mod metrics;
 mod monitor;
 mod page;
 mod problem;
+mod ring;
 mod routes;
 mod server;
 mod shared_answers;
 mod watch;
 mod words;
 
+pub use inquiry::Inquiry;
 pub use metrics::{Kind, Metric, TABLE, table_page};
-pub use monitor::{About, Ask, Health, Listed, MemberState, Monitor, Sources};
+pub use monitor::{About, Ask, Health, List, Listed, MemberState, Monitor, Sources};
 pub use server::{Options, Place, Server, ServerError};
 pub use watch::{Action, Order, Refusal, Watch};
 pub use words::{Election, Here, HereState, History, Leader, State, ViewWords, Waits, millis};

@@ -11,11 +11,10 @@ use std::time::Duration;
 use serde::Serialize;
 use tenure::{Election, ElectionName, SafetyClass, Time, View, clock};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use utoipa::ToSchema;
 
 use crate::events::Events;
+use crate::inquiry::Inquiry;
 use crate::metrics::Counts;
 use crate::shared_answers::SharedAnswers;
 use crate::watch::{FRESH, Watch, Watched, lock};
@@ -77,10 +76,19 @@ pub struct Sources {
     /// Asks for the health of the process. Without this question, a process that answers counts as
     /// alive and ready.
     pub health: Option<Ask<Health>>,
-    /// Asks for the elections that participants list, in addition to the elections that the process
-    /// [watches](Monitor::watch). If a question fails (`None`), the last list stays, and its age
-    /// grows.
-    pub list: Option<Ask<Option<Vec<Listed>>>>,
+    /// A list of participants. After a question that failed, with `None`, the last list stays and
+    /// grows old.
+    pub list: Option<Ask<Option<List>>>,
+}
+
+/// A list of participants.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct List {
+    /// Elections beside those that the process [watches](Monitor::watch).
+    pub elections: Vec<Listed>,
+    /// The members and their quorum, in place of those of [`Health`].
+    pub members: Vec<MemberState>,
+    pub quorum: Option<bool>,
 }
 
 /// An election that participants list.
@@ -115,10 +123,8 @@ pub(crate) struct Shared {
     pub(crate) answers: SharedAnswers,
     sources: Sources,
     health: tokio::sync::Mutex<Option<(Time, Health)>>,
-    /// The time at which the last question for a list ended.
-    listed: watch::Sender<Option<Time>>,
-    /// The question for a list that runs now.
-    lists: Mutex<Option<JoinHandle<()>>>,
+    /// Questions for a list, with the members and their quorum.
+    lists: Inquiry<(Vec<MemberState>, Option<bool>)>,
     elections: Mutex<BTreeMap<ElectionName, Arc<Watched>>>,
 }
 
@@ -140,8 +146,7 @@ impl Monitor {
             answers: SharedAnswers::default(),
             sources,
             health: tokio::sync::Mutex::default(),
-            listed: watch::Sender::new(None),
-            lists: Mutex::default(),
+            lists: Inquiry::default(),
             elections: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
@@ -187,15 +192,18 @@ impl Shared {
     /// Asks for the health of the process. Many callers at once cause one question. Subscribers get
     /// an event for each member that has changed.
     pub(crate) async fn health(&self) -> Health {
-        let Some(ask) = &self.sources.health else {
-            return Health { alive: true, ..Health::default() };
-        };
         let mut last = self.health.lock().await;
         let now = clock::now();
         if let Some((_, health)) = last.as_ref().filter(|(at, _)| now.since(*at) <= FRESH) {
             return health.clone();
         }
-        let health = ask().await;
+        let mut health = match &self.sources.health {
+            Some(ask) => ask().await,
+            None => Health { alive: true, ..Health::default() },
+        };
+        if let Some((_, listed)) = self.lists.last() {
+            (health.members, health.quorum) = listed;
+        }
         let known = last.as_ref().map_or(&[][..], |(_, health)| &health.members);
         for member in health.members.iter().filter(|member| !known.contains(member)) {
             self.events.put_member(member);
@@ -205,32 +213,24 @@ impl Shared {
     }
 
     /// Asks for the list of elections, unless the last question is recent, and waits a while for
-    /// the answer. The question is a task of its own: a caller that leaves does not end the task,
-    /// and many callers at once cause one task.
+    /// the answer.
     pub(crate) async fn refresh(self: &Arc<Self>) {
-        if self.sources.list.is_none() {
-            return;
+        if self.sources.list.is_some() {
+            let spawn = || self.runtime.spawn(self.clone().list());
+            self.lists.refresh(LISTS, LIST_WAIT, spawn).await;
         }
-        let mut listed = self.listed.subscribe();
-        let last = *listed.borrow_and_update();
-        if last.is_some_and(|last| clock::now().since(last) <= LISTS) {
-            return;
-        }
-        {
-            let mut lists = lock(&self.lists);
-            if lists.as_ref().is_none_or(JoinHandle::is_finished) {
-                *lists = Some(self.runtime.spawn(self.clone().list()));
-            }
-        }
-        let _ = tokio::time::timeout(LIST_WAIT, listed.changed()).await;
     }
 
     async fn list(self: Arc<Self>) {
         let Some(ask) = &self.sources.list else { return };
-        if let Some(all) = ask().await {
-            self.take(all);
-        }
-        self.listed.send_replace(Some(clock::now()));
+        let known = match ask().await {
+            Some(List { elections, members, quorum }) => {
+                self.take(elections);
+                (members, quorum)
+            }
+            None => self.lists.last().map(|(_, known)| known).unwrap_or_default(),
+        };
+        self.lists.keep(clock::now(), known);
     }
 
     /// Shows the elections of a list, and forgets listed elections that this list leaves out. The

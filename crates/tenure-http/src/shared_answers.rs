@@ -1,10 +1,10 @@
 //! Large answers. All callers share an answer for a moment. Few answers are written at a time, and
 //! each in parts, so that a client that reads slowly holds no copy.
 
-use std::convert::Infallible;
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll};
 
 use axum::body::Body;
@@ -12,64 +12,46 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hyper::body::{Bytes, Frame, SizeHint};
 use tenure::{ElectionName, Time, clock};
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
-/// The most answers that are written at a time.
-const WRITTEN_MAX: usize = 8;
+use crate::watch::lock;
+
+/// The most answers that callers hold at a time, each for all its readers.
+const HELD_MAX: usize = 8;
 /// The bytes of an answer that a connection takes at a time.
 const PART: usize = 16 * 1_024;
 
+/// The bytes of an answer; none once callers hold too many later ones.
+type Shared = Mutex<Vec<u8>>;
+
 /// Answers that callers share.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SharedAnswers {
     /// A page of the list, by the name that it follows and its limit.
     pub(crate) list: SharedAnswer<(Option<ElectionName>, usize)>,
     pub(crate) metrics: SharedAnswer<()>,
-    places: Arc<Semaphore>,
-}
-
-impl Default for SharedAnswers {
-    fn default() -> Self {
-        let places = Arc::new(Semaphore::new(WRITTEN_MAX));
-        Self { list: SharedAnswer::default(), metrics: SharedAnswer::default(), places }
-    }
+    /// Answers that somebody may hold, the oldest first.
+    held: Mutex<VecDeque<Weak<Shared>>>,
 }
 
 /// The last answer, with its question and the end of its validity. The lock makes later callers
 /// wait for the same answer.
 #[derive(Debug)]
-pub(crate) struct SharedAnswer<K>(Mutex<Option<(Time, K, Bytes)>>);
+pub(crate) struct SharedAnswer<K>(tokio::sync::Mutex<Option<(Time, K, Arc<Shared>)>>);
 
 impl<K> Default for SharedAnswer<K> {
     fn default() -> Self {
-        Self(Mutex::new(None))
-    }
-}
-
-impl<K: PartialEq> SharedAnswer<K> {
-    /// The answer to `asked`; `None` if `make` cannot make an answer.
-    async fn get(&self, asked: K, make: impl Future<Output = Option<Made>>) -> Option<Bytes> {
-        let mut last = self.0.lock().await;
-        if let Some((until, before, bytes)) = &*last
-            && clock::now() < *until
-            && *before == asked
-        {
-            return Some(bytes.clone());
-        }
-        let Made { until, bytes } = make.await?;
-        *last = Some((until, asked, bytes.clone()));
-        Some(bytes)
+        Self(tokio::sync::Mutex::new(None))
     }
 }
 
 /// An answer that holds until this time.
 pub(crate) struct Made {
     pub(crate) until: Time,
-    pub(crate) bytes: Bytes,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl SharedAnswers {
-    /// Answers with the shared bytes, once there is a place.
+    /// Answers `asked` with the shared bytes. Unless they hold, `make` makes them anew.
     pub(crate) async fn answer<K: PartialEq>(
         &self,
         shared: &SharedAnswer<K>,
@@ -77,44 +59,91 @@ impl SharedAnswers {
         kind: &'static str,
         make: impl Future<Output = Option<Made>>,
     ) -> Response {
-        // The semaphore is never closed.
-        let place = self.places.clone().acquire_owned().await.ok();
-        match shared.get(asked, make).await {
-            Some(left) => {
-                let body = Body::new(InParts { left, _place: place });
-                ([(header::CONTENT_TYPE, kind)], body).into_response()
-            }
+        match self.get(shared, asked, make).await {
+            Some(body) => ([(header::CONTENT_TYPE, kind)], Body::new(body)).into_response(),
             None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        }
+    }
+
+    async fn get<K: PartialEq>(
+        &self,
+        shared: &SharedAnswer<K>,
+        asked: K,
+        make: impl Future<Output = Option<Made>>,
+    ) -> Option<InParts> {
+        let mut last = shared.0.lock().await;
+        if let Some((until, before, answer)) = &*last
+            && clock::now() < *until
+            && *before == asked
+            && let Some(body) = InParts::of(answer)
+        {
+            return Some(body);
+        }
+        let Made { until, bytes } = make.await?;
+        let answer = Arc::new(Mutex::new(bytes));
+        self.hold(&answer);
+        let body = InParts::of(&answer);
+        *last = Some((until, asked, answer));
+        body
+    }
+
+    /// Holds a new answer. The readers of the oldest of too many are cut off.
+    fn hold(&self, answer: &Arc<Shared>) {
+        let mut held = lock(&self.held);
+        held.retain(|answer| answer.strong_count() > 0);
+        held.push_back(Arc::downgrade(answer));
+        if held.len() > HELD_MAX
+            && let Some(oldest) = held.pop_front().and_then(|oldest| oldest.upgrade())
+        {
+            *lock(&oldest) = Vec::new();
         }
     }
 }
 
-/// A body that hands out its next part only when the connection has room, and has its place until
-/// the last part is taken.
+/// A body that hands out a copy of its next part only when the connection has room.
 struct InParts {
-    left: Bytes,
-    _place: Option<OwnedSemaphorePermit>,
+    answer: Arc<Shared>,
+    /// The bytes before, and the bytes of the whole.
+    taken: usize,
+    whole: usize,
+}
+
+/// The answer is gone, because callers hold too many later ones.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer was read too slowly, and others wait")]
+struct Gone;
+
+impl InParts {
+    /// The body of an answer that is not gone.
+    fn of(answer: &Arc<Shared>) -> Option<Self> {
+        let whole = lock(answer).len();
+        (whole > 0).then(|| Self { answer: answer.clone(), taken: 0, whole })
+    }
 }
 
 impl hyper::body::Body for InParts {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = Gone;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let part = self.left.len().min(PART);
-        let part = (part > 0).then(|| self.left.split_to(part));
-        Poll::Ready(part.map(|part| Ok(Frame::data(part))))
+    ) -> Poll<Option<Result<Frame<Bytes>, Gone>>> {
+        let end = self.whole.min(self.taken + PART);
+        if self.taken == end {
+            return Poll::Ready(None);
+        }
+        let part = lock(&self.answer).get(self.taken..end).map(Bytes::copy_from_slice);
+        self.taken = end;
+        Poll::Ready(Some(part.map(Frame::data).ok_or(Gone)))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.left.is_empty()
+        self.taken == self.whole
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left.len() as u64)
+        SizeHint::with_exact((self.whole - self.taken) as u64)
     }
 }
 
@@ -124,16 +153,21 @@ mod tests {
 
     use super::*;
 
-    fn made(bytes: &'static str, until: Time) -> Option<Made> {
-        Some(Made { until, bytes: Bytes::from_static(bytes.as_bytes()) })
+    fn made(bytes: &str, until: Time) -> Option<Made> {
+        Some(Made { until, bytes: bytes.into() })
+    }
+
+    async fn read(body: InParts) -> Option<Bytes> {
+        axum::body::to_bytes(Body::new(body), usize::MAX).await.ok()
     }
 
     #[tokio::test]
     async fn answer_is_shared_while_it_holds() {
-        let shared = SharedAnswer::default();
+        let (all, shared) = (SharedAnswers::default(), SharedAnswer::default());
         let later = clock::now().after(Duration::from_secs(3_600));
         let get = async |asked: u8, bytes, until| {
-            shared.get(asked, async move { made(bytes, until) }).await.unwrap()
+            let body = all.get(&shared, asked, async move { made(bytes, until) }).await;
+            read(body.unwrap()).await.unwrap()
         };
         assert_eq!(get(1, "a", later).await, "a");
         assert_eq!(get(1, "b", later).await, "a");
@@ -141,32 +175,37 @@ mod tests {
         assert_eq!(get(2, "d", later).await, "d", "the answer holds no more");
     }
 
-    /// A client that reads nothing keeps its place until it leaves.
+    /// Clients that read nothing share an answer, or hold few. All others get theirs at once.
     #[tokio::test]
-    async fn few_answers_are_written() {
-        let answers = SharedAnswers::default();
-        let ask = async || {
-            let later = clock::now().after(Duration::from_secs(3_600));
-            let make = async move { made("metrics", later) };
-            answers.answer(&answers.metrics, (), "text/plain", make).await
+    async fn slow_readers_hold_few_answers() {
+        let all = SharedAnswers::default();
+        let later = clock::now().after(Duration::from_secs(3_600));
+        let list = async |limit: usize| {
+            let make = async move { made(&limit.to_string(), later) };
+            all.get(&all.list, (None, limit), make).await.unwrap()
+        };
+        let metrics = async || {
+            let make = async { made("metrics", later) };
+            all.get(&all.metrics, (), make).await.unwrap()
         };
         let mut unread = Vec::new();
-        for _ in 0..WRITTEN_MAX {
-            unread.push(ask().await);
+        for _ in 0..2 * HELD_MAX {
+            unread.push(list(0).await);
         }
-        let next = ask();
-        tokio::pin!(next);
-        assert!(ready_now(next.as_mut()).await.is_none());
-        unread.pop();
-        assert_eq!(next.await.status(), StatusCode::OK);
-    }
-
-    /// The result of a future that is ready now.
-    async fn ready_now<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
-        std::future::poll_fn(|context| match future.as_mut().poll(context) {
-            Poll::Ready(ready) => Poll::Ready(Some(ready)),
-            Poll::Pending => Poll::Ready(None),
-        })
-        .await
+        let (first, second) = (list(1).await, list(2).await);
+        let shared = unread.split_off(1);
+        drop(shared);
+        for limit in 3..HELD_MAX {
+            unread.push(list(limit).await);
+        }
+        assert_eq!(read(metrics().await).await.unwrap(), "metrics");
+        assert!(read(unread.remove(0)).await.is_none(), "the oldest is gone");
+        assert_eq!(read(first).await.unwrap(), "1");
+        assert_eq!(read(list(HELD_MAX).await).await.unwrap(), "8");
+        assert_eq!(read(second).await.unwrap(), "2", "there was room");
+        for limit in 9..9 + HELD_MAX {
+            unread.push(list(limit).await);
+        }
+        assert_eq!(read(metrics().await).await.unwrap(), "metrics", "made anew");
     }
 }

@@ -1,6 +1,5 @@
 //! A watched election: its views, its history, and the candidate of this process.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -17,6 +16,7 @@ use tokio::task::JoinSet;
 use crate::events::{Events, Kind};
 use crate::here::Progress;
 use crate::monitor::Shared;
+use crate::ring::Ring;
 use crate::words::{self, Election, History, State, ViewWords, millis};
 
 /// The changes that are kept of an election.
@@ -78,7 +78,7 @@ pub(crate) struct Watched {
 struct Seen {
     state: Option<State>,
     since: Time,
-    history: VecDeque<Change>,
+    history: Ring<Change>,
 }
 
 struct Change {
@@ -86,6 +86,12 @@ struct Change {
     at: Time,
     kind: &'static str,
     text: String,
+}
+
+impl AsRef<str> for Change {
+    fn as_ref(&self) -> &str {
+        &self.text
+    }
 }
 
 /// A panic elsewhere leaves the values whole, because no code panics in the middle of a change
@@ -102,7 +108,8 @@ impl Watched {
 
     /// An election of a list.
     pub(crate) fn listed(name: ElectionName, lease: Duration, shared: &Shared) -> Self {
-        let seen = Seen { state: None, since: clock::now(), history: VecDeque::new() };
+        let history = Ring::new(HISTORY_MAX, TEXTS_MAX);
+        let seen = Seen { state: None, since: clock::now(), history };
         Self {
             name,
             protocol: shared.about.protocol.as_str().into(),
@@ -198,11 +205,13 @@ impl Watched {
             } else {
                 format!("the last answer is {age:.1?} old, and a lease lasts {lease:.1?}")
             };
-            view = ViewWords::of(&View::Unknown { since: fact.at }, now);
-            view.why = Some(why);
+            let for_ms = Some(millis(now.since(fact.at)));
+            view = ViewWords { why: Some(why), for_ms, ..ViewWords::default() };
         }
         if view.state == State::Unknown && view.why.is_none() {
-            view.why = Some("the participants do not answer, or their answers disagree".to_owned());
+            let why = "the participants do not answer, their answers disagree, or this process has \
+                       not heard them for long enough";
+            view.why = Some(why.to_owned());
         }
         let age_ms = (view.state != State::Unknown).then(|| millis(age));
         let seen = lock(&self.seen);
@@ -222,7 +231,7 @@ impl Watched {
 
     pub(crate) fn history(&self, now: Time) -> Vec<History> {
         let seen = lock(&self.seen);
-        let rows = seen.history.iter().rev().map(|change| History {
+        let rows = seen.history.entries().iter().rev().map(|change| History {
             time: change.wall.clone(),
             ago_ms: millis(now.since(change.at)),
             kind: change.kind.to_owned(),
@@ -238,16 +247,10 @@ impl Watched {
         let mut seen = lock(&self.seen);
         let history = &mut seen.history;
         if matches!(kind, "waits" | "overdue") {
-            history.pop_back_if(|last| last.kind == kind);
+            history.pop_if(|last| last.kind == kind);
         }
         let text = words::beginning(text, TEXT_MAX).to_owned();
-        history.push_back(Change { wall: wall(), at: clock::now(), kind, text });
-        let bytes = |history: &VecDeque<Change>| -> usize {
-            history.iter().map(|change| change.text.len()).sum()
-        };
-        while history.len() > HISTORY_MAX || bytes(history) > TEXTS_MAX {
-            history.pop_front();
-        }
+        history.push(Change { wall: wall(), at: clock::now(), kind, text });
     }
 
     /// Takes the view of a list whose questions began at `asked`.
@@ -338,7 +341,7 @@ impl Watched {
                         last = now;
                         self.progress.send_modify(|progress| {
                             progress.renewals += 1;
-                            progress.durations.observe(took.as_secs_f64());
+                            progress.durations.0.observe(took.as_secs_f64());
                             progress.overdue = None;
                         });
                     }

@@ -22,12 +22,13 @@ pub(crate) fn beginning(text: &str, most: usize) -> &str {
 }
 
 /// The state of an election, as far as it is known.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     Leader,
     /// The election certainly has no leader.
     Vacant,
+    #[default]
     Unknown,
 }
 
@@ -93,8 +94,8 @@ impl Leader {
     }
 }
 
-/// A state of an election at one instant.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
+/// A state of an election at one instant; by default unknown.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, ToSchema)]
 pub struct ViewWords {
     pub state: State,
     #[serde(flatten)]
@@ -126,9 +127,7 @@ impl ViewWords {
     }
 
     fn within(view: &View, now: Time, most: usize) -> Self {
-        let (leader, others) = (None, Vec::new());
-        let words =
-            Self { state: State::of(view), leader, others, held_ms: None, for_ms: None, why: None };
+        let words = Self { state: State::of(view), ..Self::default() };
         match view {
             View::Leader(LeaderView { id, leaving: Some(leaving), .. }) => {
                 let why = format!(

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tenure::settings::SecretFile;
 use tenure_http::{
-    About, Action, Ask, Health, Listed, MemberState, Monitor, Options, Order, Place, Refusal,
-    Server, ServerError, Sources,
+    About, Action, Ask, Health, List, Monitor, Options, Order, Place, Refusal, Server, ServerError,
+    Sources,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -17,7 +17,7 @@ use crate::control::{Answer, Call, Request};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::http::HttpSettings;
-use crate::protocol::{Capabilities, Member};
+use crate::protocol::Capabilities;
 
 /// The longest wait for the health of the process.
 const SAYS: Duration = Duration::from_secs(2);
@@ -36,7 +36,7 @@ impl Http {
     pub(in crate::commands) fn begin(
         settings: &HttpSettings,
         about: About,
-        list: Option<Ask<Option<Vec<Listed>>>>,
+        list: Option<Ask<Option<List>>>,
     ) -> Result<Self, Failure> {
         let mut options = Options::new(settings.place.clone());
         // The check of the settings has already refused addresses that the user does not permit.
@@ -113,17 +113,6 @@ pub(in crate::commands) async fn answer(
         }
     }
     pending().await
-}
-
-/// A member in the words of answers.
-pub(in crate::commands) fn member(member: &Member) -> MemberState {
-    MemberState {
-        name: member.name.to_string(),
-        address: Some(member.address.clone()),
-        state: member.state.to_owned(),
-        up: Some(member.up),
-        text: Some(member.text.clone()),
-    }
 }
 
 /// The health of a process whose service has not answered yet.

@@ -93,7 +93,6 @@ mod tests {
             address: "127.0.0.1:7101".to_owned(),
             state: "serving",
             text: "serves".to_owned(),
-            up: true,
             cure: None,
         };
         let at = |number| {

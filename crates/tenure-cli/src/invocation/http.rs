@@ -35,13 +35,8 @@ impl HttpSettings {
         let token_file = layers.optional(&table::HTTP_TOKEN_FILE)?;
         let insecure = layers.required(&table::HTTP_INSECURE)?;
         let Some(place) = place else {
-            let others: [&Spec; 4] = [
-                &table::HTTP_CERT.spec,
-                &table::HTTP_KEY.spec,
-                &table::HTTP_TOKEN_FILE.spec,
-                &table::HTTP_INSECURE.spec,
-            ];
-            let given = layers.origins.given(&others.map(|spec| spec.name));
+            let [_, others @ ..] = OF_HTTP.map(|spec| spec.name);
+            let given = layers.origins.given(&others);
             let Some((name, _)) = given.first() else { return Ok(None) };
             let what = format!("{name} is for answers over HTTP, and there is no --http");
             let fix = format!("add --http ADDR, or remove {name}");

@@ -2,6 +2,7 @@
 
 use tenure::NodeName;
 use tenure_core::nerio::HostPort;
+use tenure_http::MemberState;
 
 use crate::failure::Failure;
 
@@ -86,8 +87,24 @@ pub struct Member {
     pub state: &'static str,
     /// State of the member, in words for people.
     pub text: String,
-    /// Whether the member serves in elections.
-    pub up: bool,
     /// Remedy for a state that neither time nor other members mend.
     pub cure: Option<String>,
+}
+
+impl Member {
+    /// Whether a member in this state does its part in elections.
+    pub fn is_up(state: &str) -> bool {
+        matches!(state, "follows" | "founding" | "leads" | "serving" | "waits")
+    }
+
+    /// The member in the words of answers over HTTP.
+    pub fn shown(&self) -> MemberState {
+        MemberState {
+            name: self.name.to_string(),
+            address: Some(self.address.clone()),
+            state: self.state.to_owned(),
+            up: Some(Self::is_up(self.state)),
+            text: Some(self.text.clone()),
+        }
+    }
 }

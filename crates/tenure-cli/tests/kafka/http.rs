@@ -5,6 +5,7 @@ use tenure_services::kafka;
 use tenure_testkit::processes::{Machine, Web, addresses, eventually};
 
 use crate::answers::{has_resigned, leads, promtool_accepts, start, state, text};
+use crate::{STRICT, machine, run, shared_broker};
 
 #[test]
 fn kafka_answers() {
@@ -34,6 +35,37 @@ fn kafka_answers() {
     eventually("it leads again", || leads(web, &path).then_some(()));
     runner.signal(Signal::TERM);
     assert_eq!(runner.ended(), Some(143));
+}
+
+/// A process that gives back all its partitions listens anew, for longer than a leader may last:
+/// the next leader comes before it knows a vacancy. A member that keeps a partition hears the end.
+#[test]
+fn other_member_knows_the_vacancy() {
+    let (broker, election, one) = shared_broker("vacant");
+    let two = machine(&broker.addresses(), &election);
+    let paths = ["0", "1"].map(|role| format!("/v1/elections/{election}%2F{role}"));
+    let places = addresses::<2>();
+    let start = |host: &Machine, id, place| {
+        let http = text(place);
+        let more = ["--partitions", "2", "--roles", "0..1", "--http", &http];
+        host.start(id, &run(id, &STRICT, &more, "exec sleep 600"))
+    };
+    let [first, second] = places.map(Web);
+    let _one = start(&one, "one", places[0]);
+    paths.iter().for_each(|path| eventually(path, || leads(first, path).then_some(())));
+    let _two = start(&two, "two", places[1]);
+    let taken = eventually("a role", || paths.iter().position(|path| leads(second, path)));
+    let kept = &paths[1 - taken];
+    assert_eq!(state(second, kept, 200)["id"], "one");
+    assert_eq!(one.ask(&["resign", "--all"]).code, Some(0));
+    let vacant = state(second, kept, 404);
+    assert!(vacant["age_ms"].is_u64() && vacant["here"]["state"] == "campaigning", "{vacant}");
+    let unknown = state(first, kept, 503);
+    assert_eq!(
+        (&unknown["state"], &unknown["here"]["lost"]),
+        (&"unknown".into(), &"the leader resigned".into()),
+        "{unknown}"
+    );
 }
 
 /// Before the first answer of a broker nothing is known: no balancer may take that for a vacancy.

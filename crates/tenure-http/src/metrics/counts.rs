@@ -1,12 +1,13 @@
 //! Totals of the server itself.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tenure::serving::Room;
 use tokio::sync::Semaphore;
 
 use crate::routes::SUBSCRIBERS_MAX;
+use crate::server::CONNECTIONS_MAX;
 use crate::watch::lock;
 
 /// Why connections and requests are refused.
@@ -15,39 +16,21 @@ const CAUSES: [&str; 5] = ["crowded", "foreign-site", "no-token", "subscribers",
 #[derive(Clone, Debug)]
 pub(crate) struct Counts {
     pub(crate) subscribers: Arc<Semaphore>,
-    connections: Arc<AtomicUsize>,
+    pub(crate) connections: Room,
     refused: Arc<Mutex<BTreeMap<&'static str, u64>>>,
-}
-
-/// A connection that counts until it is dropped.
-pub(crate) struct Connected(Arc<AtomicUsize>);
-
-impl Drop for Connected {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 impl Default for Counts {
     fn default() -> Self {
         Self {
             subscribers: Arc::new(Semaphore::new(SUBSCRIBERS_MAX)),
-            connections: Arc::default(),
+            connections: Room::beside_work(CONNECTIONS_MAX),
             refused: Arc::new(Mutex::new(CAUSES.map(|cause| (cause, 0)).into())),
         }
     }
 }
 
 impl Counts {
-    pub(crate) fn connected(&self) -> Connected {
-        self.connections.fetch_add(1, Ordering::Relaxed);
-        Connected(self.connections.clone())
-    }
-
-    pub(crate) fn connections(&self) -> usize {
-        self.connections.load(Ordering::Relaxed)
-    }
-
     pub(crate) fn subscribed(&self) -> usize {
         SUBSCRIBERS_MAX.saturating_sub(self.subscribers.available_permits())
     }

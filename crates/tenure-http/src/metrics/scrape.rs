@@ -88,7 +88,7 @@ impl Scrape {
             unlisted,
             about: shared.about.clone(),
             health,
-            connections: shared.counts.connections(),
+            connections: shared.counts.connections.held(),
             subscribers: shared.counts.subscribed(),
             refused: shared.counts.refused(),
         };
@@ -112,7 +112,7 @@ impl Scrape {
         let mut family = text.describe(&RENEWAL)?;
         for row in rows {
             let labels = [("election", row.name.as_str())];
-            row.progress.durations.encode(family.encode_family(&labels)?)?;
+            row.progress.durations.0.encode(family.encode_family(&labels)?)?;
         }
         let mut family = text.describe(&WAITING)?;
         for row in rows {

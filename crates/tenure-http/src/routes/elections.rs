@@ -9,11 +9,11 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use tenure::{ElectionName, Time, View, clock};
+use tenure::{ElectionName, clock};
 use tokio::task::JoinSet;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{OfMonitor, Shown, not_watched};
+use super::{OfMonitor, Shown, not_here};
 use crate::monitor::{MemberState, Shared};
 use crate::problem::Problem;
 use crate::shared_answers::Made;
@@ -96,7 +96,7 @@ async fn elections(
     // The answer holds until this time, so a lease that ends earlier counts as over.
     let until = clock::now().after(FRESH);
     let elections = told.iter().map(|(watched, fact)| watched.words(fact, until)).collect();
-    let bytes = serde_json::to_vec(&Elections { node, elections, after }).ok()?.into();
+    let bytes = serde_json::to_vec(&Elections { node, elections, after }).ok()?;
     Some(Made { until, bytes })
 }
 
@@ -120,21 +120,13 @@ pub(super) async fn named(shown: &Shown, name: &str) -> Option<Arc<Watched>> {
     shown.monitor.shared.election(name)
 }
 
-/// Why nothing is known of an election that the process does not have. The process may learn of the
-/// election later, or may just have given it up, so a missing election proves no vacancy.
-fn not_here(name: &str) -> String {
-    format!(
-        "this process does not have the election {name:?} now; GET /v1/elections lists those that \
-         it has"
-    )
-}
-
 fn unknown(shown: &Shown, name: String) -> Election {
-    let why = Some(not_here(&name));
-    let view = ViewWords::of(&View::Unknown { since: clock::now() }, Time::ZERO);
     Election {
         protocol: shown.monitor.shared.about.protocol.clone(),
-        view: ViewWords { why, for_ms: None, ..view },
+        view: ViewWords {
+            why: Some(not_here(StatusCode::NOT_FOUND, &name).detail),
+            ..ViewWords::default()
+        },
         age_ms: None,
         since_ms: 0,
         here: None,
@@ -154,7 +146,8 @@ pub(crate) async fn one(
     State(shown): OfMonitor,
     Path(name): Path<String>,
 ) -> Result<Json<Election>, Problem> {
-    let watched = named(&shown, &name).await.ok_or_else(|| not_watched(&name))?;
+    let watched =
+        named(&shown, &name).await.ok_or_else(|| not_here(StatusCode::NOT_FOUND, &name))?;
     let fact = watched.fact(FRESH).await;
     let now = clock::now();
     let mut words = watched.words(&fact, now);
@@ -215,9 +208,8 @@ pub(crate) async fn leading(
     State(shown): OfMonitor,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
-    let watched = shown.monitor.shared.election(&name).ok_or_else(|| {
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unknown election", not_here(&name))
-    })?;
+    let watched = shown.monitor.shared.election(&name);
+    let watched = watched.ok_or_else(|| not_here(StatusCode::SERVICE_UNAVAILABLE, &name))?;
     let progress = watched.progress.borrow().clone();
     let here = progress.words(clock::now());
     // Ask the handle last: no wait comes between its answer and the response.

@@ -78,12 +78,14 @@ async fn uncached(mut answer: Response) -> Response {
     answer
 }
 
-pub(crate) fn not_watched(name: &str) -> Problem {
+/// Nothing is known of an election that the process does not have. The process may learn of it
+/// later, or has given it up just now: its absence proves no vacancy.
+pub(crate) fn not_here(status: StatusCode, name: &str) -> Problem {
     let detail = format!(
-        "this process does not watch the election {name:?}; GET /v1/elections lists those that it \
-         watches"
+        "this process does not have the election {name:?} now; GET /v1/elections lists those that \
+         it has"
     );
-    Problem::new(StatusCode::NOT_FOUND, "unknown election", detail)
+    Problem::new(status, "unknown election", detail)
 }
 
 pub(crate) type OfMonitor = State<Shown>;

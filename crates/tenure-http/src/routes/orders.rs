@@ -11,7 +11,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
 use utoipa::ToSchema;
 
-use super::{OfMonitor, Shown, not_watched};
+use super::{OfMonitor, Shown, not_here};
 use crate::problem::Problem;
 use crate::watch::{Action, Order, Refusal};
 
@@ -112,7 +112,7 @@ fn allow(shown: &Shown, headers: &HeaderMap) -> Result<(), Problem> {
 
 async fn order(shown: &Shown, name: String, action: Action) -> Result<Json<Done>, Problem> {
     let shared = &shown.monitor.shared;
-    let watched = shared.election(&name).ok_or_else(|| not_watched(&name))?;
+    let watched = shared.election(&name).ok_or_else(|| not_here(StatusCode::NOT_FOUND, &name))?;
     let transfers = matches!(action, Action::Transfer { .. });
     let conflict = |why: &str| {
         let leads = watched.progress.borrow().leads();

@@ -20,7 +20,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tenure::serving::{Room, WriteTimeout};
+use tenure::serving::WriteTimeout;
 use tenure::{Time, clock};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
@@ -30,7 +30,7 @@ use super::listen::Bound;
 use crate::metrics::Counts;
 
 /// The most connections at a time.
-const CONNECTIONS_MAX: u64 = 256;
+pub(crate) const CONNECTIONS_MAX: u64 = 256;
 /// The largest head of a request, in bytes.
 const HEAD_MAX: usize = 16 * 1_024;
 /// The longest time for which a connection stays open without a whole head of a request.
@@ -65,7 +65,7 @@ impl Acceptor {
         };
         #[cfg(feature = "tls")]
         let mut tls = self.tls;
-        let room = Room::beside_work(CONNECTIONS_MAX);
+        let room = &counts.connections;
         loop {
             let Some(permit) = room.one().await else { return };
             let (stream, from) = match listener.accept().await {
@@ -80,7 +80,6 @@ impl Acceptor {
                 counts.refuse("crowded");
                 continue;
             };
-            let connected = counts.connected();
             let stream = WriteTimeout::new(stream, SLOW_MAX);
             let router = router.clone();
             #[cfg(feature = "tls")]
@@ -90,7 +89,7 @@ impl Acceptor {
                 shake_hands(acceptor, stream, router).await;
                 #[cfg(not(feature = "tls"))]
                 serve(stream, router, LIFE_MAX, ANSWER_MAX).await;
-                drop((place, connected));
+                drop(place);
             });
         }
     }

@@ -18,6 +18,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use self::accept::Acceptor;
+pub(crate) use self::accept::CONNECTIONS_MAX;
 use self::guard::Guard;
 use self::listen::Bound;
 use crate::monitor::Monitor;

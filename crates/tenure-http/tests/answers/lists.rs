@@ -5,13 +5,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tenure::{LeaderView, View, clock};
-use tenure_http::{About, Ask, Health, Listed, MemberState, Monitor, Server, Sources};
+use tenure_http::{About, Ask, List, Listed, MemberState, Monitor, Server, Sources};
 use tenure_testkit::processes::{Web, eventually};
 use tokio::sync::Semaphore;
 
 use crate::{PATH, Stage, anywhere, web};
 
-type List = Option<Vec<Listed>>;
+type Told = Option<List>;
+
+/// A list of these elections.
+fn list_of<const N: usize>(elections: [Listed; N]) -> Told {
+    Some(List { elections: elections.into(), ..List::default() })
+}
 
 /// An election that a leader with this value leads for long.
 fn led(election: &str, value: &str) -> Listed {
@@ -31,7 +36,7 @@ fn serve(sources: Sources) -> (Server, Monitor, Web) {
 }
 
 /// A list that tests change.
-fn listing(list: &Arc<Mutex<List>>) -> Ask<List> {
+fn listing(list: &Arc<Mutex<Told>>) -> Ask<Told> {
     let list = list.clone();
     Box::new(move || {
         let list = list.lock().unwrap().clone();
@@ -46,14 +51,14 @@ fn has_status(web: Web, path: &str, status: u16) {
 /// An election that left the list is unknown, and a list that failed changes nothing.
 #[test]
 fn failed_list_changes_nothing() {
-    let list = Arc::new(Mutex::new(Some(vec![led("e", ""), led("f", "")])));
+    let list = Arc::new(Mutex::new(list_of([led("e", ""), led("f", "")])));
     let (_server, _, web) = serve(Sources { list: Some(listing(&list)), health: None });
     has_status(web, "/v1/elections/e/leader", 200);
     *list.lock().unwrap() = None;
     let age = || web.get("/v1/elections/e/leader").json()["age_ms"].as_u64().unwrap();
     eventually("the answer grows old", || (age() > 1_500).then_some(()));
     assert_eq!(web.get("/v1/elections/f/leader").status, 200);
-    *list.lock().unwrap() = Some(vec![led("f", "")]);
+    *list.lock().unwrap() = list_of([led("f", "")]);
     has_status(web, "/v1/elections/e/leader", 503);
     assert_eq!(web.get("/v1/elections/e").status, 404);
     assert_eq!(web.get("/v1/elections/f/leader").status, 200);
@@ -64,12 +69,12 @@ fn failed_list_changes_nothing() {
 fn slow_list_is_kept() {
     let (ends, asked) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
     let (end, count) = (ends.clone(), asked.clone());
-    let list: Ask<List> = Box::new(move || {
+    let list: Ask<Told> = Box::new(move || {
         let end = end.clone();
         count.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             end.acquire().await.unwrap().forget();
-            Some(vec![led("e", "")])
+            list_of([led("e", "")])
         })
     });
     let (_server, _, web) = serve(Sources { list: Some(list), health: None });
@@ -85,13 +90,13 @@ fn slow_list_is_kept() {
 /// All callers share a list for a moment: a leader whose lease ends before that is unknown.
 #[test]
 fn shared_list_holds() {
-    let list: Ask<List> = Box::new(|| {
+    let list: Ask<Told> = Box::new(|| {
         let Listed { election, asked, lease, .. } = led("e", "");
         let known = LeaderView::new("p".into(), b"".as_slice().into());
         // The lease is over sooner than anybody has read the list.
         let until = Some(clock::now().after(Duration::from_millis(200)));
         let view = View::Leader(LeaderView { until, ..known });
-        Box::pin(async move { Some(vec![Listed { election, view, asked, lease }]) })
+        Box::pin(async move { list_of([Listed { election, view, asked, lease }]) })
     });
     let (_server, _, web) = serve(Sources { list: Some(list), health: None });
     let all = web.get("/v1/elections").json();
@@ -102,16 +107,16 @@ fn shared_list_holds() {
 #[tokio::test]
 async fn watch_outlives_the_list() {
     let stage = Stage::new();
-    let list = Arc::new(Mutex::new(Some(vec![led("jobs/3", "")])));
+    let list = Arc::new(Mutex::new(list_of([led("jobs/3", "")])));
     let sources = Sources { list: Some(listing(&list)), health: None };
     let (_server, monitor, web) = serve(sources);
     let _watch = monitor.watch(&stage.election());
     let leader = format!("{PATH}/leader");
     has_status(web, &leader, 404);
-    *list.lock().unwrap() = Some(vec![led("other", "")]);
+    *list.lock().unwrap() = list_of([led("other", "")]);
     has_status(web, "/v1/elections/other/leader", 200);
     assert_eq!(web.get(PATH).json()["here"]["state"], "idle");
-    *list.lock().unwrap() = Some(vec![led("jobs/3", "")]);
+    *list.lock().unwrap() = list_of([led("jobs/3", "")]);
     has_status(web, "/v1/elections/other/leader", 503);
     assert_eq!(web.get(&leader).status, 404, "the list is no better");
 }
@@ -119,28 +124,21 @@ async fn watch_outlives_the_list() {
 /// The list brings the members, and one scrape has both.
 #[test]
 fn first_scrape_has_members() {
-    let members = Arc::new(Mutex::new(Vec::new()));
-    let (heard, known) = (members.clone(), members);
-    let list: Ask<List> = Box::new(move || {
-        let (name, state) = ("b".to_owned(), "serving".to_owned());
-        let member = MemberState { name, state, address: None, up: Some(true), text: None };
-        *heard.lock().unwrap() = vec![member];
-        Box::pin(async { Some(Vec::new()) })
-    });
-    let health: Ask<Health> = Box::new(move || {
-        let members = known.lock().unwrap().clone();
-        Box::pin(async { Health { alive: true, members, ..Health::default() } })
-    });
-    let (_server, _, web) = serve(Sources { list: Some(list), health: Some(health) });
+    let (name, state) = ("b".to_owned(), "serving".to_owned());
+    let member = MemberState { name, state, address: None, up: Some(true), text: None };
+    let told = List { members: vec![member], quorum: Some(false), ..List::default() };
+    let list = listing(&Arc::new(Mutex::new(Some(told))));
+    let (_server, _, web) = serve(Sources { list: Some(list), health: None });
     let metrics = web.get("/metrics").body;
     assert!(metrics.contains("\ntenure_peer_up{peer=\"b\"} 1\n"), "{metrics}");
+    assert!(metrics.contains("\ntenure_quorum 0\n"), "{metrics}");
 }
 
 /// A store holds values of any length.
 #[test]
 fn long_values_are_cut() {
     let value = format!("x{}", "ü".repeat(1_000));
-    let list = Arc::new(Mutex::new(Some(vec![led("e", &value), led("f", "short")])));
+    let list = Arc::new(Mutex::new(list_of([led("e", &value), led("f", "short")])));
     let (_server, _, web) = serve(Sources { list: Some(listing(&list)), health: None });
     let long = web.get("/v1/elections/e").json();
     assert_eq!(long["value"], format!("x{}", "ü".repeat(127)), "{long}");

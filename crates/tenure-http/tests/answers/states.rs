@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tenure::{LeaderView, Time, View, clock};
-use tenure_http::{About, Ask, Listed, Monitor, Server, Sources};
+use tenure_http::{About, Ask, List, Listed, Monitor, Server, Sources};
 use tenure_testkit::processes::eventually;
 
 use crate::{PATH, Stage, anywhere, web};
@@ -136,7 +136,7 @@ async fn pages_follow_each_other() {
 fn old_answer_is_unknown() {
     let server = Server::bind(anywhere()).unwrap();
     let lease = Duration::from_secs(3_600);
-    let list: Ask<Option<Vec<Listed>>> = Box::new(move || {
+    let list: Ask<Option<List>> = Box::new(move || {
         let now = clock::now();
         let leader = |until| {
             let known = LeaderView::new("p".into(), b"".as_slice().into());
@@ -150,8 +150,8 @@ fn old_answer_is_unknown() {
         // A machine that has just booted has no earlier instant.
         let long_ago = Time::from_nanos(1);
         let short = Listed { lease: Duration::from_nanos(1), ..listed("old", long_ago, later) };
-        let all = vec![listed("new", now, later), listed("over", now, long_ago), short];
-        Box::pin(async move { Some(all) })
+        let elections = vec![listed("new", now, later), listed("over", now, long_ago), short];
+        Box::pin(async move { Some(List { elections, ..List::default() }) })
     });
     let sources = Sources { list: Some(list), health: None };
     let monitor = Monitor::asking(About::new("a", "p"), server.runtime(), sources);

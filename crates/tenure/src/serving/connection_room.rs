@@ -59,10 +59,10 @@ impl Room {
         self.all.clone().acquire_owned().await.ok()
     }
 
-    /// Connections that have a place now, of `all`.
+    /// The number of connections that have a place now.
     #[must_use]
-    pub fn held(&self, all: usize) -> usize {
-        all.saturating_sub(self.all.available_permits())
+    pub fn held(&self) -> usize {
+        self.by_address.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
     }
 
     /// Gives the room to a connection from this address, unless the address has used its share.
@@ -131,7 +131,7 @@ mod tests {
         let others = (take(other).await, take(other).await);
         assert!(others.0.is_some() && others.1.is_some());
         // No room is left now, until a connection ends.
-        assert!(room.all.try_acquire().is_err());
+        assert_eq!((room.held(), room.all.try_acquire().is_err()), (4, true));
         drop(first);
         assert!(take(one).await.is_some());
         drop((second, others));

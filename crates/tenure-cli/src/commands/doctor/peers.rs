@@ -16,17 +16,6 @@ use crate::settings::Origins;
 /// run late.
 const REASON: Duration = Duration::from_millis(100);
 
-/// States of a member that neither a start nor a wait mends.
-const LASTING: [&str; 8] = [
-    "differs",
-    "failing",
-    "lost-directory",
-    "outside",
-    "removed",
-    "replaced",
-    "unresolved",
-    "wrong-clock",
-];
 const SILENT: &str = "silent";
 
 /// The largest number of questions to the members. The command asks again while a member is silent:
@@ -123,25 +112,17 @@ fn of_members(
 }
 
 fn of_member(member: &Member, is_own: bool) -> Finding {
-    let Member { name, address, state, text, up: _, cure } = member;
+    let Member { name, address, state, text, cure } = member;
     let text = format!("{name} at {address} {text}");
-    match *state {
-        SILENT if is_own => {
-            Finding::ok("member", format!("{text}, which is normal before its start"))
-        }
-        SILENT => {
+    match cure {
+        Some(_) if is_own => Finding::fails("member", text, "see the log of this member"),
+        Some(cure) => Finding::warning("member", text, cure),
+        None if *state != SILENT => Finding::ok("member", text),
+        None if is_own => Finding::ok("member", format!("{text}, which is normal before its start")),
+        None => {
             let fix = "start it, or check its network, its firewall and its keys";
             Finding::warning("member", text, fix)
         }
-        state if LASTING.contains(&state) => {
-            let elsewhere = "run tenure doctor on its machine, and see its log";
-            let fix = cure.as_deref().unwrap_or(elsewhere);
-            match is_own {
-                true => Finding::fails("member", text, "see the log of this member"),
-                false => Finding::warning("member", text, fix),
-            }
-        }
-        _ => Finding::ok("member", text),
     }
 }
 
@@ -203,8 +184,7 @@ mod tests {
             address: "127.0.0.1:1".to_owned(),
             state,
             text: "is there".to_owned(),
-            up: *state == "serving",
-            cure: None,
+            cure: ["removed", "failing"].contains(state).then(|| "mend it".to_owned()),
         };
         let all = states.iter().enumerate().map(member).collect();
         let failure = (!quorum).then(|| Failure::new(Exit::Unknown, "too few", "wait"));

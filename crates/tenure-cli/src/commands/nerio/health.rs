@@ -108,7 +108,6 @@ mod tests {
                 address: "10.0.0.1:7101".into(),
                 state,
                 text: text.into(),
-                up: state == "serving",
                 cure: None,
             },
             longest: longest.map(Duration::from_secs),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tenure_http::{About, Health};
+use tenure_http::About;
 use tenure_nerio::supervision::Supervisor;
 use tenure_nerio::{Node, Notice};
 
@@ -30,12 +30,11 @@ pub(in crate::commands) async fn run(
 ) -> Result<Exit, Failure> {
     let NodeSettings { cluster, seat, supervise, http } = settings;
     let http = http.map(|http| {
-        let heard = shown::Heard::default();
-        let list = shown::list(&cluster, &seat.name, heard.clone());
+        let list = shown::list(&cluster, &seat.name);
         let about = About::new(seat.name.as_str(), PROTOCOL.name);
-        Http::begin(&http, about, Some(list)).map(|http| (http, heard))
+        Http::begin(&http, about, Some(list))
     });
-    let (mut http, heard) = http.transpose()?.unzip();
+    let mut http = http.transpose()?;
     // Before this line a file system may hang, and a signal ends this process directly.
     let mut signals = Signals::new()?;
     let control = Server::bind(&seat.control).await;
@@ -46,11 +45,6 @@ pub(in crate::commands) async fn run(
     let supervisor = supervise.map(|path| watch_processes(&node, &path)).transpose();
     let _supervisor = supervisor.map_err(|why| context.origins.explain(why, &["supervise"]))?;
     let notices = node.notices();
-    let health = async || {
-        let (members, quorum) = heard.as_ref().map(shown::Heard::get).unwrap_or_default();
-        let members = members.iter().map(http::member).collect();
-        Health { members, quorum, ..shown::health(&node).await }
-    };
     let out = out()?;
     say(&out, &context, &format!("node {} on {}", node.name(), node.address()), || {
         json!({
@@ -83,7 +77,7 @@ pub(in crate::commands) async fn run(
             let what = "the node ended by itself";
             return Err(Failure::new(Exit::Bug, what, "report this error with the log"));
         }
-        never = http::answer(http.as_mut(), health) => match never {},
+        never = http::answer(http.as_mut(), async || shown::health(&node).await) => match never {},
         never = manager.hear_that(async || node.counters().await.is_some()) => match never {},
     };
     manager.stopping(ENDS_WITHIN);

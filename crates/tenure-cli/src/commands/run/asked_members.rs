@@ -1,15 +1,14 @@
 //! The members of a protocol that lists them, asked for answers over HTTP.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tenure::{Time, clock};
-use tenure_http::{Health, MemberState};
-use tokio::task::JoinHandle;
+use tenure_http::{Health, Inquiry};
 
-use crate::commands::http;
 use crate::invocation::run::RunSettings;
+use crate::protocol::Member;
 use crate::settings::Origins;
 
 /// The pause between two questions to the members.
@@ -22,92 +21,58 @@ const OLD: Duration = Duration::from_secs(10);
 
 pub(super) struct AskedMembers {
     settings: Rc<RunSettings>,
-    origins: Rc<Origins>,
-    known: Rc<RefCell<Known>>,
+    origins: Origins,
+    /// The health that follows from the members alone.
+    inquiry: Inquiry<Health>,
     /// The time of the last caller.
-    called: Rc<Cell<Time>>,
-    /// The task that asks the members, one question after the other.
-    asks: RefCell<Option<JoinHandle<()>>>,
-}
-
-/// The last answer.
-#[derive(Default)]
-struct Known {
-    /// The time of the question: the answer is not older.
-    asked: Option<Time>,
-    members: Vec<MemberState>,
-    quorum: Option<bool>,
-    /// The reason why fewer members than a quorum serve.
-    why: Option<String>,
-    /// Why the last question failed.
-    failed: Option<String>,
+    called: Cell<Time>,
 }
 
 impl AskedMembers {
-    pub(super) fn new(settings: &Rc<RunSettings>, origins: Origins) -> Self {
-        let called = Rc::new(Cell::new(Time::ZERO));
-        let (settings, origins) = (settings.clone(), Rc::new(origins));
-        Self { settings, origins, known: Rc::default(), called, asks: RefCell::default() }
+    pub(super) fn new(settings: &Rc<RunSettings>, origins: Origins) -> Rc<Self> {
+        let (settings, called) = (settings.clone(), Cell::new(Time::ZERO));
+        Rc::new(Self { settings, origins, inquiry: Inquiry::default(), called })
     }
 
     /// Adds the members to `health`, as in their last answer. Never waits for the members.
-    pub(super) fn add(&self, health: Health) -> Health {
+    pub(super) fn add(self: &Rc<Self>, health: Health) -> Health {
         if !self.settings.protocol.can.members {
             return health;
         }
-        let now = clock::now();
-        self.called.set(now);
-        let mut asks = self.asks.borrow_mut();
-        if asks.as_ref().is_none_or(JoinHandle::is_finished) {
-            // The task ends soon after the last caller, because each question has a time limit.
-            *asks = Some(tokio::task::spawn_local(self.ask()));
-        }
-        self.known.borrow().add(health, now)
+        self.called.set(clock::now());
+        // The task ends with the process: its questions have limits of time.
+        self.inquiry.start(|| tokio::task::spawn_local(self.clone().ask()));
+        add(health, self.inquiry.last())
     }
 
-    fn ask(&self) -> impl Future<Output = ()> + use<> {
-        let (settings, origins) = (self.settings.clone(), self.origins.clone());
-        let (known, called) = (self.known.clone(), self.called.clone());
-        async move {
-            while clock::now().since(called.get()) <= ASKS_ON {
-                let asked = clock::now();
-                match settings.backend.members(&origins).await {
-                    Ok(members) => {
-                        *known.borrow_mut() = Known {
-                            asked: Some(asked),
-                            members: members.all.iter().map(http::member).collect(),
-                            quorum: Some(members.failure.is_none()),
-                            why: members.failure.map(|failure| failure.what),
-                            failed: None,
-                        };
-                    }
-                    Err(failure) => known.borrow_mut().failed = Some(failure.what),
-                }
-                tokio::time::sleep(EVERY).await;
-            }
+    async fn ask(self: Rc<Self>) {
+        while clock::now().since(self.called.get()) <= ASKS_ON {
+            let asked = clock::now();
+            let answer = match self.settings.backend.members(&self.origins).await {
+                Ok(members) => Health {
+                    members: members.all.iter().map(Member::shown).collect(),
+                    quorum: Some(members.failure.is_none()),
+                    unready: members.failure.map(|failure| failure.what),
+                    ..Health::default()
+                },
+                Err(failure) => Health { unready: Some(failure.what), ..Health::default() },
+            };
+            self.inquiry.keep(asked, answer);
+            tokio::time::sleep(EVERY).await;
         }
     }
 }
 
-impl Known {
-    fn add(&self, health: Health, now: Time) -> Health {
-        let age = self.asked.map(|asked| now.since(asked));
-        if age.is_some_and(|age| age <= OLD) {
-            let unready = health.unready.or_else(|| self.why.clone());
-            return Health {
-                unready,
-                members: self.members.clone(),
-                quorum: self.quorum,
-                ..health
-            };
+/// Adds an answer of this age.
+fn add(health: Health, last: Option<(Duration, Health)>) -> Health {
+    let (why, members, quorum) = match last {
+        None => (Some("the members have not answered yet".to_owned()), Vec::new(), None),
+        Some((age, _)) if age > OLD => {
+            (Some(format!("the members' last answer is {age:.0?} old")), Vec::new(), None)
         }
-        let why = age.map_or_else(
-            || "the members have not answered yet".to_owned(),
-            |age| format!("the members' last answer is {age:.0?} old"),
-        );
-        let why = [Some(why), self.failed.clone()].into_iter().flatten().collect::<Vec<_>>();
-        Health { unready: health.unready.or_else(|| Some(why.join(": "))), ..health }
-    }
+        Some((_, Health { unready, members, quorum, .. })) => (unready, members, quorum),
+    };
+    Health { unready: health.unready.or(why), members, quorum, ..health }
 }
 
 #[cfg(test)]
@@ -117,16 +82,17 @@ mod tests {
     #[test]
     fn old_answers_make_unready() {
         let healthy = || Health { alive: true, ..Health::default() };
-        let mut known = Known::default();
-        let first = known.add(healthy(), Time::ZERO);
+        let answer = Health { quorum: Some(true), ..Health::default() };
+        let first = add(healthy(), None);
         assert_eq!(first.unready.as_deref(), Some("the members have not answered yet"));
-        (known.asked, known.quorum) = (Some(Time::ZERO), Some(true));
-        let fresh = known.add(healthy(), Time::ZERO.after(OLD));
+        let fresh = add(healthy(), Some((OLD, answer.clone())));
         assert_eq!((fresh.unready, fresh.quorum), (None, Some(true)));
-        known.failed = Some("no socket".to_owned());
-        let old = known.add(healthy(), Time::ZERO.after(OLD + EVERY));
-        let why = "the members' last answer is 13s old: no socket";
+        let old = add(healthy(), Some((OLD + EVERY, answer)));
+        let why = "the members' last answer is 13s old";
         assert_eq!((old.unready.as_deref(), old.quorum), (Some(why), None));
         assert!(old.alive);
+        let failed = Health { unready: Some("no socket".to_owned()), ..Health::default() };
+        let unready = add(healthy(), Some((EVERY, failed))).unready;
+        assert_eq!(unready.as_deref(), Some("no socket"));
     }
 }

@@ -118,10 +118,19 @@ pub(super) fn outside(cluster: &Cluster, membership: &Membership) -> Vec<Member>
         address: member.address.to_string(),
         state: "outside",
         text: "is no member: the nodes name other members".to_owned(),
-        up: false,
-        cure: None,
+        cure: Some("take it out of members, or add it with tenure members add".to_owned()),
     };
     outside.map(describe).collect()
+}
+
+/// The remedy for a member that tells no state, if neither time nor other members mend that.
+pub(super) fn cure(state: &str, what: &Unsafe) -> Option<String> {
+    match state {
+        "unresolved" => Some(what.fix()),
+        // Either side may have the wrong settings.
+        "differs" => Some("run tenure doctor on its machine, and see its log".to_owned()),
+        _ => None,
+    }
 }
 
 /// The members of `membership` as users see them.
@@ -163,8 +172,7 @@ pub(super) fn describe(
             ("unresolved", format!("is not found: {} does not resolve ({error})", member.address))
         }
     };
-    let up = state == "serving";
-    Member { name, address: member.address.to_string(), state, text, up, cure: None }
+    Member { name, address: member.address.to_string(), state, text, cure: None }
 }
 
 /// The failure if fewer than a quorum give complete lists.

@@ -173,8 +173,11 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
             serving = serving.or(membership.position(&name).into_iter().collect());
         }
         let text = behind(&name, &what);
-        let cure = service.and_then(|service| cure(&name, service));
-        all.push(Member { name, address, state, text, up: state == "serving", cure });
+        let cure = match service {
+            Some(service) => cure(&name, service),
+            None => lists::cure(state, &what),
+        };
+        all.push(Member { name, address, state, text, cure });
     }
     all.extend(lists::outside(cluster, membership));
     let quorum = membership.quorums().is_quorum(serving);

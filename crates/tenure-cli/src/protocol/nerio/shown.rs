@@ -1,11 +1,10 @@
 //! A node's answers over HTTP: its health, and the elections that members list.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tenure::{LeaderView, NodeName, Time, View};
 use tenure_core::nerio;
-use tenure_http::{Ask, Health, Listed};
+use tenure_http::{Ask, Health, List, Listed};
 use tenure_nerio::Node;
 use tenure_nerio::lists::{self, ElectionSeen, Leads};
 
@@ -32,21 +31,11 @@ pub(crate) async fn health(node: &Node) -> Health {
     }
 }
 
-/// The members at the last list, and whether a quorum of them serves.
-#[derive(Clone, Default)]
-pub(crate) struct Heard(Arc<Mutex<(Vec<Member>, Option<bool>)>>);
-
-impl Heard {
-    pub(crate) fn get(&self) -> (Vec<Member>, Option<bool>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
 /// Asks the members for the elections in which `name` has given a grant.
-pub(crate) fn list(cluster: &Cluster, name: &NodeName, heard: Heard) -> Ask<Option<Vec<Listed>>> {
+pub(crate) fn list(cluster: &Cluster, name: &NodeName) -> Ask<Option<List>> {
     let (cluster, name) = (cluster.clone(), name.clone());
     Box::new(move || {
-        let (cluster, name, heard) = (cluster.clone(), name.clone(), heard.clone());
+        let (cluster, name) = (cluster.clone(), name.clone());
         Box::pin(async move {
             let from = SocketAddr::new(cluster.listen.ip(), 0);
             let seen = match lists::elections(&cluster.config, cluster.key(), from).await {
@@ -56,8 +45,6 @@ pub(crate) fn list(cluster: &Cluster, name: &NodeName, heard: Heard) -> Ask<Opti
                     return None;
                 }
             };
-            let now = (describe_all(&seen.membership, &seen.members), Some(seen.quorum));
-            *heard.0.lock().unwrap_or_else(PoisonError::into_inner) = now;
             let is_here = |one: &ElectionSeen| one.granted.iter().any(|vote| vote.member == name);
             let lease = cluster.config.delta_max;
             let here = seen.elections.into_iter().filter(is_here);
@@ -66,7 +53,12 @@ pub(crate) fn list(cluster: &Cluster, name: &NodeName, heard: Heard) -> Ask<Opti
                 let view = view(leader, asked);
                 Listed { election, view, asked, lease }
             });
-            Some(listed.collect())
+            let members = describe_all(&seen.membership, &seen.members);
+            Some(List {
+                elections: listed.collect(),
+                members: members.iter().map(Member::shown).collect(),
+                quorum: Some(seen.quorum),
+            })
         })
     })
 }

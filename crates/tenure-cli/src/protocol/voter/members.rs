@@ -103,7 +103,6 @@ pub(super) async fn show(settings: &Settings, origins: &Origins) -> Result<Membe
         let report = answers.of_id(&name);
         let (state, text) =
             state(electorate, &name, report.map(|(_, header, status)| (header, status)));
-        let there = count.there;
         count.add(state);
         let listed = settings.list.iter().find(|listed| listed.id == name);
         let url = report
@@ -111,8 +110,8 @@ pub(super) async fn show(settings: &Settings, origins: &Origins) -> Result<Membe
             .or_else(|| Some(&known.get(&name)?.voter_url))
             .or_else(|| Some(&listed?.url));
         let address = url.map_or_else(|| "an unknown address".to_owned(), ToString::to_string);
-        let up = count.there > there;
-        all.push(Member { name, address, state, text, up, cure: None });
+        let cure = cure(&name, state);
+        all.push(Member { name, address, state, text, cure });
     }
     let failure = match electorate {
         Some(electorate) => asked.no_quorum(electorate, &count),
@@ -132,10 +131,9 @@ struct Count {
 impl Count {
     fn add(&mut self, state: &str) {
         match state {
-            "silent" | "no-vote" => {}
             "failing" => self.failing += 1,
             "lost-directory" => self.lost += 1,
-            _ => self.there += 1,
+            _ => self.there += usize::from(Member::is_up(state)),
         }
     }
 }
@@ -223,6 +221,19 @@ const LOST_FOR_GOOD: &str = "put the state directories back. Or end all voters, 
                              state directories, and begin anew under another --election, because \
                              fences begin anew, too";
 
+/// The remedy for the state of a voter, if neither time nor other voters mend the state.
+fn cure(name: &NodeName, state: &str) -> Option<String> {
+    match state {
+        "failing" => Some("make room on its disk, or mend the disk".to_owned()),
+        "lost-directory" => Some(anew(name)),
+        _ => None,
+    }
+}
+
+fn anew(name: &NodeName) -> String {
+    format!("run tenure members remove {name}; then run tenure members add {name}")
+}
+
 /// The state of a voter, in a word for programs and a sentence for people.
 fn state(
     electorate: Option<&Electorate>,
@@ -275,9 +286,7 @@ pub(super) fn of_voters(change: &MemberChange, origins: &Origins) -> Result<Chan
         MemberChange::Remove(name) => Ok(Change::Remove(name.clone())),
         MemberChange::Replace(NewMember { name, .. }) => {
             let what = "voters cannot be replaced by one command";
-            let fix =
-                format!("run tenure members remove {name}; then run tenure members add {name}");
-            Err(origins.usage(what, fix, &["protocol"]))
+            Err(origins.usage(what, anew(name), &["protocol"]))
         }
         MemberChange::Cancel => {
             let what = "a change of voters cannot be cancelled: the leader makes it at once";
