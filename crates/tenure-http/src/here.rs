@@ -61,6 +61,10 @@ pub(crate) struct Progress {
     pub(crate) leader: Option<Arc<dyn Leads>>,
     pub(crate) waits: Option<(Waiting, Time)>,
     pub(crate) overdue: Option<String>,
+    /// Whether the work is being stopped, before the leadership ends.
+    pub(crate) stops: bool,
+    /// Why the program steps down although nobody asked it to.
+    pub(crate) lapse: Option<String>,
     /// The reason for the end of the last leadership, and whether the candidate gave it up.
     pub(crate) ended: Option<(String, bool)>,
     pub(crate) terms: u64,
@@ -81,6 +85,7 @@ impl Progress {
 
     pub(crate) fn state(&self) -> HereState {
         match (&self.ended, self.campaigns) {
+            _ if self.leads() && self.stops => HereState::Stopping,
             _ if self.leads() => HereState::Leading,
             (_, true) => HereState::Campaigning,
             (Some((_, true)), false) => HereState::Resigned,
@@ -95,14 +100,15 @@ impl Progress {
     pub(crate) fn words(&self, now: Time) -> Here {
         let ahead = now.since(clock::now());
         let state = self.state();
-        let leader = self.leader.as_ref().filter(|_| state == HereState::Leading);
+        let leads = matches!(state, HereState::Leading | HereState::Stopping);
+        let leader = self.leader.as_ref().filter(|_| leads);
         let waits = self.waits.as_ref().filter(|_| state == HereState::Campaigning);
         let waits = waits.map(|(waiting, since)| Waits {
             reason: waiting.label().to_owned(),
             text: waiting.told(now).to_string(),
             for_ms: millis(now.since(*since)),
         });
-        let lost = self.ended.as_ref().filter(|_| state != HereState::Leading);
+        let lost = self.ended.as_ref().filter(|_| !leads);
         Here {
             state,
             id: leader.map(|leader| leader.id().to_owned()),
@@ -113,7 +119,7 @@ impl Progress {
             terms: self.terms,
             renewals: self.renewals,
             waits,
-            overdue: self.overdue.clone().filter(|_| state == HereState::Leading),
+            overdue: self.overdue.clone().filter(|_| leads),
             lost: lost.map(|(why, _)| why.clone()),
         }
     }

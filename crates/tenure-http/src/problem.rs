@@ -28,6 +28,10 @@ impl IntoResponse for Problem {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::BAD_REQUEST);
         let mut answer = (status, Json(self)).into_response();
         answer.headers_mut().insert(header::CONTENT_TYPE, TYPE);
+        if status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer");
+            answer.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
         answer
     }
 }

@@ -196,27 +196,42 @@ impl Watched {
     pub(crate) fn words(&self, fact: &Fact, now: Time) -> Election {
         let heard = fact.view.leader().and_then(|leader| leader.heard);
         let age = now.since(heard.unwrap_or(fact.at));
-        let over = fact.view.leader().and_then(|leader| leader.until).is_some_and(|end| end <= now);
+        let ends = fact.view.leader().and_then(|leader| leader.until);
+        let over = ends.is_some_and(|end| end <= now);
         let lease = self.asked.as_ref().map_or(self.lease, |asked| asked.lease());
         let mut view = ViewWords::brief(&fact.view, now);
         if view.state != State::Unknown && (over || age > lease) {
-            let why = if over {
-                "the lease of the last known leader is over, and no later state is known".to_owned()
-            } else {
-                format!("the last answer is {age:.1?} old, and a lease lasts {lease:.1?}")
+            let (since, why) = match ends.filter(|_| over) {
+                Some(end) => {
+                    let why = "the lease of the last known leader is over, and no later state is known";
+                    (end, why.to_owned())
+                }
+                None => {
+                    let why =
+                        format!("the last answer is {age:.1?} old, and a lease lasts {lease:.1?}");
+                    (now.before(age).after(lease), why)
+                }
             };
-            let for_ms = Some(millis(now.since(fact.at)));
+            let for_ms = Some(millis(now.since(since)));
             view = ViewWords { why: Some(why), for_ms, ..ViewWords::default() };
         }
         if view.state == State::Unknown && view.why.is_none() {
-            let why = "the participants do not answer, their answers disagree, or this process has \
-                       not heard them for long enough";
+            let why = "the answers so far neither agree on a leader nor prove that there is none";
             view.why = Some(why.to_owned());
         }
+        if let Some(leader) = view.leader.as_mut().filter(|_| self.is_listed()) {
+            leader.value = None;
+        }
         let age_ms = (view.state != State::Unknown).then(|| millis(age));
-        let seen = lock(&self.seen);
-        let since_ms = millis(now.since(seen.since));
-        drop(seen);
+        let (state, since) = {
+            let seen = lock(&self.seen);
+            (seen.state, seen.since)
+        };
+        let since_ms = match view.for_ms {
+            Some(unknown) => unknown,
+            None if state == Some(view.state) => millis(now.since(since)),
+            None => millis(now.since(fact.at)),
+        };
         let here = self.asked.as_ref().map(|_| self.progress.borrow().words(now));
         Election {
             election: self.name.to_string(),
@@ -363,12 +378,14 @@ impl Watched {
         // A leader whose lease is not renewed may step down before the lease ends: such an end
         // counts as a loss.
         let late = overdue.map(|late: Overdue| late.told(clock::now()).to_string());
-        let gave = gave && late.is_none();
+        let lapse = self.progress.borrow().lapse.clone().or_else(|| late.clone());
+        let gave = gave && lapse.is_none();
         let kind = if gave { "resigned" } else { "lost" };
-        let why = late.as_ref().map_or_else(|| loss.to_string(), |late| format!("{loss}: {late}"));
+        let why = lapse.unwrap_or_else(|| loss.to_string());
         self.step(kind, &why.clone(), |progress| {
-            progress.slow += u64::from(loss == Loss::Expired && late.is_none());
+            progress.slow += u64::from(!gave && late.is_none());
             progress.ended = Some((why, gave));
+            progress.stops = false;
             progress.overdue = None;
         });
     }
@@ -451,9 +468,24 @@ impl Watch {
         watched.step("elected", &text, |progress| {
             progress.leader = Some(Arc::new(leader.clone()));
             (progress.campaigns, progress.waits, progress.ended) = (false, None, None);
+            (progress.stops, progress.lapse) = (false, None);
             progress.terms += 1;
         });
         self.spawn(watched.follow_leader(leader));
+    }
+
+    /// Reports that the work of this process is being stopped, and the leadership ends with it. From
+    /// now on `/leading` answers 503: the work takes on nothing new.
+    pub fn stops(&self) {
+        self.watched.progress.send_modify(|progress| progress.stops = true);
+        self.watched.tell_here();
+    }
+
+    /// Reports why this process steps down although nobody asked it to: the leadership then counts
+    /// as lost.
+    pub fn lapses(&self, why: &str) {
+        let why = words::beginning(why, TEXT_MAX).to_owned();
+        self.watched.progress.send_modify(|progress| progress.lapse = Some(why));
     }
 
     /// Reports that the work of this process was killed.

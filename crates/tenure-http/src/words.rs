@@ -57,8 +57,10 @@ impl State {
 pub struct Leader {
     /// The name of the leader for others.
     pub id: String,
-    /// The text that the leader shows, such as its address.
-    pub value: String,
+    /// The text that the leader shows, such as its address; absent where the process only lists the
+    /// election.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
     /// The length of the whole value in bytes, where `value` is only its beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_bytes: Option<usize>,
@@ -83,7 +85,7 @@ impl Leader {
         let value = beginning(&whole, most);
         Self {
             id: leader.id.to_string(),
-            value: value.to_owned(),
+            value: Some(value.to_owned()),
             value_bytes: (value != whole).then_some(leader.value.as_bytes().len()),
             fence: leader.fence.map(Fence::number),
             remaining_ms: leader.until.map(|until| millis(until.since(now))),
@@ -172,6 +174,8 @@ pub enum HereState {
     Idle,
     Campaigning,
     Leading,
+    /// The process leads until its work, which is being stopped, has ended.
+    Stopping,
     Resigned,
     Lost,
 }

@@ -67,10 +67,11 @@ impl Scrape {
     pub(super) async fn take(shared: &Arc<Shared>, holds: Duration) -> (Self, Time) {
         // A new list may also bring the members.
         shared.refresh().await;
-        let health = shared.health().await;
         let (page, _) = shared.page(None, LISTED_MAX);
         let unlisted = shared.count().saturating_sub(page.len());
         let told = facts(page).await;
+        // The questions above may take seconds.
+        let health = shared.health().await;
         let now = clock::now().after(holds);
         let rows = told.into_iter().map(|(watched, fact)| {
             let words = watched.words(&fact, now);

@@ -76,7 +76,7 @@ metrics! {
     DISK_ERRORS = "tenure_disk_errors_total" Counter [] "those with grantors"
         "Writes of this node's state directory that failed.";
     DROPPED = "tenure_datagrams_dropped_total" Counter ["cause"] "those with grantors"
-        "Datagrams or messages that were dropped unread.";
+        "Datagrams or messages that were dropped unread; a cause has a series once it occurs.";
     CONNECTIONS = "tenure_http_connections" Gauge [] ""
         "Open connections of this server.";
     SUBSCRIBERS = "tenure_http_subscribers" Gauge [] ""

@@ -24,6 +24,7 @@ use crate::words::{self, Election, Here, ViewWords};
 const PAGE_MAX: usize = 1_000;
 
 #[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Page {
     /// The most elections in the answer: 1 to 1,000.
     limit: Option<usize>,
@@ -199,7 +200,7 @@ pub(crate) async fn leader(
         (status = 200, description = "this process leads", body = Here),
         (
             status = 503,
-            description = "this process does not lead, or does not have the election (a problem)",
+            description = "this process does not lead, or stops its work, or lacks the election",
             body = Here,
         ),
     ),
@@ -213,6 +214,7 @@ pub(crate) async fn leading(
     let progress = watched.progress.borrow().clone();
     let here = progress.words(clock::now());
     // Ask the handle last: no wait comes between its answer and the response.
-    let status = if progress.leads() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let leads = !progress.stops && progress.leads();
+    let status = if leads { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     Ok((status, Json(here)).into_response())
 }

@@ -13,7 +13,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
 use crate::monitor::Monitor;
@@ -57,19 +57,37 @@ impl Monitor {
             .fallback(unknown)
             .method_not_allowed_fallback(method)
             .layer(DefaultBodyLimit::max(BODY_MAX))
+            .layer(middleware::map_response(explained))
             .layer(middleware::map_response(uncached))
             .with_state(shown)
     }
 }
 
 async fn unknown() -> Problem {
-    let detail = "there is no such path; GET /openapi.json lists all paths";
+    let detail = "there is no such path: write / in the name of an election as %2F; GET /openapi.json \
+                  lists all paths";
     Problem::new(StatusCode::NOT_FOUND, "unknown path", detail)
 }
 
 async fn method() -> Problem {
     let detail = "this path takes another method: see the header Allow";
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail)
+}
+
+/// Replaces the text with which an extractor refuses a request.
+async fn explained(answer: Response) -> Response {
+    let kind = answer.headers().get(header::CONTENT_TYPE);
+    if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain")) {
+        return answer;
+    }
+    let detail = match answer.status() {
+        StatusCode::BAD_REQUEST => {
+            "the path or the query cannot be read; GET /openapi.json lists all parameters".to_owned()
+        }
+        StatusCode::PAYLOAD_TOO_LARGE => format!("the body has more than {BODY_MAX} bytes"),
+        _ => return answer,
+    };
+    Problem::new(answer.status(), "unreadable", detail).into_response()
 }
 
 async fn uncached(mut answer: Response) -> Response {

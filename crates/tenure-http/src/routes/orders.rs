@@ -102,11 +102,12 @@ fn allow(shown: &Shown, headers: &HeaderMap) -> Result<(), Problem> {
     };
     let given = headers.get(header::AUTHORIZATION).map(|value| value.as_bytes());
     let given = given.and_then(|value| value.strip_prefix(b"Bearer "));
-    if given.is_some_and(|given| token.is(given)) {
-        return Ok(());
-    }
+    let detail = match given {
+        Some(given) if token.is(given) => return Ok(()),
+        Some(_) => "the header Authorization has another token than this process",
+        None => "send the header Authorization: Bearer, with the token of this process",
+    };
     shown.monitor.shared.counts.refuse("no-token");
-    let detail = "send the header Authorization: Bearer, with the token of this process";
     Err(Problem::new(StatusCode::UNAUTHORIZED, "no token", detail))
 }
 

@@ -19,7 +19,7 @@ pub(crate) async fn alive(State(shown): OfMonitor) -> (StatusCode, &'static str)
     if shown.monitor.shared.health().await.alive {
         (StatusCode::OK, "ok\n")
     } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "the node does not answer\n")
+        (StatusCode::SERVICE_UNAVAILABLE, "this process does not answer\n")
     }
 }
 
@@ -33,7 +33,7 @@ pub(crate) async fn ready(State(shown): OfMonitor, headers: HeaderMap) -> Respon
     let health = shown.monitor.shared.health().await;
     let why = match health.unready {
         None if health.alive => None,
-        None => Some("the node does not answer".to_owned()),
+        None => Some("this process does not answer".to_owned()),
         Some(why) => Some(why),
     };
     let status = if why.is_none() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };

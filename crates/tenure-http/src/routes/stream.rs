@@ -33,6 +33,7 @@ const LOOKS: Duration = Duration::from_secs(2);
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 #[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Filter {
     /// Only events about this election.
     election: Option<String>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 
@@ -39,13 +39,13 @@ async fn answer(State(guard): State<Guard>, request: Request, next: Next) -> Res
         guard.counts.refuse("foreign-site");
         return Problem::new(StatusCode::FORBIDDEN, title, detail).into_response();
     }
+    let orders = request.method() == Method::POST;
     match tokio::time::timeout(ANSWER_MAX, next.run(request)).await {
         Ok(answer) => answer,
         Err(_) => {
             guard.counts.refuse("too-slow");
-            let detail = format!(
-                "no answer within {ANSWER_MAX:?}; the process may still carry out an order"
-            );
+            let also = if orders { "; the process may still carry out the order" } else { ": ask again" };
+            let detail = format!("no answer within {ANSWER_MAX:?}{also}");
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).into_response()
         }
     }

@@ -203,6 +203,8 @@ async fn after<K: Class>(
         Ok(outcome) => {
             if outcome.why == Why::Deadline {
                 if !course.ends() {
+                    let why = reasons::of_loss(runner, leadership);
+                    runner.shows_lapse(&format!("{}{why}", outcome.why));
                     course.signal = give_up(runner, leadership).await;
                 }
                 why = reasons::of_loss(runner, leadership);
@@ -341,11 +343,11 @@ async fn watch<K: Class>(
             }
             () = &mut follower => {
                 follower = Box::pin(std::future::pending());
-                command.stop();
+                runner.stop(command);
             }
             (waits, hand, reply) = probe.over() => {
                 if course.hands_over(waits, hand, reply) {
-                    command.stop();
+                    runner.stop(command);
                 }
             }
             // Report the failure now, although it ends only the next campaign.
@@ -361,7 +363,7 @@ async fn watch<K: Class>(
                 match on_request(runner, leadership, asked, pid, busy) {
                     Some(StopCause::Transfer(hand, reply)) => probe.begin(leadership, hand, reply),
                     Some(other) => {
-                        command.stop();
+                        runner.stop(command);
                         course.stopping = Some(other);
                     }
                     None => {}
@@ -384,7 +386,7 @@ fn on_order<K: Class>(
             runner.follower()
         }
         order => {
-            command.stop();
+            runner.stop(command);
             course.obey(order);
             Box::pin(std::future::pending())
         }
@@ -497,7 +499,9 @@ async fn finish<K: Class>(
         Why::Deadline | Why::GuardLost | Why::Stopped => {
             // The runner reported the reason when it stopped CMD.
             if outcome.why != Why::Stopped {
-                runner.reporter.warn(&format!("CMD was ended: {}{why}", outcome.why));
+                let why = format!("{}{why}", outcome.why);
+                runner.reporter.warn(&format!("CMD was ended: {why}"));
+                runner.shows_lapse(&why);
             }
             end.within(runner, leadership, leadership.resign()).await;
             Ok(end.signal.map_or(LeadershipEnd::Lost, LeadershipEnd::Signal))

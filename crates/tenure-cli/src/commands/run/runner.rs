@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::json;
 use tenure::{CampaignError, Election, Fence, Leadership, Loss, Time, Waiting, clock};
 use tenure_http::{Monitor, Watch};
-use tenure_supervise::{Ended, Outcome, Why};
+use tenure_supervise::{Ended, Outcome, Supervised, Why};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -338,6 +338,21 @@ impl<K: Class> Runner<K> {
         };
         // The client may have left.
         let _ = reply.send(answer);
+    }
+
+    /// Stops CMD, and shows it over HTTP.
+    pub(super) fn stop(&self, command: &mut Supervised) {
+        command.stop();
+        if let Some(shown) = &self.shown {
+            shown.stops();
+        }
+    }
+
+    /// Shows over HTTP why the lease came to its end.
+    pub(super) fn shows_lapse(&self, why: &str) {
+        if let Some(shown) = &self.shown {
+            shown.lapses(why);
+        }
     }
 
     /// Shows over HTTP that CMD was killed.

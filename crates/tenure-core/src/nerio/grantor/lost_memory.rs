@@ -52,6 +52,7 @@ impl Grantor {
             let read = FenceRead { start: since, instance: self.instance, record: self.records };
             send(out, self.membership.to(member), read);
         }
+        self.ask_later_members(now, out);
         self.ask_to_be_let_in(now, out);
         let again = now.after(self.config.refresh);
         self.phase = Phase::Reading { since, again, answers, news, told };

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::super::super::epoch::{Admission, Admit, Hindrance, Membership, Vote};
+use super::super::super::epoch::{Admission, Admit, Hindrance, Membership, Vote, Where};
 use super::super::super::event::{Ignored, OwnEvent};
 use super::super::super::message::Sender;
 use super::super::super::words::{Out, emit, send};
@@ -101,6 +101,14 @@ impl Grantor {
         names.dedup();
         for name in names.into_iter().filter(|name| **name != self.who.name) {
             send(out, self.to(name), admit.clone());
+        }
+    }
+
+    /// Asks the members of the latest known epoch that the settings do not name for their epoch.
+    pub(in crate::nerio::grantor) fn ask_later_members(&self, now: Time, out: &mut Out) {
+        let later = self.outside().map_or(&[][..], |later| later.names());
+        for name in later.iter().filter(|name| self.membership.position(name).is_none()) {
+            send(out, self.to(name), Where { start: now });
         }
     }
 

@@ -164,6 +164,28 @@ fn named_memory_asks_no_more() {
     assert!(is_told(&s, "d", |why| *why == Hindrance::Former));
 }
 
+/// 4.8: the list of d names former members alone, and d does not hear of the epoch that lets it in.
+#[test]
+fn blank_asks_later_members() {
+    let mut s = Story::new();
+    s.config = config(&["a", "b", "c", "d"]).check().unwrap();
+    s.start_empty("d");
+    let mut one = successor(&mut s, &["d", "e", "f"]);
+    let own = one.seats[0].instance.replace(Instance(5));
+    decide(&mut s, "a", "d", None, &one);
+    s.drop_all();
+    s.pass(ms(1_000));
+    let is_asked = |to: &str| {
+        let is_where = |l: &Letter| matches!(l.message, Message::Grantor(ToGrantor::Where(_)));
+        s.letters.iter().any(|l| l.by == "d" && l.to == address(to) && is_where(l))
+    };
+    assert!(["e", "f"].into_iter().all(is_asked), "{:?}", s.letters);
+    let mut two = Document { number: 2, before: one.id(), ..one };
+    two.seats[0].instance = own;
+    decide(&mut s, "e", "d", None, &two);
+    assert!(emitted_by(&s, "d", |event| matches!(event, OwnEvent::Decided { epoch: 2, .. })));
+}
+
 /// 4.1: members remember the memory that they have replaced.
 #[test]
 fn replaced_memory_finds_objections() {
