@@ -203,7 +203,8 @@ impl Watched {
         if view.state != State::Unknown && (over || age > lease) {
             let (since, why) = match ends.filter(|_| over) {
                 Some(end) => {
-                    let why = "the lease of the last known leader is over, and no later state is known";
+                    let why =
+                        "the lease of the last known leader is over, and no later state is known";
                     (end, why.to_owned())
                 }
                 None => {
@@ -220,7 +221,8 @@ impl Watched {
             view.why = Some(why.to_owned());
         }
         if let Some(leader) = view.leader.as_mut().filter(|_| self.is_listed()) {
-            leader.value = None;
+            // Most participants list no values.
+            leader.value.take_if(|value| value.is_empty());
         }
         let age_ms = (view.state != State::Unknown).then(|| millis(age));
         let (state, since) = {
@@ -381,7 +383,10 @@ impl Watched {
         let lapse = self.progress.borrow().lapse.clone().or_else(|| late.clone());
         let gave = gave && lapse.is_none();
         let kind = if gave { "resigned" } else { "lost" };
-        let why = lapse.unwrap_or_else(|| loss.to_string());
+        let why = match (lapse, loss) {
+            (Some(lapse), Loss::Expired) => format!("{loss}: {lapse}"),
+            (lapse, _) => lapse.unwrap_or_else(|| loss.to_string()),
+        };
         self.step(kind, &why.clone(), |progress| {
             progress.slow += u64::from(!gave && late.is_none());
             progress.ended = Some((why, gave));
@@ -474,8 +479,8 @@ impl Watch {
         self.spawn(watched.follow_leader(leader));
     }
 
-    /// Reports that the work of this process is being stopped, and the leadership ends with it. From
-    /// now on `/leading` answers 503: the work takes on nothing new.
+    /// Reports that the work of this process is being stopped, and the leadership ends with it.
+    /// From now on `/leading` answers 503: the work takes on nothing new.
     pub fn stops(&self) {
         self.watched.progress.send_modify(|progress| progress.stops = true);
         self.watched.tell_here();

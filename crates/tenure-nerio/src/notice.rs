@@ -215,16 +215,8 @@ impl fmt::Display for Notice {
                 "{peer} at {address} runs with another configuration: {why}; cluster and drift \
                  must be the same everywhere"
             ),
-            Self::Mismatch { peer, address, theirs, ours, apart: true, .. } => write!(
-                f,
-                "{peer} at {address} is in another cluster, which was founded apart from the one \
-                 here (digest {theirs:016x}, here {ours:016x}). If both are to be one: stop the \
-                 nodes of the cluster that you give up, move their state directories away, and \
-                 start them with the members list of the other. If both stay: no members list has \
-                 nodes of both, and each node has an address of its own"
-            ),
-            Self::Mismatch { peer, address, theirs, ours, .. } => {
-                mismatch(peer, *address, *theirs, *ours, f)
+            Self::Mismatch { peer, address, theirs, ours, apart, .. } => {
+                mismatch(peer, *address, (*theirs, *ours), *apart, f)
             }
             Self::NoQuorumAgrees { differing, members } => write!(
                 f,
@@ -365,10 +357,20 @@ fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 fn mismatch(
     peer: &NodeName,
     address: SocketAddr,
-    theirs: u64,
-    ours: u64,
+    (theirs, ours): (u64, u64),
+    apart: bool,
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
+    if apart {
+        return write!(
+            f,
+            "{peer} at {address} is in another cluster, which was founded apart from the one here \
+             (digest {theirs:016x}, here {ours:016x}). If both are to be one: stop the nodes of \
+             the cluster that you give up, move their state directories away, and start them with \
+             the members list of the other. If both stay: no members list has nodes of both, and \
+             each node has an address of its own"
+        );
+    }
     match peer.as_str() {
         asker::NAME => write!(f, "a question from {address} was asked with ")?,
         _ => write!(f, "{peer} at {address} runs with ")?,

@@ -93,10 +93,9 @@ impl Registry {
     #[must_use]
     pub fn foreign(self, spec: &Spec, protocol: &Protocol) -> Failure {
         let name = spec.name;
-        let own = protocol.name;
-        let owners: Vec<_> = self.owners(spec).iter().map(|owner| owner.name).collect();
-        let what =
-            format!("{name} is a setting of {}, and the protocol is {own}", owners.join(" and "));
+        let own = protocol.shown();
+        let owners: Vec<_> = self.owners(spec).iter().map(|owner| owner.shown()).collect();
+        let what = format!("{name} is a setting of {}; the protocol is {own}", owners.join(", "));
         let fix = match protocol.advice(name) {
             Some(fix) => format!("remove --{name}{fix}"),
             None => format!(

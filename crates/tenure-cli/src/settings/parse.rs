@@ -179,7 +179,10 @@ pub fn place(text: &str) -> Result<Place, Refusal> {
         return path(text).map(Place::Unix);
     }
     let place = address(text).map(Place::Address);
-    place.map_err(|refusal| Refusal { fix: refusal.fix + ", or the path of a socket, which begins with / or .", ..refusal })
+    place.map_err(|refusal| Refusal {
+        fix: refusal.fix + ", or the path of a socket, which begins with / or .",
+        ..refusal
+    })
 }
 
 pub fn path(text: &str) -> Result<PathBuf, Refusal> {

@@ -153,7 +153,12 @@ impl Stage {
     /// Runs a copy of the program that every user can reach: the build may be in root's home.
     fn as_nobody(&self, line: &[String]) -> Result<Command> {
         let program = self.outputs.path().join("tenure");
-        fs::copy(env!("CARGO_BIN_EXE_tenure"), &program)?;
+        if !program.exists() {
+            // A process of its own: a fork in another thread would keep the copy open for writes,
+            // and no program runs from such a file.
+            let mut copy = Command::new("cp");
+            wait::output(copy.arg(env!("CARGO_BIN_EXE_tenure")).arg(&program));
+        }
         for open in [self.outputs.path(), self.dir.path(), &program] {
             fs::set_permissions(open, Permissions::from_mode(0o755))?;
         }

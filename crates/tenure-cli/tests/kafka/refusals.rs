@@ -165,8 +165,10 @@ fn static_member_resigns_nothing() {
     for words in [&["resign", "--all"][..], &["resign"]] {
         let refused = host.ask(words);
         assert_eq!(refused.code, Some(6), "{}", refused.err);
-        for part in ["group.instance.id is one: its group keeps", "fix: end this process and wait"]
-        {
+        for part in [
+            "group.instance.id is one, so this process cannot give its roles back: the group keeps",
+            "fix: end this process and wait",
+        ] {
             assert!(refused.err.contains(part), "{part}: {}", refused.err);
         }
     }

@@ -155,7 +155,7 @@ fn leader_is_verified_during_key_exchange() {
     };
     until("it is verified", || verify(&fleet, &of_old) == (Some(0), String::new()));
     let id = fleet.keys("a")["accepts"][1].as_str().unwrap().to_owned();
-    let told = format!("put {id} into the key file of web as well, below its own key");
+    let told = format!("also put {id} into the key file of web, below its own key");
     until("it is told what to do", || {
         let (code, said) = verify(&fleet, &of_new);
         code == Some(69) && said.contains(&told)

@@ -64,7 +64,7 @@ impl Monitor {
 }
 
 async fn unknown() -> Problem {
-    let detail = "there is no such path: write / in the name of an election as %2F; GET /openapi.json \
+    let detail = "there is no such path: write / in an election's name as %2F; GET /openapi.json \
                   lists all paths";
     Problem::new(StatusCode::NOT_FOUND, "unknown path", detail)
 }
@@ -82,7 +82,8 @@ async fn explained(answer: Response) -> Response {
     }
     let detail = match answer.status() {
         StatusCode::BAD_REQUEST => {
-            "the path or the query cannot be read; GET /openapi.json lists all parameters".to_owned()
+            "the path or the query cannot be read; GET /openapi.json lists all parameters"
+                .to_owned()
         }
         StatusCode::PAYLOAD_TOO_LARGE => format!("the body has more than {BODY_MAX} bytes"),
         _ => return answer,

@@ -16,7 +16,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use utoipa::IntoParams;
 
 use super::elections::named;
-use super::{OfMonitor, not_watched};
+use super::{OfMonitor, not_here};
 use crate::events::{Event, Kind, Since};
 use crate::monitor::Monitor;
 use crate::problem::Problem;
@@ -61,7 +61,7 @@ pub(crate) async fn events(
     if let Some(name) = &filter.election
         && named(&shown, name).await.is_none()
     {
-        return Err(not_watched(name));
+        return Err(not_here(StatusCode::NOT_FOUND, name));
     }
     let shared = &shown.monitor.shared;
     let Ok(place) = shared.counts.subscribers.clone().try_acquire_owned() else {

@@ -44,7 +44,8 @@ async fn answer(State(guard): State<Guard>, request: Request, next: Next) -> Res
         Ok(answer) => answer,
         Err(_) => {
             guard.counts.refuse("too-slow");
-            let also = if orders { "; the process may still carry out the order" } else { ": ask again" };
+            let also =
+                if orders { "; the process may still carry out the order" } else { ": ask again" };
             let detail = format!("no answer within {ANSWER_MAX:?}{also}");
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).into_response()
         }

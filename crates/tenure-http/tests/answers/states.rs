@@ -77,6 +77,30 @@ async fn states_have_their_answers() {
     }
 }
 
+/// Work that is being stopped takes nothing new, and a lapse is no resignation.
+#[tokio::test]
+async fn stopping_leader_answers_no() {
+    let stage = Stage::new();
+    let leading = format!("{PATH}/leading");
+    let leadership = stage.lead().await;
+    stage.watch.stops();
+    assert!(leadership.is_current());
+    let answer = stage.web.get(&leading);
+    assert_eq!((answer.status, &answer.json()["state"]), (503, &"stopping".into()));
+    assert_eq!(answer.json()["id"], "a", "it leads on");
+    stage.watch.lapses("the service did not answer");
+    leadership.resign().await;
+    let lost = eventually("the loss", || {
+        let one = stage.web.get(PATH).json();
+        (one["here"]["state"] == "lost").then_some(one)
+    });
+    assert_eq!(lost["here"]["lost"], "the service did not answer");
+    let again = stage.lead().await;
+    assert_eq!(stage.web.get(&leading).status, 200, "a new leadership is not stopped");
+    again.resign().await;
+    assert_eq!(leader(&stage, 404)["here"]["state"], "resigned");
+}
+
 #[tokio::test]
 async fn paths_have_their_refusals() {
     let stage = Stage::new();

@@ -480,7 +480,7 @@ mod tests {
             "If the other processes use 8 partitions, give --partitions 8. Otherwise:",
             "Fences begin again with the new topic: start all processes with a --fence-base",
             "the topic has 8 partitions, and 16 are set",
-            "a partition has 1 of at least 3 copies",
+            "each partition needs at least 3 copies, and one has 1",
             "--create --topic prices --partitions 16 --replication-factor 3 --config \
              cleanup.policy=delete --config retention.ms=600000",
         ] {

@@ -342,7 +342,10 @@ mod tests {
         assert!(both.to_string().contains("a is no member of epoch 1000001"), "{both}");
         let last = survival(&["d"], 7_000);
         let old_list = refused(&last, &path, "c").to_string();
-        assert!(old_list.starts_with("the members list here names a, b, and epoch"), "{old_list}");
+        assert!(
+            old_list.starts_with("the members list here names a, b, but state directory"),
+            "{old_list}"
+        );
         let last = Survival { listed: first().names()[2..].to_vec(), ..last };
         let last = last.carry_out(&path, &grantor("c")).unwrap();
         assert_eq!((last.epoch.of, last.document.number), (1_000_001, 2_000_001));
@@ -434,7 +437,7 @@ mod tests {
         let listed = Survival { listed, ..survival(&["a", "b"], 5_000) };
         let error = refused(&listed, &path, "c");
         assert!(matches!(error, RecoveryError::Unknown { epoch: 1, .. }), "{error}");
-        assert!(error.to_string().contains("names e, and epoch 1, in which"), "{error}");
+        assert!(error.to_string().contains("is in epoch 1, which has no such members"), "{error}");
         assert_eq!(open(&path, "c").1.durable, before);
     }
 

@@ -118,7 +118,9 @@ fn of_member(member: &Member, is_own: bool) -> Finding {
         Some(_) if is_own => Finding::fails("member", text, "see the log of this member"),
         Some(cure) => Finding::warning("member", text, cure),
         None if *state != SILENT => Finding::ok("member", text),
-        None if is_own => Finding::ok("member", format!("{text}, which is normal before its start")),
+        None if is_own => {
+            Finding::ok("member", format!("{text}, which is normal before its start"))
+        }
         None => {
             let fix = "start it, or check its network, its firewall and its keys";
             Finding::warning("member", text, fix)

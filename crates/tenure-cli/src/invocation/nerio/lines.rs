@@ -212,6 +212,9 @@ pub(in crate::invocation) fn foreign(path: &str, name: &str) -> Option<&'static 
     let owners = all.setting(name).map(|spec| all.owners(spec)).unwrap_or_default();
     let has_others = !owners.is_empty() && owners.iter().all(|owner| owner.name != PROTOCOL.name);
     let is_foreign = has_others || name == table::PROTOCOL.spec.name;
-    let fix = "remove the flag: only Nerio has nodes";
+    let fix = match name {
+        "key" => "the file with the keys of a Nerio cluster is --key-file",
+        _ => "remove the flag: only Nerio has nodes",
+    };
     (path.starts_with("tenure node") && is_foreign).then_some(fix)
 }

@@ -180,10 +180,16 @@ pub static PROTOCOL: Protocol = Protocol {
     whereabouts: &MEMBERS.spec,
     realm: &table::CLUSTER.spec,
     roster: Some(&MEMBERS.spec),
-    instead: &[Replacement {
-        settings: &["rank"],
-        fix: ", or give --priority: the candidate with the highest priority goes first",
-    }],
+    instead: &[
+        Replacement {
+            settings: &["rank"],
+            fix: ", or give --priority: the candidate with the highest priority goes first",
+        },
+        Replacement {
+            settings: &["key"],
+            fix: ", or give --key-file: the file with the keys of the cluster",
+        },
+    ],
     quiet: &[],
     role: None,
     gives_way: None,

@@ -537,7 +537,7 @@ fn explain(error: &StartError, origins: &Origins) -> Failure {
 }
 
 fn state(error: &MemoryError, origins: &Origins) -> Failure {
-    of_directory(chain(error), origins, &["state"])
+    in_two(Exit::System, chain(error), origins, &["state"])
 }
 
 pub(crate) fn unrecovered(error: &RecoveryError, origins: &Origins) -> Failure {
@@ -570,12 +570,7 @@ pub(crate) fn unrecovered(error: &RecoveryError, origins: &Origins) -> Failure {
             return in_two(Exit::Usage, chain(error), origins, &["state", "lost", "quorums"]);
         }
     };
-    of_directory(chain(error), origins, names)
-}
-
-/// The failure of a state directory.
-fn of_directory(text: String, origins: &Origins, names: &[&str]) -> Failure {
-    in_two(Exit::System, text, origins, names)
+    in_two(Exit::System, chain(error), origins, names)
 }
 
 /// Splits an error that ends with the remedy.

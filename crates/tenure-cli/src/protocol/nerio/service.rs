@@ -426,7 +426,7 @@ mod tests {
         assert!(text.unwrap().starts_with("lease-max was raised from 4s to 90s"));
         assert!(left.unwrap() > Duration::from_secs(40));
         let (text, left) = waits(&mut service, Duration::ZERO);
-        assert!(text.unwrap().contains("for 0.0ns") && left == Some(Duration::ZERO));
+        assert!(text.unwrap().contains("For 0.0ns") && left == Some(Duration::ZERO));
         service.enter("serving");
         assert_eq!(service.waits(Some(nerio::Service::Serving)), (None, None));
     }

@@ -29,10 +29,8 @@
 //! - 4.5: *A member is replaced at most once a pause.* A disk that loses everything at each start
 //!   would wedge the members again and again.
 //! - 4.6: *Two blanks with one name wait.* Only an operator knows which blank is meant.
-//! - 4.7: *A replacement that fails is tried again.* The round of a ends, because b starts: without
-//!   another round c stays outside for ever.
-//! - 4.8: *A blank asks the members of the latest epoch that it knows.* The other members on its
-//!   list have left the cluster, and c restarts while an epoch that names its memory is decided.
+//! - 4.7: *A replacement that fails is tried again.* The round of a ends, because b starts.
+//! - 4.8: *A blank asks the members of the latest epoch it knows.* All on its list may have left.
 
 mod outside;
 
