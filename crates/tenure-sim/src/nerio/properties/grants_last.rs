@@ -1,3 +1,4 @@
+use std::iter;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -50,7 +51,7 @@ impl Ask {
 }
 
 /// The ends of a grant by two clocks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Ends {
     wall: WallTime,
     /// End by time since boot, however the wall clock is set.
@@ -86,8 +87,9 @@ struct Grant {
     finish: Time,
     stamp: Stamp,
     freed: bool,
-    /// Ends in worlds that compare wall clocks, where they are known.
-    ends: Option<Ends>,
+    /// Possible ends in worlds that compare wall clocks; empty where they are not known. When a
+    /// request arrives several times, the grantor may have granted each of the copies.
+    ends: Vec<Ends>,
     read: Read,
 }
 
@@ -165,7 +167,7 @@ impl Property<QuorumLeases> for GrantsLast {
                     finish: record.finish,
                     stamp: at,
                     freed: false,
-                    ends: *done.as_ref().unwrap_or(&None),
+                    ends: done.as_ref().cloned().unwrap_or_default(),
                     read,
                 });
                 done.map(drop).map_err(|why| {
@@ -190,14 +192,14 @@ impl GrantsLast {
         }
     }
 
-    /// Checks a grant, and returns its ends where they are known.
+    /// Checks a grant, and returns its possible ends.
     fn judge(
         &self,
         check: &Check<'_>,
         grantor: usize,
         election: usize,
         (record, read): (&GrantRecord, Read),
-    ) -> Result<Option<Ends>, String> {
+    ) -> Result<Vec<Ends>, String> {
         let node = &check.plan.nodes[grantor];
         let config = &node.config;
         let finish = record.finish;
@@ -214,15 +216,15 @@ impl GrantsLast {
             let same =
                 if moves { own.may_move(check, grantor, record) } else { own.finish == finish };
             let why = || format!("did so before until {}, and not until {finish}", own.finish);
-            return if same { Ok(own.ends) } else { Err(why()) };
+            return if same { Ok(own.ends.clone()) } else { Err(why()) };
         }
         if let Some(last) = self.stamps[grantor].filter(|last| *last >= at) {
             return Err(format!("its stamp {at} is not above {last}"));
         }
         // The end by the wall clock may come earlier than the recorded end, if the clock moves. The
         // end by time since boot never moves.
-        let least = |own: &Grant| match own.ends {
-            Some(ends) => ends.boot,
+        let least = |own: &Grant| match own.least() {
+            Some(boot) => boot,
             None if moves => Time::ZERO,
             None => own.finish,
         };
@@ -240,45 +242,54 @@ impl GrantsLast {
         let its = |asked: &&Ask| asked.by == record.holder.inc && asked.start == record.start;
         let mut asked = seen.asked.iter().filter(its).peekable();
         if asked.peek().is_none() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let kept = before.filter(|before| !before.freed);
         let mut asked = asked.filter(|asked| asked.delta <= config.delta_max);
         let wrong = || format!("until {finish}, which is not what was asked for");
         if moves {
             // The grantor may have forgotten the earlier grant, or may know one that lasts longer.
-            let known = kept.is_none_or(|kept| kept.ends.is_some()) && !seen.restored;
-            let fits = |ends: Ends| {
-                let before = kept.and_then(|kept| kept.ends).map(|before| ends.cover(before));
-                let mut all = [Some(ends), before].into_iter().flatten();
-                let last = |ends: &Ends| ends.last(config.drift, read);
-                match all.find(|ends| last(ends) == finish) {
-                    Some(ends) => Some(Some(ends)),
-                    None => (!known && finish > last(&ends)).then_some(None),
-                }
+            let earlier = kept.map_or(&[][..], |kept| &kept.ends);
+            let known = kept.is_none_or(|kept| !kept.ends.is_empty()) && !seen.restored;
+            let mut possible = Vec::new();
+            let mut longer = false;
+            for ends in asked.filter_map(|asked| asked.ends) {
+                let covers = earlier.iter().map(|before| ends.cover(*before));
+                let all = iter::once(ends).chain(covers);
+                possible.extend(all.filter(|ends| ends.last(config.drift, read) == finish));
+                longer |= !known && finish > ends.last(config.drift, read);
+            }
+            possible.dedup();
+            return match (longer, possible.is_empty()) {
+                (true, _) => Ok(Vec::new()),
+                (false, false) => Ok(possible),
+                (false, true) => Err(wrong()),
             };
-            let mut ends = asked.filter_map(|asked| asked.ends);
-            return ends.find_map(fits).ok_or_else(wrong);
         }
         let goes_on = kept.is_some_and(|kept| kept.finish == finish) || seen.restored;
         let fits = |asked: &Ask| {
             let ends = asked.arrival.after(longest(config.drift, asked.delta));
             finish == ends || goes_on && finish > ends
         };
-        if asked.any(fits) { Ok(None) } else { Err(wrong()) }
+        if asked.any(fits) { Ok(Vec::new()) } else { Err(wrong()) }
     }
 }
 
 impl Grant {
+    /// The earliest possible end by time since boot.
+    fn least(&self) -> Option<Time> {
+        self.ends.iter().map(|ends| ends.boot).min()
+    }
+
     /// Whether the grant may last as long as this later record of the grant says, because the end
     /// on the wall clock has moved.
     fn may_move(&self, check: &Check<'_>, grantor: usize, record: &GrantRecord) -> bool {
-        let Some(ends) = self.ends else { return true };
+        let Some(least) = self.least() else { return true };
         let drift = check.plan.nodes[grantor].config.drift;
         let conditions = &check.plan.conditions;
         let set_back = self.read.set_back(conditions, grantor, self.read.at, check.now);
         let longer = longest(drift, Duration::from_nanos(set_back).saturating_add(2 * ALLOWANCE));
-        (ends.boot..=self.finish.after(longer)).contains(&record.finish)
+        (least..=self.finish.after(longer)).contains(&record.finish)
     }
 }
 
