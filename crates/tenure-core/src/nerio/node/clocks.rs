@@ -51,10 +51,9 @@ impl Nerio {
         if let Some(grantor) = grantor {
             grantor.has_wrong_clock = true;
         }
-        candidates.retain(|candidate| {
+        candidates.each(|candidate| {
             candidate.stop_for_clock(now, context, out);
             candidate.book(candidates_due);
-            true
         });
     }
 

@@ -270,10 +270,9 @@ impl Nerio {
         if has_grantor {
             context.confirmation.confirm();
         }
-        candidates.retain(|candidate| {
+        candidates.each(|candidate| {
             candidate.switch(now, context, out);
             candidate.book(candidates_due);
-            true
         });
         for observer in observers.values_mut() {
             observer.switch(now, context, out);
