@@ -19,7 +19,7 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Request {
     pub election: ElectionName,
-    /// `Start` on the candidate's clock, an opaque name of the instance for the grantor.
+    /// `Start` on the candidate's clock. For the grantor, an opaque name of this instance of OQwBD.
     pub start: Time,
     /// δ, the length of the lease, in real time.
     pub delta: Duration,
@@ -301,7 +301,7 @@ pub struct Raising {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct List {
     pub start: Time,
-    /// Bound of the page: it has only names after this name.
+    /// Bound of the page, which has only names after this name.
     pub after: Option<ElectionName>,
 }
 

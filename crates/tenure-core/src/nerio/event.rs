@@ -224,7 +224,7 @@ pub enum OwnEvent {
         name: NodeName,
         /// Members that do not agree, with their reasons.
         why: Vec<(NodeName, Hindrance)>,
-        /// Time of the spans in these reasons, on this node's clock.
+        /// Time at which the spans in these reasons were measured, on this node's clock.
         at: Time,
     },
     /// No node asks for the place of this member any more.
@@ -291,7 +291,7 @@ pub enum OwnEvent {
     /// The weak leader of the partition in which this node sees itself has changed; `None` while it
     /// is unknown. Nodes with a ring emit this.
     WeakLeader(Option<WeakLeader>),
-    /// This node and another node cannot compare their wall clocks: the fault is the proof. Emitted
+    /// This node and another node cannot compare their wall clocks, because of `fault`. Emitted
     /// with each message that proves the fault.
     ClocksApart {
         who: NodeName,

@@ -17,10 +17,10 @@ pub enum Ignored {
     /// This grantor has not begun to serve and cannot carry the message out; the sender will repeat
     /// it.
     NotServing,
-    /// Release by another sender than the holder, or with a Start below the granted one, where no
-    /// request of the sender waited.
+    /// Release that ends nothing: the sender is not the holder, or its Start is below the granted
+    /// Start, and no request of the sender waited.
     NotTheHolder,
-    /// Request for a lease of no length.
+    /// Request for a lease of length zero.
     Empty,
     Full,
     /// Verification for another incarnation of this node.

@@ -22,8 +22,9 @@
 //!
 //! Clocks need not agree on the time, and their origins may change when a machine starts anew. A
 //! machine restored from a snapshot, or a clock beyond ρ, is outside the model: then two processes
-//! may lead, and only fences at the guarded resource keep them apart. A candidate notices a clock
-//! beyond ρ beside its own, and counts no lease that the clock shortens (`rates.rs`).
+//! may lead, and only fences at the guarded resource keep them apart. Oks show a candidate that a
+//! member's clock and its own are not both within ρ; the candidate then counts no lease of a member
+//! with a faster clock (`rates.rs`).
 //!
 //! # Guarantees
 //!
@@ -34,12 +35,12 @@
 //! - **Leader Stability**: with round trips below a third of the lease a leader stays in office.
 //! - **Eventual Election**: with a quorum in touch a vacancy ends: after a release in one round
 //!   trip, after a crash when the lease has ended.
-//! - Whatever arrives, a node keeps no more than its [`Limits`], and nothing that decodes causes a
-//!   panic.
+//! - Whatever arrives, a node keeps no more than its [`Limits`], and no message that decodes causes
+//!   a panic.
 //!
 //! # What is not guaranteed
 //!
-//! - The leader may have changed when its message arrives. Recipients gate on the fence or on the
+//! - The leader may have changed when its message arrives. Recipients must check the fence or the
 //!   edict timestamp; a lease alone protects nothing outside the leader's own process.
 //! - Participants that lie can break anything. Oks count only from a member's own address, and one
 //!   incarnation speaks from one address: that stops accidents, and forgers that cannot fake
@@ -183,8 +184,9 @@
 //!   granted.
 //! - **I5** The fence seen in an election only grows, and accepted fences are at most `H`, which is
 //!   durable; a restart begins at `H`.
-//! - **I6** A claim stands on oks of a quorum, each above its floor and the last of its grantor:
-//!   `E` is the minimum of their `Start + (1 − ρ)δ`, and `C < E` at the completion.
+//! - **I6** A claim stands on oks of a quorum, each to a Start that the candidate has not aborted,
+//!   and each the last of its grantor: `E` is the minimum of their `Start + (1 − ρ)δ`, and `C < E`
+//!   at the completion.
 //! - **I7** A Start is used once by an incarnation, in all its campaigns: (who, Start) names an
 //!   instance.
 //! - **I8** A claim is announced only with a fence that all of the completing quorum accepted for
@@ -211,28 +213,29 @@
 //! Errata, built in the corrected form:
 //!
 //! 1. 10.5 prints `T = Start + δ(ρ − 1)`, good while `T < C`. Here: `T = Start + δ(1 − ρ)`, good
-//!    while `C < T`. As printed an asker believes longer than the leader leads.
+//!    while `C < T`. By the printed formula, an asker believes in a leader whose claim is over.
 //! 2. 10.5 lets a leader promise and then release (6). Here a release waits for the promise, at
 //!    most [`Config::verify_max`].
-//! 3. 9 prints the negation of its start condition. Here a weak leader that may campaign does so
-//!    unless its own grantor grants to another.
+//! 3. 9 prints the negation of its start condition. Here a weak leader that may campaign does so,
+//!    unless its own grantor has granted the lease to another candidate.
 //! 4. 6 lets any release of the holder take effect. Here a release names the Start that it ends,
-//!    and requests at or below a released Start are ignored. As printed a delayed release elects
-//!    two leaders.
+//!    and requests at or below a released Start are ignored. By the printed rule, a delayed release
+//!    can make two leaders.
 //! 5. 10.1 has ρ as a time. Here ρ is a rate, by default 10⁻³: Linux slews by 5·10⁻⁴.
 //!
 //! Extensions, each with its tests in `tests/nerio/extensions/`:
 //!
 //! - *Identity*: a participant is (name, [`Inc`]); a restarted candidate is a new participant.
-//! - *Parked requests*: a refused request waits at the grantor, until the order puts it first. To
-//!   safety a parked request is a slow network; parking replaces polling and random retries.
+//! - *Parked requests*: a refused request waits at the grantor, until the order puts it first. For
+//!   safety, parking equals a delay of the request in the network. Parking replaces polling and
+//!   random retries.
 //! - *Succession*: the order of waiting candidates is the same at all grantors: the candidate that
 //!   the leader named, a leader before others, priority, a hash. A candidate undoes a split vote
 //!   when no quorum is possible any more: the candidate yields to a rival that ranks above it. If
 //!   that rival is a leader, the candidate first waits for a renewal, since a dead leader ranks as
-//!   high.
+//!   high as a live one.
 //! - *Combined oks*: oks of several Starts of one attempt count together (I6), where the paper
-//!   aborts the old instance. A grantor that answers late is not lost.
+//!   aborts the old instance. So the ok of a slow grantor still counts.
 //! - *Fence*: an integer beside the edict timestamp. The fence costs a second round only when the
 //!   candidate has not heard of the last fence.
 //! - *Restart*: a grantor that restarts on the same boot of its machine remembers its grants. On
@@ -240,25 +243,26 @@
 //!   grantor also reads the fences and the longest leases of others, and waits for the end of these
 //!   leases.
 //! - *Readings*: a request of a leader names the fence with which the leader raised its claim, and
-//!   a grantor keeps this fence with the grant. An observer names a leader when a quorum of
-//!   written, live grants was requested with one such fence. So the observer never names a
-//!   candidate that did not win, and names a leader one round trip after it won. A grantor with a
-//!   failed disk says so, and reports no unwritten grant. A leader that gives up before its promise
-//!   to a verifier is over reports that to the grantors, and they report it to observers: the
-//!   grants last, but the leader no longer leads.
+//!   a grantor keeps this fence with the grant. An observer names a leader when the grants of a
+//!   quorum are written and live, and their requests named the same fence. So the observer never
+//!   names a candidate that did not win, and names a leader one round trip after it won. A grantor
+//!   with a failed disk reports the failure, and reports no unwritten grant. A leader that gives up
+//!   before its promise to a verifier is over reports that to the grantors, and they report it to
+//!   observers: the grants last, but the leader no longer leads.
 //! - *Orders*: a grantor passes an order to end a leadership on to the holder with the fence that
 //!   the order names. The holder reports the order, once, if it leads with that fence; the
 //!   application ends the leadership or goes on. An order never ends a later leadership.
-//! - *Bound on skew*: where [settings](Config::clock_skew_max) have one, `oqwbs.rs` has the ends of
-//!   section 4. A claim ends on the earlier of two clocks and a grant on the later, so that either
-//!   bound suffices.
+//! - *Bound on skew*: if the [settings](Config::clock_skew_max) have a bound on skew, `oqwbs.rs`
+//!   computes the ends of section 4. Each end is computed by two clocks: a claim ends at the
+//!   earlier of its two ends and a grant at the later, so that either bound suffices.
 //! - *Clock breach*: oks prove that two clocks are not both within ρ. Oks of a member with a faster
 //!   clock do not count. A node takes its own clock to be wrong if the members whose oks count are
 //!   no quorum. Then the node leads nothing and grants nothing, until an operator clears the
 //!   breach.
 //! - *A lease that follows* (10.1), opt-in: δ grows and shrinks with the measured d, between the
-//!   lease of the settings and δ_max, and counts from the next Start.
-//! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
+//!   lease of the settings and δ_max, and a changed δ applies from the next Start.
+//! - *Witnesses*: grantor and candidate are separate state machines, and a node may have only one
+//!   of them. Quorums consist of grantors.
 //! - *Documents*: a node without a grantor needs no complete list of members. A member that is
 //!   asked for another epoch says in which epoch it is; the node reads the document of that epoch.
 //!   A single member may be a stray one. So the node first waits until so many members name the
@@ -273,16 +277,17 @@
 //!   change. A change adds, removes or replaces one member.
 //! - *Ring*: if its [settings](Config::ring) say so, a member monitors its neighbours on the ring
 //!   of section 9, and names a [`WeakLeader`]. Each answer also names the weak leader of its
-//!   sender, so that others learn the name. An answer counts from its question. If only weak
-//!   leaders campaign, the others campaign, too, after twice the silence without a leader, so that
-//!   no election stands still.
+//!   sender, so that others learn the name. An answer proves life at the time of its question. If
+//!   only weak leaders campaign, the others campaign, too, after twice the silence without a
+//!   leader, so that no election stands still.
 //! - *Lost directories*: if its [settings](Config::replace) say so, a member begins by itself the
 //!   change that replaces a member with a lost directory, once a quorum has heard nothing of the
 //!   lost memory. Safety rests on the wedge alone: the replaced memory may be alive.
 //! - *Supervised release*: a candidate that a member on its machine watches names that member ahead
-//!   of each request ([`Supervisor`]). The report of that member alone that the process has ended
-//!   ([`Gone`]) ends the grants of this incarnation at once. The reporter waits for the promises of
-//!   verifications, which the candidate writes down before it answers ([`Record::Promise`]).
+//!   of each request ([`Supervisor`]). If that member, and no other, reports that the process has
+//!   ended ([`Gone`]), the grants of this incarnation end at once. The member reports only after
+//!   the promises of verifications are over, which the candidate writes down before it answers
+//!   ([`Record::Promise`]).
 //!
 //! # Example
 //!

@@ -23,11 +23,12 @@
 //! member's clock is faster by at most `(1 + ρ)/(1 − ρ)`. True time is not needed, nor is it known
 //! which of the two clocks is wrong. A slower member keeps its grants longer, and its oks count.
 //!
-//! *A node whose faster members leave no quorum takes its own clock to be wrong*: it leads nothing
-//! and grants nothing, until an operator clears the breach or the process starts again. Two clocks
-//! within ρ are never apart. So a node with a right clock accuses itself only if the members with
-//! fast clocks leave no quorum. For a node with a slow clock, all clocks except other slow clocks
-//! are faster. A single wrong clock costs the vote or the candidate of its node, and no more.
+//! *A node takes its own clock to be wrong if no quorum is left without the faster members*: it
+//! leads nothing and grants nothing, until an operator clears the breach or the process starts
+//! again. Two clocks within ρ are never apart. So a node with a right clock accuses itself only if
+//! the members with fast clocks leave no quorum. For a node with a slow clock, all clocks except
+//! other slow clocks are faster. A single wrong clock costs the vote or the candidate of its node,
+//! and no more.
 //!
 //! Slower members accuse no node. Beside a fast clock all other clocks are slower. Claims by the
 //! fast clock end early, which harms nobody, and each candidate that has measured the fast clock

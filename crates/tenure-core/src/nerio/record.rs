@@ -66,8 +66,8 @@ pub enum Record {
     /// After such a wait, the first grant shows that the wait is over. The grantor must not write a
     /// grant earlier: until a grant is written, every start waits again.
     Grant(Box<GrantRecord>),
-    /// Must survive the process only, for the supervisor of that process: a verification promises
-    /// that this node leads until this instant. The latest of all such instants counts.
+    /// Must survive the process only, and is for the supervisor of that process: a verification has
+    /// promised that this node leads until this instant. The latest of all such instants counts.
     Promise { until: Time },
     /// The election is forgotten: its slot may hold another election.
     Forget(ElectionName),
@@ -113,7 +113,7 @@ pub struct GrantRecord {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Tenancy {
     pub who: Who,
-    /// First Start of the attempt, on its clock.
+    /// First Start of the attempt, on the candidate's clock.
     pub first: Time,
 }
 

@@ -53,8 +53,8 @@ impl Hash for LeaderSilence {
 }
 
 impl LeaderSilence {
-    /// Goes on in another epoch, in which members have other positions: members of both epochs
-    /// stay silent.
+    /// Goes on in another epoch, in which members have other positions. The silence of a member of
+    /// both epochs goes on.
     pub(in crate::nerio) fn switch(&mut self, before: &Membership, membership: &Membership) {
         let mut since = ByMember::default();
         for (member, start) in self.members.since.iter() {

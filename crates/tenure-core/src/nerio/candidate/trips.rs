@@ -45,8 +45,8 @@ impl Campaign {
     }
 
     /// Notes that `member` has answered the request of `start`, which is under way and did not wait
-    /// for a rival. The trip of a quorum begins with the first request of a renewal, so the pause
-    /// before a lost request is repeated counts. A slow minority does not count.
+    /// for a rival. The trip of a quorum begins with the first request of a renewal, so it includes
+    /// the pause before a lost request is repeated. A slow minority does not count.
     pub(in crate::nerio) fn observe_trip(
         &mut self,
         now: Time,

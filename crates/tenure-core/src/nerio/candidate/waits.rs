@@ -44,7 +44,7 @@ impl Hash for Hindrances {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// The last report of a reason to wait, or not to renew the lease, and its time. Another epoch
+/// The last report of a reason to wait, or not to renew the lease, and its time. A change of epochs
 /// repeats no report.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::nerio) struct Reported(Option<Box<(Waiting, Time)>>);

@@ -74,8 +74,8 @@ proptest! {
         }
     }
 
-    /// Rates within ρ, and wall clocks anywhere: a claim by a slow clock, for the rest of a grant,
-    /// ends before that grant by a fast clock.
+    /// Rates are within ρ, and wall clocks show any time. A claim by a slow clock, for the rest of
+    /// a grant, ends before that grant by a fast clock.
     #[test]
     fn rates_within_drift_suffice(
         wall in -1_000_000_000_i64..=1_000_000_000,

@@ -99,7 +99,7 @@ impl Hindrance {
     }
 }
 
-/// A span in seconds with one decimal: watches are not more exact.
+/// A span in seconds with one decimal: members do not measure silences more exactly.
 struct Tenths(Duration);
 
 impl fmt::Display for Tenths {

@@ -25,9 +25,9 @@
 //!   promises of others name nothing.
 //! - 2.1.6: *A quorum of the proposed successor is ready before the first accept.* a accepts {d, e,
 //!   f}, whose machines never start. a is wedged, and no other epoch can follow.
-//! - 2.1.7: *Acceptances of one ballot decide.* a has S by ballot 1, c has T by 2, b has S by 3 and
-//!   d has S by 4. Three members have S, and nothing is decided: ballot 5 of a, c and e finds T by
-//!   2 above S by 1 (T1).
+//! - 2.1.7: *Acceptances of one ballot decide.* Of five members a has S by ballot 1, c has T by 2,
+//!   b has S by 3 and d has S by 4. Three members have S, and nothing is decided: ballot 5 of a, c
+//!   and e finds T by 2 above S by 1 (T1).
 //! - 2.1.9: *A wedged member proposes the successor that it has accepted.* The proposer of S died.
 //!   A member that has accepted S proposes S whether the seats of S are ready or not: only a
 //!   decision frees the member.

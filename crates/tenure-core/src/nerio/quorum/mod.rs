@@ -7,9 +7,9 @@
 //! | system | a quorum is | why every two meet |
 //! |---|---|---|
 //! | majority | more than half of the members | together they would be more than all |
-//! | weighted | a set whose weights reach the threshold | decided exactly when it is made |
-//! | grid | one full row, and a member of each other row | every quorum has a member of that row |
-//! | explicit | any listed set | every pair is compared when it is made |
+//! | weighted | a set whose weights reach the threshold | the constructor checks all sums |
+//! | grid | one full row, and a member of each other row | every quorum has a member of each row |
+//! | explicit | any listed set | the constructor compares every pair |
 //!
 //! Every quorum of the older grid rule, "one full row and one full column", is a quorum of this
 //! rule. The quorums have the same size, `rows + columns - 1`, and this rule survives more

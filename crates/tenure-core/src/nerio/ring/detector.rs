@@ -53,8 +53,8 @@ impl Evidence {
         }
     }
 
-    /// Suspects the member if its evidence is too old. This node itself has stood still for
-    /// `pause`.
+    /// Suspects the member if its evidence is too old. `pause` does not count: this node itself
+    /// stood still for that long.
     pub(super) fn judge(&mut self, now: Time, pause: Duration, config: &RingConfig) {
         if let Some(lived) = &mut self.lived {
             *lived = lived.after(pause).min(now);
@@ -102,7 +102,8 @@ impl Spans {
     }
 
     /// Age of evidence from which a member is suspected. The standard deviation counts as at least
-    /// a quarter of an interval: on a quiet network a single late answer would be a failure.
+    /// a quarter of an interval: otherwise a single late answer on a quiet network would count as a
+    /// failure.
     fn bound(&self, config: &RingConfig) -> Duration {
         let count = self.all.len();
         if config.detector == Detector::Ping || count < ENOUGH {
@@ -138,7 +139,7 @@ mod tests {
         all
     }
 
-    /// Spans of 1 s: mean 300 ms, σ 100 ms, z = 8.
+    /// Spans with mean 300 ms and σ 100 ms; z = 8.
     #[test]
     fn bound_is_mean_and_deviations() {
         let spans = of(&[200, 400, 200, 400, 200, 400, 200, 400]);
