@@ -344,7 +344,7 @@ impl Nerio {
         self.context.membership.position(&from.who.name).filter(|_| from.proved)
     }
 
-    /// The member whose answer is for this incarnation, as [`recipient`](Self::recipient) has it. If
+    /// The member whose answer is for this incarnation, by [`recipient`](Self::recipient). If
     /// `asker` and `start` name a question that this node sent, the answer also confirms the epoch.
     fn answering(
         &mut self,

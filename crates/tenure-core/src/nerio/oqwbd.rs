@@ -1,7 +1,6 @@
 //! OQwBD, "Obtain Quorum with Bounded Drift" (section 3), and the release of grants (section 6).
 //!
-//! A candidate p runs an instance whenever it wants to lead, or to go on leading; q is each
-//! grantor:
+//! A candidate p runs an instance whenever it wants to lead or keep leading; q is each grantor:
 //!
 //! ```text
 //!  p  1  Start := C                  Candidate::request

@@ -1,4 +1,4 @@
-//! Members that replace lost memories by themselves, where their settings say so.
+//! Members that replace lost memories by themselves, if their settings say so.
 //!
 //! ```text
 //!            a blank asks for      silent for the needed      its turn, by        a quorum agrees,
@@ -21,16 +21,16 @@
 //!   and the lists still name the earlier machine. There c starts with an empty directory.
 //! - 4.3: *A quorum agrees.* c is cut off from a alone, and serves with b.
 //! - 4.4: *Each member that answers agrees.* b hears c, and a quorum of the five others does not. b
-//!   has heard of the blank by the round alone, so b agrees only after a span of its own.
+//!   hears of the blank only from the round, so b agrees only after a span of its own.
 //! - 4.4.1: *An objection lasts for a span, and a member that answered lately must answer.* b
 //!   objects, and the next question to b is lost.
 //! - 4.4.2: *A change stops if an objection comes before a member has accepted it.* c answers, or a
 //!   second blank asks, while the grantor looks for the memory of the first blank.
-//! - 4.5: *A member is replaced at most once a pause.* A disk that loses everything at each start
-//!   would wedge the members again and again.
+//! - 4.5: *After a replacement of a member, no other replacement of it begins for a pause.* A disk
+//!   that loses everything at each start would wedge the members again and again.
 //! - 4.6: *Two blanks with one name wait.* Only an operator knows which blank is meant.
 //! - 4.7: *A replacement that fails is tried again.* The round of a ends, because b starts.
-//! - 4.8: *A blank asks the members of the latest epoch it knows.* All on its list may have left.
+//! - 4.8: *A blank asks the members of the latest epoch it knows.* Its own list may be old.
 
 mod outside;
 
@@ -69,7 +69,7 @@ pub(super) struct Admissions {
     awaited: BTreeMap<NodeName, Awaited>,
     /// The last replacement of each member that this process has seen, and the replaced memory.
     replaced: BTreeMap<NodeName, (Time, Instance)>,
-    /// The latest decided epoch without this node's memory, which has entered no epoch.
+    /// The latest decided epoch that does not name the memory of this blank.
     outside: Option<Arc<Membership>>,
     /// Hindrances at the members that this blank has asked.
     answers: BTreeMap<NodeName, Hindrance>,
@@ -105,7 +105,7 @@ struct Blank {
     address: SocketAddr,
     /// The blank's host in its own settings.
     host: HostPort,
-    /// Time of its last question.
+    /// Time of the blank's last question.
     heard: Time,
     /// Whether the blank itself has asked here, and not only another member for it.
     is_direct: bool,
@@ -406,7 +406,7 @@ impl Grantor {
         }
     }
 
-    /// Keeps the turn while a change runs: each failure has lengthened the pause before the turn.
+    /// Delays the turn while a change runs, and does not draw it anew: failures lengthen its pause.
     fn delay_turn(&mut self, now: Time, name: &NodeName) {
         let next = now.after(self.config.refresh);
         if let Some(awaited) = self.admissions.awaited.get_mut(name) {
@@ -487,8 +487,8 @@ impl Grantor {
         }
     }
 
-    /// Begins the change if a quorum agrees, and each member that answers. Otherwise another round
-    /// follows later.
+    /// Begins the change if a quorum agrees, and with it every member that has answered lately.
+    /// Otherwise another round follows later.
     fn end_round(&mut self, now: Time, name: &NodeName, out: &mut Out) {
         let Some(rule) = self.rule_for(name) else { return };
         let lasts = self.awaited_for(rule.silence);
@@ -585,7 +585,7 @@ impl Grantor {
         }
     }
 
-    /// Forgets the blanks: a removed member lets nobody in.
+    /// Forgets the blanks: a removed member lets no blank in.
     pub(super) fn forget_awaited(&mut self) {
         self.admissions.awaited.clear();
     }

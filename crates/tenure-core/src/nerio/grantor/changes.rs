@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A node whose memory has entered no epoch is a *blank*. A blank asks the members of its list for
-//! their fences, so grantors know its address. Only its own answer shows that it is a blank.
+//! their fences, so grantors know its address. Only the node's answer shows its state.
 
 use alloc::collections::BTreeMap;
 use alloc::string::ToString;
@@ -82,7 +82,7 @@ struct Finding {
     again: Time,
 }
 
-/// A process, its memory, and an address of it.
+/// A blank: its incarnation, its memory, and an address.
 type Blank = (Inc, Instance, SocketAddr);
 
 impl Finding {
@@ -364,7 +364,8 @@ impl Grantor {
         };
         let waited = now.since(*since);
         let blank = change.what.blank().cloned();
-        // The members themselves replace only after a longer silence (`admissions.rs`).
+        // Only for operators: members by themselves replace after a longer silence
+        // (`admissions.rs`).
         let runs = by.is_some() && finding.is_gone_heard && !finding.blanks.is_empty();
         let found = match (&blank, &finding.blanks[..]) {
             _ if waited < refresh.saturating_mul(COUNT_AFTER) => None,

@@ -196,7 +196,7 @@ impl Grantor {
         promises
     }
 
-    /// The question of a proposer of a founding for a promise.
+    /// The question by which the proposer of a founding asks for a promise.
     pub(super) fn found(&self, now: Time, ballot: Ballot) -> Found {
         Found { ballot, instance: self.instance, wall: self.wall_at(now) }
     }

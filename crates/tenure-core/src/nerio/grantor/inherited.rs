@@ -252,7 +252,7 @@ fn refusal(rival: &Rival<'_>, at: Time) -> Refusal {
         remaining,
         start: holder.start,
         priority: 0,
-        // Called a leader, this holder must renew before a candidate yields to it.
+        // Name the holder a leader, so that a candidate yields to it only after a renewal.
         leading: true,
         next: false,
         fence: None,

@@ -204,8 +204,8 @@ impl Grantor {
         self.write_memories(now, out);
     }
 
-    /// Notes that a newer memory was heard of: earlier answers to the present questions may predate
-    /// it.
+    /// Notes that a newer memory was heard of: earlier answers to the present questions may be
+    /// older than that memory.
     const fn note_news(&mut self, now: Time, is_news: bool) {
         if is_news {
             self.news_at = now;

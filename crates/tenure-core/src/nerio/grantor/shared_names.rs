@@ -10,8 +10,8 @@ use super::super::message::Sender;
 use crate::name::{ElectionName, NodeName};
 use crate::time::Time;
 
-/// The two last incarnations of a name that met in one election. A name that one incarnation alone
-/// uses in an election has no entry.
+/// For each election and name, the last two incarnations that met there. A name that one
+/// incarnation alone uses in an election has no entry.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Incarnations(BTreeMap<(ElectionName, NodeName), NameUse>);
 

@@ -34,8 +34,8 @@ impl Grantor {
         self.started = now;
         self.raise = Raise::begin(now, &memory.kept, memory.delta_max, &self.config);
         self.fences = Fences::new(memory.reserve);
-        // Marks of epoch 0 stay on the disk. In a later epoch they would deny each member that was
-        // replaced since (2.9.2).
+        // Marks of epoch 0 stay on the disk. In a later epoch they would deny the memory of each
+        // member that was replaced since (2.9.2).
         let kept = if self.is_upgraded() { memory.roster.as_slice() } else { &[] };
         self.memories = Memories::new(Roster::of(&self.membership, kept));
         self.joins = memory.kept == Kept::Nothing;
