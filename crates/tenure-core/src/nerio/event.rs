@@ -52,9 +52,8 @@ pub enum OwnEvent {
         refusal: Refusal,
     },
     /// The members in `silent` have left requests of this node's leaders unanswered for longer than
-    /// a lease, and the quorums can miss no further member. If one more member falls silent, no
-    /// lease is renewed. The event concerns the node, not an election, and is emitted when these
-    /// members change.
+    /// a lease. If one more member falls silent, no quorum answers, and no lease is renewed. The
+    /// event concerns the node, not an election, and is emitted when these members change.
     NoSpare {
         silent: Vec<NodeName>,
         /// Time since which all these members are silent, on this node's clock.

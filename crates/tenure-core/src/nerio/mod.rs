@@ -47,9 +47,9 @@
 //!   addresses. Against other forgers use an authenticated transport.
 //! - Members that hold the cluster's key can break anything, too: one of them may name any later
 //!   epoch to nodes that know no other member.
-//! - A grantor that lost its memory in the first epoch of an upgraded cluster, and came back by
-//!   reading the fences of others, has no vote on the next epoch: replace that member. If too few
-//!   members have a vote, the members cannot change.
+//! - A grantor may lose its memory in the first epoch of an upgraded cluster, and come back by
+//!   reading the fences of others. Such a grantor has no vote on the next epoch: replace that
+//!   member. If too few members have a vote, the members cannot change.
 //! - The cluster stands still after *two of three* grantors lost their state directories at the
 //!   same time: each waits to read the fences of a quorum of the others, until an operator decides.
 //! - Succession is not fair. Candidates go by [priority](crate::Command::Campaign) and by a hash,
@@ -184,15 +184,15 @@
 //!   granted.
 //! - **I5** The fence seen in an election only grows, and accepted fences are at most `H`, which is
 //!   durable; a restart begins at `H`.
-//! - **I6** A claim stands on oks of a quorum, each to a Start that the candidate has not aborted,
-//!   and each the last of its grantor: `E` is the minimum of their `Start + (1 − ρ)δ`, and `C < E`
-//!   at the completion.
+//! - **I6** A claim stands on oks of a quorum. Each is the last ok of its grantor, to a Start that
+//!   the candidate has not aborted: `E` is the minimum of their `Start + (1 − ρ)δ`, and `C < E` at
+//!   the completion.
 //! - **I7** A Start is used once by an incarnation, in all its campaigns: (who, Start) names an
 //!   instance.
 //! - **I8** A claim is announced only with a fence that all of the completing quorum accepted for
 //!   this leadership; once `C ≥ E` it is over for ever, and its fence with it.
-//! - **I9** The claim is lowered before the release is sent, the release is not sent before the end
-//!   of a verification's promise, and no attempt begins in between.
+//! - **I9** The claim is lowered before the release is sent. The release is not sent before the end
+//!   of a verification's promise. No attempt begins in between.
 //! - **I10** A timeout does everything that is due.
 //! - **I11** No ok leaves before the grant it confirms is written.
 //! - **I12** A wedge never ends (section 10.6): a grantor that has accepted the members of the next
@@ -205,8 +205,8 @@
 //! - **I16** Oks form a quorum only if they are of one epoch, each from a memory that the epoch
 //!   names.
 //!
-//! I1 to I4 and I6 give equation 14 (a claim implies grants of a quorum), and with equation 7
-//! (quorums meet, proved by [`Quorums`]) Leader Uniqueness.
+//! I1 to I4 and I6 give equation 14: a claim implies grants of a quorum. With equation 7 (quorums
+//! meet, proved by [`Quorums`]), Leader Uniqueness follows.
 //!
 //! # Where this is not the paper
 //!
@@ -260,7 +260,7 @@
 //!   no quorum. Then the node leads nothing and grants nothing, until an operator clears the
 //!   breach.
 //! - *A lease that follows* (10.1), opt-in: δ grows and shrinks with the measured d, between the
-//!   lease of the settings and δ_max, and a changed δ applies from the next Start.
+//!   lease of the settings and δ_max. A changed δ applies from the next Start.
 //! - *Witnesses*: grantor and candidate are separate state machines, and a node may have only one
 //!   of them. Quorums consist of grantors.
 //! - *Documents*: a node without a grantor needs no complete list of members. A member that is
@@ -281,8 +281,8 @@
 //!   only weak leaders campaign, the others campaign, too, after twice the silence without a
 //!   leader, so that no election stands still.
 //! - *Lost directories*: if its [settings](Config::replace) say so, a member begins by itself the
-//!   change that replaces a member with a lost directory, once a quorum has heard nothing of the
-//!   lost memory. Safety rests on the wedge alone: the replaced memory may be alive.
+//!   change that replaces a member with a lost directory. A quorum must have heard nothing of the
+//!   lost memory for some time. Safety rests on the wedge alone: the replaced memory may be alive.
 //! - *Supervised release*: a candidate that a member on its machine watches names that member ahead
 //!   of each request ([`Supervisor`]). If that member, and no other, reports that the process has
 //!   ended ([`Gone`]), the grants of this incarnation end at once. The member reports only after

@@ -188,7 +188,7 @@ impl Nerio {
     /// message. A grantor asks the other members whether there is a later epoch.
     fn on_other_epoch(&mut self, now: Time, from: &Sender, message: &Message, out: &mut Out) {
         // A process that knows no more than its settings first sends messages for the epoch of its
-        // settings, and a blank does so until the members let it in. If this node has the same
+        // settings. A blank does so until the members let it in. If this node has the same
         // settings, nothing is wrong.
         if from.epoch != self.context.config.membership().id() {
             ignore(out, None, Ignored::OtherEpoch);

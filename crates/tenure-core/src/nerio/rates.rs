@@ -31,9 +31,9 @@
 //! and no more.
 //!
 //! Slower members accuse no node. Beside a fast clock all other clocks are slower. Claims by the
-//! fast clock end early, which harms nobody, and each candidate that has measured the fast clock
-//! leaves out the grants of its member. A proof lasts. So if slower members counted, proofs about
-//! members that paused at different times would add up, and accuse a node that never paused.
+//! fast clock end early, which harms nobody. Each candidate that has measured the fast clock leaves
+//! out the grants of its member. A proof lasts. So if slower members counted, proofs about members
+//! that paused at different times would add up, and accuse a node that never paused.
 //!
 //! *With a bound on skew all this is reported only.* Claims and grants then rest on wall clocks as
 //! well, and a virtual machine that pauses may break ρ.

@@ -50,9 +50,9 @@ pub enum Record {
     /// Must survive the machine: no fence above `high` leaves this grantor before the record is
     /// durable, and a restart begins at `high`.
     ///
-    /// After a loss of memory, the first reserve, which comes with the [entry](Self::Entered) into
-    /// an epoch, shows that the fences have been read from the others. The grantor must not write a
-    /// reserve earlier: until a reserve is durable, every start finds the memory lost.
+    /// After a loss of memory, the first reserve comes with the [entry](Self::Entered) into an
+    /// epoch. This reserve shows that the fences have been read from the others. The grantor must
+    /// not write a reserve earlier: until a reserve is durable, every start finds the memory lost.
     Reserve {
         /// Highest fence that may be accepted.
         high: Fence,

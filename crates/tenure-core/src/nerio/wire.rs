@@ -8,11 +8,10 @@
 //! Epoch and digest are the [`EpochId`] for which the messages are meant (section 10.6); the digest
 //! of epoch 0 covers the settings that all participants must share. An id in an envelope proves
 //! nothing about its epoch. Datagrams for a member have its [number](super::Membership::number) in
-//! `to`, and no other node handles them. Otherwise, if a host name led to the address of another
-//! member, that member would handle a release that is not for it, and end a grant. Other datagrams
-//! have 0 in `to`. A reader skips and counts messages of an unknown kind, so that kinds can be
-//! added. With a bound on skew, requests and oks have the kinds 48 and 49, and begin with their
-//! wall times.
+//! `to`, and no other node handles them. Otherwise a host name might lead to another member, and
+//! that member would end its grant by a release that is not for it. Other datagrams have 0 in `to`.
+//! A reader skips and counts messages of an unknown kind, so that kinds can be added. With a bound
+//! on skew, requests and oks have the kinds 48 and 49, and begin with their wall times.
 //!
 //! Any sender can ask in any name, so questions must not be much shorter than their answers. A
 //! datagram must have [`REQUEST_BYTES`] for each request and each decision (kind 35) in it, and
@@ -692,8 +691,8 @@ mod tests {
         .collect()
     }
 
-    /// Takes as many questions as one datagram may hold, from a sender with a name of one byte, and
-    /// as many answers of each kind, with the longest names.
+    /// Fills one datagram with questions from a sender with a name of one byte. The answers of each
+    /// kind, as many as questions, have the longest names.
     #[test]
     fn answers_amplify_at_most_four_times() {
         let who_asks = Who { name: NodeName::new("n").unwrap(), inc: Inc(0) };

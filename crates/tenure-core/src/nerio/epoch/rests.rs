@@ -2,8 +2,9 @@
 //!
 //! Section 10.6 lets a grantor wedge only without an outstanding grant, so each change waits for
 //! leases to end. Here a grantor wedges at once, and its [answer](Page) names each holder with the
-//! rest of its grant, `F - C`. A member of the next epoch collects answers of a quorum and grants
-//! to no candidate while another may still lead by the previous epoch. So the holder keeps leading.
+//! rest of its grant, `F - C`. A member of the next epoch collects answers of a quorum. The member
+//! grants to no candidate while another candidate may still lead by the previous epoch. So the
+//! holder keeps leading.
 //!
 //! Each answer stays true for ever, because a wedged member grants nothing. A rest that is measured
 //! from its receipt ends no earlier than the claim, on any clock. (The claim ends within

@@ -26,8 +26,8 @@
 //!   objects, and the next question to b is lost.
 //! - 4.4.2: *A change stops if an objection comes before a member has accepted it.* c answers, or a
 //!   second blank asks, while the grantor looks for the memory of the first blank.
-//! - 4.5: *After a replacement of a member, no other replacement of it begins for a pause.* A disk
-//!   that loses everything at each start would wedge the members again and again.
+//! - 4.5: *Two replacements of one member are at least a pause apart.* A disk that loses everything
+//!   at each start would wedge the members again and again.
 //! - 4.6: *Two blanks with one name wait.* Only an operator knows which blank is meant.
 //! - 4.7: *A replacement that fails is tried again.* The round of a ends, because b starts.
 //! - 4.8: *A blank asks the members of the latest epoch it knows.* Its own list may be old.
@@ -264,7 +264,7 @@ impl Grantor {
     }
 
     /// The span for which a blank is awaited after its last question. Members that the blank does
-    /// not reach hear of it at each round of another member, so the span is longer than the time
+    /// not reach hear of it from rounds of other members. So the span is longer than the time
     /// between two rounds.
     fn awaited_for(&self, silence: Duration) -> Duration {
         let rounds = self.config.refresh.saturating_mul(BETWEEN).saturating_add(PAUSE_MAX);
@@ -350,8 +350,8 @@ impl Grantor {
         }
     }
 
-    /// Asks the memory of a seat at the hosts of the seat, and at the host in the settings, which
-    /// may be an earlier machine.
+    /// Asks the memory of a seat at the hosts of the seat, and at the host in the settings. The
+    /// latter may be an earlier machine.
     pub(super) fn ask_seat(&self, now: Time, name: &NodeName, out: &mut Out) {
         let own = self.membership.id();
         send(out, self.to(name), Where { start: now });

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A node whose memory has entered no epoch is a *blank*. A blank asks the members of its list for
-//! their fences, so grantors know its address. Only the node's answer shows its state.
+//! their fences, so grantors know its address. But only its answer shows that it is a blank.
 
 use alloc::collections::BTreeMap;
 use alloc::string::ToString;
@@ -364,8 +364,7 @@ impl Grantor {
         };
         let waited = now.since(*since);
         let blank = change.what.blank().cloned();
-        // Only for operators: members by themselves replace after a longer silence
-        // (`admissions.rs`).
+        // A change that members begin by themselves follows a longer silence (`admissions.rs`).
         let runs = by.is_some() && finding.is_gone_heard && !finding.blanks.is_empty();
         let found = match (&blank, &finding.blanks[..]) {
             _ if waited < refresh.saturating_mul(COUNT_AFTER) => None,
