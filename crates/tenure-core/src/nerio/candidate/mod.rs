@@ -131,8 +131,7 @@ struct Rival {
     until: Time,
     /// Highest Start of the rival that the grantor has granted.
     granted: Time,
-    /// Start of our last request whose refusal showed a later renewal of the rival than the
-    /// previous refusal.
+    /// Start of our last request whose refusal showed a new renewal of the rival.
     renewed: Time,
 }
 

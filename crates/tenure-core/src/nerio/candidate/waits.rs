@@ -61,7 +61,7 @@ impl Reported {
     }
 
     /// Reports `waiting` if the reason has changed, at most once in `pause`: a reason that changes
-    /// to and fro causes no storm.
+    /// to and fro causes few reports.
     pub(super) fn say(&mut self, now: Time, waiting: Waiting, pause: Duration) -> Option<Waiting> {
         if let Some((told, at)) = self.0.as_deref() {
             let same = waiting.is_as(told, pause);

@@ -29,7 +29,8 @@
 //! - 4.5: *Two replacements of one member are at least a pause apart.* A disk that loses everything
 //!   at each start would wedge the members again and again.
 //! - 4.6: *Two blanks with one name wait.* Only an operator knows which blank is meant.
-//! - 4.7: *A replacement that fails is tried again.* The round of a ends, because b starts.
+//! - 4.7: *A replacement that fails is tried again.* The round of a fails, because b has just
+//!   started.
 //! - 4.8: *A blank asks the members of the latest epoch it knows.* Its own list may be old.
 
 mod outside;
@@ -57,9 +58,9 @@ use crate::time::Time;
 
 /// Number of questions to the present memory within the span for which it must be silent.
 const QUESTIONS: u32 = 10;
-/// Refresh intervals in which the other members answer.
+/// Refresh intervals for which a round waits for answers.
 const ROUND: u32 = 2;
-/// Refresh intervals between the questions of two rounds, apart from the span and the pause.
+/// Refresh intervals that two rounds may be apart, beyond the needed silence and the pause.
 const BETWEEN: u32 = 4;
 
 /// The blanks that ask for seats, and a blank's own way to a seat.
@@ -71,7 +72,7 @@ pub(super) struct Admissions {
     replaced: BTreeMap<NodeName, (Time, Instance)>,
     /// The latest decided epoch that does not name the memory of this blank.
     outside: Option<Arc<Membership>>,
-    /// Hindrances at the members that this blank has asked.
+    /// Hindrances that members have reported to this blank.
     answers: BTreeMap<NodeName, Hindrance>,
     /// The hindrances of the last report of this blank.
     told: Vec<(NodeName, Hindrance)>,
@@ -406,7 +407,7 @@ impl Grantor {
         }
     }
 
-    /// Delays the turn while a change runs, and does not draw it anew: failures lengthen its pause.
+    /// Delays the turn while a change runs, without a new draw: failed rounds have made it late.
     fn delay_turn(&mut self, now: Time, name: &NodeName) {
         let next = now.after(self.config.refresh);
         if let Some(awaited) = self.admissions.awaited.get_mut(name) {

@@ -38,7 +38,7 @@ impl Fences {
         Self { floor, highest, high, pending: None, behind: false, wanted }
     }
 
-    /// The highest fence seen in an election; the floor when it is not kept here.
+    /// The highest fence seen in an election; the floor if the grantor does not keep the election.
     pub(in crate::nerio) fn seen(&self, state: Option<&ElectionState>) -> Fence {
         state.map_or(self.floor, |state| state.fence_seen)
     }

@@ -23,8 +23,8 @@ struct NameUse {
     back_at: Option<Time>,
 }
 
-/// Empty, because addresses and times of incarnations decide nothing: a search through all states,
-/// which compares hashes, need not tell them apart.
+/// Leaves out addresses and times, which decide nothing: a search through all states, which
+/// compares hashes, need not tell them apart.
 impl Hash for NameUse {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.current.0, self.previous.0).hash(state);

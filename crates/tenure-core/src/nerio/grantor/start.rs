@@ -100,8 +100,8 @@ impl Grantor {
     }
 
     /// Writes down this grantor's identity, and that it may give leases up to `delta_max`. If the
-    /// memory names no members, the record names those of the settings: the memory made its
-    /// promises among them.
+    /// memory names no members, the record names those of the settings: among these members the
+    /// memory made its promises.
     pub(super) fn write_identity(
         &mut self,
         now: Time,

@@ -138,7 +138,7 @@ impl Grantor {
     }
 
     /// Tells a member of an earlier epoch which epoch is decided. After a message about another
-    /// epoch, asks the members for theirs.
+    /// epoch, asks the members for their epochs.
     pub(super) fn answer_other_epoch(
         &mut self,
         now: Time,

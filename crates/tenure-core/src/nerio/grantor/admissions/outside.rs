@@ -52,8 +52,8 @@ impl Grantor {
         self.tell_outside(now, alloc::vec![(self.who.name.clone(), why)], out);
     }
 
-    /// The obstacle of this node's candidates while this node is a blank that no epoch names:
-    /// members answer such candidates only with their epoch.
+    /// The obstacle of this node's candidates while this node is a blank that the latest epoch does
+    /// not name: members answer such candidates only with their epoch.
     pub(in crate::nerio) fn not_let_in(&self) -> Option<Obstacle> {
         let into = self.outside()?;
         let name = &self.who.name;
