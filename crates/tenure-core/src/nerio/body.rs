@@ -428,7 +428,7 @@ impl fmt::Display for Service {
     }
 }
 
-/// A name behind a word, printed only if present.
+/// A word and a name, printed only if there is a name.
 pub(super) struct WordAndName<'a>(pub(super) &'a str, pub(super) Option<&'a NodeName>);
 
 impl fmt::Display for WordAndName<'_> {

@@ -211,7 +211,7 @@ impl Message {
 }
 
 impl ToGrantor {
-    /// The Start that the answer names; zero if the answer names none.
+    /// The Start that an answer to this message names; zero if the answer names none.
     pub(super) const fn start(&self) -> Time {
         match self {
             Self::Request(m) => m.start,

@@ -28,8 +28,7 @@
 //!
 //! # Guarantees
 //!
-//! - **Leader Uniqueness**: of one election at most one incarnation of one process leads at any
-//!   time.
+//! - **Leader Uniqueness**: at any time, at most one incarnation of one process leads an election.
 //! - **Edict Ordering** and **fences**: leaderships are totally ordered, by their quorum timestamp
 //!   ([`QuorumTimestamp`]) and by an integer ([`Fence`]) that agrees with it.
 //! - **Leader Stability**: with round trips below a third of the lease a leader stays in office.
@@ -167,7 +166,7 @@
 //! | a failed write | 1 s | the record is written again, with or without requests |
 //! | the ring, if there is one | ¼ of [`RingConfig::silence`] | neighbours are asked, and judged |
 //!
-//! Where `d` is a high percentile of measured round trips.
+//! Here `d` is a high percentile of measured round trips.
 //!
 //! # Invariants
 //!
@@ -226,9 +225,9 @@
 //! Extensions, each with its tests in `tests/nerio/extensions/`:
 //!
 //! - *Identity*: a participant is (name, [`Inc`]); a restarted candidate is a new participant.
-//! - *Parked requests*: a refused request waits at the grantor, until the order puts it first. For
-//!   safety, parking equals a delay of the request in the network. Parking replaces polling and
-//!   random retries.
+//! - *Parked requests*: a refused request waits at the grantor until the grant ends, and the common
+//!   order puts it first. For safety, parking equals a delay of the request in the network. Parking
+//!   replaces polling and random retries.
 //! - *Succession*: the order of waiting candidates is the same at all grantors: the candidate that
 //!   the leader named, a leader before others, priority, a hash. A candidate undoes a split vote
 //!   when no quorum is possible any more: the candidate yields to a rival that ranks above it. If
@@ -285,9 +284,9 @@
 //!   lost memory for some time. Safety rests on the wedge alone: the replaced memory may be alive.
 //! - *Supervised release*: a candidate that a member on its machine watches names that member ahead
 //!   of each request ([`Supervisor`]). If that member, and no other, reports that the process has
-//!   ended ([`Gone`]), the grants of this incarnation end at once. The member reports only after
-//!   the promises of verifications are over, which the candidate writes down before it answers
-//!   ([`Record::Promise`]).
+//!   ended ([`Gone`]), the grants of this incarnation end at once. The member first waits for the
+//!   end of all promises to verifiers. The candidate writes each such promise down before it
+//!   answers ([`Record::Promise`]).
 //!
 //! # Example
 //!

@@ -62,7 +62,7 @@ proptest! {
         let ends = candidate + i64::try_from(claim.since(sent.boot).as_nanos()).unwrap() + moved;
         prop_assert!(shifted(ends) <= start.after(DELTA));
         let arrives = delay as i64 + grantor;
-        // The wall clock of the grantor is read at the end of the span, or at its begin.
+        // The wall clock of the grantor is read at the end of the span, or at its beginning.
         for late in [0, apart] {
             let now = read(700 * SECOND, arrives + late as i64, apart);
             let finish = start.after(DELTA).after(bound.skew.unwrap());

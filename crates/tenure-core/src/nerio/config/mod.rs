@@ -109,7 +109,7 @@ pub struct Config {
     pub round_trip: Duration,
     /// R, the interval at which a waiting candidate refreshes its parked requests. R is above 0 and
     /// at least 2 d, so that an answer arrives before the question is repeated. 3 R + 2 d is at
-    /// most the lease, because the first lease must bridge a forgotten candidate
+    /// most the lease, because the first lease must outlast a dead candidate in the queue
     /// ([`Config::lease_first`]). Short: a dead candidate is forgotten sooner. Long: less traffic
     /// from waiting candidates. Default 250 ms. (Our extension: parked requests. Here R ≥ 2 d only
     /// saves messages, because oks of several Starts count together. In the paper a new Start
@@ -300,8 +300,8 @@ impl Config {
     /// with `remaining` (E − C) left. Round trips take `round_trip` (d), and the leader renews
     /// every `interval` (i).
     ///
-    /// A checked lease is at least this for its own settings, whenever a renewal is due. A leader
-    /// checks the lease again with measured round trips, and warns when the round trips have
+    /// A checked lease is at least this long by its own settings, whenever a renewal is due. A
+    /// leader checks the lease again with measured round trips, and warns when the round trips have
     /// outgrown the lease ([`OwnEvent::LeaseOutgrown`](crate::nerio::OwnEvent::LeaseOutgrown)).
     #[must_use]
     pub fn lease_needed(

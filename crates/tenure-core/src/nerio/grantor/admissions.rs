@@ -29,8 +29,7 @@
 //! - 4.5: *Two replacements of one member are at least a pause apart.* A disk that loses everything
 //!   at each start would wedge the members again and again.
 //! - 4.6: *Two blanks with one name wait.* Only an operator knows which blank is meant.
-//! - 4.7: *A replacement that fails is tried again.* The round of a fails, because b has just
-//!   started.
+//! - 4.7: *A replacement that fails is tried again.* The round of a fails, because b restarts.
 //! - 4.8: *A blank asks the members of the latest epoch it knows.* Its own list may be old.
 
 mod outside;

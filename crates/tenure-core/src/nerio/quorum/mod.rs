@@ -154,8 +154,8 @@ impl Quorums {
         self.is_quorum(self.everyone().minus(excluded))
     }
 
-    /// The word that all members of a quorum say; `words` has at most one word of each member.
-    /// There is no second such word, because two quorums have a member in common.
+    /// The value that all members of a quorum report; `words` has at most one value of each member.
+    /// There is no second such value, because two quorums have a member in common.
     #[must_use]
     pub fn agreed<T: Copy + PartialEq>(&self, words: &[(usize, T)]) -> Option<T> {
         let same = |word: T| words.iter().filter(move |(_, other)| *other == word);

@@ -188,7 +188,7 @@ fn processes_have_clocks_of_their_own() {
     assert_eq!(pair.rates.apart(), MemberSet::EMPTY);
 }
 
-/// The seat of a member is replaced by an older directory.
+/// An older directory takes the seat of a member.
 #[test]
 fn older_directory_is_compared() {
     let mut rates = Rates::default();

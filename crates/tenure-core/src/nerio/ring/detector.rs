@@ -13,7 +13,7 @@ const ENOUGH: usize = 8;
 /// z: the distance of the bound from the mean, in standard deviations.
 const Z: u128 = 8;
 
-/// The knowledge of one member.
+/// Evidence of life of one member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Evidence {
     /// Latest time at which the member certainly lived: the Start of the latest answered ping, or
@@ -81,8 +81,8 @@ impl Evidence {
         self.answered = Some(start);
         self.lived = Some(lived.max(start));
         self.named = named;
-        // Trust only a member whose next answer would still be in time: others would be suspected
-        // and trusted again and again.
+        // Trust only a member whose next answer would still be in time: a slower member would be
+        // suspected and trusted again and again.
         let next = now.since(start).saturating_add(config.interval());
         if next <= self.spans.bound(config) {
             self.suspected = false;
