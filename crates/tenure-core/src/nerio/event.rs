@@ -169,7 +169,8 @@ pub enum OwnEvent {
         /// so do not write down its memory.
         strange: Vec<NodeName>,
     },
-    /// No member had a memory, and the members' present memories are the founders.
+    /// The cluster is founded: no member had a memory, and the members' present memories are the
+    /// founders.
     Founded,
     /// The founding by a document waits.
     Founding(FoundingTrouble),

@@ -115,8 +115,8 @@ pub enum EpochStanding {
     },
 }
 
-/// Hashes only the number of a document, which is fast: a search through all states hashes a memory
-/// in each state.
+/// Hashes only the number of a document, which is fast: the model check in `tenure-sim` hashes a
+/// memory in each state.
 impl Hash for EpochStanding {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Vote { promised, accepted } = self.vote();

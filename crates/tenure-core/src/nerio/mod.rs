@@ -147,19 +147,19 @@
 //! | timer | default | why |
 //! |---|---|---|
 //! | lease δ | 5 s | [`Config::lease`] |
-//! | first lease | max(3R + 2d, 1 s), ≤ δ | a successor that died costs it once |
+//! | first lease | max(3R + 2d, 1 s), ≤ δ | a dead successor costs this lease once |
 //! | renewal | ¼ to ⅓ of δ after the last | room for repetitions before work must stop |
 //! | a lost renewal | max(2d, 50 ms), ≤ δ/6 | an answer would have arrived |
 //! | refresh R | 250 ms | a candidate that died is forgotten after 3R |
 //! | a waiting request | min(3R, (1 + ρ)δ) | afterwards its candidate is dead, or its lease over |
-//! | yield | until the rival has gone, or its grant has ended, + [0, R) | both would meet again |
+//! | yield | until the rival has gone, or its grant has ended (R, if it leads), + [0, R) | both would meet again |
 //! | a lost release | 2d, doubling, while the lease lasts | afterwards it does not matter |
 //! | quarantine | (1 + ρ)·δ_max, own or read | every forgotten lease has ended |
 //! | a larger δ_max | (1 + ρ)·δ_max | leases forgotten by others have ended, too |
 //! | a forgotten election | F + (1 + ρ)·δ_max | messages still on their way have lapsed |
 //! | a lost part of a document | as a lost renewal, five times | later messages of members name the epoch again |
 //! | a question for the next epoch | R + [0, R), doubling with each refused ballot, ≤ 30 s | two proposers at once bar each other |
-//! | a wedged grantor's own proposal | 4R, R more for each position, + [0, R) | the proposer may have died |
+//! | a wedged grantor's own proposal | 4R, R more for each position, doubling with each refused ballot, ≤ 30 s, + [0, R) | the proposer may have died |
 //! | a round for a lost member | R, 4R more for each position, + [0, R) | the members take turns |
 //! | another such round | 4R, R more for each position, + [0, R), doubling, ≤ 30 s | two members meet |
 //! | a question for the rests of leases | 20, 50, 100 ms, then R | a leader waits to renew |
@@ -178,7 +178,7 @@
 //! - **I2** `F` goes back only by a valid release, by the holder's incarnation and with a Start ≥
 //!   `gs`; or when the member that watches the holder's process reports that the process has ended.
 //! - **I3** Samples of a grantor's clock strictly increase, over restarts too (boot, clock,
-//!   counter); the sample of the free test is `T_q`.
+//!   counter); `T_q` is the sample at which the lease was free.
 //! - **I4** `gs` grows with each grant to one holder; no Start at or below a released one is
 //!   granted.
 //! - **I5** The fence seen in an election only grows, and accepted fences are at most `H`, which is

@@ -197,8 +197,8 @@ impl Grantor {
         self.grant(stamp, asked, None, out);
     }
 
-    /// Step 6: grants the lease. `taken` is the sample of the free test and goes into the quorum
-    /// timestamp; the lease is measured from the arrival of the request, which bounds its Start.
+    /// Step 6: grants the lease. `taken`, the sample at which the lease was free, goes into the
+    /// quorum timestamp. The lease is measured from the arrival of the request, later than Start.
     fn grant(&mut self, taken: Stamp, asked: ParkedRequest, waited: Option<bool>, out: &mut Out) {
         let ParkedRequest { who, address, request, mut term, .. } = asked;
         self.early.remove(&request.election);

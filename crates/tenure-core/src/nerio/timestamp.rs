@@ -102,8 +102,8 @@ impl fmt::Display for QuorumTimestamp {
     }
 }
 
-/// An edict timestamp (section 7): the quorum timestamp of the leadership and the number of the
-/// edict within it, with the epoch of the membership before both (section 10.6).
+/// An edict timestamp (section 7): first the epoch of the membership (section 10.6), then the
+/// quorum timestamp of the leadership, then the number of the edict within the leadership.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct EdictTimestamp {
     /// Epoch of the membership; zero until a membership changes.

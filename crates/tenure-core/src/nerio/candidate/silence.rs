@@ -46,7 +46,7 @@ pub(in crate::nerio) struct LeaderSilence {
     told: Vec<NodeName>,
 }
 
-/// Empty, because silence decides only what is reported: a search through all states, which
+/// Empty, because silence decides only what is reported: the model check in `tenure-sim`, which
 /// compares hashes, need not tell states apart by it.
 impl Hash for LeaderSilence {
     fn hash<H: Hasher>(&self, _: &mut H) {}

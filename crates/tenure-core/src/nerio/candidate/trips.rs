@@ -15,8 +15,8 @@ const SENT_MAX: usize = 64;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::nerio) struct Prompt(MemberSet);
 
-/// Empty, because these members decide only what is reported: a search through all states, which
-/// compares hashes, need not tell them apart.
+/// Empty, because these members decide only what is reported: the model check in `tenure-sim`,
+/// which compares hashes, need not tell them apart.
 impl Hash for Prompt {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }

@@ -38,7 +38,7 @@ pub(in crate::nerio) struct Hindrances {
     other: Option<SocketAddr>,
 }
 
-/// Empty, because hindrances decide only what is reported: a search through all states, which
+/// Empty, because hindrances decide only what is reported: the model check in `tenure-sim`, which
 /// compares hashes, need not tell them apart.
 impl Hash for Hindrances {
     fn hash<H: Hasher>(&self, _: &mut H) {}

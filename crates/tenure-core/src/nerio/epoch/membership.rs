@@ -28,8 +28,8 @@ pub struct Membership {
     quorums: Quorums,
 }
 
-/// The hash covers the id alone, which determines the rest: a search through all states hashes a
-/// node for each state.
+/// The hash covers the id alone, which determines the rest: the model check in `tenure-sim` hashes
+/// a node for each state.
 impl Hash for Membership {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.id.hash(state);

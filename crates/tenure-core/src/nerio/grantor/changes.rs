@@ -228,8 +228,8 @@ impl Grantor {
         ends
     }
 
-    /// Begins a change of an operator, or of this grantor itself, and returns its state: a single
-    /// member may decide at once.
+    /// Begins a change of an operator, or of this grantor itself, and returns its state: a member
+    /// that is alone decides at once.
     pub(super) fn begin_change(
         &mut self,
         now: Time,

@@ -23,7 +23,7 @@ struct NameUse {
     back_at: Option<Time>,
 }
 
-/// Leaves out addresses and times, which decide nothing: a search through all states, which
+/// Leaves out addresses and times, which decide nothing: the model check in `tenure-sim`, which
 /// compares hashes, need not tell them apart.
 impl Hash for NameUse {
     fn hash<H: Hasher>(&self, state: &mut H) {

@@ -1,5 +1,5 @@
-//! The start of a grantor: up to its first grant, and up to its first lease that is longer than its
-//! earlier `delta_max`.
+//! The start of a grantor: up to its first grant, and up to its first lease that is longer than the
+//! grantor's earlier `delta_max`.
 
 use alloc::boxed::Box;
 use core::time::Duration;
