@@ -60,7 +60,7 @@ pub enum Kept {
     New,
     /// Everything: the process ended, but the machine did not.
     Grants(Vec<GrantRecord>),
-    /// Fences but not grants: the machine was restarted, or the table was torn.
+    /// Fences but not grants: the machine was restarted, or the table of grants is damaged.
     Reserve,
     /// Nothing, though the grantor may have granted before: its directory was lost, it has none, or
     /// the cluster is new. The grantor asks others which of these is true.
