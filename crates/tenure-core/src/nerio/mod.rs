@@ -282,11 +282,11 @@
 //! - *Lost directories*: if its [settings](Config::replace) say so, a member begins by itself the
 //!   change that replaces a member with a lost directory. A quorum must have heard nothing of the
 //!   lost memory for some time. Safety rests on the wedge alone: the replaced memory may be alive.
-//! - *Supervised release*: a candidate that a member on its machine watches names that member ahead
-//!   of each request ([`Supervisor`]). If that member, and no other, reports that the process has
-//!   ended ([`Gone`]), the grants of this incarnation end at once. The member first waits for the
-//!   end of all promises to verifiers. The candidate writes each such promise down before it
-//!   answers ([`Record::Promise`]).
+//! - *Supervised release*: a member on a candidate's machine may watch the candidate's process. The
+//!   candidate then names that member ahead of each request ([`Supervisor`]). If that member, and
+//!   no other, reports that the process has ended ([`Gone`]), the grants of this incarnation end at
+//!   once. The member first waits for the end of all promises to verifiers. The candidate writes
+//!   each such promise down before it answers ([`Record::Promise`]).
 //!
 //! # Example
 //!

@@ -55,7 +55,8 @@ impl Campaign {
         context: &mut Context,
     ) {
         context.trips.observe(now.since(start));
-        // Only a leader measures the trip of a quorum: another candidate may wait for hours.
+        // Only a leader measures the trip of a quorum: a candidate that does not lead may wait for
+        // hours.
         let Some(first) = self.sent.first().filter(|_| self.lease.is_some()) else { return };
         if self.answers.prompt.completes(member, context.membership.quorums()) {
             let trip = now.since(first.start);

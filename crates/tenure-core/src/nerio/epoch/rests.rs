@@ -33,7 +33,7 @@
 //!   arrive later: the longest unknown rest of a member's pages is used.
 //! - 2.4.2: *A rest is over once it is over by each answer of a quorum.* p leads by a and c; b has
 //!   just started again and names an unknown holder. With the longest rest of all three, p loses
-//!   (T3).
+//!   its lease (T3).
 //! - 2.4.5: *Each holder keeps its own rest.* p leads by a and c, and b granted to q for longer. If
 //!   a member keeps only the longest rest of the election, the rest of p is lost, and q is granted.
 //! - 2.4.6: *A grant lasts at least as long as the inherited rest of its holder.* p, with a long

@@ -16,9 +16,9 @@ pub(in crate::nerio) const REACH: u64 = 1 << 42;
 /// remembered one by one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct Fences {
-    /// At least every fence ever seen in an election that is not kept here.
+    /// Bound on all fences ever seen in elections that are not kept here.
     floor: Fence,
-    /// At least every fence ever seen in any election, kept for answers.
+    /// Bound on all fences ever seen in any election, kept for answers.
     highest: Fence,
     /// `H`: the grantor accepts no fence above it before a higher one is durable.
     high: Fence,

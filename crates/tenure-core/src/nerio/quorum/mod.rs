@@ -1,8 +1,8 @@
 //! Quorum systems: which sets of grantors suffice, with the proof that any two of them meet.
 //!
 //! Leader Uniqueness rests on one sentence of section 2 (equation 7): every two quorums have a
-//! member in common. Each constructor of [`Quorums`] proves that, so that the holder of a value
-//! need not ask again.
+//! member in common. Each constructor of [`Quorums`] proves that, so that no other code need check
+//! it again.
 //!
 //! | system | a quorum is | why every two meet |
 //! |---|---|---|
