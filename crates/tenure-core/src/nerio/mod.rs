@@ -152,14 +152,14 @@
 //! | a lost renewal | max(2d, 50 ms), ≤ δ/6 | an answer would have arrived |
 //! | refresh R | 250 ms | a candidate that died is forgotten after 3R |
 //! | a waiting request | min(3R, (1 + ρ)δ) | afterwards its candidate is dead, or its lease over |
-//! | yield | until the rival has gone, or its grant has ended (R, if it leads), + [0, R) | both would meet again |
+//! | yield | until a candidate's grant has ended, or for a leader R; + [0, R) | both would meet again |
 //! | a lost release | 2d, doubling, while the lease lasts | afterwards it does not matter |
 //! | quarantine | (1 + ρ)·δ_max, own or read | every forgotten lease has ended |
 //! | a larger δ_max | (1 + ρ)·δ_max | leases forgotten by others have ended, too |
 //! | a forgotten election | F + (1 + ρ)·δ_max | messages still on their way have lapsed |
 //! | a lost part of a document | as a lost renewal, five times | later messages of members name the epoch again |
 //! | a question for the next epoch | R + [0, R), doubling with each refused ballot, ≤ 30 s | two proposers at once bar each other |
-//! | a wedged grantor's own proposal | 4R, R more for each position, doubling with each refused ballot, ≤ 30 s, + [0, R) | the proposer may have died |
+//! | a wedged grantor's own proposal | 4R, R more for each position, doubling, ≤ 30 s, + [0, R) | the proposer may have died |
 //! | a round for a lost member | R, 4R more for each position, + [0, R) | the members take turns |
 //! | another such round | 4R, R more for each position, + [0, R), doubling, ≤ 30 s | two members meet |
 //! | a question for the rests of leases | 20, 50, 100 ms, then R | a leader waits to renew |
