@@ -19,7 +19,7 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Request {
     pub election: ElectionName,
-    /// `Start` on the candidate's clock, an opaque name of the instance for the grantor.
+    /// `Start` on the candidate's clock. For the grantor, an opaque name of this instance of OQwBD.
     pub start: Time,
     /// δ, the length of the lease, in real time.
     pub delta: Duration,
@@ -301,7 +301,7 @@ pub struct Raising {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct List {
     pub start: Time,
-    /// Bound of the page: it has only names after this name.
+    /// Bound of the page, which has only names after this name.
     pub after: Option<ElectionName>,
 }
 
@@ -428,7 +428,7 @@ impl fmt::Display for Service {
     }
 }
 
-/// A name behind a word, printed only if present.
+/// A word and a name, printed only if there is a name.
 pub(super) struct WordAndName<'a>(pub(super) &'a str, pub(super) Option<&'a NodeName>);
 
 impl fmt::Display for WordAndName<'_> {

@@ -49,8 +49,9 @@ impl ClockBound {
         now.earliest(wall).before(ALLOWANCE)
     }
 
-    /// The end, in time since boot, of a grant until the wall clock shows `wall`. By time since
-    /// boot, the grant lasts at least as long as the wall clock now needs to reach `wall`.
+    /// The end, in time since boot, of a grant that lasts until the wall clock shows `wall`. The
+    /// grant lasts at least `(1 + ρ)` times the span from the wall clock's present reading to
+    /// `wall`.
     pub(super) fn grant_ends_at(self, wall: WallTime, now: &BothClocks) -> Time {
         let rest = wall.since(now.wall);
         now.latest(wall).max(now.boot.after(self.drift.stretch(rest))).after(ALLOWANCE)

@@ -11,8 +11,8 @@ pub type Command = crate::Command<Extra>;
 pub enum Extra {
     /// Ask a leader whether it leads (section 10.5).
     Verify { leader: SocketAddr },
-    /// The clocks of this node and of the members are right now: compare them anew. The command
-    /// concerns the node, whatever its election is.
+    /// The clocks of this node and of the members have been set right: compare them anew. The
+    /// command concerns the node, whatever its election is.
     ClearBreach,
     /// Stop leading: a handle has found that the claim has lapsed. Work under the claim may still
     /// use its grace.

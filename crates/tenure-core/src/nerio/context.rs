@@ -98,8 +98,8 @@ impl Context {
         }
     }
 
-    /// The time for which a candidate waits for an answer: a first lease is over when a later
-    /// answer arrives.
+    /// The time for which a candidate waits for an answer: when a later answer arrives, a first
+    /// lease is over.
     pub(super) fn answers_within(&self) -> Duration {
         self.config.parked_for().max(self.lease_first())
     }

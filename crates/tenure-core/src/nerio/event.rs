@@ -52,9 +52,8 @@ pub enum OwnEvent {
         refusal: Refusal,
     },
     /// The members in `silent` have left requests of this node's leaders unanswered for longer than
-    /// a lease, and the quorums can miss no further member. If one more member falls silent, no
-    /// lease is renewed. The event concerns the node, not an election, and is emitted when these
-    /// members change.
+    /// a lease. If one more member falls silent, no quorum answers, and no lease is renewed. The
+    /// event concerns the node, not an election, and is emitted when these members change.
     NoSpare {
         silent: Vec<NodeName>,
         /// Time since which all these members are silent, on this node's clock.
@@ -170,7 +169,8 @@ pub enum OwnEvent {
         /// so do not write down its memory.
         strange: Vec<NodeName>,
     },
-    /// No member had a memory, and the members' present memories are the founders.
+    /// The cluster is founded: no member had a memory, and the members' present memories are the
+    /// founders.
     Founded,
     /// The founding by a document waits.
     Founding(FoundingTrouble),
@@ -224,7 +224,7 @@ pub enum OwnEvent {
         name: NodeName,
         /// Members that do not agree, with their reasons.
         why: Vec<(NodeName, Hindrance)>,
-        /// Time of the spans in these reasons, on this node's clock.
+        /// Time at which the spans in these reasons were measured, on this node's clock.
         at: Time,
     },
     /// No node asks for the place of this member any more.
@@ -291,7 +291,7 @@ pub enum OwnEvent {
     /// The weak leader of the partition in which this node sees itself has changed; `None` while it
     /// is unknown. Nodes with a ring emit this.
     WeakLeader(Option<WeakLeader>),
-    /// This node and another node cannot compare their wall clocks: the fault is the proof. Emitted
+    /// This node and another node cannot compare their wall clocks, because of `fault`. Emitted
     /// with each message that proves the fault.
     ClocksApart {
         who: NodeName,

@@ -10,8 +10,8 @@ use crate::time::Time;
 
 /// 128 random bits drawn at each process start, after any fork: one incarnation of a participant.
 ///
-/// A name alone identifies no participant: a delayed release of an earlier incarnation would free a
-/// grantor under its successor.
+/// A name alone identifies no participant: a delayed release of an earlier incarnation would end
+/// the grant of a later one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Inc(pub u128);
 

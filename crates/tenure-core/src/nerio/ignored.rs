@@ -5,32 +5,33 @@
 pub enum Ignored {
     /// Start not above a Start that this candidate has released.
     Released,
-    /// Start below the granted Start, or granted before and lapsed.
+    /// Message that is out of date: a Start below the granted Start, a lapsed Start, an older
+    /// refusal, or an order for another leadership.
     Stale,
     Duplicate,
     /// Answer to a question that was not asked, or no longer matters.
     Unasked,
-    /// Message in the name of a grantor, from another address.
+    /// Message that only a member may send, from a sender that has not proved to be a member.
     NotAMember,
     /// Message for a grantor, at a node without a grantor.
     NotAGrantor,
-    /// This grantor has not begun to serve and cannot carry the message out; the sender will repeat
-    /// it.
+    /// Message that this grantor cannot carry out in its present state: it does not serve yet, is
+    /// wedged, or never serves again.
     NotServing,
-    /// Release by another sender than the holder, or with a Start below the granted one, where no
-    /// request of the sender waited.
+    /// Release or notice that ends nothing: the sender is not the holder, or its Start is below the
+    /// granted Start. No request of the sender waited, either.
     NotTheHolder,
-    /// Request for a lease of no length.
+    /// Request for a lease of length zero.
     Empty,
     Full,
-    /// Verification for another incarnation of this node.
+    /// Verification or answer for another incarnation of this node.
     OtherIncarnation,
     /// Command that does not fit the state: a second campaign, or a command without the campaign
     /// that it needs.
     Command,
     /// Message that is meant for another epoch.
     OtherEpoch,
-    /// Answer from another memory than that of the member's seat.
+    /// Message from another memory than that of the member's seat.
     OtherMemory,
     /// Request of an incarnation whose process has ended.
     Gone,

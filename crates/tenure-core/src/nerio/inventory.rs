@@ -36,7 +36,7 @@ impl Which {
         }
     }
 
-    /// The name before which the question is about no election; `None` if it is about all.
+    /// Lower bound of the names that the question covers; `None` if it covers all.
     pub(super) fn first(&self) -> Option<&ElectionName> {
         match self {
             Self::All => None,
@@ -50,7 +50,7 @@ impl Which {
 pub struct Elections {
     pub start: Time,
     pub which: Which,
-    /// Bound of the page: it has only elections after this name.
+    /// Bound of the page, which has only elections after this name.
     pub after: Option<ElectionName>,
 }
 
@@ -63,7 +63,7 @@ pub struct ElectionsHere {
     /// Elections with a holder or a waiting candidate.
     pub elections: Vec<ElectionHere>,
     /// Election after which the next page begins; `None` on the last page. The page need not
-    /// contain it.
+    /// contain this election.
     pub more_after: Option<ElectionName>,
 }
 
@@ -95,7 +95,7 @@ pub struct HolderHere {
 pub struct Candidates {
     pub election: ElectionName,
     pub start: Time,
-    /// Bound of the page: it has only candidates after this candidate, in the order of names.
+    /// Bound of the page, which has only candidates after this candidate, in the order of names.
     pub after: Option<Who>,
 }
 
@@ -106,7 +106,7 @@ pub struct CandidatesHere {
     pub asker: Inc,
     pub start: Time,
     pub service: Service,
-    /// Holder of the grant, if the grant is written down. Without its value.
+    /// Holder of the grant, without its value, if the grant is written down.
     pub holder: Option<Box<Holder>>,
     pub waiting: Vec<CandidateHere>,
     pub more: bool,
@@ -118,7 +118,8 @@ pub struct CandidateHere {
     pub who: Who,
     /// Rank among waiting candidates, the highest first.
     pub priority: u8,
-    /// Whether the candidate led when it asked, and waits only here.
+    /// Whether the candidate led when it asked: it then has a quorum of other grantors, and waits
+    /// at this grantor only.
     pub leading: bool,
     /// Span for which the candidate has waited here without a break, on the grantor's clock.
     pub waited: Duration,

@@ -60,7 +60,7 @@ pub enum Kept {
     New,
     /// Everything: the process ended, but the machine did not.
     Grants(Vec<GrantRecord>),
-    /// Fences but not grants: the machine was restarted, or the table was torn.
+    /// Fences but not grants: the machine was restarted, or the table of grants is damaged.
     Reserve,
     /// Nothing, though the grantor may have granted before: its directory was lost, it has none, or
     /// the cluster is new. The grantor asks others which of these is true.
@@ -115,7 +115,8 @@ pub enum EpochStanding {
     },
 }
 
-/// Hashes the numbers of documents only: a search through all states hashes a memory in each state.
+/// Hashes only the number of a document, which is fast: the model check in `tenure-sim` hashes a
+/// memory in each state.
 impl Hash for EpochStanding {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Vote { promised, accepted } = self.vote();
@@ -194,8 +195,8 @@ impl EpochStanding {
     }
 
     /// Merges a vote in this epoch, if the memory is in it. A blank votes on the founding. A vote
-    /// may also bar a blank: an epoch named the blank, and another memory replaced it before it
-    /// entered that epoch.
+    /// may also bar a blank: an epoch named the blank, and another memory replaced the blank before
+    /// the blank entered that epoch.
     fn add(&mut self, epoch: EpochId, record: &Vote<Document>) {
         match self {
             Self::Member { document, vote, .. } if document.id() == epoch => vote.merge(record),
@@ -215,8 +216,8 @@ impl Durable {
         Self { instance, boot, delta_max, reserve, standing, inherited, roster }
     }
 
-    /// Whether the memory has promised anything, or takes part in a founding. If an earlier version
-    /// wrote it, such a memory is in the epoch of its node's settings without naming that epoch.
+    /// Whether the memory has promised anything, or takes part in a founding. Such a memory, if an
+    /// earlier version wrote it, is in the epoch of its node's settings without naming that epoch.
     fn is_of_member(&self) -> bool {
         let is_own = |entry: &Entry| entry.founder && entry.instance == self.instance;
         self.reserve.is_some() || self.roster.iter().any(|(_, entry)| is_own(entry))
@@ -479,8 +480,9 @@ impl Remembered {
         self.durable.standing = EpochStanding::blank(self.durable.instance);
     }
 
-    /// The memory of the next start with these settings. A declared first start is not believed of
-    /// a memory with fences. Fails if the memory is in an epoch that does not fit the settings.
+    /// The memory of the next start with these settings. The declaration of a first start does not
+    /// count for a memory with fences. Fails if the memory is in an epoch that does not fit the
+    /// settings.
     pub fn memory(&self, config: &Checked) -> Result<Memory, DocumentError> {
         let first = self.first && !self.written;
         let (epoch, until) = self.table;

@@ -134,8 +134,8 @@ pub enum ToAsker {
     Promise(Promise),
     /// Grantor to proposer: accepted.
     Accepted(Accepted),
-    /// Grantor to asker: a page of the leases that may last. Boxed, because each message of a
-    /// renewal takes the room of the largest.
+    /// Grantor to asker: a page of the leases that may last. Boxed, because every message, also of
+    /// a renewal, takes as much memory as the largest variant.
     Rests(Box<Rests>),
     /// Seat of a successor to proposer: ready, or not.
     Ready(Ready),
@@ -211,7 +211,7 @@ impl Message {
 }
 
 impl ToGrantor {
-    /// The Start that the answer names; zero if the answer names none.
+    /// The Start that an answer to this message names; zero if the answer names none.
     pub(super) const fn start(&self) -> Time {
         match self {
             Self::Request(m) => m.start,

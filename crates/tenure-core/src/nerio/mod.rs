@@ -22,33 +22,33 @@
 //!
 //! Clocks need not agree on the time, and their origins may change when a machine starts anew. A
 //! machine restored from a snapshot, or a clock beyond ρ, is outside the model: then two processes
-//! may lead, and only fences at the guarded resource keep them apart. A candidate notices a clock
-//! beyond ρ beside its own, and counts no lease that the clock shortens (`rates.rs`).
+//! may lead, and only fences at the guarded resource keep them apart. Oks show a candidate that a
+//! member's clock and its own are not both within ρ; the candidate then counts no lease of a member
+//! with a faster clock (`rates.rs`).
 //!
 //! # Guarantees
 //!
-//! - **Leader Uniqueness**: of one election at most one incarnation of one process leads at any
-//!   time.
+//! - **Leader Uniqueness**: at any time, at most one incarnation of one process leads an election.
 //! - **Edict Ordering** and **fences**: leaderships are totally ordered, by their quorum timestamp
 //!   ([`QuorumTimestamp`]) and by an integer ([`Fence`]) that agrees with it.
 //! - **Leader Stability**: with round trips below a third of the lease a leader stays in office.
 //! - **Eventual Election**: with a quorum in touch a vacancy ends: after a release in one round
 //!   trip, after a crash when the lease has ended.
-//! - Whatever arrives, a node keeps no more than its [`Limits`], and nothing that decodes causes a
-//!   panic.
+//! - Whatever arrives, a node keeps no more than its [`Limits`], and no message that decodes causes
+//!   a panic.
 //!
 //! # What is not guaranteed
 //!
-//! - The leader may have changed when its message arrives. Recipients gate on the fence or on the
+//! - The leader may have changed when its message arrives. Recipients must check the fence or the
 //!   edict timestamp; a lease alone protects nothing outside the leader's own process.
 //! - Participants that lie can break anything. Oks count only from a member's own address, and one
 //!   incarnation speaks from one address: that stops accidents, and forgers that cannot fake
 //!   addresses. Against other forgers use an authenticated transport.
 //! - Members that hold the cluster's key can break anything, too: one of them may name any later
 //!   epoch to nodes that know no other member.
-//! - A grantor that lost its memory in the first epoch of an upgraded cluster, and came back by
-//!   reading the fences of others, has no vote on the next epoch: replace that member. If too few
-//!   members have a vote, the members cannot change.
+//! - A grantor may lose its memory in the first epoch of an upgraded cluster, and come back by
+//!   reading the fences of others. Such a grantor has no vote on the next epoch: replace that
+//!   member. If too few members have a vote, the members cannot change.
 //! - The cluster stands still after *two of three* grantors lost their state directories at the
 //!   same time: each waits to read the fences of a quorum of the others, until an operator decides.
 //! - Succession is not fair. Candidates go by [priority](crate::Command::Campaign) and by a hash,
@@ -147,26 +147,26 @@
 //! | timer | default | why |
 //! |---|---|---|
 //! | lease δ | 5 s | [`Config::lease`] |
-//! | first lease | max(3R + 2d, 1 s), ≤ δ | a successor that died costs it once |
+//! | first lease | max(3R + 2d, 1 s), ≤ δ | a dead successor costs this lease once |
 //! | renewal | ¼ to ⅓ of δ after the last | room for repetitions before work must stop |
 //! | a lost renewal | max(2d, 50 ms), ≤ δ/6 | an answer would have arrived |
 //! | refresh R | 250 ms | a candidate that died is forgotten after 3R |
 //! | a waiting request | min(3R, (1 + ρ)δ) | afterwards its candidate is dead, or its lease over |
-//! | yield | until the rival has gone, or its grant has ended, + [0, R) | both would meet again |
+//! | yield | until a candidate's grant has ended, or for a leader R; + [0, R) | both would meet again |
 //! | a lost release | 2d, doubling, while the lease lasts | afterwards it does not matter |
 //! | quarantine | (1 + ρ)·δ_max, own or read | every forgotten lease has ended |
 //! | a larger δ_max | (1 + ρ)·δ_max | leases forgotten by others have ended, too |
 //! | a forgotten election | F + (1 + ρ)·δ_max | messages still on their way have lapsed |
 //! | a lost part of a document | as a lost renewal, five times | later messages of members name the epoch again |
 //! | a question for the next epoch | R + [0, R), doubling with each refused ballot, ≤ 30 s | two proposers at once bar each other |
-//! | a wedged grantor's own proposal | 4R, R more for each position, + [0, R) | the proposer may have died |
+//! | a wedged grantor's own proposal | 4R, R more for each position, doubling, ≤ 30 s, + [0, R) | the proposer may have died |
 //! | a round for a lost member | R, 4R more for each position, + [0, R) | the members take turns |
 //! | another such round | 4R, R more for each position, + [0, R), doubling, ≤ 30 s | two members meet |
 //! | a question for the rests of leases | 20, 50, 100 ms, then R | a leader waits to renew |
 //! | a failed write | 1 s | the record is written again, with or without requests |
 //! | the ring, if there is one | ¼ of [`RingConfig::silence`] | neighbours are asked, and judged |
 //!
-//! Where `d` is a high percentile of measured round trips.
+//! Here `d` is a high percentile of measured round trips.
 //!
 //! # Invariants
 //!
@@ -178,19 +178,20 @@
 //! - **I2** `F` goes back only by a valid release, by the holder's incarnation and with a Start ≥
 //!   `gs`; or when the member that watches the holder's process reports that the process has ended.
 //! - **I3** Samples of a grantor's clock strictly increase, over restarts too (boot, clock,
-//!   counter); the sample of the free test is `T_q`.
+//!   counter); `T_q` is the sample at which the lease was free.
 //! - **I4** `gs` grows with each grant to one holder; no Start at or below a released one is
 //!   granted.
 //! - **I5** The fence seen in an election only grows, and accepted fences are at most `H`, which is
 //!   durable; a restart begins at `H`.
-//! - **I6** A claim stands on oks of a quorum, each above its floor and the last of its grantor:
-//!   `E` is the minimum of their `Start + (1 − ρ)δ`, and `C < E` at the completion.
+//! - **I6** A claim stands on oks of a quorum. Each is the last ok of its grantor, to a Start that
+//!   the candidate has not aborted: `E` is the minimum of their `Start + (1 − ρ)δ`, and `C < E` at
+//!   the completion.
 //! - **I7** A Start is used once by an incarnation, in all its campaigns: (who, Start) names an
 //!   instance.
 //! - **I8** A claim is announced only with a fence that all of the completing quorum accepted for
 //!   this leadership; once `C ≥ E` it is over for ever, and its fence with it.
-//! - **I9** The claim is lowered before the release is sent, the release is not sent before the end
-//!   of a verification's promise, and no attempt begins in between.
+//! - **I9** The claim is lowered before the release is sent. The release is not sent before the end
+//!   of a verification's promise. No attempt begins in between.
 //! - **I10** A timeout does everything that is due.
 //! - **I11** No ok leaves before the grant it confirms is written.
 //! - **I12** A wedge never ends (section 10.6): a grantor that has accepted the members of the next
@@ -203,36 +204,37 @@
 //! - **I16** Oks form a quorum only if they are of one epoch, each from a memory that the epoch
 //!   names.
 //!
-//! I1 to I4 and I6 give equation 14 (a claim implies grants of a quorum), and with equation 7
-//! (quorums meet, proved by [`Quorums`]) Leader Uniqueness.
+//! I1 to I4 and I6 give equation 14: a claim implies grants of a quorum. With equation 7 (quorums
+//! meet, proved by [`Quorums`]), Leader Uniqueness follows.
 //!
 //! # Where this is not the paper
 //!
 //! Errata, built in the corrected form:
 //!
 //! 1. 10.5 prints `T = Start + δ(ρ − 1)`, good while `T < C`. Here: `T = Start + δ(1 − ρ)`, good
-//!    while `C < T`. As printed an asker believes longer than the leader leads.
+//!    while `C < T`. By the printed formula, an asker believes in a leader whose claim is over.
 //! 2. 10.5 lets a leader promise and then release (6). Here a release waits for the promise, at
 //!    most [`Config::verify_max`].
-//! 3. 9 prints the negation of its start condition. Here a weak leader that may campaign does so
-//!    unless its own grantor grants to another.
+//! 3. 9 prints the negation of its start condition. Here a weak leader that may campaign does so,
+//!    unless its own grantor has granted the lease to another candidate.
 //! 4. 6 lets any release of the holder take effect. Here a release names the Start that it ends,
-//!    and requests at or below a released Start are ignored. As printed a delayed release elects
-//!    two leaders.
+//!    and requests at or below a released Start are ignored. By the printed rule, a delayed release
+//!    can make two leaders.
 //! 5. 10.1 has ρ as a time. Here ρ is a rate, by default 10⁻³: Linux slews by 5·10⁻⁴.
 //!
 //! Extensions, each with its tests in `tests/nerio/extensions/`:
 //!
 //! - *Identity*: a participant is (name, [`Inc`]); a restarted candidate is a new participant.
-//! - *Parked requests*: a refused request waits at the grantor, until the order puts it first. To
-//!   safety a parked request is a slow network; parking replaces polling and random retries.
+//! - *Parked requests*: a refused request waits at the grantor until the grant ends, and the common
+//!   order puts it first. For safety, parking equals a delay of the request in the network. Parking
+//!   replaces polling and random retries.
 //! - *Succession*: the order of waiting candidates is the same at all grantors: the candidate that
 //!   the leader named, a leader before others, priority, a hash. A candidate undoes a split vote
 //!   when no quorum is possible any more: the candidate yields to a rival that ranks above it. If
 //!   that rival is a leader, the candidate first waits for a renewal, since a dead leader ranks as
-//!   high.
+//!   high as a live one.
 //! - *Combined oks*: oks of several Starts of one attempt count together (I6), where the paper
-//!   aborts the old instance. A grantor that answers late is not lost.
+//!   aborts the old instance. So the ok of a slow grantor still counts.
 //! - *Fence*: an integer beside the edict timestamp. The fence costs a second round only when the
 //!   candidate has not heard of the last fence.
 //! - *Restart*: a grantor that restarts on the same boot of its machine remembers its grants. On
@@ -240,25 +242,26 @@
 //!   grantor also reads the fences and the longest leases of others, and waits for the end of these
 //!   leases.
 //! - *Readings*: a request of a leader names the fence with which the leader raised its claim, and
-//!   a grantor keeps this fence with the grant. An observer names a leader when a quorum of
-//!   written, live grants was requested with one such fence. So the observer never names a
-//!   candidate that did not win, and names a leader one round trip after it won. A grantor with a
-//!   failed disk says so, and reports no unwritten grant. A leader that gives up before its promise
-//!   to a verifier is over reports that to the grantors, and they report it to observers: the
-//!   grants last, but the leader no longer leads.
+//!   a grantor keeps this fence with the grant. An observer names a leader when the grants of a
+//!   quorum are written and live, and their requests named the same fence. So the observer never
+//!   names a candidate that did not win, and names a leader one round trip after it won. A grantor
+//!   with a failed disk reports the failure, and reports no unwritten grant. A leader that gives up
+//!   before its promise to a verifier is over reports that to the grantors, and they report it to
+//!   observers: the grants last, but the leader no longer leads.
 //! - *Orders*: a grantor passes an order to end a leadership on to the holder with the fence that
 //!   the order names. The holder reports the order, once, if it leads with that fence; the
 //!   application ends the leadership or goes on. An order never ends a later leadership.
-//! - *Bound on skew*: where [settings](Config::clock_skew_max) have one, `oqwbs.rs` has the ends of
-//!   section 4. A claim ends on the earlier of two clocks and a grant on the later, so that either
-//!   bound suffices.
+//! - *Bound on skew*: if the [settings](Config::clock_skew_max) have a bound on skew, `oqwbs.rs`
+//!   computes the ends of section 4. Each end is computed by two clocks: a claim ends at the
+//!   earlier of its two ends and a grant at the later, so that either bound suffices.
 //! - *Clock breach*: oks prove that two clocks are not both within ρ. Oks of a member with a faster
 //!   clock do not count. A node takes its own clock to be wrong if the members whose oks count are
 //!   no quorum. Then the node leads nothing and grants nothing, until an operator clears the
 //!   breach.
 //! - *A lease that follows* (10.1), opt-in: δ grows and shrinks with the measured d, between the
-//!   lease of the settings and δ_max, and counts from the next Start.
-//! - *Witnesses*: grantors and candidates are two machines. Only grantors are counted.
+//!   lease of the settings and δ_max. A changed δ applies from the next Start.
+//! - *Witnesses*: grantor and candidate are separate state machines, and a node may have only one
+//!   of them. Quorums consist of grantors.
 //! - *Documents*: a node without a grantor needs no complete list of members. A member that is
 //!   asked for another epoch says in which epoch it is; the node reads the document of that epoch.
 //!   A single member may be a stray one. So the node first waits until so many members name the
@@ -273,16 +276,17 @@
 //!   change. A change adds, removes or replaces one member.
 //! - *Ring*: if its [settings](Config::ring) say so, a member monitors its neighbours on the ring
 //!   of section 9, and names a [`WeakLeader`]. Each answer also names the weak leader of its
-//!   sender, so that others learn the name. An answer counts from its question. If only weak
-//!   leaders campaign, the others campaign, too, after twice the silence without a leader, so that
-//!   no election stands still.
+//!   sender, so that others learn the name. An answer proves life at the time of its question. If
+//!   only weak leaders campaign, the others campaign, too, after twice the silence without a
+//!   leader, so that no election stands still.
 //! - *Lost directories*: if its [settings](Config::replace) say so, a member begins by itself the
-//!   change that replaces a member with a lost directory, once a quorum has heard nothing of the
-//!   lost memory. Safety rests on the wedge alone: the replaced memory may be alive.
-//! - *Supervised release*: a candidate that a member on its machine watches names that member ahead
-//!   of each request ([`Supervisor`]). The report of that member alone that the process has ended
-//!   ([`Gone`]) ends the grants of this incarnation at once. The reporter waits for the promises of
-//!   verifications, which the candidate writes down before it answers ([`Record::Promise`]).
+//!   change that replaces a member with a lost directory. A quorum must have heard nothing of the
+//!   lost memory for some time. Safety rests on the wedge alone: the replaced memory may be alive.
+//! - *Supervised release*: a member on a candidate's machine may watch the candidate's process. The
+//!   candidate then names that member ahead of each request ([`Supervisor`]). If that member, and
+//!   no other, reports that the process has ended ([`Gone`]), the grants of this incarnation end at
+//!   once. The member first waits for the end of all promises to verifiers. The candidate writes
+//!   each such promise down before it answers ([`Record::Promise`]).
 //!
 //! # Example
 //!

@@ -1,5 +1,6 @@
-//! A node: at most one grantor, and any number of candidates and observers. Drops messages that are
-//! for another incarnation, in a member's name without proof, or of another epoch.
+//! A node: at most one grantor, and any number of candidates and observers. The node drops messages
+//! for another incarnation, messages in a member's name without proof, and messages of another
+//! epoch.
 
 mod clocks;
 mod epochs;
@@ -39,7 +40,7 @@ use crate::name::{ElectionName, NodeName};
 use crate::standing::Standing;
 use crate::time::{Deadline, Time};
 
-/// A node of a Nerio cluster: the machine that the module document describes.
+/// A node of a Nerio cluster: the state machine that the module document describes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Nerio {
     context: Context,
@@ -105,20 +106,20 @@ impl Nerio {
         &self.context.config
     }
 
-    /// The members that its candidates and observers ask.
+    /// The members that this node's candidates and observers ask.
     #[must_use]
     pub fn membership(&self) -> &Membership {
         &self.context.membership
     }
 
-    /// Whether a quorum has confirmed [these members](Self::membership). Before, the list of the
-    /// settings may be wrong. The members of a node with a grantor need no confirmation.
+    /// Whether a quorum has confirmed [these members](Self::membership). Until then, the list of
+    /// the settings may be wrong. The members of a node with a grantor need no confirmation.
     #[must_use]
     pub const fn is_confirmed(&self) -> bool {
         self.context.confirmation.is_confirmed()
     }
 
-    /// The state of its grantor; `None` without a grantor.
+    /// The state of this node's grantor; `None` without a grantor.
     #[must_use]
     pub fn service(&self, now: Time) -> Option<Service> {
         self.grantor.as_ref().map(|grantor| grantor.service(now))
@@ -186,8 +187,9 @@ impl Nerio {
     /// Messages without filler get no answer, because the answer would be much longer than the
     /// message. A grantor asks the other members whether there is a later epoch.
     fn on_other_epoch(&mut self, now: Time, from: &Sender, message: &Message, out: &mut Out) {
-        // A process that knows no more than its settings asks for their epoch first, and a blank
-        // does so until it is let in: nothing is wrong if this node has the same settings.
+        // A process that knows no more than its settings first sends messages for the epoch of its
+        // settings. A blank does so until the members let it in. If this node has the same
+        // settings, nothing is wrong.
         if from.epoch != self.context.config.membership().id() {
             ignore(out, None, Ignored::OtherEpoch);
         }
@@ -200,7 +202,7 @@ impl Nerio {
             && grantor.is_blank()
             && !grantor.knows_decided(from.epoch)
         {
-            // Members that serve are in a founded epoch 0, which a blank does not know.
+            // The leader's members may be in a founded epoch 0, which a blank does not know.
             grantor.hear_of_leader(now, request.lease.max(request.delta));
         }
         if from.epoch.number > grantor.membership.id().number {
@@ -319,13 +321,13 @@ impl Nerio {
     }
 
     /// Whether the answer comes from the memory that the epoch names for this member. Another
-    /// memory under its name may have forgotten what the first memory granted.
+    /// memory under the member's name may have forgotten the grants of that memory.
     fn is_of_seat(&self, member: usize, instance: Instance) -> bool {
         self.context.membership.instance(member).is_none_or(|seat| seat == instance)
     }
 
     /// Whether the sender may confirm a release, as a member of this epoch or of the previous one.
-    /// The answer confirms no epoch: a blank answers releases, too (3.11).
+    /// The answer confirms no epoch: a blank answers releases, too (founding by document 3.11).
     fn may_confirm(&mut self, from: &Sender, released: &Released, out: &mut Out) -> bool {
         let before = self.context.before.as_ref().map(|(before, _)| before);
         let before = before.filter(|before| before.id() == from.epoch);
@@ -342,7 +344,7 @@ impl Nerio {
         self.context.membership.position(&from.who.name).filter(|_| from.proved)
     }
 
-    /// The member whose answer is for this incarnation, as [`recipient`](Self::recipient) has it. If
+    /// The member whose answer is for this incarnation, by [`recipient`](Self::recipient). If
     /// `asker` and `start` name a question that this node sent, the answer also confirms the epoch.
     fn answering(
         &mut self,
@@ -560,7 +562,7 @@ impl Protocol for Nerio {
     }
 
     /// Does not read the candidate that is due: with thousands of candidates, that candidate is in
-    /// no cache.
+    /// no processor cache.
     fn due(&self) -> Option<Time> {
         let grantor = self.grantor.as_ref().and_then(Grantor::deadline).map(|due| due.at);
         let part = self.learning.due();

@@ -1,6 +1,6 @@
 //! OQwBD, "Obtain Quorum with Bounded Drift" (section 3), and the release of grants (section 6).
 //!
-//! A candidate p runs an instance whenever it wants to lead, or lead on; q is each grantor:
+//! A candidate p runs an instance whenever it wants to lead or keep leading; q is each grantor:
 //!
 //! ```text
 //!  p  1  Start := C                  Candidate::request
@@ -63,7 +63,7 @@ impl Candidate {
         let delta = if leading { context.config.lease } else { context.lease_first() };
         campaign.first.get_or_insert(now);
         if !leading && self.best >= campaign.fence {
-            // While this candidate waits, others lead: propose a fence for the next leader.
+            // While this candidate waited, others led: propose a fence above theirs.
             campaign.fence = self.best.next().unwrap_or(self.best);
         }
         let wall = context.wall_start();
@@ -130,7 +130,7 @@ impl Grantor {
     pub(super) fn on_request(&mut self, now: Time, from: &Sender, request: Request, out: &mut Out) {
         let election = &request.election;
         let released = |o: &ElectionState| o.is_released(&from.who, from.address, request.start);
-        // The election is looked up once: among thousands a search takes its time.
+        // Look the election up only once: a search among thousands of elections is slow.
         let state = self.state(election);
         let rival = state.and_then(|state| state.namesake(&from.who, now));
         let is_released = state.is_some_and(released);
@@ -197,8 +197,8 @@ impl Grantor {
         self.grant(stamp, asked, None, out);
     }
 
-    /// Step 6: grants the lease. `taken` is the sample of the free test and goes into the quorum
-    /// timestamp; the lease is measured from the arrival of the request, which bounds its Start.
+    /// Step 6: grants the lease. `taken`, the sample at which the lease was free, goes into the
+    /// quorum timestamp. The lease is measured from the arrival of the request, later than Start.
     fn grant(&mut self, taken: Stamp, asked: ParkedRequest, waited: Option<bool>, out: &mut Out) {
         let ParkedRequest { who, address, request, mut term, .. } = asked;
         self.early.remove(&request.election);
@@ -353,7 +353,7 @@ impl Candidate {
             self.emit(OwnEvent::OldMemory { member: name(member), by: name(by) }, out);
         }
         let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
-        // The grant of a faster member may end before a claim that stands on it.
+        // A member with a faster clock may end its grant before the claim that stands on the grant.
         let left_out = replaced.or(context.faster());
         self.try_complete(now, left_out, context, out);
         self.yield_if_hopeless(now, context, out);
@@ -571,7 +571,7 @@ impl Grantor {
         self.schedule(&election);
     }
 
-    /// When the grant has ended, handles one waiting request: all checks again, a fresh sample.
+    /// When the grant has ended, handles one waiting request, with all checks and a fresh sample.
     /// True if the grant or the queue has changed.
     pub(super) fn handle_waiting(
         &mut self,

@@ -6,8 +6,8 @@
 //!  p  8  E := Start + δ               Context::claim_of
 //! ```
 //!
-//! Start, E and F are wall times, and both sides count by time since boot as well. The grantor
-//! tells the *rest*, `Start + δ + Δ − C` at the arrival:
+//! Start, E and F are wall times, and both sides count by time since boot as well. The ok names the
+//! *rest*, `Start + δ + Δ − C` at the arrival:
 //!
 //! - p leads until its wall clock shows `Start + δ`, and at most `(1 − ρ)·min(δ, rest)` of time
 //!   since boot from its Start: the earlier ends the claim.
@@ -15,8 +15,8 @@
 //!   boot from the arrival: the later ends the grant.
 //!
 //! So either bound suffices. With wall clocks within Δ a claim ends before its grants, whatever the
-//! rates of clocks. With rates within ρ a claim does so as well, wherever wall clocks are. A late
-//! request is granted for the rest of its lease only, which is the point of section 4.
+//! rates of clocks. With rates within ρ a claim also ends before its grants, whatever wall clocks
+//! show. A late request is granted for the rest of its lease only, which is the point of section 4.
 //!
 //! A wall time is translated to time since boot at once. When the wall clock has moved against time
 //! since boot, claims are shortened and ends of grants translated anew, before anything else.
@@ -78,11 +78,11 @@ pub enum ClockFault {
         /// Time since Start + δ + Δ on the grantor's clock.
         by: Duration,
     },
-    /// The two nodes have other bounds on skew, or only one of them has a bound.
+    /// The two nodes have different bounds on skew, or only one of them has a bound.
     OtherBound { candidate: Option<Duration>, grantor: Option<Duration> },
 }
 
-/// A term of a grant: F, by the clocks of the arrival.
+/// The end of a grant, F, by the clocks at the arrival of its request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Term {
     pub(super) arrival: Time,
@@ -91,7 +91,7 @@ pub(super) struct Term {
     pub(super) wall: Option<WallTerm>,
 }
 
-/// A term on the wall clock.
+/// The part of a [`Term`] that depends on the wall clock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct WallTerm {
     /// F on the grantor's wall clock.
@@ -111,7 +111,7 @@ pub(super) struct ClaimEnd {
 
 // Steps 4 to 6: a grantor compares clocks, and counts the term.
 impl Grantor {
-    /// The fault that forbids to compare clocks with the sender of `request`.
+    /// The fault that keeps this grantor from comparing clocks with the sender of `request`.
     pub(super) fn clock_fault(&self, request: &Request) -> Option<ClockFault> {
         let theirs = request.wall.map(|wall| wall.skew);
         let ours = self.config.clock_skew_max;
@@ -294,7 +294,7 @@ impl Lease {
     }
 }
 
-/// The clocks of a node, and the lead by which deadlines were translated last.
+/// The lead of time since boot over the wall clock, by which deadlines were translated last.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct WallClock(Option<Lead>);
 

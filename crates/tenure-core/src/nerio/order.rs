@@ -19,9 +19,9 @@ use crate::time::Time;
 pub struct Order {
     pub election: ElectionName,
     pub start: Time,
-    /// Random number of the order: repetitions carry the same number, through whichever grantor.
+    /// Random number of the order: repetitions to any grantor carry the same number.
     pub number: u64,
-    /// Fence of the leadership in question, and of no other.
+    /// Fence of the only leadership that the order may end.
     pub fence: Fence,
     /// Next leader; `None` for any candidate that wins.
     pub next: Option<NodeName>,

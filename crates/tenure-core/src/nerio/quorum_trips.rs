@@ -32,8 +32,8 @@ pub(super) struct QuorumTrips {
     reported: Option<Time>,
 }
 
-/// Empty, because trips decide only what is reported: a search through all states, which compares
-/// hashes, need not tell them apart.
+/// Empty, because trips decide only what is reported: the model check in `tenure-sim`, which
+/// compares hashes, need not tell them apart.
 impl Hash for QuorumTrips {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }

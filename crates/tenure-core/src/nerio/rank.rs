@@ -15,7 +15,7 @@ pub(crate) struct Rank {
     /// Whether the last leader named the candidate.
     pub(crate) next: bool,
     /// Whether the candidate holds a lease already. Such a candidate goes first, so that a grantor
-    /// that was away returns to its leader.
+    /// that was away grants to the present leader again.
     pub(crate) leading: bool,
     pub(crate) priority: u8,
     /// Tie-breaker among equals.

@@ -23,16 +23,17 @@
 //! member's clock is faster by at most `(1 + ρ)/(1 − ρ)`. True time is not needed, nor is it known
 //! which of the two clocks is wrong. A slower member keeps its grants longer, and its oks count.
 //!
-//! *A node whose faster members leave no quorum takes its own clock to be wrong*: it leads nothing
-//! and grants nothing, until an operator clears the breach or the process starts again. Two clocks
-//! within ρ are never apart. So a node with a right clock accuses itself only if the members with
-//! fast clocks leave no quorum. For a node with a slow clock, all clocks except other slow clocks
-//! are faster. A single wrong clock costs the vote or the candidate of its node, and no more.
+//! *A node takes its own clock to be wrong if no quorum is left without the faster members*: it
+//! leads nothing and grants nothing, until an operator clears the breach or the process starts
+//! again. Two clocks within ρ are never apart. So a node with a right clock accuses itself only if
+//! the members with fast clocks leave no quorum. For a node with a slow clock, all clocks except
+//! other slow clocks are faster. A single fast clock costs its member's vote, and a single slow
+//! clock stops its own node: other nodes go on.
 //!
 //! Slower members accuse no node. Beside a fast clock all other clocks are slower. Claims by the
-//! fast clock end early, which harms nobody, and each candidate that has measured the fast clock
-//! leaves out the grants of its member. A proof lasts. So if slower members counted, proofs about
-//! members that paused at different times would add up, and accuse a node that never paused.
+//! fast clock end early, which harms nobody. Each candidate that has measured the fast clock leaves
+//! out the grants of its member. A proof lasts. So if slower members counted, proofs about members
+//! that paused at different times would add up, and accuse a node that never paused.
 //!
 //! *With a bound on skew all this is reported only.* Claims and grants then rest on wall clocks as
 //! well, and a virtual machine that pauses may break ρ.
@@ -157,8 +158,8 @@ pub(super) struct Rates {
     is_wrong: bool,
 }
 
-/// Leaves out the samples: among clocks within ρ they decide nothing, and a search through all
-/// states, which compares hashes, need not distinguish them.
+/// Leaves out the samples: among clocks within ρ they decide nothing, and the model check in
+/// `tenure-sim`, which compares hashes, need not distinguish them.
 impl Hash for Rates {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.faster, self.slower, self.is_wrong).hash(state);

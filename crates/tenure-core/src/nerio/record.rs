@@ -50,9 +50,9 @@ pub enum Record {
     /// Must survive the machine: no fence above `high` leaves this grantor before the record is
     /// durable, and a restart begins at `high`.
     ///
-    /// After a loss of memory, the first reserve, which comes with the [entry](Self::Entered) into
-    /// an epoch, shows that the fences have been read from the others. The grantor must not write a
-    /// reserve earlier: until a reserve is durable, every start finds the memory lost.
+    /// After a loss of memory, the first reserve comes with the [entry](Self::Entered) into an
+    /// epoch. This reserve shows that the fences have been read from the others. The grantor must
+    /// not write a reserve earlier: until a reserve is durable, every start finds the memory lost.
     Reserve {
         /// Highest fence that may be accepted.
         high: Fence,
@@ -66,8 +66,8 @@ pub enum Record {
     /// After such a wait, the first grant shows that the wait is over. The grantor must not write a
     /// grant earlier: until a grant is written, every start waits again.
     Grant(Box<GrantRecord>),
-    /// Must survive the process only, for the supervisor of that process: a verification promises
-    /// that this node leads until this instant. The latest of all such instants counts.
+    /// Must survive the process only, and is for the supervisor of that process: a verification has
+    /// promised that this node leads until this instant. The latest of all such instants counts.
     Promise { until: Time },
     /// The election is forgotten: its slot may hold another election.
     Forget(ElectionName),
@@ -113,7 +113,7 @@ pub struct GrantRecord {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Tenancy {
     pub who: Who,
-    /// First Start of the attempt, on its clock.
+    /// First Start of the attempt, on the candidate's clock.
     pub first: Time,
 }
 

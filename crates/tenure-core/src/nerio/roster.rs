@@ -3,11 +3,11 @@
 //! A member whose state directory was lost comes back with another memory. The process with the old
 //! memory may only have been cut off: then two processes grant under one name, and each can
 //! complete a quorum with members that the other does not reach. So before a new memory serves, at
-//! least one other member of every quorum writes down that it is the member's memory now. An ok
-//! names the memories that its sender has written down. A candidate never counts an ok of one
-//! memory together with an ok that names another memory of the same member. Every quorum of the old
-//! memory has a member that wrote the new memory down, so the old memory completes no further
-//! lease. The new memory waits for earlier leases to end.
+//! least one other member of every quorum writes down the new memory as the member's present
+//! memory. An ok names the memories that its sender has written down. A candidate never counts an
+//! ok of one memory together with an ok that names another memory of the same member. Every quorum
+//! of the old memory has a member that wrote the new memory down, so the old memory completes no
+//! further lease. The new memory waits for earlier leases to end.
 //!
 //! No entry ever goes back: the later of two memories of a member counts, by [`Instance`].
 

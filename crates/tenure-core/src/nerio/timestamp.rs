@@ -11,8 +11,8 @@ use super::identity::{Instance, Stamp};
 
 /// `QT` (section 7): the stamps of the quorum that completed an instance, frozen at its completion.
 ///
-/// Only [`order`](Self::order) compares timestamps: two that have no order are an error to report,
-/// where `PartialOrd` would return a `false` to act on.
+/// Only [`order`](Self::order) compares timestamps: timestamps without an order are an error that
+/// the caller reports, where `PartialOrd` would return a `false` that the caller might act on.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "Vec<(Instance, Stamp)>", into = "Vec<(Instance, Stamp)>")]
 pub struct QuorumTimestamp {
@@ -102,8 +102,8 @@ impl fmt::Display for QuorumTimestamp {
     }
 }
 
-/// An edict timestamp (section 7): the quorum timestamp of the leadership and the number of the
-/// edict within it, with the epoch of the membership before both (section 10.6).
+/// An edict timestamp (section 7): first the epoch of the membership (section 10.6), then the
+/// quorum timestamp of the leadership, then the number of the edict within the leadership.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct EdictTimestamp {
     /// Epoch of the membership; zero until a membership changes.

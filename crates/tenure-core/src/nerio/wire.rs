@@ -8,17 +8,17 @@
 //! Epoch and digest are the [`EpochId`] for which the messages are meant (section 10.6); the digest
 //! of epoch 0 covers the settings that all participants must share. An id in an envelope proves
 //! nothing about its epoch. Datagrams for a member have its [number](super::Membership::number) in
-//! `to`, and no other node handles them. Otherwise, where a name leads to the address of another
-//! member, that member would take a release for its own and end a grant. Other datagrams have 0 in
-//! `to`. A reader skips and counts messages of an unknown kind, so that kinds can be added. With a
-//! bound on skew, requests and oks have the kinds 48 and 49, and begin with their wall times.
+//! `to`, and no other node handles them. Otherwise a host name might lead to another member, and
+//! that member would end its grant by a release that is not for it. Other datagrams have 0 in `to`.
+//! A reader skips and counts messages of an unknown kind, so that kinds can be added. With a bound
+//! on skew, requests and oks have the kinds 48 and 49, and begin with their wall times.
 //!
 //! Any sender can ask in any name, so questions must not be much shorter than their answers. A
-//! datagram must have [`REQUEST_BYTES`] for each request and each decision (35) in it, and
+//! datagram must have [`REQUEST_BYTES`] for each request and each decision (kind 35) in it, and
 //! [`QUESTION_BYTES`] for each other question. The other questions are a verification, a query, a
-//! fence read, a question for a list (9, 17, 19), an order (21), a ping (14), a question for the
-//! epoch or its document (25, 27), or about the next epoch (29, 31, 33, 36, 38, 40, 43). Zeros of
-//! kind 255 fill the datagram up; a reader ignores a question without its bytes.
+//! fence read, a question for a list (kinds 9, 17, 19), an order (21), a ping (14), a question for
+//! the epoch or its document (25, 27), or about the next epoch (29, 31, 33, 36, 38, 40, 43). Zeros
+//! of kind 255 fill the datagram up; a reader ignores a question without its bytes.
 
 mod of_skew;
 
@@ -39,7 +39,7 @@ const FIXED: usize = TO + 1;
 const FRAME: usize = 3;
 
 /// The version of datagrams, the byte behind the magic. Readers drop other versions. Sealed
-/// datagrams have the versions 5 to 7.
+/// datagrams have the versions 5 to 7, and the driver opens them.
 pub const VERSION: u8 = 8;
 
 /// The maximum number of bytes in a datagram.
@@ -122,7 +122,7 @@ impl Packer {
         Self { head }
     }
 
-    /// A datagram without messages, which shows a peer this configuration.
+    /// A datagram without messages, whose envelope shows a peer the digest of this node's settings.
     #[must_use]
     pub fn start(&self) -> Vec<u8> {
         let mut datagram = Vec::with_capacity(DATAGRAM_MAX);
@@ -691,8 +691,8 @@ mod tests {
         .collect()
     }
 
-    /// Takes as many questions as one datagram may hold, from a sender with a name of one byte, and
-    /// as many answers of each kind, with the longest names.
+    /// Fills one datagram with questions from a sender with a name of one byte. The answers of each
+    /// kind, as many as questions, have the longest names.
     #[test]
     fn answers_amplify_at_most_four_times() {
         let who_asks = Who { name: NodeName::new("n").unwrap(), inc: Inc(0) };

@@ -1,4 +1,4 @@
-//! Inputs and effects of a node of a Nerio cluster, apart from the machine.
+//! Inputs and effects of a node of a Nerio cluster, apart from its state machine.
 
 use core::fmt;
 use core::net::SocketAddr;

@@ -12,7 +12,7 @@ use crate::waiting::{Obstacle, Waiting};
 
 impl Candidate {
     /// Delays the next release until the end with which the claim was raised: the grace of the work
-    /// under the claim ends then.
+    /// under the claim ends only then.
     pub(in crate::nerio) fn wait_for_claim(&mut self, now: Time) {
         let lease = self.campaign.as_ref().and_then(|campaign| campaign.lease.as_ref());
         if let Some(shown) = lease.map(|lease| lease.shown).filter(|shown| now < *shown) {

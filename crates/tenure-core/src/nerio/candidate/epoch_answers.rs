@@ -22,8 +22,7 @@ pub(in crate::nerio) struct EpochAnswers {
     pub(in crate::nerio) oks: ByMember<Answer>,
     pub(super) refusals: ByMember<Rival>,
     /// Members whose grants the candidate gave back. Each entry has the rival to which the
-    /// candidate yielded the grant, if any, and the earliest time of the next request to the
-    /// member.
+    /// candidate yielded, if any, and the time before which the candidate does not ask the member.
     pub(in crate::nerio) held_off: ByMember<(Option<Who>, Time)>,
     /// Reachability of members, while the candidate does not lead.
     pub(in crate::nerio) reach: Reach,

@@ -10,8 +10,8 @@ use crate::waiting::Waiting;
 
 impl Candidate {
     /// Whether the candidate leaves the election to the weak leader, and looks again after a
-    /// refresh interval. A weak leader starts OQwBD unless its own grantor grants to another; the
-    /// paper prints the negation (erratum 3).
+    /// refresh interval. A weak leader starts OQwBD unless its own grantor has granted the lease to
+    /// another candidate; the paper prints the negation (erratum 3).
     ///
     /// A candidate that has seen no leader for [long](super::super::ring::Ring::patience) starts
     /// all the same. The weak leader's process may have no candidate, may reach no quorum, or may

@@ -52,8 +52,8 @@ use crate::standing::Standing;
 use crate::time::{Time, WallTime};
 use crate::waiting::Waiting;
 
-/// The candidate of a node in one election. Rare parts are boxed: with thousands of elections each
-/// renewal waits for the memory that a candidate fills.
+/// The candidate of a node in one election. Rare parts are boxed: with thousands of elections,
+/// renewals of smaller candidates are faster.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Candidate {
     pub(super) election: ElectionName,
@@ -131,8 +131,7 @@ struct Rival {
     until: Time,
     /// Highest Start of the rival that the grantor has granted.
     granted: Time,
-    /// Start of our last request whose refusal showed a later renewal of the rival than the
-    /// previous refusal.
+    /// Start of our last request whose refusal showed a new renewal of the rival.
     renewed: Time,
 }
 
@@ -171,7 +170,7 @@ impl Candidate {
         self.best = self.best.max(seen);
     }
 
-    /// The claim at `now`, computed at the question.
+    /// The claim at `now`, computed anew at each call.
     pub(super) fn standing(&self, now: Time) -> Standing {
         let lease = self.campaign.as_ref().and_then(|campaign| campaign.lease.as_ref());
         match lease {
@@ -258,8 +257,8 @@ impl Candidate {
         self.end(now, end, next, context, out);
     }
 
-    /// Answers a verification (section 10.5, steps 3 and 4, made sound): remembers the promise
-    /// before the answer leaves, and promises no more than the rest of the lease.
+    /// Answers a verification (section 10.5, steps 3 and 4, with errata 1 and 2): remembers the
+    /// promise before the answer leaves, and promises no more than the rest of the lease.
     pub(super) fn on_verify(
         &mut self,
         now: Time,

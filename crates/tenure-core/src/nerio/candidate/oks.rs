@@ -63,8 +63,8 @@ impl Answer {
 
 impl Campaign {
     /// The members whose oks complete the instance, and their E: the latest instant before which
-    /// all oks of some quorum are good. Oks of `left_out` members do not count, because an ok of
-    /// one memory never counts together with an ok that names another memory of the same member.
+    /// all oks of some quorum are good. Oks of `left_out` members do not count: the clock of such a
+    /// member is faster, or the ok of another member names another memory of this member.
     pub(in crate::nerio) fn best_quorum(
         &self,
         now: Time,

@@ -35,7 +35,7 @@ impl Orders {
 }
 
 impl Candidate {
-    /// Reports an order that the member `by` passes on. The leader leads on.
+    /// Reports an order that the member `by` passes on. The leadership goes on.
     pub(in crate::nerio) fn on_step_down(
         &mut self,
         now: Time,

@@ -28,7 +28,7 @@ pub(in crate::nerio) struct PendingRelease {
     pub(in crate::nerio) pause: Duration,
     /// The members that may have granted, for each epoch; the present epoch is the last.
     pub(in crate::nerio) targets: Vec<Target>,
-    /// Whether a quorum of the present epoch has confirmed the release.
+    /// Whether a quorum has confirmed the release, of the epoch that was present at that time.
     pub(in crate::nerio) told: bool,
     /// Whether the candidate gave up to let others lead: no new request may overtake the release.
     on_purpose: bool,

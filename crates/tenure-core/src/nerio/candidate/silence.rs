@@ -46,15 +46,15 @@ pub(in crate::nerio) struct LeaderSilence {
     told: Vec<NodeName>,
 }
 
-/// Empty, because silence decides only what is reported: a search through all states, which
+/// Empty, because silence decides only what is reported: the model check in `tenure-sim`, which
 /// compares hashes, need not tell states apart by it.
 impl Hash for LeaderSilence {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 impl LeaderSilence {
-    /// Goes on in another epoch, in which members have other positions: members of both epochs
-    /// stay silent.
+    /// Goes on in another epoch, in which members have other positions. The silence of a member of
+    /// both epochs goes on.
     pub(in crate::nerio) fn switch(&mut self, before: &Membership, membership: &Membership) {
         let mut since = ByMember::default();
         for (member, start) in self.members.since.iter() {

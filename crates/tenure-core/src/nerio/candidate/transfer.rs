@@ -48,8 +48,8 @@ impl Candidate {
         }
     }
 
-    /// The successor, once a quorum of grantors reports that it waits. For a transfer that only
-    /// probes, reports the successor, and the leader leads on.
+    /// The successor, once a quorum of grantors reports that it waits. If the transfer only probes,
+    /// this reports the successor, and the leadership goes on.
     pub(in crate::nerio) fn hand_over_to(
         &mut self,
         member: usize,

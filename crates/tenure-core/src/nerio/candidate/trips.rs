@@ -15,8 +15,8 @@ const SENT_MAX: usize = 64;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::nerio) struct Prompt(MemberSet);
 
-/// Empty, because these members decide only what is reported: a search through all states, which
-/// compares hashes, need not tell them apart.
+/// Empty, because these members decide only what is reported: the model check in `tenure-sim`,
+/// which compares hashes, need not tell them apart.
 impl Hash for Prompt {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
@@ -45,8 +45,8 @@ impl Campaign {
     }
 
     /// Notes that `member` has answered the request of `start`, which is under way and did not wait
-    /// for a rival. The trip of a quorum begins with the first request of a renewal, so the pause
-    /// before a lost request is repeated counts. A slow minority does not count.
+    /// for a rival. The trip of a quorum begins with the first request of a renewal, so it includes
+    /// the pause before a lost request is repeated. A slow minority does not count.
     pub(in crate::nerio) fn observe_trip(
         &mut self,
         now: Time,
@@ -55,7 +55,8 @@ impl Campaign {
         context: &mut Context,
     ) {
         context.trips.observe(now.since(start));
-        // Only a leader measures the trip of a quorum: another candidate may wait for hours.
+        // Only a leader measures the trip of a quorum: a candidate that does not lead may wait for
+        // hours.
         let Some(first) = self.sent.first().filter(|_| self.lease.is_some()) else { return };
         if self.answers.prompt.completes(member, context.membership.quorums()) {
             let trip = now.since(first.start);

@@ -38,13 +38,13 @@ pub(in crate::nerio) struct Hindrances {
     other: Option<SocketAddr>,
 }
 
-/// Empty, because hindrances decide only what is reported: a search through all states, which
+/// Empty, because hindrances decide only what is reported: the model check in `tenure-sim`, which
 /// compares hashes, need not tell them apart.
 impl Hash for Hindrances {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// The last report of a reason to wait, or not to renew the lease, and its time. Another epoch
+/// The last report of a reason to wait, or not to renew the lease, and its time. A change of epochs
 /// repeats no report.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::nerio) struct Reported(Option<Box<(Waiting, Time)>>);
@@ -61,7 +61,7 @@ impl Reported {
     }
 
     /// Reports `waiting` if the reason has changed, at most once in `pause`: a reason that changes
-    /// to and fro causes no storm.
+    /// to and fro causes few reports.
     pub(super) fn say(&mut self, now: Time, waiting: Waiting, pause: Duration) -> Option<Waiting> {
         if let Some((told, at)) = self.0.as_deref() {
             let same = waiting.is_as(told, pause);

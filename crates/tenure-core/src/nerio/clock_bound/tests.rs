@@ -62,7 +62,7 @@ proptest! {
         let ends = candidate + i64::try_from(claim.since(sent.boot).as_nanos()).unwrap() + moved;
         prop_assert!(shifted(ends) <= start.after(DELTA));
         let arrives = delay as i64 + grantor;
-        // The wall clock of the grantor is read at the end of the span, or at its begin.
+        // The wall clock of the grantor is read at the end of the span, or at its beginning.
         for late in [0, apart] {
             let now = read(700 * SECOND, arrives + late as i64, apart);
             let finish = start.after(DELTA).after(bound.skew.unwrap());
@@ -74,8 +74,8 @@ proptest! {
         }
     }
 
-    /// Rates within ρ, and wall clocks anywhere: a claim by a slow clock, for the rest of a grant,
-    /// ends before that grant by a fast clock.
+    /// Rates are within ρ, and wall clocks show any time. A claim by a slow clock, for the rest of
+    /// a grant, ends before that grant by a fast clock.
     #[test]
     fn rates_within_drift_suffice(
         wall in -1_000_000_000_i64..=1_000_000_000,

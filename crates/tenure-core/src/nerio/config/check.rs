@@ -11,7 +11,7 @@ use super::{Config, ConfigError, Limits};
 use crate::bounds::{Bounds, NANOSECOND};
 use crate::timing::{LeaseBounds, LeaseTiming, TimingError};
 
-/// A [`Config`] that [`Config::check`] has accepted, and from which a machine is built. Cheap to
+/// A [`Config`] that [`Config::check`] has accepted, and from which a node is built. Cheap to
 /// clone; reads like the `Config` and cannot be changed any more.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Checked(Arc<Inner>);
@@ -152,7 +152,7 @@ impl Config {
             .of("two round trips", &["round-trip"])
             .because("an answer must arrive before the question is repeated")
             .check(self.refresh)?;
-        // `first_needed` is at most the lease exactly where this holds.
+        // `first_needed` is at most the lease if and only if this bound holds.
         Bounds::at_most("refresh", self.lease.saturating_sub(trips) / 3)
             .of("a third of the lease less two round trips", &["lease", "round-trip"])
             .because("the first lease must outlast a dead candidate")

@@ -20,7 +20,7 @@
 //!
 //! Δ (`clock_skew_max`) must be the same everywhere, too. Requests and oks carry Δ, and nodes with
 //! different Δ refuse each other. So the digest and the documents of epochs need not name Δ, and
-//! clusters without Δ keep theirs.
+//! clusters without Δ keep their digests and documents.
 
 mod check;
 mod digest;
@@ -67,8 +67,9 @@ pub struct Config {
     /// The grantors, 1 to 31, each name and each address once. Three survive the loss of one, five
     /// the loss of two; more than seven only cost time. Only a grid depends on the order. Grantors
     /// whose lists have different names report a digest mismatch, and never elect two leaders. A
-    /// node that is no grantor needs the name of one grantor that runs, and learns the others.
-    /// Positions of members are those of the [`membership`](Checked::membership).
+    /// node that is no grantor needs the name of one grantor that runs, and learns the others. The
+    /// position of a member is its place in the [`membership`](Checked::membership), not in this
+    /// list.
     pub members: Vec<Member>,
     /// The sets of grantors that suffice (section 2), over as many members as the list has. Any two
     /// of them meet; the constructor proves that. Use a majority unless grantors differ in
@@ -81,9 +82,9 @@ pub struct Config {
     /// Δ, the bound on the difference of any two wall clocks of the cluster (section 4), from
     /// [`Config::SKEW_MIN`] to [`Config::SKEW_MAX`]. Where it is set, a claim ends in time if
     /// either bound holds: the wall clocks of leader and grantors within Δ, or their rates within
-    /// ρ. A grant lasts at most 2Δ longer, and a late request costs no more than that. Requests
-    /// and oks of nodes with another Δ do not count. Set it to several times the error that clocks
-    /// have by their synchronization. Default: wall clocks are not compared.
+    /// ρ. A grant lasts at most 2Δ longer than its lease, even if the request comes late. Requests
+    /// and oks of nodes with another Δ do not count. Set it to several times the error that
+    /// synchronized clocks have. Default: wall clocks are not compared.
     pub clock_skew_max: Option<Duration>,
     /// δ, the length of a lease that this node asks for, in real time: from [`Config::LEASE_MIN`]
     /// to [`Config::DELTA_MAX_MAX`]. The candidate waits until a quorum of grantors allows this
@@ -108,7 +109,7 @@ pub struct Config {
     pub round_trip: Duration,
     /// R, the interval at which a waiting candidate refreshes its parked requests. R is above 0 and
     /// at least 2 d, so that an answer arrives before the question is repeated. 3 R + 2 d is at
-    /// most the lease, because the first lease must bridge a forgotten candidate
+    /// most the lease, because the first lease must outlast a dead candidate in the queue
     /// ([`Config::lease_first`]). Short: a dead candidate is forgotten sooner. Long: less traffic
     /// from waiting candidates. Default 250 ms. (Our extension: parked requests. Here R ≥ 2 d only
     /// saves messages, because oks of several Starts count together. In the paper a new Start
@@ -187,8 +188,8 @@ impl Config {
     pub const MEMBERS_MAX: usize = MemberSet::MEMBERS_MAX;
     /// The shortest lease: below it, timers and schedulers decide who leads.
     pub const LEASE_MIN: Duration = Duration::from_millis(10);
-    /// The largest `delta_max` and lease: a restarted grantor makes the cluster wait for at most a
-    /// day.
+    /// The largest `delta_max` and lease: a restarted grantor makes the cluster wait for about a
+    /// day at most.
     pub const DELTA_MAX_MAX: Duration = Duration::from_secs(24 * 60 * 60);
     /// The largest ρ, a quarter: a clock that is further off is broken, and above two thirds no
     /// lease would outlive its first renewal.
@@ -197,7 +198,7 @@ impl Config {
         Err(_) => panic!("a quarter is below one"),
     };
 
-    /// The smallest Δ: the allowance for readings of clocks is as long.
+    /// The smallest Δ, as long as the allowance for the readings of clocks.
     pub const SKEW_MIN: Duration = Duration::from_millis(1);
     /// The largest Δ: clocks that are further off are not synchronized.
     pub const SKEW_MAX: Duration = Duration::from_secs(60);
@@ -299,8 +300,8 @@ impl Config {
     /// with `remaining` (E − C) left. Round trips take `round_trip` (d), and the leader renews
     /// every `interval` (i).
     ///
-    /// A checked lease is at least this for its own settings, whenever a renewal is due. A leader
-    /// checks the lease again with measured round trips, and warns when the round trips have
+    /// A checked lease is at least this long by its own settings, whenever a renewal is due. A
+    /// leader checks the lease again with measured round trips, and warns when the round trips have
     /// outgrown the lease ([`OwnEvent::LeaseOutgrown`](crate::nerio::OwnEvent::LeaseOutgrown)).
     #[must_use]
     pub fn lease_needed(
@@ -320,8 +321,8 @@ impl Config {
         round_trip.saturating_mul(2).max(Self::RETRY_MIN).min(self.lease / 6)
     }
 
-    /// `⌈(1 + ρ)·delta_max⌉` on its own clock: the shortest span for which a grantor that lost its
-    /// memory grants nothing. With a bound on skew 2Δ are added to `delta_max`.
+    /// `⌈(1 + ρ)·delta_max⌉` on the grantor's own clock: the shortest span for which a grantor that
+    /// lost its memory grants nothing. With a bound on skew 2Δ are added to `delta_max`.
     #[must_use]
     pub fn quarantine(&self) -> Duration {
         self.clock_bound().outlasts(self.delta_max)

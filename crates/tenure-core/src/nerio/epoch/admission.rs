@@ -61,8 +61,8 @@ pub enum Hindrance {
     Former,
     /// Two blanks have this name.
     Two { addresses: [SocketAddr; 2] },
-    /// The blank sends from no address of the member or of the host that the blank names, or its
-    /// name is not proved.
+    /// The blank's address belongs neither to the member nor to the host that the blank names, or
+    /// the blank's name is not proved.
     Elsewhere { address: SocketAddr },
     /// The cluster has no keys, and other machines could forge the question.
     Unsealed,
@@ -99,7 +99,7 @@ impl Hindrance {
     }
 }
 
-/// A span in seconds with one decimal: watches are not more exact.
+/// A span in seconds with one decimal: members do not measure silences more exactly.
 struct Tenths(Duration);
 
 impl fmt::Display for Tenths {

@@ -239,8 +239,8 @@ pub struct Missing {
 }
 
 impl Change {
-    /// Maximum number of bytes of a question, which must fit into a datagram. Members receive no
-    /// longer question.
+    /// Maximum number of bytes of a question, which must fit into a datagram. A longer question
+    /// reaches no member.
     pub const BYTES_MAX: usize = 1_000;
 
     /// Whether the question fits into a datagram.

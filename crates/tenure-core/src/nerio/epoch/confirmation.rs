@@ -8,8 +8,8 @@
 //!   confirmed the epoch of that list, the node would ignore all other members for ever.
 //! - *A quorum that agrees on another epoch 0 moves the node.* The stray member c is a cluster by
 //!   itself. If its answer sufficed, the node would lead by c alone, beside a leader of a and b.
-//!   Nor does the answer of c suffice in a list of two, although no quorum is left without c. Two
-//!   stray members do not agree if each is a cluster by itself.
+//!   The answer of c alone does not suffice in a list of two either, although every quorum there
+//!   has c. Two stray members do not agree if each is a cluster by itself.
 //! - 3.11: *The answer of a blank confirms nothing.* A candidate asks before the founding, and all
 //!   members answer that they wait. If that confirmed the list, the candidate would ignore the
 //!   founded epoch for ever.

@@ -14,7 +14,7 @@ use crate::name::ElectionName;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct RestsRead {
     pub into: EpochId,
-    /// Bound of the page: it has only elections after this name.
+    /// Bound of the page, which has only elections after this name.
     pub after: Option<ElectionName>,
 }
 

@@ -1,4 +1,4 @@
-//! The way of a node to the document of an epoch that a member has named.
+//! Reading the document of an epoch that a member has named.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -28,7 +28,7 @@ const SKIPS: u8 = 3;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Learning {
     reading: Option<Reading>,
-    /// Verdicts, the oldest first. A node does not read a document that has a verdict again: a
+    /// Verdicts, the oldest first. The node does not read a document again if a verdict is known: a
     /// useless document delays no other document, even if the member that names it answers first.
     verdicts: Vec<(EpochId, Verdict)>,
 }

@@ -12,8 +12,9 @@ use super::{Document, DocumentError, EpochId, Seat};
 use crate::name::NodeName;
 
 /// The members of one epoch and their quorum system, ready for use: a [`Document`] that was
-/// checked. Grantors, candidates and observers count members by positions, the ranks of their names
-/// in ascending order, which are the same on every node; a [`MemberSet`] holds such positions.
+/// checked. Grantors, candidates and observers count members by position: the place of a name among
+/// the names of all members, in ascending order. Positions are the same on every node. A
+/// [`MemberSet`] holds positions.
 ///
 /// A membership is apart from the settings of a node ([`Config`]) because
 /// section 10.6 replaces it while the node runs. A node begins with the membership that its grantor
@@ -27,8 +28,8 @@ pub struct Membership {
     quorums: Quorums,
 }
 
-/// The hash covers the id alone, which determines the rest: a search through all states hashes a
-/// node for each state.
+/// The hash covers the id alone, which determines the rest: the model check in `tenure-sim` hashes
+/// a node for each state.
 impl Hash for Membership {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.id.hash(state);

@@ -18,16 +18,17 @@
 //!
 //! - 2.1.1: *The next ballot is above all ballots heard of.* A ballot below a promise is refused
 //!   for ever.
-//! - 2.1.5: *The proposer adopts the accepted successor of the highest ballot.* Of five members a,
-//!   b and c accept S: decided. Then c, d and e promise the next ballot and accept T: decided too.
-//! - 2.1.5: *A proposer without the document of that successor asks for promises anew.* Of five
-//!   members a accepted T and promises; then a is lost, and with it the only copy of T. The
-//!   promises of others name nothing.
+//! - 2.1.5: *The proposer adopts the accepted successor of the highest ballot.* Three of five
+//!   members, a, b and c, accept S: decided. Then c, d and e promise the next ballot and accept T:
+//!   decided too.
+//! - 2.1.5: *A proposer without the document of that successor asks for promises anew.* Member a of
+//!   five accepted T and promises; then a is lost, and with it the only copy of T. The promises of
+//!   others name nothing.
 //! - 2.1.6: *A quorum of the proposed successor is ready before the first accept.* a accepts {d, e,
 //!   f}, whose machines never start. a is wedged, and no other epoch can follow.
-//! - 2.1.7: *Acceptances of one ballot decide.* a has S by ballot 1, c has T by 2, b has S by 3 and
-//!   d has S by 4. Three members have S, and nothing is decided: ballot 5 of a, c and e finds T by
-//!   2 above S by 1 (T1).
+//! - 2.1.7: *Acceptances of one ballot decide.* The members are a to e: a has S by ballot 1, c has
+//!   T by 2, b has S by 3 and d has S by 4. Three members have S, and nothing is decided: ballot 5
+//!   of a, c and e finds T by 2 above S by 1 (T1).
 //! - 2.1.9: *A wedged member proposes the successor that it has accepted.* The proposer of S died.
 //!   A member that has accepted S proposes S whether the seats of S are ready or not: only a
 //!   decision frees the member.
@@ -37,8 +38,8 @@
 //! In an upgraded epoch the caller [leaves out](Proposer::forget) the answers of members that
 //! another answer replaces (T10).
 //!
-//! A founding is a change from no epoch to epoch 0, with the list of the settings as the members of
-//! the epoch that is to end:
+//! A founding is a change from no epoch to epoch 0. The members on the list of the settings count
+//! as those of the epoch that is to end:
 //!
 //! - 3.1: *A founding needs the promises of all members.* a and b accept D, and the directory of b
 //!   is lost. Then c and the new memory of b found D'. Only a knows of D.

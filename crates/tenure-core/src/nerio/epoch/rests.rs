@@ -2,8 +2,9 @@
 //!
 //! Section 10.6 lets a grantor wedge only without an outstanding grant, so each change waits for
 //! leases to end. Here a grantor wedges at once, and its [answer](Page) names each holder with the
-//! rest of its grant, `F - C`. A member of the next epoch collects answers of a quorum and grants
-//! to no candidate while another may still lead by the previous epoch. So the holder keeps leading.
+//! rest of its grant, `F - C`. A member of the next epoch collects answers of a quorum. The member
+//! grants to no candidate while another candidate may still lead by the previous epoch. So the
+//! holder keeps leading.
 //!
 //! Each answer stays true for ever, because a wedged member grants nothing. A rest that is measured
 //! from its receipt ends no earlier than the claim, on any clock. (The claim ends within
@@ -19,25 +20,27 @@
 //!   decided. b accepts it again by ballot 2, whose proposer dies; c is down. No member ever finds
 //!   two acceptances of one ballot (T2).
 //! - 2.2.2: *A member with incomplete answers names an unknown holder to others.* d enters, and the
-//!   page with the election of p has not arrived. e asks d alone.
+//!   page with the election of p has not arrived. e asks d alone: if d names no unknown holder, e
+//!   grants to q while p leads.
 //! - 2.3.1: *A quorum answers.* p leads by a and b. The only answer is that of c, which granted
-//!   nothing.
+//!   nothing, and q is granted.
 //! - 2.4.1: *A rest is measured from its receipt.* A member asks at 0, and has the answer at 6. If
 //!   its fast clock measures from the question, the rest ends before the claim.
 //! - 2.4.1: *An election that an answer does not cover is held by somebody unknown.* The page with
-//!   the election of p is lost.
+//!   the election of p is lost, and q is granted while p leads.
 //! - 2.4.1: *A member that forgot its grants names an unknown holder of everything.* a, which
 //!   granted to p, has started again, and answers with c. A page of a from before that start may
 //!   arrive later: the longest unknown rest of a member's pages is used.
-//! - 2.4.2: *A rest ends when it has ended by the answers of a quorum.* p leads by a and c; b has
+//! - 2.4.2: *A rest is over once it is over by each answer of a quorum.* p leads by a and c; b has
 //!   just started again and names an unknown holder. With the longest rest of all three, p loses
-//!   (T3).
+//!   its lease (T3).
 //! - 2.4.5: *Each holder keeps its own rest.* p leads by a and c, and b granted to q for longer. If
 //!   a member keeps only the longest rest of the election, the rest of p is lost, and q is granted.
 //! - 2.4.6: *A grant lasts at least as long as the inherited rest of its holder.* p, with a long
 //!   lease, renews with a short one in the next epoch. The new grant ends first, and q is granted.
 //! - 2.4.10: *A release ends a rest from its Start on.* p leads a second time, and the release of
-//!   its first leadership arrives in the next epoch (T13).
+//!   its first leadership arrives in the next epoch. That release must not end the rest of the
+//!   second (T13).
 //! - 2.4.10: *A release also ends rests that later pages name.* p resigns, and the page that names
 //!   p arrives after the release. If the release is forgotten, nobody leads until p's rest ends.
 //! - 2.4.10: *A release comes from the address of the holder.* Observers can learn the incarnation
@@ -144,7 +147,7 @@ impl Page<'_> {
 struct Answer {
     /// Latest end of the rests for which the member answers.
     bound: Time,
-    /// Latest end of the rests, in covered elections, of holders without an entry.
+    /// Latest end of rests in covered elections whose holders the answer does not name.
     unknown: Time,
     /// Last election of the pages so far, which follow each other without a gap.
     covered: Option<ElectionName>,
@@ -207,8 +210,8 @@ pub struct Inheritance {
     /// entered. Pages of two members are never mixed.
     answers: BTreeMap<Answerer, Answer>,
     held: BTreeMap<ElectionName, Vec<Held>>,
-    /// Latest Start that each holder gave up, by the address of the sender: a stranger that names a
-    /// holder does not take the holder's place.
+    /// Latest Start that each holder gave up, for each address of a sender: a stranger's release in
+    /// the name of a holder does not replace the holder's own release.
     released: BTreeMap<(ElectionName, Who, SocketAddr), Time>,
     /// Elections whose rests are part of a grant of the member itself.
     granted: BTreeSet<ElectionName>,
@@ -329,7 +332,7 @@ impl Inheritance {
     }
 
     /// Whether the member may enter its epoch: a quorum accepted the epoch by one ballot, or by
-    /// ballots from a known decision on; or another member has entered.
+    /// ballots that are not before a known decision; or another member has entered.
     #[must_use]
     pub fn is_enough(&self) -> bool {
         let is_quorum = |members: MemberSet| {

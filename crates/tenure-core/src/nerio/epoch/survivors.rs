@@ -10,8 +10,8 @@
 //! rule:
 //!
 //! - 2.12.1: *Members that are a quorum begin no such epoch*, because they can change without an
-//!   operator. a of a, b, c is lost, and b begins the epoch of b and c. c starts before it hears of
-//!   that epoch, and elects with a process of a that was only cut off.
+//!   operator. The members are a to c: a is lost, and b begins the epoch of b and c. c starts
+//!   before it hears of that epoch, and elects with a process of a that was only cut off.
 //! - 2.12.2: *The number is far above that of the epoch.* a, b and c of four decided on a successor
 //!   without d, and are lost. d begins the epoch with the same number. The machine of a comes back:
 //!   neither epoch follows the other, and no candidate moves to the other.
@@ -22,9 +22,10 @@
 //! - 2.12.5: *The floor is in the directories, not in the document.* c has promised fences above
 //!   the floor that d was given, so the operator gives both a higher floor. With the floor in the
 //!   document, c and d would be in two epochs of one number.
-//! - 2.12.6: *A memory that accepted an epoch without it is no survivor.* a, c and d of a, b, c and
-//!   d decide that c gets another memory; a, b and d are lost. An operator recovers the old
-//!   directory of c, as if nothing else were left, and the new directory of c as well: both elect.
+//! - 2.12.6: *A memory that accepted an epoch without it is no survivor.* The members are a to d:
+//!   a, c and d decide that c gets another memory, then a, b and d are lost. An operator recovers
+//!   the old directory of c, as if nothing else were left, and the new directory of c as well: both
+//!   elect.
 
 use alloc::vec::Vec;
 

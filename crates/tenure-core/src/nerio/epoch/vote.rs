@@ -20,9 +20,9 @@
 //! - 2.1.3: *A memory that may have forgotten a vote casts none.* b and c promise ballot 5 of P.
 //!   The directory of c is lost; c reads the fences of the others and serves again. a and c promise
 //!   ballot 4 of Q and accept T: decided. The accept of P arrives at b and c, and S is decided too.
-//! - 2.1.3: *A vote on a disk never goes back.* Of five members a, b and c accept S: decided. The
-//!   disk of c holds an earlier vote, as two records were written in another order. Then c, d and e
-//!   promise the next ballot and accept T.
+//! - 2.1.3: *A vote on a disk never goes back.* Three of five members, a, b and c, accept S:
+//!   decided. The disk of c holds an earlier vote, as two records were written in another order.
+//!   Then c, d and e promise the next ballot and accept T.
 //! - 2.1.4: *An acceptance never ends.* a and b accept, and the next epoch serves. a gives up
 //!   waiting, and elects with c in the old epoch.
 

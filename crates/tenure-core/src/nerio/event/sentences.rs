@@ -90,7 +90,7 @@ pub(super) fn recovery_waits(
             _ => ("remember", "their state directories"),
         };
         let whole = List(whole, ", ");
-        // A member that began alone with --new looks like the last one that kept its directory.
+        // A member that began alone with --new looks like the last member that kept its directory.
         write!(
             f,
             ". {whole} {verb} the cluster, and that is not enough. If the cluster is new, and only \

@@ -1,4 +1,4 @@
-//! Members that replace lost memories by themselves, where their settings say so.
+//! Members that replace lost memories by themselves, if their settings say so.
 //!
 //! ```text
 //!            a blank asks for      silent for the needed      its turn, by        a quorum agrees,
@@ -21,16 +21,16 @@
 //!   and the lists still name the earlier machine. There c starts with an empty directory.
 //! - 4.3: *A quorum agrees.* c is cut off from a alone, and serves with b.
 //! - 4.4: *Each member that answers agrees.* b hears c, and a quorum of the five others does not. b
-//!   has heard of the blank by the round alone, so b agrees only after a span of its own.
+//!   hears of the blank only from the round, so b agrees only after a span of its own.
 //! - 4.4.1: *An objection lasts for a span, and a member that answered lately must answer.* b
 //!   objects, and the next question to b is lost.
 //! - 4.4.2: *A change stops if an objection comes before a member has accepted it.* c answers, or a
 //!   second blank asks, while the grantor looks for the memory of the first blank.
-//! - 4.5: *A member is replaced at most once a pause.* A disk that loses everything at each start
-//!   would wedge the members again and again.
+//! - 4.5: *Two replacements of one member are at least a pause apart.* A disk that loses everything
+//!   at each start would wedge the members again and again.
 //! - 4.6: *Two blanks with one name wait.* Only an operator knows which blank is meant.
-//! - 4.7: *A replacement that fails is tried again.* The round of a ends, because b starts.
-//! - 4.8: *A blank asks the members of the latest epoch it knows.* All on its list may have left.
+//! - 4.7: *A replacement that fails is tried again.* The round of a fails, because b restarts.
+//! - 4.8: *A blank asks the members of the latest epoch it knows.* Its own list may be old.
 
 mod outside;
 
@@ -57,9 +57,9 @@ use crate::time::Time;
 
 /// Number of questions to the present memory within the span for which it must be silent.
 const QUESTIONS: u32 = 10;
-/// Refresh intervals in which the other members answer.
+/// Refresh intervals for which a round waits for answers.
 const ROUND: u32 = 2;
-/// Refresh intervals between the questions of two rounds, apart from the span and the pause.
+/// Refresh intervals that two rounds may be apart, beyond the needed silence and the pause.
 const BETWEEN: u32 = 4;
 
 /// The blanks that ask for seats, and a blank's own way to a seat.
@@ -69,9 +69,9 @@ pub(super) struct Admissions {
     awaited: BTreeMap<NodeName, Awaited>,
     /// The last replacement of each member that this process has seen, and the replaced memory.
     replaced: BTreeMap<NodeName, (Time, Instance)>,
-    /// The latest decided epoch without this node's memory, which has entered no epoch.
+    /// The latest decided epoch that does not name the memory of this blank.
     outside: Option<Arc<Membership>>,
-    /// Hindrances at the members that this blank has asked.
+    /// Hindrances that members have reported to this blank.
     answers: BTreeMap<NodeName, Hindrance>,
     /// The hindrances of the last report of this blank.
     told: Vec<(NodeName, Hindrance)>,
@@ -105,7 +105,7 @@ struct Blank {
     address: SocketAddr,
     /// The blank's host in its own settings.
     host: HostPort,
-    /// Time of its last question.
+    /// Time of the blank's last question.
     heard: Time,
     /// Whether the blank itself has asked here, and not only another member for it.
     is_direct: bool,
@@ -264,7 +264,7 @@ impl Grantor {
     }
 
     /// The span for which a blank is awaited after its last question. Members that the blank does
-    /// not reach hear of it at each round of another member, so the span is longer than the time
+    /// not reach hear of it from rounds of other members. So the span is longer than the time
     /// between two rounds.
     fn awaited_for(&self, silence: Duration) -> Duration {
         let rounds = self.config.refresh.saturating_mul(BETWEEN).saturating_add(PAUSE_MAX);
@@ -350,8 +350,8 @@ impl Grantor {
         }
     }
 
-    /// Asks the memory of a seat at the hosts of the seat, and at the host in the settings, which
-    /// may be an earlier machine.
+    /// Asks the memory of a seat at the hosts of the seat, and at the host in the settings. The
+    /// latter may be an earlier machine.
     pub(super) fn ask_seat(&self, now: Time, name: &NodeName, out: &mut Out) {
         let own = self.membership.id();
         send(out, self.to(name), Where { start: now });
@@ -406,7 +406,7 @@ impl Grantor {
         }
     }
 
-    /// Keeps the turn while a change runs: each failure has lengthened the pause before the turn.
+    /// Delays the turn while a change runs, without a new draw: failed rounds have made it late.
     fn delay_turn(&mut self, now: Time, name: &NodeName) {
         let next = now.after(self.config.refresh);
         if let Some(awaited) = self.admissions.awaited.get_mut(name) {
@@ -487,8 +487,8 @@ impl Grantor {
         }
     }
 
-    /// Begins the change if a quorum agrees, and each member that answers. Otherwise another round
-    /// follows later.
+    /// Begins the change if a quorum agrees, and with it every member that has answered lately.
+    /// Otherwise another round follows later.
     fn end_round(&mut self, now: Time, name: &NodeName, out: &mut Out) {
         let Some(rule) = self.rule_for(name) else { return };
         let lasts = self.awaited_for(rule.silence);
@@ -585,7 +585,7 @@ impl Grantor {
         }
     }
 
-    /// Forgets the blanks: a removed member lets nobody in.
+    /// Forgets the blanks: a removed member lets no blank in.
     pub(super) fn forget_awaited(&mut self) {
         self.admissions.awaited.clear();
     }

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A node whose memory has entered no epoch is a *blank*. A blank asks the members of its list for
-//! their fences, so grantors know its address. Only its own answer shows that it is a blank.
+//! their fences, so grantors know its address. But only its answer shows that it is a blank.
 
 use alloc::collections::BTreeMap;
 use alloc::string::ToString;
@@ -82,7 +82,7 @@ struct Finding {
     again: Time,
 }
 
-/// A process, its memory, and an address of it.
+/// A blank: its incarnation, its memory, and an address.
 type Blank = (Inc, Instance, SocketAddr);
 
 impl Finding {
@@ -228,8 +228,8 @@ impl Grantor {
         ends
     }
 
-    /// Begins a change of an operator, or of this grantor itself, and returns its state: a single
-    /// member may decide at once.
+    /// Begins a change of an operator, or of this grantor itself, and returns its state: a member
+    /// that is alone decides at once.
     pub(super) fn begin_change(
         &mut self,
         now: Time,
@@ -364,7 +364,7 @@ impl Grantor {
         };
         let waited = now.since(*since);
         let blank = change.what.blank().cloned();
-        // The members themselves replace only after a longer silence (`admissions.rs`).
+        // A change that members begin by themselves follows a longer silence (`admissions.rs`).
         let runs = by.is_some() && finding.is_gone_heard && !finding.blanks.is_empty();
         let found = match (&blank, &finding.blanks[..]) {
             _ if waited < refresh.saturating_mul(COUNT_AFTER) => None,

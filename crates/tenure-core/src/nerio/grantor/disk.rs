@@ -76,8 +76,8 @@ impl Grantor {
     /// works again.
     pub(super) fn write_again(&mut self, now: Time, out: &mut Out) {
         let Some(again) = self.writes.take_due(now) else { return };
-        // Flush first, since the write of the record may fail: where the identity file is gone,
-        // only a flush brings it back.
+        // Flush first, since the write of the record may fail: if the identity file is gone, only a
+        // flush brings it back.
         if self.writes.lacks_flush()
             && self.phase == Phase::Serving
             && self.fences.flush().is_none()

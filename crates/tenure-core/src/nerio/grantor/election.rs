@@ -318,7 +318,7 @@ impl ElectionState {
         self.parked.len() < waited
     }
 
-    /// Takes the request that ranks first out of the queue, among the candidates that `is_free`
+    /// Takes out of the queue the request that ranks first among the candidates that `is_free`
     /// admits, and uses up `next`.
     pub(in crate::nerio) fn take_first(
         &mut self,

@@ -16,9 +16,9 @@ pub(in crate::nerio) const REACH: u64 = 1 << 42;
 /// remembered one by one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct Fences {
-    /// At least every fence ever seen in an election that is not kept here.
+    /// Bound on all fences ever seen in elections that are not kept here.
     floor: Fence,
-    /// At least every fence ever seen in any election, kept for answers.
+    /// Bound on all fences ever seen in any election, kept for answers.
     highest: Fence,
     /// `H`: the grantor accepts no fence above it before a higher one is durable.
     high: Fence,
@@ -38,7 +38,7 @@ impl Fences {
         Self { floor, highest, high, pending: None, behind: false, wanted }
     }
 
-    /// The highest fence seen in an election; the floor when it is not kept here.
+    /// The highest fence seen in an election; the floor if the grantor does not keep the election.
     pub(in crate::nerio) fn seen(&self, state: Option<&ElectionState>) -> Fence {
         state.map_or(self.floor, |state| state.fence_seen)
     }

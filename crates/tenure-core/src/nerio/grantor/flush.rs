@@ -16,8 +16,8 @@ pub(in crate::nerio) struct Flush {
     pub(in crate::nerio) since: Time,
 }
 
-/// Empty, because the time of a flush decides only what is reported: a search through all states,
-/// which compares hashes, need not tell them apart.
+/// Leaves out the time, which decides only what is reported: the model check in `tenure-sim`, which
+/// compares hashes, need not tell times apart.
 impl Hash for Flush {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.ticket.hash(state);

@@ -35,7 +35,7 @@
 //!   the same fences are handed out again. So a directory that began a year ahead founds nothing,
 //!   even if the clock is right by now.
 //! - 3.10: *A member that has heard a leader waits for the end of the lease.* The members may have
-//!   moved since the list was written.
+//!   changed since the list was written.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -196,7 +196,7 @@ impl Grantor {
         promises
     }
 
-    /// The question of a proposer of a founding for a promise.
+    /// The question by which the proposer of a founding asks for a promise.
     pub(super) fn found(&self, now: Time, ballot: Ballot) -> Found {
         Found { ballot, instance: self.instance, wall: self.wall_at(now) }
     }

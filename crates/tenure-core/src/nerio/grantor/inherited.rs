@@ -5,8 +5,9 @@
 //!
 //! - 2.2: *A member answers only when it is wedged, or has entered.* If it could still grant, its
 //!   rests could grow after the answer.
-//! - 2.2.1: *The bound covers inherited leases as well.* p leads in epoch 0 by a long lease. Within
-//!   it, epochs 1 and 2 follow. The members of epoch 1 granted nothing to p, and p's lease lasts.
+//! - 2.2.1: *The bound covers inherited leases as well.* p leads in epoch 0 by a long lease. Before
+//!   the lease ends, epochs 1 and 2 follow. The members of epoch 1 granted nothing to p, and p's
+//!   lease lasts.
 //! - 2.2.2: *A member in quarantine reports an unknown holder of everything.*
 //! - 2.4.5: *A grant waits for the rests of all other holders.*
 //! - 2.4.6: *A grant lasts at least as long as the inherited rest of its holder.*
@@ -252,7 +253,7 @@ fn refusal(rival: &Rival<'_>, at: Time) -> Refusal {
         remaining,
         start: holder.start,
         priority: 0,
-        // Called a leader, this holder must renew before a candidate yields to it.
+        // Name the holder a leader, so that a candidate yields to it only after a renewal.
         leading: true,
         next: false,
         fence: None,

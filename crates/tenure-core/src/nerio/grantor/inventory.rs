@@ -1,5 +1,5 @@
 //! Elections and candidates for people and tools. The grantor makes each page from its present
-//! state, so questions leave nothing behind.
+//! state, so questions leave no state behind.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

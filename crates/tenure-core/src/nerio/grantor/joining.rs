@@ -237,8 +237,8 @@ impl Grantor {
         self.try_to_enter(now, out);
     }
 
-    /// Reads the document of the previous epoch from a member that is wedged there. A member that
-    /// has entered answers without that document, and may be the only one that is left.
+    /// Reads the document of the previous epoch from a member that is wedged there. The answer of a
+    /// member that has entered needs no such document, and may be the only answer.
     pub(super) fn seek_before(&mut self, now: Time, from: &Sender, rests: &Rests, out: &mut Out) {
         let Some(Joining { heritage, .. }) = &self.joining else { return };
         let before = heritage.into.document().before;

@@ -87,14 +87,16 @@ impl Grantor {
     }
 
     /// Answers a read. Only the answer of a grantor with an intact memory bounds fences and leases.
-    /// Other grantors report that they have none, for the founding of the cluster, and for people.
+    /// Other grantors report that they have no intact memory, for the founding of the cluster and
+    /// for people.
     pub(super) fn answer_read(&self, now: Time, from: &Sender, start: Time, out: &mut Out) {
         if self.is_wedged() {
             return;
         }
         let whole = match &self.phase {
             Phase::Serving | Phase::Quarantine { read: Read::Nothing, .. } => true,
-            // Memories may still be on their way from the disk.
+            // The memory is not there yet, is replaced, or is intact but its boot is not written
+            // yet.
             Phase::Unborn
             | Phase::Replaced
             | Phase::Opening { read: Read::Nothing, .. }
@@ -220,7 +222,7 @@ impl Grantor {
             return self.found_anew(now, (recorded, whole), all, out);
         };
         if !self.memories.is_written() {
-            // The grantor writes down the forgotten memories of others before it grants.
+            // The grantor writes down the members' memories that it has heard of before it grants.
             return self.write_memories(now, out);
         }
         self.fences.raise_floor(floor.unwrap_or(Fence::NONE));

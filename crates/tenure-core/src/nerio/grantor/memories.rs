@@ -10,7 +10,7 @@ use super::super::timer::Timer;
 use super::flush::Flush;
 use crate::time::{Deadline, Time};
 
-/// The known memories of members, and the members that wait until they are written down.
+/// The known memories of members, and the members that wait until these memories are durable.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Memories {
     /// Durable part: answers and oks rest on it.

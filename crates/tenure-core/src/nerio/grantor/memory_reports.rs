@@ -72,8 +72,9 @@ impl Grantor {
     ) {
         self.hear_blank(now, from);
         if !self.is_upgraded() || self.is_wedged() {
-            // With an answer of a wedged member, a member that has lost its memory could serve
-            // again, and vote or grant against the successor that the lost memory had accepted.
+            // By the answer of a wedged member, a member that has lost its memory could serve
+            // again. This member might then vote or grant against the successor that its lost
+            // memory had accepted.
             return emit(out, None, OwnEvent::Ignored(Ignored::NotServing));
         }
         let Some(member) = self.other_member(from).filter(|_| read.record) else {
@@ -204,8 +205,8 @@ impl Grantor {
         self.write_memories(now, out);
     }
 
-    /// Notes that a newer memory was heard of: earlier answers to the present questions may predate
-    /// it.
+    /// Notes that a newer memory was heard of: earlier answers to the present questions may be
+    /// older than that memory.
     const fn note_news(&mut self, now: Time, is_news: bool) {
         if is_news {
             self.news_at = now;

@@ -137,7 +137,7 @@ pub(super) struct Grantor {
     pub(super) phase: Phase,
     serving_since: Time,
     pub(super) fences: Fences,
-    /// Boxed, because about a third of the room in the nodes of a B-tree is empty.
+    /// Boxed, because a B-tree leaves about a third of its room empty.
     pub(super) elections: BTreeMap<ElectionName, Box<ElectionState>>,
     /// Elections that a release opened and no grant has used. Their number is bounded, because any
     /// sender can name elections.
@@ -402,7 +402,7 @@ impl Grantor {
 
     /// Answers a repeated request: sends the same ok again, without extending F.
     pub(super) fn repeat(&mut self, at: Time, election: &ElectionName, out: &mut Out) {
-        // After a restart the term on the wall clock is unknown: the next Start has a new one.
+        // After a restart the term on the wall clock is unknown: the next Start brings a new term.
         let has_term = |grant: &Grant| grant.wall.is_some() || self.config.clock_skew_max.is_none();
         if self.state(election).is_some_and(|state| state.live(at).is_some_and(has_term)) {
             self.answer(at, election, Entry::Renewed, out);

@@ -10,9 +10,8 @@
 //!   0 have ended.
 //! - 2.1.11: *Until then, a grantor that has accepted nothing promises nothing.* Epoch 2 is decided
 //!   while a and b read the pages about epoch 0. Their answers name an unknown holder, so epoch 2
-//!   grants nothing until all leases of epoch 0 have ended. A grantor whose promise is needed for a
-//!   quorum would be needed for that quorum's answers, too, so nothing is granted later than
-//!   without this rule.
+//!   grants nothing until all leases of epoch 0 have ended. The rule delays no grant: a quorum that
+//!   needs such a grantor's promise would also need its answer.
 
 use core::time::Duration;
 

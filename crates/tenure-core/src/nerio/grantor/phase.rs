@@ -54,7 +54,7 @@ pub(in crate::nerio) struct Missing {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) enum Phase {
-    /// The node has no memory yet: `Start` has not come.
+    /// The node has no memory yet: the driver has not started it.
     Unborn,
     /// The grantor writes its boot down.
     Opening {

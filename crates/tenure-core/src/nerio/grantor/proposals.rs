@@ -243,7 +243,7 @@ impl Grantor {
                 proposal.learning.remove(&from.who.name);
                 let is_over = proposer.on_promise(member, promise.ballot, accepted);
                 if let Some((_, successor)) = accepted {
-                    // Others ask this grantor for the document.
+                    // Other members will ask this grantor for the document.
                     self.need(now, from, successor, None, out);
                 }
                 if is_over {

@@ -10,8 +10,8 @@ use super::super::message::Sender;
 use crate::name::{ElectionName, NodeName};
 use crate::time::Time;
 
-/// The two last incarnations of a name that met in one election. A name that one incarnation alone
-/// uses in an election has no entry.
+/// For each election and name, the last two incarnations that met there. A name that one
+/// incarnation alone uses in an election has no entry.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Incarnations(BTreeMap<(ElectionName, NodeName), NameUse>);
 
@@ -23,8 +23,8 @@ struct NameUse {
     back_at: Option<Time>,
 }
 
-/// Empty, because addresses and times of incarnations decide nothing: a search through all states,
-/// which compares hashes, need not tell them apart.
+/// Leaves out addresses and times, which decide nothing: the model check in `tenure-sim`, which
+/// compares hashes, need not tell them apart.
 impl Hash for NameUse {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.current.0, self.previous.0).hash(state);

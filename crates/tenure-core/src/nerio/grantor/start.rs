@@ -1,5 +1,5 @@
-//! The start of a grantor, up to its first grant, and up to its first lease that is longer than
-//! `delta_max` was before the start.
+//! The start of a grantor: up to its first grant, and up to its first lease that is longer than the
+//! grantor's earlier `delta_max`.
 
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -34,8 +34,8 @@ impl Grantor {
         self.started = now;
         self.raise = Raise::begin(now, &memory.kept, memory.delta_max, &self.config);
         self.fences = Fences::new(memory.reserve);
-        // Marks of epoch 0 stay on the disk. In a later epoch they would deny each member that was
-        // replaced since (2.9.2).
+        // Marks of epoch 0 stay on the disk. In a later epoch they would deny the memory of each
+        // member that was replaced since (2.9.2).
         let kept = if self.is_upgraded() { memory.roster.as_slice() } else { &[] };
         self.memories = Memories::new(Roster::of(&self.membership, kept));
         self.joins = memory.kept == Kept::Nothing;
@@ -100,8 +100,8 @@ impl Grantor {
     }
 
     /// Writes down this grantor's identity, and that it may give leases up to `delta_max`. If the
-    /// memory names no members, the record names those of the settings: the memory made its
-    /// promises among them.
+    /// memory names no members, the record names those of the settings: among these members the
+    /// memory made its promises.
     pub(super) fn write_identity(
         &mut self,
         now: Time,

@@ -21,8 +21,8 @@ use crate::time::Time;
 /// Maximum number of watched incarnations. The next request of a forgotten incarnation makes it
 /// known again.
 const WATCHED_MAX: usize = 1_024;
-/// Maximum number of ended incarnations. A late request of a forgotten incarnation takes a grant
-/// for a lease, in vain.
+/// Maximum number of ended incarnations. A late request of a forgotten incarnation takes a grant in
+/// vain, for the length of a lease.
 const GONE_MAX: usize = 256;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]

@@ -12,7 +12,8 @@
 //!   claim that no answer names.
 //! - 2.1.4: *The wedge never ends.* A write that fails may be on the disk all the same.
 //! - 2.3.6: *A member votes only in the epoch that it has entered.* d and e know the document of
-//!   epoch 1 and no answers. If they accept epoch 2, their answers name no lease of epoch 0.
+//!   epoch 1, but have no answers about epoch 0. If they accept epoch 2, their answers name no
+//!   lease of epoch 0.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -137,7 +138,7 @@ impl Grantor {
     }
 
     /// Tells a member of an earlier epoch which epoch is decided. After a message about another
-    /// epoch, asks the members for theirs.
+    /// epoch, asks the members for their epochs.
     pub(super) fn answer_other_epoch(
         &mut self,
         now: Time,

@@ -1,4 +1,5 @@
-//! Clocks of members beside this node's: each ok is a sample, and a proof has consequences.
+//! Clocks of members, compared with this node's: each ok is a sample. After a proof that clocks are
+//! apart, the node may take its own clock to be wrong.
 
 use alloc::vec::Vec;
 
@@ -57,8 +58,8 @@ impl Nerio {
         });
     }
 
-    /// Compares all clocks anew: an operator says that they are right now. Campaigns go on with
-    /// their next requests.
+    /// Compares all clocks anew: an operator says that they have been set right. Campaigns go on
+    /// with their next requests.
     pub(super) fn clear_breach(&mut self, out: &mut Out) {
         self.context.rates.clear();
         if let Some(grantor) = &mut self.grantor {
@@ -67,7 +68,7 @@ impl Nerio {
         emit(out, None, OwnEvent::BreachCleared);
     }
 
-    /// The lasting breaches, as they were reported.
+    /// The breaches that last, as the events that reported them.
     pub fn breaches(&self) -> impl Iterator<Item = OwnEvent> {
         let (rates, drift) = (&self.context.rates, self.context.config.drift);
         let apart = self.context.membership.named(rates.faster());
@@ -84,7 +85,7 @@ impl Nerio {
         own.into_iter().chain(of_members.map(|apart| OwnEvent::ClockApart(apart.into())))
     }
 
-    /// The members' clocks beside this node's, as far as oks have shown them.
+    /// The members' clocks, compared with this node's, as far as oks have shown them.
     #[must_use]
     pub fn clocks(&self) -> Vec<MemberClock> {
         self.context.rates.describe(&self.context.membership)

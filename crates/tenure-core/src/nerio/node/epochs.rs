@@ -33,8 +33,9 @@ impl Nerio {
     }
 
     /// Notes that a member answers the question of `start` in this node's epoch. Callers leave out
-    /// answers that may be of a blank (3.11). A blank answers in the epoch of its settings, and
-    /// later enters the founded epoch. A node whose epoch the blank had confirmed would not follow.
+    /// answers that may be of a blank (founding by document 3.11). A blank answers in the epoch of
+    /// its settings, and later enters the founded epoch. A node whose epoch the blank had confirmed
+    /// would not follow.
     pub(super) fn confirm(&mut self, member: usize, start: Time) {
         if self.context.has_asked(start) {
             self.context.confirmation.answers(member, start, &self.context.membership);
@@ -200,7 +201,8 @@ impl Nerio {
         }
     }
 
-    /// Whether the epoch of `membership` is later, or the members move the node there.
+    /// Whether the epoch of `membership` is later, or a quorum of the node's members names its
+    /// cluster.
     fn may_enter(&self, membership: &Membership) -> bool {
         let Context { membership: own, confirmation, .. } = &self.context;
         let founding = membership.founding();

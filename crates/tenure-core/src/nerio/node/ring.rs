@@ -38,7 +38,7 @@ impl Nerio {
     }
 
     /// Answers a ping. Two kinds of grantor do not answer, because an answer confirms the epoch
-    /// (3.11): a grantor that never grants again, and a blank.
+    /// (founding by document 3.11): a grantor that never grants again, and a blank.
     pub(super) fn on_ping(&self, now: Time, from: &Sender, ping: &Ping, out: &mut Out) {
         let Some(grantor) = &self.grantor else { return ignore(out, None, Ignored::NotAGrantor) };
         let Some(ring) = &self.context.ring else { return ignore(out, None, Ignored::NoRing) };

@@ -1,15 +1,15 @@
 //! Quorum systems: which sets of grantors suffice, with the proof that any two of them meet.
 //!
 //! Leader Uniqueness rests on one sentence of section 2 (equation 7): every two quorums have a
-//! member in common. Each constructor of [`Quorums`] proves that, so that the holder of a value
-//! need not ask again.
+//! member in common. Each constructor of [`Quorums`] proves that, so that no other code need check
+//! it again.
 //!
 //! | system | a quorum is | why every two meet |
 //! |---|---|---|
 //! | majority | more than half of the members | together they would be more than all |
-//! | weighted | a set whose weights reach the threshold | decided exactly when it is made |
-//! | grid | one full row, and a member of each other row | every quorum has a member of that row |
-//! | explicit | any listed set | every pair is compared when it is made |
+//! | weighted | a set whose weights reach the threshold | the constructor checks all sums |
+//! | grid | one full row, and a member of each other row | every quorum has a member of each row |
+//! | explicit | any listed set | the constructor compares every pair |
 //!
 //! Every quorum of the older grid rule, "one full row and one full column", is a quorum of this
 //! rule. The quorums have the same size, `rows + columns - 1`, and this rule survives more
@@ -154,8 +154,8 @@ impl Quorums {
         self.is_quorum(self.everyone().minus(excluded))
     }
 
-    /// The word that all members of a quorum say; `words` has at most one word of each member.
-    /// There is no second such word, because two quorums have a member in common.
+    /// The value that all members of a quorum report; `words` has at most one value of each member.
+    /// There is no second such value, because two quorums have a member in common.
     #[must_use]
     pub fn agreed<T: Copy + PartialEq>(&self, words: &[(usize, T)]) -> Option<T> {
         let same = |word: T| words.iter().filter(move |(_, other)| *other == word);

@@ -89,7 +89,7 @@ proptest! {
         let mut pair = Pair::new(drift, [part(of.0), part(of.1)]);
         for (nth, (at, there, back)) in all.iter().enumerate() {
             prop_assert_eq!(pair.ok(*at, *there, *back), None);
-            // An older ok arrives late, with its Start or with a later one.
+            // This ok or an older ok arrives a second time.
             let old = all[usize::try_from(order).unwrap_or(0) % (nth + 1)];
             let late = (at + there + back).saturating_sub(old.0 + old.1).max(old.2);
             pair.counter -= 1;
@@ -188,7 +188,7 @@ fn processes_have_clocks_of_their_own() {
     assert_eq!(pair.rates.apart(), MemberSet::EMPTY);
 }
 
-/// The seat of a member is replaced by an older directory.
+/// An older directory takes the seat of a member.
 #[test]
 fn older_directory_is_compared() {
     let mut rates = Rates::default();

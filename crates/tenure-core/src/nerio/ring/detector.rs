@@ -13,7 +13,7 @@ const ENOUGH: usize = 8;
 /// z: the distance of the bound from the mean, in standard deviations.
 const Z: u128 = 8;
 
-/// The knowledge of one member.
+/// Evidence of life of one member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Evidence {
     /// Latest time at which the member certainly lived: the Start of the latest answered ping, or
@@ -53,8 +53,8 @@ impl Evidence {
         }
     }
 
-    /// Suspects the member if its evidence is too old. This node itself has stood still for
-    /// `pause`.
+    /// Suspects the member if its evidence is too old. `pause` does not count: this node itself
+    /// stood still for that long.
     pub(super) fn judge(&mut self, now: Time, pause: Duration, config: &RingConfig) {
         if let Some(lived) = &mut self.lived {
             *lived = lived.after(pause).min(now);
@@ -81,8 +81,8 @@ impl Evidence {
         self.answered = Some(start);
         self.lived = Some(lived.max(start));
         self.named = named;
-        // Trust only a member whose next answer would still be in time: others would be suspected
-        // and trusted again and again.
+        // Trust only a member whose next answer would still be in time: a slower member would be
+        // suspected and trusted again and again.
         let next = now.since(start).saturating_add(config.interval());
         if next <= self.spans.bound(config) {
             self.suspected = false;
@@ -102,7 +102,8 @@ impl Spans {
     }
 
     /// Age of evidence from which a member is suspected. The standard deviation counts as at least
-    /// a quarter of an interval: on a quiet network a single late answer would be a failure.
+    /// a quarter of an interval: otherwise a single late answer on a quiet network would count as a
+    /// failure.
     fn bound(&self, config: &RingConfig) -> Duration {
         let count = self.all.len();
         if config.detector == Detector::Ping || count < ENOUGH {
@@ -138,7 +139,7 @@ mod tests {
         all
     }
 
-    /// Spans of 1 s: mean 300 ms, σ 100 ms, z = 8.
+    /// Spans with mean 300 ms and σ 100 ms; z = 8.
     #[test]
     fn bound_is_mean_and_deviations() {
         let spans = of(&[200, 400, 200, 400, 200, 400, 200, 400]);

@@ -8,9 +8,9 @@ use crate::name::NodeName;
 /// member there that has not failed, as far as failure detectors say.
 ///
 /// A weak leader holds no lease and has no fence. Several members may be weak leaders at once, in
-/// one partition too, while detectors disagree. A weak leader may coordinate work that bears
-/// several weak leaders, such as a read-only service of a partition without a quorum; never
-/// anything that needs a leadership.
+/// one partition too, while detectors disagree. A weak leader may coordinate work that tolerates
+/// several weak leaders, such as a read-only service of a partition without a quorum. Work that
+/// needs one leader needs a lease.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct WeakLeader {

@@ -15,12 +15,12 @@ use crate::time::Time;
 use crate::waiting::Obstacle;
 
 impl Grantor {
-    /// The decided epoch without this memory, which has entered no epoch.
+    /// The latest decided epoch, if this node is a blank that the epoch does not name.
     pub(in crate::nerio::grantor) fn outside(&self) -> Option<&Arc<Membership>> {
         self.admissions.outside.as_ref().filter(|_| self.blank)
     }
 
-    /// Notes a decided epoch that does not name this memory, which has entered no epoch.
+    /// Notes a decided epoch that does not name the memory of this blank.
     pub(in crate::nerio::grantor) fn stay_outside(
         &mut self,
         now: Time,
@@ -52,8 +52,8 @@ impl Grantor {
         self.tell_outside(now, alloc::vec![(self.who.name.clone(), why)], out);
     }
 
-    /// The obstacle of this node's candidates while its memory, which has entered no epoch, is no
-    /// part of the present one: the members answer such candidates only with their epoch.
+    /// The obstacle of this node's candidates while this node is a blank that the latest epoch does
+    /// not name: members answer such candidates only with their epoch.
     pub(in crate::nerio) fn not_let_in(&self) -> Option<Obstacle> {
         let into = self.outside()?;
         let name = &self.who.name;
@@ -104,7 +104,8 @@ impl Grantor {
         }
     }
 
-    /// Asks the members of the latest known epoch that the settings do not name for their epoch.
+    /// Asks members of the latest known epoch for their epoch, if the settings do not name these
+    /// members.
     pub(in crate::nerio::grantor) fn ask_later_members(&self, now: Time, out: &mut Out) {
         let later = self.outside().map_or(&[][..], |later| later.names());
         for name in later.iter().filter(|name| self.membership.position(name).is_none()) {
