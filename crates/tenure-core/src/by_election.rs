@@ -12,13 +12,13 @@ use crate::name::ElectionName;
 /// A `T` for each election, in the order of a hash of its name. Elections with equal hashes are
 /// ordered by name.
 ///
-/// A search reads the bucket of its hash and no other. In a B-tree of 10,000 elections each search
-/// waited for the memory of five nodes. The order of entries depends on names alone, unlike that of
-/// other hash tables.
+/// A search reads the bucket of its hash and no other. In a B-tree of 10,000 elections, each search
+/// waits for five reads of memory. The order of entries depends on names alone, unlike in other
+/// hash tables.
 #[derive(Clone, Debug)]
 pub(crate) struct ByElection<T> {
-    /// Entries by the first bits of their hashes: a power of two of buckets, or none, and at least
-    /// as many as entries.
+    /// Entries by the first bits of their hashes. The number of buckets is zero or a power of two,
+    /// and never below the number of entries.
     buckets: Vec<Vec<Entry<T>>>,
     count: usize,
 }
@@ -78,7 +78,7 @@ impl<T> ByElection<T> {
         let place = |entry: &Entry<T>| (entry.hash, &entry.election).cmp(&(hash, election));
         let nth = bucket.binary_search_by(place).unwrap_or_else(|nth| {
             self.count += 1;
-            // Most buckets hold an entry at most.
+            // Most buckets hold at most one entry.
             bucket.reserve_exact(1);
             bucket.insert(nth, Entry { hash, election: election.clone(), kept: begin().into() });
             nth
@@ -123,7 +123,7 @@ impl<T> ByElection<T> {
     }
 }
 
-// The number of buckets depends on the past, and makes no difference.
+// The number of buckets depends on earlier insertions, so equality ignores it.
 impl<T: PartialEq> PartialEq for ByElection<T> {
     fn eq(&self, other: &Self) -> bool {
         self.entries().eq(other.entries())

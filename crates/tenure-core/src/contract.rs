@@ -7,7 +7,8 @@
 //! 2. Wait for a datagram, a command or the core's [`deadline`](Protocol::deadline).
 //! 3. *After* the wait, read the clocks once: [`Now::sample`]. A time read before the wait is too
 //!    early. Time since boot never goes back from call to call.
-//! 4. Call [`handle`](Protocol::handle) with each input of that datagram, always with this `now`.
+//! 4. Call [`handle`](Protocol::handle) with each input that the wait has brought, always with this
+//!    `now`.
 //! 5. Carry out the effects strictly in their order. If a [`Persist`](Effect::Persist) fails, drop
 //!    the later effects of the same call and hand in [`Input::Failed`]. A
 //!    [`Flush`](Effect::Flush) becomes durable later: carry out flushes one after the other, and
@@ -118,9 +119,10 @@ pub enum Effect<W: Words> {
         /// Fence of the leadership, where the protocol orders leaders.
         fence: Option<Fence>,
     },
-    /// The claim to lead `election` ends at this wall time as well, whichever clock is there first:
-    /// handles read both. A later bound moves this end later. Only a core that compares wall clocks
-    /// emits this effect, before each [`Raise`](Self::Raise) of a claim that it bounds.
+    /// The claim to lead `election` also ends at this wall time: handles read both clocks, and the
+    /// claim holds only while neither clock has reached its end. A later bound moves this end
+    /// later. Only a core that compares wall clocks emits this effect, before each
+    /// [`Raise`](Self::Raise) of a claim that it bounds.
     Bound { election: ElectionName, wall: WallTime },
     /// The claim to lead `election` is over. This effect comes before every effect that lets
     /// another process lead.

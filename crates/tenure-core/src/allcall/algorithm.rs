@@ -416,7 +416,7 @@ impl Election {
                 *lease = next;
                 (next, false)
             }
-            // Only near `Time::MAX`, where a lease has no length.
+            // This happens only near `Time::MAX`, where a lease has no length.
             Phase::Granted { .. } => return self.unconfirmed(context),
             Phase::Waiting | Phase::Leading { .. } => return,
         };

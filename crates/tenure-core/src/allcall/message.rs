@@ -153,9 +153,10 @@ pub struct Entry {
     /// round was valid, it is not held off, its clock is right, and its application campaigns
     /// (ruling 1).
     pub eligible: bool,
-    /// The hash of the claim that the sender follows. A participant that follows another claim
-    /// repeats that claim. Zero together with a claim of the sender means that the sender stands.
-    /// The sender then has not heard its claim yet, may have to resign it, and beats no leader.
+    /// The hash of the claim that the sender follows. A receiver that follows another claim then
+    /// sends the claim that it follows. Zero together with a claim of the sender means that the
+    /// sender stands. The sender then has not heard its claim yet, may have to resign it, and beats
+    /// no leader.
     pub digest: Digest,
     /// First-hand if its leader is the sender of the packet, otherwise relayed.
     pub claim: Option<LeaderClaim>,

@@ -41,9 +41,9 @@
 //! - **(b)** After a partition heals there are two leaders for at most H + d with
 //!   [`OnConflict::Yield`], if neither is stopped. Within L + K + 3H the best rank leads alone.
 //!   With [`OnConflict::ServeOut`] there are two leaders for at most L − K + d, and the best rank
-//!   leads alone within 2L − K + H + 3d. While the best serves its lease out, the other leader may
-//!   renew, and may renew again before the best is announced. A leader that is stopped hears no
-//!   claim: its handle holds until E − K − H.
+//!   leads alone within 2L − K + H + 3d. While the best rank serves its lease out, the other leader
+//!   may renew, and may renew again before the best rank announces itself. A leader that is stopped
+//!   hears no claim: its handle holds until E − K − H.
 //! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another participant leads.
 //!   Multiply each span, here and in (b), by (1 + ρ)/(1 − ρ), which is 1.002 with the default.
 //!   After a clean stop another participant leads within H and two delays, if the best of the
@@ -108,10 +108,10 @@
 //! `max_payload`.
 //!
 //! With [`Callers::Few`] most participants are silent. A silent participant listens, and calls when
-//! it has heard fewer better callers for 3H; while the seat stays vacant it counts only callers
-//! that could lead. Holders and the best candidates answer, at least three of them, so that each
-//! participant can compare its clock with two others. Each candidate waits up to a fourth of a
-//! heartbeat before it answers: others then need not answer.
+//! it has heard fewer better callers than the setting says for 3H; while the seat stays vacant it
+//! counts only callers that could lead. Holders and the best candidates answer, at least three of
+//! them, so that each participant can compare its clock with two others. Each candidate waits up to
+//! a fourth of a heartbeat before it answers: others then need not answer.
 //!
 //! # Timers
 //!
@@ -150,7 +150,7 @@
 //! 3. The holder stops K before E, the others wait until K after E. E travels in wall time. The
 //!    holder fixes its stop on CLOCK_BOOTTIME at the grant. The others fix the end of their wait
 //!    when they hear the claim; while the leader repeats the claim they may move that end, but only
-//!    to later. A leader makes no renewal whose E is not later.
+//!    later. A leader makes no renewal whose E is not later.
 //! 4. A claim with E beyond now + L + 2K is dropped. A process whose clock is *off* is not eligible
 //!    and does not renew. A clock is off when, at the moment of a grant or renewal, it differs by
 //!    more than 2K from more than half of at least two others that answered the round. With only
@@ -241,7 +241,7 @@
 //!   L + K + 3H: the other leader may have renewed just before the heal, and may renew once more
 //!   before it hears of the better candidate.
 //! - *On several servers guarantee (a) needs participants that are not stopped*: between a packet
-//!   and the answer of a stopped participant, packets on another way may overtake.
+//!   and the answer of a stopped participant, packets that take another way may arrive first.
 //! - *`vacant` takes L + K of listening*, or the statement of a candidate that has listened so
 //!   long, with no void round since. A single round is not enough: a stopped leader answers no
 //!   round, and leads.
@@ -264,8 +264,8 @@
 //! beyond (a), in any; partitions that begin and heal; a client that loses its connection, with or
 //! without notice, and a client that keeps packets published meanwhile; wall clocks up to K from
 //! true time, and some beyond it, that step either way; processes that stop and go on; an
-//! application that campaigns again after each loss. Loss and nodes that drop off the bus belong
-//! into most worlds: half of the rulings show only there.
+//! application that campaigns again after each loss. Loss and nodes that drop off the bus belong in
+//! most worlds: half of the rulings show only there.
 
 mod admission;
 mod algorithm;

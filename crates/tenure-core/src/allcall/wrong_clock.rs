@@ -44,7 +44,7 @@ pub(super) struct Clock {
     /// round in which the clock had not stepped. While the clock is off: the last reading of
     /// another clock.
     agreed: Option<BothClocks>,
-    /// The number of rounds since the last answer in which this process heard its own call, but no
+    /// Counts rounds, since the last answer, in which this process heard its own call, but no
     /// answer. A span of time is no substitute: a process that was stopped or cut off makes no call
     /// meanwhile.
     silent: Option<u32>,

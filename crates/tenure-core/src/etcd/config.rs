@@ -112,7 +112,7 @@ impl Default for Config {
     }
 }
 
-/// A [`Config`] that [`Config::check`] has let pass.
+/// A [`Config`] that has passed [`Config::check`].
 pub type Checked = crate::bounds::Checked<Config>;
 
 impl Checked {

@@ -178,7 +178,7 @@ impl Observer {
         let news = changes.iter().filter(|change| is_news(change) && concerns(change));
         for change in news {
             match (change, &mut self.leader) {
-                // Only the value has changed.
+                // The key is the same; its value or its lease has changed.
                 (Change::Put(kv), Some(leader)) if kv.created == leader.created => {
                     *leader = kv.clone();
                 }

@@ -27,8 +27,9 @@ use super::words::{Effect, emit};
 use crate::event::{End, Loss};
 use crate::name::Value;
 
-/// The shortest interval between a waiting candidate's queries without a departure: a watch from a
-/// revision that a restored store has not reached yet is silent (ruling 7, E6).
+/// The shortest interval between queries of a waiting candidate while no key is deleted. Such
+/// queries are needed after a restore: if the store has not yet reached the revision of a watch,
+/// the watch is silent (ruling 7, E6).
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 // # Leases
@@ -321,8 +322,8 @@ impl Candidate {
         self.look_later(context);
     }
 
-    /// Waits on: the key before this candidate's key is unchanged. No key can come between the two,
-    /// as new keys are behind.
+    /// Waits on: the key before this candidate's key is unchanged. New keys go to the end of the
+    /// queue, so no key can come between the two.
     pub(super) fn wait_on(&mut self, header: Header, context: &mut CandidateContext<'_>) {
         if let Some((before, _)) = self.before.clone().filter(|_| self.watch.is_none()) {
             // The end of the watch was reported as an obstacle: report the awaited key again.
@@ -424,7 +425,7 @@ impl Session {
         self.keep_bare(alive);
     }
 
-    /// Confirms the last keep-alive by a key that exists only now.
+    /// Confirms the last keep-alive by keys, at least one of which was made or moved after it.
     pub(super) fn confirm_late(&mut self, own: Vec<OwnKey>, context: &mut Context<'_>) {
         let SessionPhase::Open(Lease { renewal, .. }) = &self.phase else { return };
         if let Renewal::Idle { bare: Some(alive), .. } = *renewal {
@@ -510,8 +511,8 @@ impl Candidate {
         self.left(context);
     }
 
-    /// Handles the loss of the candidate's key, or another key of its name. Lease and all other
-    /// elections stay (ruling 10, E9).
+    /// Handles the loss of the candidate's key: the key is gone, or another key has its name. The
+    /// lease and all other elections stay (ruling 10, E9).
     pub(super) fn on_key_lost(&mut self, context: &mut CandidateContext<'_>) {
         match self.phase {
             Phase::Leading { .. } => {

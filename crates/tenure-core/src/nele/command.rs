@@ -5,7 +5,7 @@ use core::fmt;
 /// A request of the application, about one role: the election `NAME/j`.
 ///
 /// The core ignores priorities, and hands no role over to a named process: the owner of a partition
-/// leads its roles. The core also ignores intervals of questions: the ledger reports changes.
+/// leads its roles. The core also ignores intervals between queries: the ledger reports changes.
 ///
 /// - The first [`Campaign`](crate::Command::Campaign) joins the group; each further campaign stands
 ///   for one more role.

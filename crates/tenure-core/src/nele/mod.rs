@@ -190,7 +190,7 @@
 //!    partition; a revoked partition is given back in the step in which its leaderships end.
 //! 3. Reading begins at the end that was found after the assignment. A claim is made only then: an
 //!    earlier claim would never be read back. Records before that end refresh nothing.
-//! 4. Leading is computed from the clock at every question.
+//! 4. Whether a process leads is computed from the clock at every question.
 //! 5. M is part of the group's id, and so is the election. A process that sees another M, at the
 //!    topic or in a record of its election and group, ends all leaderships for good.
 //! 6. The driver checks the topic ([`Config::retention`]).
@@ -218,7 +218,7 @@
 //! after b. The proof uses neither S, nor the assignments that N and O know of, nor any clock but
 //! theirs.
 //!
-//! Fences: let c < c' be claims of N and N' with leaderships. N's evidence lies below c', or N's
+//! Fences: let N and N' win leaderships by the claims c < c'. N's evidence lies below c', or N's
 //! claim is void. N took office within T of its evidence, and by the same sum N' took office later.
 //! So offices are taken in the order of claims, and in that order epochs do not fall, nor offsets
 //! within an epoch. If a truncation lost c, N' may have claimed before the truncation. Then N'
@@ -288,9 +288,9 @@
 //! A log for each partition with leader epochs, readers at positions of their own, and appends that
 //! come late or not at all, acknowledged or not; a coordinator with memberships, sessions that
 //! begin anew when it fails over, rebalances that revoke from one member and assign to the next,
-//! losses that a member hears of late or never, members whose answers lie unread; brokers that come
-//! back; processes that stop and go on; an application that campaigns for several roles, and again
-//! after each loss.
+//! losses that a member hears of late or never, members whose answers the coordinator does not
+//! read; brokers that come back; processes that stop and go on; an application that campaigns for
+//! several roles, and again after each loss.
 
 mod command;
 mod config;

@@ -16,8 +16,8 @@ use super::identity::{Identity, Leadership};
 pub struct Memory {
     /// The identity of the voter, drawn with its state directory.
     pub identity: Identity,
-    /// The longest promise that this voter could ever have given. After a restart it promises
-    /// nothing for this time.
+    /// The longest promise that this voter could ever have given. After a restart the voter
+    /// promises nothing for this time.
     pub lease_max: Duration,
     /// The leadership with the highest counter that this voter has endorsed or acknowledged.
     pub endorsed: Option<Leadership>,

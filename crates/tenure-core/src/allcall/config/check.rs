@@ -7,7 +7,7 @@ use super::error::{ConfigError, TooShort};
 use super::settings::{Callers, Config, Limits, OnConflict};
 use crate::bounds::{self, Bounds};
 
-/// A [`Config`] that [`Config::check`] has let pass.
+/// A [`Config`] that has passed [`Config::check`].
 pub type Checked = bounds::Checked<Config>;
 
 impl Config {
@@ -49,7 +49,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// The text names no choice of callers.
+/// A setting whose text names no choice of callers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("callers must be all, or few:K with K from 1 to 65535, such as few:3")]
 pub struct CallersError;

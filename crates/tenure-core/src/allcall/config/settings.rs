@@ -159,9 +159,9 @@ impl Config {
         self.lease.saturating_sub(self.max_clock_skew.saturating_add(self.heartbeat))
     }
 
-    /// The shortest rest of [`held`](Self::held) when the first attempt to renew takes effect. The
-    /// leader renews at the first heartbeat when L/2 or less remains, and hears its claim within
-    /// H/2.
+    /// The shortest time that is left of [`held`](Self::held) when the first attempt to renew takes
+    /// effect. The leader renews at the first heartbeat when L/2 or less remains, and hears its
+    /// claim within H/2.
     #[must_use]
     pub fn usable(&self) -> Duration {
         let renewed =

@@ -38,10 +38,10 @@ impl Election {
     /// The leaders: this process, if it leads, then others by their claims, the greatest first. A
     /// candidate that has not heard its own claim is left out.
     ///
-    /// The seat is vacant if a valid round found no leader, after every missed lease is over. The
-    /// leader stays unknown after a void round, and while a candidate that has stood may lead by
-    /// now. The leader also stays unknown while a participant names a leader whose claim is not
-    /// believed: clocks may be wrong, or times may differ.
+    /// The seat is vacant if a valid round found no leader, once every lease that this process may
+    /// have missed is over. The leader stays unknown after a void round, and while a candidate that
+    /// has stood may lead by now. The leader also stays unknown while a participant names a leader
+    /// whose claim is not believed: clocks may be wrong, or times may differ.
     fn view(&self, rounds: bool, since: Time, context: &Context<'_>) -> Option<View> {
         let now = context.boot();
         let own = self.campaign.as_ref().and_then(|campaign| own_view(campaign, context));

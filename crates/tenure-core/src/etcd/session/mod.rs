@@ -170,7 +170,8 @@ impl Session {
         }
     }
 
-    /// Moves the key of this election before the rest of the round, because it leads now.
+    /// Moves the key of this election before the rest of the round, because its candidate leads
+    /// now.
     pub(super) fn moves_first(&mut self, election: &ElectionName) {
         self.shift.move_first(election);
     }

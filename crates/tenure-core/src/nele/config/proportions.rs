@@ -17,7 +17,7 @@ pub enum Misfit {
     TooMany { partitions: usize, processes: usize },
 }
 
-/// The fewest partitions for each process that are too many.
+/// The maximum number of partitions for each process that is not reported.
 const MANY: usize = 10;
 
 impl Config {

@@ -92,7 +92,7 @@ impl Config {
         self.drift.stretch(self.drift.real_at_most(span))
     }
 
-    /// The shortest rest of T when one record was lost and the next one is read.
+    /// The shortest time that is left of T when one record was lost and the next one is read.
     #[must_use]
     pub fn usable(&self) -> Duration {
         let news = [self.publish_interval, self.publish_interval, self.delivery_timeout];

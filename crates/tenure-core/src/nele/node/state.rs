@@ -103,8 +103,8 @@ impl Nele {
         own.map(|(partition, _)| *partition)
     }
 
-    /// All leaders of all roles by their own entries, for a table. The table is complete while this
-    /// process observes an election, or reads a partition.
+    /// All leaders of all roles, as their own entries describe them, for a table. The table is
+    /// complete while this process observes an election, or reads a partition.
     pub fn seen(&self) -> impl Iterator<Item = Seen> {
         self.peers.all()
     }

@@ -203,7 +203,7 @@ impl Voter {
         self.is_free().then(|| self.now.since(since))
     }
 
-    /// The end of the time for which the followed leader counts, if it counts now.
+    /// The time until which the followed leader counts, if it counts now.
     pub(super) fn following_until(&self) -> Option<Time> {
         self.watch.follows_until(&self.promise, self.now, self.config.silence())
     }
